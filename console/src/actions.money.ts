@@ -17,7 +17,7 @@ export const PAYOUT_ACTIONS = {
   },
   neverPaid: {
     ...{ ...TWO, name: 'payout.never-paid', label: 'Never paid', path: '/payouts/:payout/never-paid' },
-    says: 'Ends a payout of unknown outcome as never paid: its order or refund goes on.',
+    says: 'Records that a payout of unknown outcome was never paid: its order or refund continues.',
     fields: [{ ...EVIDENCE, hint: 'What shows that its rail did not pay it, and will not', isLong: true }],
     isGrave: true,
   },

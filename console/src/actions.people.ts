@@ -87,7 +87,7 @@ const AN_ALERT = { right: 'operators', people: 'one' } as const;
 export const ALERT_ACTIONS = {
   set: {
     ...{ ...AN_ALERT, name: 'alert.set', label: 'Set a rule', path: '/alerts' },
-    says: 'Sets a rule by which people are told, in place of the one of its name. It tells nothing twice.',
+    says: 'Sets a rule of notifications, replacing the one with the same name. No case is sent twice.',
     fields: [
       ALERT_NAME,
       {

@@ -59,7 +59,7 @@ const GOES_ON = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refun
 export const ORDER_ACTIONS: readonly FormAction[] = [
   {
     ...{ name: 'order.release', label: 'Release', path: '/orders/:order/release', right: 'money' },
-    says: 'Lets a held order go on to its payout. Of a rejected payout it ends the hold of an operator.',
+    says: 'Releases a held order to its payout. For an order whose payout was rejected, it ends an operator’s hold.',
     states: ['on_hold', 'payout_held'],
   },
   {
@@ -69,13 +69,13 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.retry', label: 'Retry payout', path: '/orders/:order/retry', right: 'money' },
-    says: 'Sends a rejected payout out again, to another destination where one is named.',
+    says: 'Sends a rejected payout again, optionally to another destination.',
     fields: TO,
     states: ['payout_held'],
   },
   {
     ...{ name: 'order.retry-refund', label: 'Retry refund', path: '/orders/:order/retry-refund', right: 'money' },
-    says: 'Sends a rejected refund out again, to another destination where one is named.',
+    says: 'Sends a rejected refund again, optionally to another destination.',
     fields: [...TO, TO_SENDER],
     states: ['refund_held'],
   },

@@ -39,9 +39,13 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   }),
   trustedProxies: addresses(
     'TRUSTED_PROXIES',
-    'addresses or networks of proxies in front, with commas, whose X-Forwarded-For is believed; none for none',
+    'addresses or networks of reverse proxies whose X-Forwarded-For is trusted, separated by commas; none trusts no proxy',
   ),
-  publicUrl: text('PUBLIC_URL', 'address under which browsers reach this server, for links to hosted pages', undefined),
+  publicUrl: text(
+    'PUBLIC_URL',
+    'base URL under which browsers reach this server, for links to hosted pages',
+    undefined,
+  ),
   dataDir: text('DATA_DIR', 'folder for the embedded database, local chains and sandbox.json', 'data'),
   databaseUrl: secret(
     'DATABASE_URL',
@@ -49,23 +53,23 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   ),
   walArchiveDir: text(
     'WAL_ARCHIVE_DIR',
-    'folder, best on another disk, where the embedded database keeps its log, so that a backup can be brought forward',
+    'folder, best on another disk, for the write-ahead log of the embedded database: a restore replays it to a time after the backup',
     undefined,
   ),
   masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
   oldMasterKey: secret(
     'OLD_MASTER_KEY',
-    'the master key before MASTER_KEY, while npm run rotate-master-key exchanges the two: what it encrypted is still read',
+    'the previous master key, while npm run rotate-master-key replaces it: data that it encrypted can still be read',
   ),
   eraseAfterDays: integer(
     'ERASE_AFTER_DAYS',
-    'how many days after its last order a customer may be erased, at the earliest: as long as the law has its records kept',
+    'days after the last order before a customer may be erased: set it to the legal retention period',
     1_827,
     { min: 0, max: 36_500 },
   ),
   backupsKeptDays: integer(
     'BACKUPS_KEPT_DAYS',
-    'how many days you keep a backup, and the archived log that belongs to it: what was erased is in none after that',
+    'days for which you keep a backup and its archived log; after that, erased data is in no backup',
     90,
     { min: 0, max: 36_500 },
   ),
@@ -75,44 +79,48 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   chainsFile: text('CHAINS_FILE', 'production: JSON file of chains, nodes, wallets and tokens', undefined),
   localChains: someNumbers(
     'ALLOW_LOCAL_CHAINS',
-    'production: chain ids of local test nodes that are meant all the same',
+    'production: chain ids of local test nodes that are allowed nevertheless',
   ),
-  signerAddress: text('SIGNER_ADDRESS', 'production: unix socket or port of this machine of the signer', undefined),
+  signerAddress: text(
+    'SIGNER_ADDRESS',
+    'production: unix socket, or port on this machine, on which the signer listens',
+    undefined,
+  ),
   signerSecret: sharedSecret('SIGNER_SECRET', 'production: shared with the signer, at least 32 characters'),
   operatorToken: sharedSecret(
     'OPERATOR_TOKEN',
-    'opens the operator view, at least 32 characters. The sandbox makes one',
+    'token of the first operator, at least 32 characters. The sandbox makes one',
   ),
   operators: oneOf(
     'OPERATORS',
-    'one or two: whether one person runs this, and a delay stands in for the second; unset is one in the sandbox, else two',
+    'one: a single person operates this installation, and a delay replaces the second person; two: at least two do. Unset is one in the sandbox, else two',
     ['one', 'two'],
     undefined,
   ),
   operatorDelayS: integer(
     'OPERATOR_DELAY_S',
-    'with one operator, how long what takes two waits; unset is 0 in the sandbox, else 86400',
+    'with one operator: seconds before an action that takes two people can be confirmed; unset is 0 in the sandbox, else 86400',
     undefined,
     { min: 0, max: 2_592_000 },
   ),
   destinationCoolingOffS: integer(
     'DESTINATION_COOLING_OFF_S',
-    'how many seconds a destination waits that a partner’s program adds and its customer does not confirm; unset is 0 in the sandbox, else 86400',
+    'seconds before money may go to a destination that a partner’s program added and the customer has not confirmed; unset is 0 in the sandbox, else 86400',
     undefined,
     { min: 0, max: 2_592_000 },
   ),
   operatorNetworks: addresses(
     'OPERATOR_NETWORKS',
-    'addresses or networks that operators may come from, with commas; unset or none lets them come from anywhere',
+    'addresses or networks from which operators may connect, separated by commas; unset or none allows any',
   ),
   priceSources: someOf(
     'PRICE_SOURCES',
-    'where prices come from, with commas; unset is fixed in the sandbox, all the others in production. Each market names those it hears',
+    'price sources, separated by commas; unset is fixed in the sandbox, all others in production. Each market names the ones it uses',
     priceSources.map(codeOf),
   ),
   verifier: oneOf(
     'VERIFIER',
-    'who finds out who a customer is; unset is simulated in the sandbox, manual in production',
+    'who verifies the identity of customers; unset is simulated in the sandbox, manual in production',
     verifiers.map(codeOf),
     undefined,
   ),
@@ -124,17 +132,17 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   ),
   sanctionsLists: sanctionsLists(
     'SANCTIONS_LISTS',
-    'sanctions lists that names and addresses are compared with, with commas: ofac, un, eu or uk, then = and a file or https address; none for none',
+    'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or https address; none turns the comparison off',
   ),
   sanctionsMaxAgeS: integer(
     'SANCTIONS_MAX_AGE_S',
-    'how old a sanctions list may be before money waits, in seconds; unset is ten years in the sandbox, else 172800',
+    'maximum age of a sanctions list in seconds; with an older one, no money leaves. Unset is ten years in the sandbox, else 172800',
     undefined,
     { min: 60, max: 315_360_000 },
   ),
   sanctionsThreshold: integer(
     'SANCTIONS_THRESHOLD',
-    'how alike a name and one on a sanctions list are to be a hit, in ten-thousandths',
+    'similarity from which a name is a hit in a sanctions list, in ten-thousandths',
     USUAL_THRESHOLD,
     { min: 5_000, max: 10_000 },
   ),
@@ -150,7 +158,7 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   filesS3SecretKey: secret('FILES_S3_SECRET_KEY', 'its secret key'),
   accountNames: oneOf(
     'ACCOUNT_NAMES',
-    'what happens to a payout to an account whose holder has another name than the customer',
+    'what happens to a payout if the account holder has another name than the customer',
     ['pay', 'hold'],
     'pay',
   ),
@@ -162,12 +170,12 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   ),
   banks: someOf(
     'BANKS',
-    'production: the banks it is connected to, with commas; unset is manual. The sandbox brings one along',
+    'production: the connected banks, separated by commas; unset is manual. The sandbox has its own',
     banks.map(codeOf),
   ),
   alertChannels: someOf(
     'ALERT_CHANNELS',
-    'how people are told about cases, with commas; unset tells nobody. Rules say what is told (alert set)',
+    'channels that notify people about cases, separated by commas; unset notifies no one. Rules decide what is sent (alert set)',
     alertChannels.map(codeOf),
   ),
 });

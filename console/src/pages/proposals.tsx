@@ -128,7 +128,7 @@ export function ProposalPage() {
               )}
             </section>
             <section className="panel">
-              <h2>What it is about, as it stood</h2>
+              <h2>The subject, as it was when proposed</h2>
               <Facts of={one.seen} />
             </section>
           </div>

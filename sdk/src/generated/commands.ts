@@ -79,7 +79,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'quotes.get',
-    says: 'Answers a quote as it was made, and whether an order may still take it.',
+    says: 'Shows a stored quote, and whether an order can still use it.',
     fields: [
       {
         name: 'quote',
@@ -136,13 +136,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'from',
         place: 'query',
-        says: 'Only what is not earlier',
+        says: 'Only items of this time or later',
         example: '2026-11-01T00:00:00Z',
       },
       {
         name: 'until',
         place: 'query',
-        says: 'Only what is earlier',
+        says: 'Only items before this time',
         example: '2026-12-01T00:00:00Z',
       },
       {
@@ -220,7 +220,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.trace',
-    says: 'Answers where the money of an order is: who holds it, since when, on what evidence, what is next and by when.',
+    says: 'Shows where the money of an order is: who holds it, since when, the evidence, the next step and its deadline.',
     fields: [
       {
         name: 'order',
@@ -233,7 +233,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.deposits',
-    says: 'Lists what came for an order, the oldest first.',
+    says: 'Lists the deposits of an order, oldest first.',
     fields: [
       {
         name: 'order',
@@ -324,7 +324,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.refund',
-    says: 'Asks that what is held of an order, or one of its deposits in suspense, goes back to a destination of the customer.',
+    says: 'Requests a refund of the money held for an order, or of one of its deposits in suspense, to a destination of the customer.',
     fields: [
       {
         name: 'order',
@@ -563,7 +563,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.limits',
-    says: 'Answers what a customer may pay with one order on each market, how far the limits across its orders are used, what a higher level allows and needs, and what is left of the caps that all your customers share.',
+    says: 'Shows the maximum of one order on each market, the use of the customer’s limits across orders, what a higher level allows and needs, and the remainder of the caps that your customers share.',
     fields: [
       {
         name: 'customer',
@@ -1031,20 +1031,20 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'from',
         place: 'body',
-        says: 'Only what is not earlier',
+        says: 'Only items of this time or later',
         example: '2026-11-01T00:00:00Z',
       },
       {
         name: 'until',
         place: 'body',
-        says: 'Only what is earlier',
+        says: 'Only items before this time',
         example: '2026-12-01T00:00:00Z',
       },
     ],
   },
   {
     name: 'webhooks.deliveries',
-    says: 'Lists what was and is to be delivered to an endpoint, the newest first.',
+    says: 'Lists past and pending deliveries to an endpoint, newest first.',
     fields: [
       {
         name: 'endpoint',
@@ -1102,7 +1102,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'limits.get',
-    says: 'Answers your limits: what is used and what is left.',
+    says: 'Shows your limits: used and remaining amounts.',
     fields: [],
   },
   {
@@ -1131,13 +1131,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'from',
         place: 'query',
-        says: 'Only what is not earlier',
+        says: 'Only items of this time or later',
         example: '2026-11-01T00:00:00Z',
       },
       {
         name: 'until',
         place: 'query',
-        says: 'Only what is earlier',
+        says: 'Only items before this time',
         example: '2026-12-01T00:00:00Z',
       },
       {
@@ -1157,7 +1157,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'requests.get',
-    says: 'Answers one of your requests of the last 30 days: what was sent, what was answered and why.',
+    says: 'Shows one of your requests of the last 30 days, with its reply and the reason.',
     fields: [
       {
         name: 'request',
@@ -1196,7 +1196,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'body',
         place: 'body',
-        says: 'Body as it was sent',
+        says: 'Body, exactly as it was sent',
         example: '{"quoteId":"7"}',
       },
     ],
@@ -1316,7 +1316,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'team.invite',
-    says: 'Invites somebody to your team: the answer has a link that enrols one passkey within three days.',
+    says: 'Invites a person to your team: the reply has a link that enrols one passkey within three days.',
     fields: [
       {
         name: 'name',
@@ -1402,13 +1402,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'from',
         place: 'query',
-        says: 'Only what is not earlier',
+        says: 'Only items of this time or later',
         example: '2026-11-01T00:00:00Z',
       },
       {
         name: 'until',
         place: 'query',
-        says: 'Only what is earlier',
+        says: 'Only items before this time',
         example: '2026-12-01T00:00:00Z',
       },
       {
@@ -1452,14 +1452,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'from',
         place: 'query',
-        says: 'Only what is not earlier',
+        says: 'Only items of this time or later',
         required: true,
         example: '2026-11-01T00:00:00Z',
       },
       {
         name: 'until',
         place: 'query',
-        says: 'Only what is earlier',
+        says: 'Only items before this time',
         required: true,
         example: '2026-12-01T00:00:00Z',
       },
@@ -1539,7 +1539,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.bounce',
-    says: 'What was paid to an account comes back.',
+    says: 'A payout to an account is returned.',
     fields: [
       {
         name: 'order',
@@ -1645,7 +1645,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'level',
         place: 'body',
-        says: 'What it is then',
+        says: 'The new value',
         required: true,
         words: ['dry', 'filled'],
         example: 'dry',
@@ -1659,7 +1659,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'fault',
         place: 'body',
-        says: 'What goes wrong; none ends what is left',
+        says: 'The fault; none removes the remaining faults',
         required: true,
         words: [
           'none',

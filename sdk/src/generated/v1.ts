@@ -149,7 +149,7 @@ export interface Customer {
   };
   /** Country, two letters */
   readonly country: string;
-  /** By what it is known: the calling code of the phone, your program, an answer of the customer; null: by nothing, and it is the default */
+  /** Where it is known from: the calling code of the phone, your program, or the customer’s answer; null: the default is used */
   readonly countryBy: 'phone' | 'partner' | 'form' | null;
   /** When the customer was created */
   readonly createdAt: string;
@@ -197,7 +197,7 @@ export interface CustomerLimits {
     /** When all of it is left again, unless more is ordered; null where none counts */
     readonly resetsAt: string | null;
   }[];
-  /** A higher level, and what it takes */
+  /** A higher level, and its requirements */
   readonly next: {
     /** The lowest level at which the customer may do more */
     readonly level: number;
@@ -214,7 +214,7 @@ export interface CustomerLimits {
       /** The most; null: no limit */
       readonly max: string | null;
     }[];
-    /** What is still missing of the form, by fiat */
+    /** Missing fields of the form, by fiat */
     readonly needs: readonly {
       /** Fiat whose form is meant */
       readonly asset: string;
@@ -234,7 +234,7 @@ export interface Delivery {
   readonly eventId: string;
   /** What happened */
   readonly type: string;
-  /** What it is about */
+  /** The subject */
   readonly subject: string;
   /** Position among the events of its subject */
   readonly sequence: number;
@@ -319,7 +319,7 @@ export interface Destination {
   readonly hint: string;
   /** Whether money may leave to it */
   readonly usable: boolean;
-  /** From when on money may leave to it without a code of the customer; null where it already may */
+  /** From when money may go to it without a code of the customer; null if it already may */
   readonly usableAt: string | null;
   /** When the customer confirmed it with a code, or on a hosted page */
   readonly confirmedAt: string | null;
@@ -360,23 +360,23 @@ export interface Event {
   readonly type: string;
   /** When it happened */
   readonly timestamp: string;
-  /** What it is about */
+  /** The subject */
   readonly subject: string;
   /** Position among the events of its subject, from 1 without gaps */
   readonly sequence: number;
-  /** The resource as it was then: see the page on webhooks */
+  /** The resource at the time of the event: see the page on webhooks */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What is promised at a fixed rate and not paid yet, in one fiat */
+/** Open quotes and unpaid orders at a fixed rate, in one fiat */
 export interface Exposure {
   /** Code of the fiat */
   readonly asset: string;
   /** Most that live quotes and unpaid orders may be worth together; null: no cap */
   readonly cap: string | null;
-  /** What they are worth now */
+  /** Their present value */
   readonly used: string;
-  /** What is left of the cap */
+  /** Remainder of the cap */
   readonly left: string | null;
   /** When the last of them expires: by then all of it is left again, unless more is quoted; null where nothing is used */
   readonly resetsAt: string | null;
@@ -394,7 +394,7 @@ export interface Fee {
 export interface Happened {
   /** Name of the control */
   readonly control: string;
-  /** What it caused: hashes of payments, the line of the bank, what was moved */
+  /** Its effects: hashes of payments, the line of the bank, the moved time */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
@@ -442,7 +442,7 @@ export interface Key {
   };
   /** What the key may do */
   readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
-  /** Version that answers this key where it names none */
+  /** Version that is used if a request of this key names none */
   readonly version: string;
   /** Versions there are, oldest first */
   readonly versions: readonly string[];
@@ -456,7 +456,7 @@ export interface Key {
   readonly time: string;
 }
 
-/** Your limits: what is used and what is left */
+/** Your limits: used and remaining amounts */
 export interface Limits {
   /** Requests a minute of one key */
   readonly requestsPerMinute: number;
@@ -466,7 +466,7 @@ export interface Limits {
 
 /** A link to a hosted page */
 export interface Link {
-  /** Page on which the customer goes on: send the customer there, and nobody else */
+  /** Page where the customer continues: give the link to the customer only */
   readonly url: string;
   /** Until when it opens */
   readonly expiresAt: string;
@@ -496,7 +496,7 @@ export interface Market {
   readonly paySeconds: number;
 }
 
-/** Somebody of your team */
+/** A member of your team */
 export interface Member {
   /** Number of the member */
   readonly id: string;
@@ -561,13 +561,13 @@ export interface Order {
   readonly pay: Money;
   /** What the customer is to receive, after all fees */
   readonly receive: Money;
-  /** What came for it and was not reversed */
+  /** Deposits that were not reversed */
   readonly received: Money;
   /** What of it was sent back */
   readonly refunded: Money;
   /** Fiat for one whole coin */
   readonly rate: string;
-  /** What is taken, in the fiat of the market; parts of zero are left out */
+  /** Fees, in the fiat of the market; zero parts are left out */
   readonly fees: readonly Fee[];
   /** Payment method */
   readonly method: string;
@@ -763,7 +763,7 @@ export interface Problem {
   readonly customerId?: string | undefined;
   /** From when on the destination may be paid */
   readonly usableAt?: string | undefined;
-  /** The limit of which the least is left */
+  /** The limit with the smallest remainder */
   readonly customerLimit?:
     | {
         /** Counted of one order, of any 24 hours (day), of any 30 days (month) */
@@ -780,7 +780,7 @@ export interface Problem {
         readonly used: string;
         /** What is left */
         readonly left: string;
-        /** From when on so much is left, if nothing more is ordered; null where it never is */
+        /** From when this amount is available, if no further order is made; null if it never is */
         readonly fitsAt: string | null;
         /** Level of the customer */
         readonly level: number;
@@ -808,7 +808,7 @@ export interface Quote {
   readonly receive: Money;
   /** Fiat for one whole coin */
   readonly rate: string;
-  /** What is taken, in the fiat of the market; parts of zero are left out */
+  /** Fees, in the fiat of the market; zero parts are left out */
   readonly fees: readonly Fee[];
   /** The prices it was made of */
   readonly prices: readonly PriceUsed[];
@@ -818,7 +818,7 @@ export interface Quote {
   readonly createdAt: string;
   /** Until when an order may take it */
   readonly expiresAt: string;
-  /** Proof of what was offered, for your own records */
+  /** Proof of the offer, for your own records */
   readonly signature: {
     /** Under the secret of your key */
     readonly algorithm: 'hmac-sha256';
@@ -885,7 +885,7 @@ export interface Refund {
 
 /** Removed */
 export interface Removed {
-  /** Id of what was removed */
+  /** Id of the removed endpoint */
   readonly id: string;
   /** It is gone */
   readonly removed: true;
@@ -899,7 +899,7 @@ export interface Replayed {
   readonly hasMore: boolean;
 }
 
-/** A request of yours with what was sent and answered */
+/** One of your requests, with its reply */
 export interface RequestDetail {
   /** Id of the request: `X-Request-Id` of its answer */
   readonly id: string;
@@ -929,9 +929,9 @@ export interface RequestDetail {
   readonly version: string;
   /** Idempotency-Key that was sent */
   readonly idempotencyKey: string | null;
-  /** Fields that were sent, without what is personal */
+  /** Fields of the request, without personal data */
   readonly request: Readonly<Record<string, unknown>> | null;
-  /** What was answered, without what is personal */
+  /** The reply, without personal data */
   readonly reply: Readonly<Record<string, unknown>> | null;
 }
 
@@ -1027,7 +1027,7 @@ export interface TestSent {
   readonly sent: true;
 }
 
-/** Where the money of an order is: who holds it, since when, on what evidence, and what is next */
+/** Where the money of an order is: who holds it, since when, the evidence, and the next step */
 export interface Trace {
   /** Id of the order */
   readonly orderId: string;
@@ -1076,7 +1076,7 @@ export interface Trace {
     /** When */
     readonly at: string;
   }[];
-  /** What happens next, by whom and by when */
+  /** The next step, who does it, and its deadline */
   readonly next: {
     /** What happens next */
     readonly step:
@@ -1258,7 +1258,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Quote>;
-    /** Answers a quote as it was made, and whether an order may still take it. */
+    /** Shows a stored quote, and whether an order can still use it. */
     get(quote: string, options?: CallOptions): Promise<Quote>;
   };
   readonly orders: {
@@ -1287,9 +1287,9 @@ export interface V1 {
         readonly customerId?: string | undefined;
         /** Your own reference */
         readonly reference?: string | undefined;
-        /** Only what is not earlier */
+        /** Only items of this time or later */
         readonly from?: string | undefined;
-        /** Only what is earlier */
+        /** Only items before this time */
         readonly until?: string | undefined;
         /** The page that begins after this: `nextCursor` of the page before */
         readonly cursor?: string | undefined;
@@ -1318,9 +1318,9 @@ export interface V1 {
     ): Promise<Order>;
     /** Answers one order. */
     get(order: string, options?: CallOptions): Promise<Order>;
-    /** Answers where the money of an order is: who holds it, since when, on what evidence, what is next and by when. */
+    /** Shows where the money of an order is: who holds it, since when, the evidence, the next step and its deadline. */
     trace(order: string, options?: CallOptions): Promise<Trace>;
-    /** Lists what came for an order, the oldest first. */
+    /** Lists the deposits of an order, oldest first. */
     deposits(
       order: string,
       query?: {
@@ -1355,7 +1355,7 @@ export interface V1 {
     ): Pages<Refund>;
     /** Cancels an order while nothing has come for it. */
     cancel(order: string, options?: CallOptions): Promise<Order>;
-    /** Asks that what is held of an order, or one of its deposits in suspense, goes back to a destination of the customer. */
+    /** Requests a refund of the money held for an order, or of one of its deposits in suspense, to a destination of the customer. */
     refund(
       order: string,
       body: {
@@ -1455,7 +1455,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Link>;
-    /** Answers what a customer may pay with one order on each market, how far the limits across its orders are used, what a higher level allows and needs, and what is left of the caps that all your customers share. */
+    /** Shows the maximum of one order on each market, the use of the customer’s limits across orders, what a higher level allows and needs, and the remainder of the caps that your customers share. */
     limits(customer: string, options?: CallOptions): Promise<CustomerLimits>;
   };
   readonly requirements: {
@@ -1626,14 +1626,14 @@ export interface V1 {
         readonly eventId?: string | undefined;
         /** Id of an order */
         readonly orderId?: string | undefined;
-        /** Only what is not earlier */
+        /** Only items of this time or later */
         readonly from?: string | undefined;
-        /** Only what is earlier */
+        /** Only items before this time */
         readonly until?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Replayed>;
-    /** Lists what was and is to be delivered to an endpoint, the newest first. */
+    /** Lists past and pending deliveries to an endpoint, newest first. */
     deliveries(
       endpoint: string,
       query?: {
@@ -1661,7 +1661,7 @@ export interface V1 {
     get(options?: CallOptions): Promise<Key>;
   };
   readonly limits: {
-    /** Answers your limits: what is used and what is left. */
+    /** Shows your limits: used and remaining amounts. */
     get(options?: CallOptions): Promise<Limits>;
   };
   readonly requests: {
@@ -1674,9 +1674,9 @@ export interface V1 {
         readonly status?: number | undefined;
         /** Only requests that were declined for this reason */
         readonly reason?: string | undefined;
-        /** Only what is not earlier */
+        /** Only items of this time or later */
         readonly from?: string | undefined;
-        /** Only what is earlier */
+        /** Only items before this time */
         readonly until?: string | undefined;
         /** The page that begins after this: `nextCursor` of the page before */
         readonly cursor?: string | undefined;
@@ -1685,7 +1685,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Pages<RequestLine>;
-    /** Answers one of your requests of the last 30 days: what was sent, what was answered and why. */
+    /** Shows one of your requests of the last 30 days, with its reply and the reason. */
     get(request: string, options?: CallOptions): Promise<RequestDetail>;
     /** Says why a request of your program is accepted or not: key, token, covered parts, digest, time and signature. */
     diagnose(
@@ -1696,7 +1696,7 @@ export interface V1 {
         readonly path: string;
         /** Headers by name */
         readonly headers?: Readonly<Record<string, unknown>> | undefined;
-        /** Body as it was sent */
+        /** Body, exactly as it was sent */
         readonly body?: string | undefined;
       },
       options?: CallOptions,
@@ -1753,7 +1753,7 @@ export interface V1 {
       /** All of them */
       readonly data: readonly Member[];
     }>;
-    /** Invites somebody to your team: the answer has a link that enrols one passkey within three days. */
+    /** Invites a person to your team: the reply has a link that enrols one passkey within three days. */
     invite(
       body: {
         /** Short name */
@@ -1781,9 +1781,9 @@ export interface V1 {
     /** Lists what your keys and your team have changed, the newest first. */
     activity(
       query?: {
-        /** Only what is not earlier */
+        /** Only items of this time or later */
         readonly from?: string | undefined;
-        /** Only what is earlier */
+        /** Only items before this time */
         readonly until?: string | undefined;
         /** The page that begins after this: `nextCursor` of the page before */
         readonly cursor?: string | undefined;
@@ -1809,9 +1809,9 @@ export interface V1 {
     /** Answers what your orders came to and what you earned, by day and market, the newest day first. */
     get(
       query: {
-        /** Only what is not earlier */
+        /** Only items of this time or later */
         readonly from: string;
-        /** Only what is earlier */
+        /** Only items before this time */
         readonly until: string;
       },
       options?: CallOptions,
@@ -1847,7 +1847,7 @@ export interface V1 {
     ): Promise<Happened>;
     /** The bank of the payer takes the last credit of an order back. */
     recall(order: string, options?: CallOptions): Promise<Happened>;
-    /** What was paid to an account comes back. */
+    /** A payout to an account is returned. */
     bounce(order: string, options?: CallOptions): Promise<Happened>;
     /** Screening holds an order, or does so no longer. */
     screening(
@@ -1893,7 +1893,7 @@ export interface V1 {
         readonly currency: string;
         /** Chain of a coin */
         readonly chain?: string | undefined;
-        /** What it is then */
+        /** The new value */
         readonly level: 'dry' | 'filled';
       },
       options?: CallOptions,
@@ -1901,7 +1901,7 @@ export interface V1 {
     /** The bank gets the next payments wrong, for all partners of this sandbox. */
     bank(
       body: {
-        /** What goes wrong; none ends what is left */
+        /** The fault; none removes the remaining faults */
         readonly fault:
           | 'none'
           | 'lose_request'

@@ -142,7 +142,7 @@ const ids = (cases: readonly Told[]): bigint[] => cases.map(({ id }) => id);
 
 const WORDS: Readonly<Record<Exclude<About, 'digest'>, string>> = {
   opened: 'needs a person',
-  unclaimed: 'is claimed by nobody',
+  unclaimed: 'is claimed by no one',
   overdue: 'is overdue',
 };
 

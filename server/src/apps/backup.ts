@@ -53,7 +53,7 @@ async function main(): Promise<void> {
 }
 
 async function backup(config: Config, { to }: { to?: string }): Promise<void> {
-  if (to === undefined) throw new SettingError(`--to is missing: the folder that backups lie in\n${HELP}`);
+  if (to === undefined) throw new SettingError(`--to is missing: the folder of the backups\n${HELP}`);
   if (config.databaseUrl !== undefined)
     throw new SettingError(
       'DATABASE_URL is set: a PostgreSQL of your own is backed up by its own tools (docs/operating/backup.md)',
@@ -86,7 +86,7 @@ async function restore(
   if (input.restored) return await restored(config, input.from);
   if (config.databaseUrl !== undefined)
     throw new SettingError(
-      'DATABASE_URL is set: a PostgreSQL of your own is put back by its own tools, and told so with --restored',
+      'DATABASE_URL is set: restore your own PostgreSQL with its own tools, then mark it with --restored',
     );
   if (input.from === undefined) throw new SettingError(`--from is missing: the backup's folder\n${HELP}`);
   const release = lockDataDir(config.dataDir);
@@ -100,8 +100,8 @@ async function restore(
       ...defined({ archive }),
     });
     say(`Restored the backup of ${restored.manifest.takenAt} and ${restored.laterPieces} later pieces of log.`);
-    say(`The newest entry in it is of ${restored.lastCommitAt?.toISOString() ?? 'no time: there is none'}.`);
-    if (restored.movedTo !== undefined) say(`What was there before is in ${restored.movedTo}.`);
+    say(`Its newest entry: ${restored.lastCommitAt?.toISOString() ?? 'none'}.`);
+    if (restored.movedTo !== undefined) say(`The previous data is in ${restored.movedTo}.`);
     say(STOPPED);
   } finally {
     release();
@@ -113,7 +113,7 @@ async function restored({ databaseUrl }: Config, from: string | undefined): Prom
   if (from !== undefined) throw new SettingError('--restored and --from exclude each other');
   if (databaseUrl === undefined) throw new SettingError('--restored is for DATABASE_URL, which is not set');
   const { lastCommitAt } = await markRestored(databaseUrl, { now: new Date() });
-  say(`The newest entry in it is of ${lastCommitAt?.toISOString() ?? 'no time: there is none'}.`);
+  say(`Its newest entry: ${lastCommitAt?.toISOString() ?? 'none'}.`);
   say(STOPPED);
 }
 

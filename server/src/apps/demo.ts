@@ -70,7 +70,7 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   const hear = (one: Heard): void => {
     heard.push(one);
     const verdict = one.isGenuine ? 'signature valid' : 'SIGNATURE WRONG';
-    say(`webhook: ${one.what}`, 'the partner is told', `#${one.sequence}, ${verdict}`);
+    say(`webhook: ${one.what}`, 'the partner is notified', `#${one.sequence}, ${verdict}`);
   };
   const receiver = await openReceiver(client, partner, hear, ['standard']);
   const scene: Scene = { sandbox, operatorToken, client, chain, token, heard };
@@ -175,7 +175,7 @@ async function buy({ client, chain, token, ...scene }: Scene, customerId: string
   const asked = { payAsset: FIAT, receiveAsset: COIN.asset, payAmount: BUY_FOR };
   const { id, payment, receive } = await order(client, asked, { customerId, destinationId });
   if (payment?.kind !== 'bank') throw new Error('a purchase is not paid by bank');
-  say('order created, with whom to pay and a reference', 'the customer', `order ${id}, ${payment.reference}`);
+  say('order created, with payee and reference', 'the customer', `order ${id}, ${payment.reference}`);
   // Known by its key: an answer that is lost does not pay twice.
   await client.sandbox.pay({ transactionId: id }, { idempotencyKey: `demo ${id}`, repeat: true });
   say("customer's bank sent the money", 'under way to us', payment.reference);

@@ -118,7 +118,7 @@ function overview(words: readonly string[]): string {
     '',
     ...lines.map(([left = '', about]) => `${left.padEnd(width)}${about}`),
     '',
-    `Lists come by pages: what is told as next is where the following one begins, and --all follows them, up to ${MOST_ROWS} rows.`,
+    `Lists come in pages: each page ends with the start of the next one; --all reads all pages, up to ${MOST_ROWS} rows.`,
     'Lists and reports are written as CSV with --csv.',
     'What changes something wants --reason "why". <command> --help shows its options. Times are UTC.',
     '--dry-run, where a command has it, shows what would come of it and changes nothing.',
@@ -149,7 +149,7 @@ function helpOf(command: Command): string {
   const rows = [
     ...Object.entries(fields).map(([name, says]) => [args.includes(name) ? `<${name}>` : `--${name}`, says] as const),
     ...(command.sendsFile === true ? [['<file>', 'File on this machine'] as const] : []),
-    ...(command.getsFile === true ? [['--out', 'File that the answer is written to, where it is one'] as const] : []),
+    ...(command.getsFile === true ? [['--out', 'File to write the answer to, if the answer is a file'] as const] : []),
     ...(dryRun === undefined ? [] : [['--dry-run', 'Shows what would come of it, and changes nothing'] as const]),
   ];
   const width = Math.max(...rows.map(([left]) => left.length), 0) + 2;
@@ -224,7 +224,7 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
     const why = (error instanceof NoAnswer ? error.code : undefined) ?? error.message;
     out?.discard();
     throw new Unreached(
-      `The server was not reached at ${url.origin}: ${why}. Where it is, --url or OPERATOR_URL says (sandbox.json has it)`,
+      `The server was not reached at ${url.origin}: ${why}. Set its address with --url or OPERATOR_URL (a sandbox writes it to sandbox.json)`,
     );
   });
   const name = /^attachment; filename="([A-Za-z0-9][A-Za-z0-9._-]{0,99})"$/.exec(
@@ -388,7 +388,7 @@ async function main(): Promise<number> {
     if (!asked.all || next === undefined) return status === 202 ? EXIT.waits : EXIT.done;
     rows += rowsIn(asked.command, body, reply.csv);
     if (rows >= MOST_ROWS) {
-      complain(`There is more than ${MOST_ROWS} rows: it goes on with --${asked.command.pages} ${plain(next)}`);
+      complain(`There are more than ${MOST_ROWS} rows. Read on with --${asked.command.pages} ${plain(next)}`);
       return EXIT.declined;
     }
     page = { ...asked, options: { ...asked.options, [asked.command.pages ?? '']: next } };
@@ -400,7 +400,9 @@ function tell(asked: Asked, { status, body, csv, next: more }: Reply, isFirst: b
   if (csv !== undefined) {
     process.stdout.write(isFirst ? csv : csv.slice(csv.indexOf('\n') + 1));
     if (more !== undefined && !asked.all)
-      complain(`There is more: it goes on with --${asked.command.pages} ${plain(more)}, and --all follows it.`);
+      complain(
+        `There are more rows. Read on with --${asked.command.pages} ${plain(more)}, or read all pages with --all.`,
+      );
   }
   // A filter may leave a page empty.
   else if (!isFirst && status < 400 && !asked.json && rowsIn(asked.command, body, csv) === 0) return;

@@ -43,7 +43,9 @@ async function main(): Promise<void> {
   if (command === 'new-keys') {
     const phrase = newPhrase();
     makeKeys(given, phrase);
-    process.stdout.write(`Write these words down, on paper, and show them to nobody:\n\n  ${phrase}\n\n`);
+    process.stdout.write(
+      `Write these words on paper. Whoever reads them can spend the money, so show them to no one:\n\n  ${phrase}\n\n`,
+    );
     return show(keysFrom(given));
   }
   if (command === 'restore-keys') {

@@ -57,14 +57,14 @@ export async function markRestored(
     );
     const lastCommitAt = row?.at ?? null;
     const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
-    const until = lastCommitAt === null ? 'no entry' : `the newest entry is of ${lastCommitAt.toISOString()}`;
+    const until = lastCommitAt === null ? 'no entry' : `its newest entry was made at ${lastCommitAt.toISOString()}`;
     // There is only one kill switch for all payouts, so the reason of an earlier one by an operator is kept inside this one's.
     // The operator who set it still counts: lifting it takes as many people.
     const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
     const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
     if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
     const also = before === undefined ? '' : `; stopped before by ${before.by}: ${before.reason}`;
-    const reason = `restored${from}, ${until}: what was paid since is not in the books${also}`;
+    const reason = `restored${from}, ${until}: payments made after that are not in the books${also}`;
     await setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });
     for (const layer of layers) await setKillSwitch(tx, { kind: 'payouts', subject: 'all', ...layer });
     await recordByMachine(tx, {

@@ -65,7 +65,7 @@ export async function readBackup(folder: string): Promise<Manifest> {
     const found = existsSync(file) ? await describe(file, folder) : undefined;
     if (found === undefined || found.bytes !== bytes || found.sha256 !== sha256)
       throw new SettingError(
-        `${file} is ${found === undefined ? 'missing' : 'not what it was'}: this backup is damaged`,
+        `${file} ${found === undefined ? 'is missing' : 'has changed since the backup'}: this backup is damaged`,
       );
   }
   return manifest;

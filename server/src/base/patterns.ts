@@ -47,7 +47,7 @@ export function patternProblem(source: string): string | undefined {
   if (source.length > MAX_PATTERN_CHARS) return `must have at most ${MAX_PATTERN_CHARS} characters`;
   if (!isRegular(source)) return 'must be a regular expression';
   const isSlow = !safeRegex(source) || attacks(source).some((text) => judged(source, text) === undefined);
-  return isSlow ? 'must not repeat what repeats: some texts would take it for ever' : undefined;
+  return isSlow ? 'must not nest repetitions: matching some texts would take too long' : undefined;
 }
 
 function isRegular(source: string): boolean {

@@ -26,111 +26,114 @@ export const CASE_KINDS = {
   on_hold: {
     means: 'Screening, a name or an amount stopped this order before its payout.',
     remedy:
-      'Look at the reason. Release it when it is in order, refuse it to give the deposit back, block it if the law says so.',
+      'Read the reason. Release the order if all is in order (order release), refund the deposit (order refund), or block it if the law requires that (order block).',
     who: 'operator',
     page: PAGE,
   },
   payout_held: {
-    means: 'The payout was refused, and nothing has left. We still hold the money.',
-    remedy: 'Retry when the cause is gone, or refuse the order to give the deposit back.',
+    means: 'The bank or chain rejected the payout. No money has left; we still hold it.',
+    remedy: 'Retry when the cause is gone (order retry), or refund the deposit (order refund).',
     who: 'operator',
     page: PAGE,
   },
   refund_held: {
-    means: 'The refund was refused, and nothing has left. We still hold the deposit.',
-    remedy: 'Find out why the destination refused it, then retry, to another destination where needed.',
+    means: 'The bank or chain rejected the refund. No money has left; we still hold the deposit.',
+    remedy: 'Find out why it was rejected. Then retry (order retry-refund), to another destination if needed.',
     who: 'operator',
     page: PAGE,
   },
   frozen: {
-    means: 'The order was blocked by law. Its money stands apart.',
-    remedy: 'Nothing moves until a legal release is on record. Keep the papers with the case.',
+    means: 'The order was blocked by law. Its money is in a separate account.',
+    remedy:
+      'The money stays until a legal release is recorded (order release-blocked). Keep the legal documents with the case.',
     who: 'nobody',
     page: PAGE,
   },
   treasury_short: {
     means:
-      'Orders are paid for, and what pays them out has too little: the reason says how much, how many wait, and which is first.',
+      'Customers have paid, and the wallet or account for payouts has too little. The reason says how much is missing, how many orders wait, and which is first.',
     remedy:
-      'Fund the wallet or account that pays. The orders go on by themselves, the oldest first, and the case closes. Where a large one keeps small ones waiting: shortage pass.',
+      'Fund that wallet or account. The server then pays the orders, oldest first, and closes the case. If one large order keeps small ones waiting, let them pass it (shortage pass).',
     who: 'operator',
     page: PAGE,
   },
   rail_unread: {
     means:
-      'Orders ended although their chain or bank had not been read up to their deadlines. Money that came in time may be late.',
+      'Orders expired before their chain or bank had been read up to their deadlines. A deposit that arrived in time may be booked as late.',
     remedy:
-      'Bring the rail back (readiness says why it is behind). Then look at the late deposits of these orders and assign or refund them.',
+      'Repair the connection to the chain or bank (/readyz says why it is behind). Then assign or refund the late deposits of these orders.',
     who: 'operator',
     page: PAGE,
   },
   overdue: {
     means: 'The order has been in one state for longer than its policy allows.',
-    remedy: 'Look at its trace for what it waits for, and end that. The case closes when the order goes on.',
+    remedy:
+      'Read what it waits for (order trace), and remove the cause. The case closes when the order leaves this state.',
     who: 'operator',
     page: PAGE,
   },
 
   screening_unavailable: {
-    means: 'The screener does not answer, and money that has to be screened before it leaves waits.',
+    means: 'The screening provider does not answer. Money that must be screened before it leaves is waiting.',
     remedy:
-      'Get the screener to answer; everything goes on by itself. For a bounded time two people may let older results count.',
+      'Find out why the provider does not answer. Waiting payments continue by themselves when it does. Two people may accept older results for a limited time (screening extend).',
     who: 'operator',
     page: PAGE,
   },
   sanctions_hit: {
     means:
-      'A name is like one on a sanctions list. Nothing of theirs is paid out or refunded until people have decided.',
+      'A name is similar to one on a sanctions list. Nothing is paid out or refunded to this customer until people have decided.',
     remedy:
-      'List the hits (sanctions hits), read alert and entry side by side (sanctions hit), and decide: sanctions confirm blocks the customer, sanctions dismiss takes two. Then release what is on hold. Tell neither partner nor customer.',
+      'List the hits (sanctions hits), compare the customer with the entry of the list (sanctions hit), and decide: sanctions confirm blocks the customer; sanctions dismiss takes two people. Then release the orders on hold. Do not tell the partner or the customer.',
     who: 'operator',
     page: 'sanctions.md',
   },
   sanctions_list: {
-    means: 'A sanctions list cannot be read, or is older than allowed. While it is older, no money leaves.',
-    remedy: 'Read the reason, and mend the source of the list or name another one. The case closes by itself.',
+    means: 'A sanctions list cannot be read, or is older than allowed. While it is too old, no money leaves.',
+    remedy: 'Read the reason. Repair the source of the list, or configure another one. The case closes by itself.',
     who: 'operator',
     page: 'sanctions.md',
   },
   hold_too_late: {
     means:
-      'An order was held while one of its refunds had been submitted already. The others are stopped; this one may arrive.',
+      'An order was held after one of its refunds had been submitted. That refund may still arrive; the others are stopped.',
     remedy:
-      'Ask the bank to recall it where it must not be paid. The order is held when this refund has ended, and so is the case.',
+      'If the refund must not be paid, ask the bank to recall it. When the refund has settled or failed, the order goes on hold and this case closes.',
     who: 'operator',
     page: PAGE,
   },
   block_too_late: {
-    means: 'A customer was blocked while payouts of theirs had been submitted already. Those may still arrive.',
+    means: 'A customer was blocked after payouts to that customer had been submitted. Those payouts may still arrive.',
     remedy:
-      'Ask the bank to recall what it has not paid yet. Watch the payouts; what comes back is not paid again while the block lasts.',
+      'Ask the bank to recall the payouts that it has not executed. Watch them: a payout that comes back is not sent again while the customer is blocked.',
     who: 'operator',
     page: PAGE,
   },
 
   // A customer waiting for a decision.
   verification_review: {
-    means: 'A customer gave details, and no program verifies here: a person decides.',
-    remedy: 'Look at the details. Verify to a level, let them be given again, or refuse for good; each with a reason.',
+    means: 'A customer submitted details, and a person must verify them: no provider does it here.',
+    remedy:
+      'Read the details (customer review), and decide with a reason (customer decide): verify the customer to a level, ask for the details again, or reject for good.',
     who: 'operator',
     page: PAGE,
   },
   verification_overdue: {
-    means: 'The verifier has had no result about these details for longer than it should take. The customer waits.',
+    means: 'The verification provider has returned no result within the expected time. The customer waits.',
     remedy:
-      'Ask the provider what it waits for, and why it is not answered if readiness says so. The case closes when the result is there; it is asked again all the time.',
+      'Ask the provider why there is no result. If /readyz says that the provider does not answer, repair the connection. The server keeps asking and closes the case when the result arrives.',
     who: 'operator',
     page: PAGE,
   },
   identity_duplicate: {
-    means: 'A customer gave the document number that another customer of the same partner gave before.',
+    means: 'A customer submitted the document number of another customer of the same partner.',
     remedy:
-      'Compare the two (customer review). One person with two accounts: block one, or ask the partner. A mistyped number: have it given again. Close the case then; until the number differs, a review of either takes two people.',
+      'Compare the two (customer review). If one person has two accounts, block one or ask the partner. If the number was mistyped, ask for it again. Then close the case. While the numbers are equal, a review of either customer takes two people.',
     who: 'operator',
     page: PAGE,
   },
   information_overdue: {
-    means: 'The partner has not answered a question about its customer by the day it was asked for.',
+    means: 'The partner has not answered a question about its customer by the requested day.',
     remedy:
       'Ask the partner again, withdraw the question (customer withdraw-question), or decide the review without it. The case closes with the answer.',
     who: 'partner',
@@ -138,7 +141,8 @@ export const CASE_KINDS = {
   },
   information_answered: {
     means: 'The partner has answered a question about its customer.',
-    remedy: 'Read the answer (customer answers), which closes the case, and decide the review where it waits for that.',
+    remedy:
+      'Read the answer (customer answers); reading it closes the case. If a review waits for this answer, decide it now.',
     who: 'operator',
     page: PAGE,
   },
@@ -146,267 +150,277 @@ export const CASE_KINDS = {
   monitoring: {
     means: 'A rule of transaction monitoring found something in the orders of this customer. No money is held for it.',
     remedy:
-      'Look at what it saw (monitoring findings), at the customer and its orders. Block the customer, report it as the law says, or close the case with what explains it. Tell neither customer nor partner.',
+      'Read the findings (monitoring findings), the customer and the orders. Block the customer, report to the authority if the law requires it, or close the case with the explanation. Do not tell the customer or the partner.',
     who: 'operator',
     page: 'monitoring.md',
   },
 
   // Unexpected money. It is booked to suspense.
   overpaid: {
-    means: 'More came than the order asked for. The order goes on, the rest is in suspense.',
+    means: 'The deposit is larger than the order. The order continues; the excess is in suspense.',
     remedy:
-      'Give the rest back: bank money to its account (deposit return), coins to an address that the customer names.',
+      'Refund the excess: bank money to the account that paid (deposit return), coins to an address that the customer names.',
     who: 'operator',
     page: PAGE,
   },
   deposit_unknown_target: {
-    means: 'Money came that names no order of ours.',
+    means: 'A payment arrived that belongs to no known order.',
     remedy:
-      'See who paid (case payer), and look for the order by amount, day and reference. Give it to its order (deposit assign), or back to where it came from (deposit return).',
+      'See who paid (case payer), and look for the order by amount, day and reference. Assign the payment to its order (deposit assign), or return it to the payer (deposit return).',
     who: 'operator',
     page: PAGE,
   },
   deposit_wrong_asset: {
-    means: 'Another asset came than the order asked for.',
-    remedy: 'Give it back, in the same asset, to an address or account the customer confirms.',
+    means: 'The deposit is in another asset than the order.',
+    remedy: 'Refund it in the same asset, to an address or account that the customer confirms.',
     who: 'operator',
     page: PAGE,
   },
   deposit_wrong_chain: {
-    means: 'The money came on another of our chains, to the address that its order has there.',
-    remedy: "Give it back on the chain it came on, to an address that is surely the customer's there.",
+    means: "The deposit arrived on another chain than the order's, at the order's address.",
+    remedy: 'Refund it on the chain it came on, to an address that certainly belongs to the customer on that chain.',
     who: 'operator',
     page: PAGE,
   },
   deposit_late: {
-    means: 'Money came after its order had ended.',
-    remedy: 'Give it back, or ask the partner to have the customer order anew.',
+    means: 'The deposit arrived after its order had ended.',
+    remedy:
+      'Refund it, or ask the partner for a new order of this customer and assign the deposit to it (deposit assign).',
     who: 'operator',
     page: PAGE,
   },
   deposit_second: {
-    means: 'A second deposit came for an order that had its own already.',
-    remedy: 'Give it back: bank money to its account (deposit return), coins to an address that the customer names.',
+    means: 'A second deposit arrived for an order that already had one.',
+    remedy:
+      'Refund it: bank money to the account that paid (deposit return), coins to an address that the customer names.',
     who: 'operator',
     page: PAGE,
   },
   deposit_held: {
-    means: 'An operator holds what lies in suspense of this deposit. No refund and no order is made of it.',
-    remedy: 'Find out whose it is and whether it may leave. Release it (deposit release), and it goes on where it was.',
+    means:
+      'An operator holds the part of this deposit that is in suspense. It can be neither refunded nor assigned to an order.',
+    remedy:
+      'Find out who owns it and whether it may leave. After a release (deposit release) it continues where it was.',
     who: 'operator',
     page: PAGE,
   },
   dormant_soon: {
-    means: 'Money of a customer is unclaimed for so long that it becomes dormant, on the day that the reason names.',
+    means: 'A customer has not claimed this money for so long that it becomes dormant on the day named in the reason.',
     remedy:
-      'Have the partner ask its customer once more where it goes. Any step about the money ends this, or take it out (dormant wake-deposit, dormant wake-order).',
+      'Ask the partner to contact the customer once more for a destination. Any step about the money ends the announcement; so do dormant wake-deposit and dormant wake-order.',
     who: 'partner',
     page: PAGE,
   },
   dormant: {
-    means: 'Money of a customer is unclaimed for longer than the policy allows. It stands apart, and is still owed.',
+    means:
+      'A customer has not claimed this money within the time of the policy. It is in a separate account, and still owed to the customer.',
     remedy:
-      'Do with it what the law of its country asks for. Where its owner comes, act as always: naming where it goes wakes it, and so does an operator (dormant wake-deposit, dormant wake-order).',
+      'Follow the law on unclaimed money of that country. If the owner returns, refund it as usual: it is active again when a destination is named, or by dormant wake-deposit or dormant wake-order.',
     who: 'customer',
     page: PAGE,
   },
   deposit_lost: {
-    means: 'A deposit that we had booked was reversed by its chain or bank. The loss is booked.',
+    means: 'The chain or bank reversed a deposit that was already booked. The loss is booked.',
     remedy:
-      'Ask the partner to claim it from the customer. What is paid again is given to the order (deposit assign), in parts too.',
+      'Ask the partner to claim the amount from the customer. Assign each new payment to the order (deposit assign); parts are possible.',
     who: 'operator',
     page: PAGE,
   },
   unexpected_credit: {
-    means: 'Money came to the wallet that pays, from nobody we know.',
+    means: 'Money arrived at the wallet or account for payouts, from an unknown sender.',
     remedy:
-      'Find out whose it is. If it is ours, name the source as a funding source; else give it back, or to its order.',
+      'Find out whose it is. If it is yours, list the sender as a funding source. Otherwise return it, or assign it to its order.',
     who: 'operator',
     page: PAGE,
   },
 
   // Refunds.
   refund_destination: {
-    means: 'Money is to go back, and nobody has said where to; or only an operator has, for other money of the order.',
-    remedy: 'The customer names an address or account, through the partner; or you do. It goes there once screened.',
+    means: 'A refund has no destination, or only one that an operator named for other money of the order.',
+    remedy:
+      'The customer names an address or account through the partner, or you name it (order destination). The refund is sent after screening.',
     who: 'customer',
     page: PAGE,
   },
   refund_destination_held: {
-    means: 'Money is to go back, and screening would not let it go to the destination named.',
+    means: 'Screening does not allow a refund to the destination that was named.',
     remedy:
-      'Name another destination, or let it go past what was hit (pastHits) with another operator. If the law says so, block the order.',
+      'Name another destination, or let it pass the screening hit (pastHits), which takes another operator. If the law requires it, block the order.',
     who: 'operator',
     page: PAGE,
   },
   refund_short: {
-    means: 'Money is to go back, and the wallet it leaves from has too little.',
-    remedy: 'Fund that wallet, or wait for its sweeps. The refund goes on by itself.',
+    means: 'A refund waits because its wallet has too little.',
+    remedy: 'Fund that wallet, or wait for sweeps into it. The refund is then sent by itself.',
     who: 'operator',
     page: PAGE,
   },
   refund_rejected: {
-    means: 'The rail would not pay a refund. Nothing has left; the money is in suspense.',
+    means: 'The bank or chain rejected a refund. No money has left; it is in suspense.',
     remedy: 'Name another destination, or the same one again when the cause is gone.',
     who: 'operator',
     page: PAGE,
   },
   return_confirmed: {
-    means: 'A customer has confirmed, on a page of ours, the address that coins in suspense go back to.',
-    remedy: 'Look at the deposit, then return it (deposit return): without an address it goes to the confirmed one.',
+    means: 'A customer has confirmed, on our page, the address to which coins in suspense are returned.',
+    remedy: 'Check the deposit, then return it (deposit return). Without an address, it goes to the confirmed one.',
     who: 'operator',
     page: PAGE,
   },
   refund_returned: {
-    means: 'A refund that had left came back. The money is in suspense and still owed.',
+    means: 'A refund was sent and came back. The money is in suspense, and still owed to the customer.',
     remedy: 'Ask the customer for another destination and name it.',
     who: 'customer',
     page: PAGE,
   },
   customer_owes: {
     means:
-      'A bank or chain took a deposit back after we had paid for it. The customer owes it, and makes no new orders.',
+      'The bank recalled a deposit, or the chain reversed it, after the payout. The customer owes the amount and is blocked from new orders.',
     remedy:
-      'Claim it through the partner. Give each payment, or a part of it (--amount), to the order (deposit assign); when all is paid, lift the block. What nobody will pay is written off (case correct as debt). Where the payout came back as well, undo the exchange (case correct as undone). A transfer that is final again ends both by itself.',
+      'Claim the amount through the partner. Assign each payment, or a part of it (--amount), to the order (deposit assign). When all is paid, lift the block (customer unblock). Write off what will not be paid (case correct as debt). If the payout came back too, undo the exchange (case correct as undone). If the reversed transfer becomes final again, debt and block end by themselves.',
     who: 'operator',
     page: PAGE,
   },
 
   // Payouts.
   payout_returned: {
-    means: 'A payout that had left came back. The money is in suspense.',
-    remedy: 'Ask the customer for another account, then pay again, or give the deposit back.',
+    means: 'A payout was sent and came back. The money is in suspense.',
+    remedy: 'Ask the customer for another account, then pay again (order destination), or refund the deposit.',
     who: 'customer',
     page: PAGE,
   },
   payout_unknown: {
-    means: 'A payout was submitted and nobody can say what became of it.',
+    means: 'A payout was submitted, and its outcome is unknown.',
     remedy:
-      'Ask the bank or look at the chain. Do not pay again by hand: it settles or is refused when they answer. Where it was signed and is not broadcast, lift what stands against it, or cancel the movement that the case names (movement cancel, by two people): the payouts behind it wait for that. Where the bank may have forgotten its key, have it look into its archive; if it never paid and cannot any more, two people say so (payout never-paid).',
+      'Ask the bank, or look at the chain. Do not pay again by hand: the payout ends as settled or rejected when they answer. If it is signed and not broadcast, remove the kill switch or block that stops it, or cancel the movement that the case names (movement cancel, two people); later payouts of that wallet wait for it. If the bank may have forgotten the payment key, ask it to search its archive. If it never paid and no longer can, two people record that (payout never-paid).',
     who: 'operator',
     page: PAGE,
   },
   payout_contradiction: {
-    means: 'Two reports about one payout cannot both be true, for instance refused and then paid.',
+    means: 'Two reports about one payout contradict each other, for example rejected and then paid.',
     remedy:
-      'Believe the statement or the chain, not the answer. What still held the money is paid with it; where it was priced anew since, two people settle it (order settle-by). Else it was paid twice: claim one back.',
+      'Trust the bank statement or the chain, not the earlier answer. If the order still held the money, the payment settles it. If the order was requoted since, two people settle it (order settle-by). Otherwise it was paid twice: claim one payment back.',
     who: 'operator',
     page: PAGE,
   },
   unexplained_debit: {
-    means: 'Money left a wallet or account of ours, and no payout of ours explains it.',
+    means: 'Money left one of our wallets or accounts, and no payout or transfer in the books explains it.',
     remedy:
-      'Stop the rail at once if it may be theft. Then find out who moved it. A charge of the bank is booked as one (case correct as fee). Where the bank recalled a part of a credit, name its deposit: the customer owes that part (case correct as recall). After a restore it may have paid a payout that waits: settle that by it (payout settle-by), or say that it paid none of ours (debit foreign). Where it paid an order that is lost, it is booked with what was given for it (case correct as lost_order).',
+      'If it may be theft, stop the rail at once (kill-switch set). Then find out who moved it. Bank charge: case correct as fee. Part of a credit that the bank recalled: case correct as recall, naming the deposit; the customer then owes that part. After a restore, it may be a payout that waits in the books: settle that payout by it (payout settle-by), or record that it paid none of ours (debit foreign). If it paid an order that the restore lost, book both sides (case correct as lost_order).',
     who: 'operator',
     page: PAGE,
   },
   movement_unmatched: {
     means:
-      'Our wallet sent a transaction that stands in no row of ours: after a restore a payout made since, or theft. Or the signer has signed one, and no block holds it.',
+      'Our wallet sent a transaction that is not in the books: a payout made after the backup that was restored, or theft. Or the signer has signed one that is in no block.',
     remedy:
-      'Match it with the payout, refund or own transfer it was (movement match; --otherAmount where it left with another amount), or say that it is not ours (movement foreign). One that is signed and in no block ends by itself where it is mined; where every node has dropped it, cancel it (movement cancel). Each takes two.',
+      'Match it with its payout, refund or own transfer (movement match; with --otherAmount if the amount differs), or record that it is not ours (movement foreign). A signed one in no block ends by itself if it is mined. If every node has dropped it, cancel it (movement cancel). Each of these takes two people.',
     who: 'operator',
     page: 'backup.md',
   },
   uncovered: {
-    means: 'More has left a wallet than the books had free there.',
-    remedy: 'Find the money that came in unseen, or the payout booked twice, before paying out more.',
+    means: 'More has left a wallet than the books had available in it.',
+    remedy: 'Before you pay out more, find the deposit that was not booked, or the payout that was booked twice.',
     who: 'operator',
     page: PAGE,
   },
 
   // Findings of reconciliation.
   break_missing_in_ledger: {
-    means: 'Chain or bank show a movement in a wallet of ours that the books do not know.',
+    means: 'The chain or bank shows a movement of our wallet or account that is not in the books.',
     remedy:
-      'Find out what it was by its name outside, and correct the books by an entry (break correct) of the kind that it was: the page has the kinds.',
+      'Look it up at the chain or bank by its transaction hash or reference. Then correct the books with an entry of the right kind (break correct); the page lists the kinds.',
     who: 'operator',
     page: 'reconciliation.md',
   },
   break_missing_outside: {
-    means: 'The books have a movement that chain or bank do not show, or show no longer.',
+    means: 'The books have a movement that the chain or bank does not show, or no longer shows.',
     remedy:
-      'Pay nothing more out of that wallet on its strength. Ask node or bank, then correct the books by an entry (break correct).',
+      'Do not pay out of that wallet in reliance on this movement. Ask the node or bank, then correct the books with an entry (break correct).',
     who: 'operator',
     page: 'reconciliation.md',
   },
   break_amount: {
-    means: 'The books and the outside know the same movement with different amounts, or one of them knows it twice.',
+    means: 'The books and the chain or bank have different amounts for one movement, or one of them has it twice.',
     remedy:
-      'Compare the amounts in the case with the chain or the statement, and correct the books by an entry (break correct).',
+      'Compare the amounts in the case with the chain or the statement, and correct the books with an entry (break correct).',
     who: 'operator',
     page: 'reconciliation.md',
   },
   break_balance: {
-    means: 'What a node or bank says is in a wallet is not what all movements it has shown come to.',
-    remedy: 'Ask a second node, or the bank. Either it says a wrong balance or there is a movement it does not show.',
+    means: 'The balance that a node or bank reports differs from the sum of the movements it has shown.',
+    remedy: 'Ask a second node, or the bank. Either the reported balance is wrong, or a movement is missing.',
     who: 'operator',
     page: 'reconciliation.md',
   },
 
   // Rails and wallets.
   rail_halted: {
-    means: 'A chain halted by itself, because going on could book what is not true.',
+    means: 'The server halted a chain, because the books could become wrong if it went on.',
     remedy:
-      'Read the reason, mend the node or the wallet, then let it go on (rail clear, or start rail) as the page says.',
+      'Read the reason, and repair the node or the wallet. Then resume as the page says (rail clear; kill-switch lift if an operator has switched it off too).',
     who: 'operator',
     page: PAGE,
   },
   rail_failing: {
-    means: 'What a rail reported cannot be taken into our books: a bug of ours. The rail waits at that point.',
-    remedy: 'Read the reason and the log, and have it mended. It goes on by itself, with nothing lost in between.',
+    means: 'Our software cannot book what a chain or bank reported: a bug. The rail waits at that report.',
+    remedy:
+      'Read the reason and the log, and have the bug fixed. The rail then continues by itself; no report is lost.',
     who: 'operator',
     page: PAGE,
   },
   statement_line_refused: {
-    means: 'A line of a bank statement could not be taken as it is.',
-    remedy: 'Compare the line with the statement of the bank and book it by hand if it is money.',
+    means: 'A line of a bank statement could not be booked.',
+    remedy: "Compare the line with the bank's statement. If money moved, book it by hand.",
     who: 'operator',
     page: PAGE,
   },
   statement_gap: {
-    means: 'The balances or numbers of two bank statements do not meet: one between them was not taken in.',
-    remedy: 'Download the missing statement at the bank and take it in. Nothing of it is booked until then.',
+    means:
+      'The balances or numbers of two bank statements do not follow each other: a statement between them is missing.',
+    remedy:
+      'Download the missing statement from the bank, and import it (bank take). Its lines are not booked until then.',
     who: 'operator',
     page: PAGE,
   },
   price_halted: {
     means:
-      'Markets do not quote: the price that they rest on jumped, or too few sources say one. The case names them, and closes when the last goes on. Money under way goes on.',
+      'Markets give no quotes: their price jumped, or too few sources report one. The case names the markets, and closes when the last one quotes again. Orders that are already paid continue.',
     remedy:
-      'Compare the price with the world. If it is right, confirm the level (price confirm-pair, or price confirm for one market). If it is wrong, mend or remove the source; then look at unpaid orders (orders unpaid).',
+      'Compare the price with other exchanges. If it is right, confirm the level (price confirm-pair, or price confirm for one market). If it is wrong, repair or remove the source; then check unpaid orders (orders unpaid).',
     who: 'operator',
     page: PAGE,
   },
   treasury_low: {
-    means: 'A wallet or account that pays is below its alarm.',
+    means: 'A wallet or account for payouts is below its alarm level.',
     remedy: 'Fund it. The case closes by itself.',
     who: 'operator',
     page: PAGE,
   },
   gas_short: {
-    means: 'No wallet has the native coin that a sweep needs.',
+    means: 'No wallet has the native coin to pay the network fee of a sweep.',
     remedy: 'Send native coin to the hot wallet of that chain. The case closes by itself.',
     who: 'operator',
     page: PAGE,
   },
   sweep_rejected: {
-    means: 'The node refuses to take a sweep.',
-    remedy: 'Read the reason. Most often it is gas or the node. It is tried again by itself.',
+    means: 'The node rejects a sweep.',
+    remedy: 'Read the reason: usually the network fee or the node. The server tries again by itself.',
     who: 'operator',
     page: PAGE,
   },
   sweep_failed: {
-    means: 'A sweep was mined and failed on the chain. The tokens lie where they were paid.',
-    remedy: 'Look at the chain transaction. It is tried again by itself after a pause.',
+    means: 'A sweep was mined and failed. The tokens are still at the deposit address.',
+    remedy: 'Look at the chain transaction. The server tries again after a pause.',
     who: 'operator',
     page: PAGE,
   },
 
   // Operators.
   action_delayed: {
-    means: 'The one operator of this installation proposed an action that takes two people where there are several.',
-    remedy: 'Look at the proposal. If it was not you, decline it at once, revoke the token, and lay the kill switch.',
+    means:
+      'The only operator of this installation proposed an action that takes two people in an installation with several. It can be confirmed after a delay.',
+    remedy: 'Read the proposal. If you did not make it, decline it at once, revoke the token, and set a kill switch.',
     who: 'operator',
     page: PAGE,
   },
@@ -414,14 +428,15 @@ export const CASE_KINDS = {
   // Webhook deliveries.
   webhook_undelivered: {
     means:
-      'An endpoint of a partner refused an event for three days. The event was given up; later ones are still tried.',
-    remedy: 'The partner mends its receiver or its address, then replays what it missed.',
+      "A partner's endpoint did not accept an event for three days. The server gave up on that event; it still sends later ones.",
+    remedy: 'The partner repairs its receiver or its address, then replays the missed events.',
     who: 'partner',
     page: PAGE,
   },
   webhook_off: {
-    means: 'An endpoint of a partner has taken nothing for five days and was switched off. Nothing more is sent there.',
-    remedy: 'The partner mends its receiver, switches the endpoint on again, then replays what it missed.',
+    means:
+      "A partner's endpoint accepted no event for five days and was switched off. No event is sent there any more.",
+    remedy: 'The partner repairs its receiver, switches the endpoint on again, then replays the missed events.',
     who: 'partner',
     page: PAGE,
   },
@@ -429,8 +444,9 @@ export const CASE_KINDS = {
   // After a leak.
   partner_contained: {
     means:
-      'A key of this partner leaked. What was made since then is held: keys, endpoints, links, accounts, addresses.',
-    remedy: 'Look at its activity. Release or reject what is held, item by item; the last one ends this.',
+      'A key of this partner leaked. Everything created since then is held: keys, endpoints, links, accounts, addresses.',
+    remedy:
+      "Read the partner's activity (activity). Release or reject each held item (held); the last decision closes the case.",
     who: 'operator',
     page: 'runbooks/leaked-key.md',
   },

@@ -86,7 +86,7 @@ export function recurringHandlers(deps: {
     try {
       const looked = await rails.get(code)?.observe();
       if (!well.has(code))
-        await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'it goes on', now: clock.now() }));
+        await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'it works again', now: clock.now() }));
       well.add(code);
       return looked;
     } catch (error) {

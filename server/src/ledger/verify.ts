@@ -129,7 +129,7 @@ async function verifySealed(
       if (count !== seal.entries)
         tell({ rule: 'seal', subject, why: `it covers ${seal.entries} entries and ${count} are there` });
       else if (!hasher.hash().equals(seal.hash))
-        tell({ rule: 'seal', subject, why: 'its hash is not that of what it covers' });
+        tell({ rule: 'seal', subject, why: 'its hash does not match the rows it covers' });
       keptIsThere ||= kept?.number === seal.number && kept.hash === seal.hash.toString('hex');
       previous = seal.hash;
       last = seal.number;
@@ -180,7 +180,7 @@ function verifyContent(
   summary.entries += 1n;
   summary.transfers += BigInt(digested.length);
   if (!digestOf(entry.kind, entry.orderId, digested).equals(entry.content))
-    tell({ rule: 'content', subject: id, why: 'its transfers are not what it was posted with' });
+    tell({ rule: 'content', subject: id, why: 'its transfers differ from those it was posted with' });
 }
 
 /** Entries that no seal covers: only the newest may lack one, and none older than entries sealed long ago. */
@@ -204,7 +204,7 @@ async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary:
       verifyContent(entry.id, lines, tell, summary);
       summary.unsealed += 1n;
       if (entry.seq < (edge?.seq ?? 0n))
-        tell({ rule: 'unsealed', subject: entry.id, why: 'it stands among sealed entries and no seal covers it' });
+        tell({ rule: 'unsealed', subject: entry.id, why: 'it is among sealed entries, and no seal covers it' });
       after = entry.seq;
     }
     if (entries.length < PAGE_ENTRIES) return;

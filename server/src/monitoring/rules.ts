@@ -31,18 +31,18 @@ export interface Facts {
 
 export const KINDS = {
   velocity: {
-    says: 'so many orders, or orders worth so much, in so many days',
+    says: 'a number of orders, or orders of a total worth, in a number of days',
     takes: ['fiat', 'days'],
     mayTake: ['count', 'worth'],
   },
   structuring: {
-    says: 'so many orders in so many days that are each below a limit by no more than so many basis points',
+    says: 'a number of orders in a number of days, each just below a limit (by at most a number of basis points)',
     takes: ['fiat', 'days', 'count', 'worth', 'withinBps'],
     mayTake: [],
   },
-  first_large: { says: 'a first order that is worth so much', takes: ['fiat', 'worth'], mayTake: [] },
+  first_large: { says: 'a first order of at least a given worth', takes: ['fiat', 'worth'], mayTake: [] },
   shared_wallet: {
-    says: 'a wallet at which so many customers are paid, this one among them',
+    says: 'a wallet to which a number of customers are paid, including this one',
     takes: ['count'],
     mayTake: [],
   },

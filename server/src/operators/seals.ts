@@ -183,14 +183,14 @@ function chainFrom(
       summary.rows += 1n;
       if (fields === null) tell({ subject: row, why: 'it was sealed and is not there any more' });
       else if (!contentOf(fields).equals(contentNow(vault, sealed)))
-        tell({ subject: row, why: 'it is not what was sealed' });
+        tell({ subject: row, why: 'it has changed since it was sealed' });
       if (seal.sealedAt.getTime() - (passedAt(id) ?? seal.sealedAt.getTime()) > LATE_MS)
         tell({ subject: row, why: `it was slipped in among older rows before seal ${seal.number}` });
     }
     const contents = rows.map(({ content }) => content);
     if (rows.length !== seal.rows) tell({ subject, why: `it covers ${seal.rows} rows and ${rows.length} are there` });
     else if (!hashOver(seal.previous, seal.sealedAt, contents).equals(seal.hash))
-      tell({ subject, why: 'its hash is not that of what it covers' });
+      tell({ subject, why: 'its hash does not match the rows it covers' });
     if (seal.lastId > (reached.at(-1)?.id ?? 0n)) reached.push({ id: seal.lastId, at: seal.sealedAt.getTime() });
     previous = seal.hash;
     last = seal.number;
@@ -275,7 +275,7 @@ async function verifyUnsealed(
     const rows = await tx.rows<{ id: bigint }>(sql.unsealed, [after]);
     for (const { id } of rows) {
       summary.unsealed += 1n;
-      if (isLate(id)) tell({ subject: `audit row ${id}`, why: 'it stands among sealed rows and no seal covers it' });
+      if (isLate(id)) tell({ subject: `audit row ${id}`, why: 'it is among sealed rows, and no seal covers it' });
       after = id;
     }
     if (rows.length < PAGE_ROWS) return;

@@ -37,7 +37,7 @@ export function checkReadings(checks: () => readonly Check[]): Readings {
 export function databaseReadings(db: Database, clock: Clock): Readings {
   return {
     readings: [
-      { name: 'cloverleaf_jobs_due', help: 'Due work that nobody has in hand.', label: 'kind' },
+      { name: 'cloverleaf_jobs_due', help: 'Due jobs that no worker has leased.', label: 'kind' },
       { name: 'cloverleaf_jobs_dead', help: 'Work set aside after too many attempts.', label: 'kind' },
       { name: 'cloverleaf_jobs_failing', help: 'Work that failed again and again and is tried on.', label: 'kind' },
       { name: 'cloverleaf_jobs_asleep', help: 'Work that sleeps from a time that is yet to come.', label: 'kind' },
@@ -54,7 +54,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_payouts_open', help: 'Payouts and refunds that have not ended.', label: 'state' },
       {
         name: 'cloverleaf_payouts_oldest_seconds',
-        help: 'Since the oldest of them was written; of unknown ones, since nobody knows.',
+        help: 'Age of the oldest of them; for unknown ones, since the outcome is unknown.',
         label: 'state',
       },
       { name: 'cloverleaf_refunds_waiting', help: 'Refunds that a person or customer keeps waiting.', label: 'state' },
@@ -155,7 +155,7 @@ export function reconcileReadings(db: Database): Readings {
       { name: 'cloverleaf_reconcile_breaks', help: 'Items on which books and outside differ.', label: 'rail' },
       {
         name: 'cloverleaf_reconcile_oldest_break_seconds',
-        help: 'How long the oldest break has stood; 0 without one.',
+        help: 'Age of the oldest break; 0 without one.',
         label: 'rail',
       },
       { name: 'cloverleaf_reconcile_in_transit', help: 'Items that differ for a reason that passes.', label: 'rail' },

@@ -262,7 +262,7 @@ export async function reprice(context: Rails, tx: Tx, action: Action): Promise<O
   await requireWithinLevel(tx, { market, level, depositUnits });
   const input = { partner: { id: order.partnerId }, market, depositUnits, orderId: order.id, now };
   const { id, ...quote } = await requote(tx, input);
-  await closeCases(tx, { subject: `order:${order.id}`, outcome: `priced anew by ${by}`, now });
+  await closeCases(tx, { subject: `order:${order.id}`, outcome: `requoted by ${by}`, now });
   const terms = { ...quote, quoteId: id };
   const advanced = await advance(context, tx, order, 'requoted', {
     now,

@@ -84,7 +84,7 @@ function dangers(chain: ProductionChain, at: string, allowed: readonly bigint[])
   if (isTestAddress(accountOf(hotWallet)))
     found.push(`${at}.hotWallet is an account of the phrase that every local node has; everybody can spend it`);
   if (isTestXpub(xpub))
-    found.push(`${at}.xpub is that of the phrase that every local node has; everybody can spend what is paid there`);
+    found.push(`${at}.xpub belongs to the public test phrase of local nodes: anyone can spend deposits to it`);
   for (const [name, address] of Object.entries(fundedFrom)) {
     if (isTestAddress(accountOf(address)))
       found.push(`${at}.fundedFrom.${name} is an account of the phrase that every local node has`);

@@ -66,7 +66,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   for (const name of ['MASTER_KEY_FILE', 'OLD_MASTER_KEY_FILE']) {
     const keyFile = env[name];
     if (keyFile && resolve(keyFile).startsWith(`${config.dataDir}${sep}`))
-      wrong.push(`${name} lies in DATA_DIR: a copy of the folder would be a copy of the key`);
+      wrong.push(`${name} is in DATA_DIR: whoever copies the folder has the key`);
   }
   for (const name of SANDBOX_FILES) {
     if (existsSync(join(config.dataDir, name)))
@@ -116,7 +116,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   for (const one of used('alertChannels')) read(() => one.create(config.valuesOf(one), CHANNELS));
 
   if (config.operators === 'one' && config.operatorDelayS < SHORTEST_DELAY_S)
-    wrong.push(`OPERATOR_DELAY_S must be at least ${SHORTEST_DELAY_S} in production: it stands in for a second person`);
+    wrong.push(`OPERATOR_DELAY_S must be at least ${SHORTEST_DELAY_S} in production: it replaces the second person`);
   for (const one of allOf(config.lists).filter(({ sandboxOnly }) => sandboxOnly !== undefined)) {
     const values = config.valuesOf(one);
     for (const [key, setting] of Object.entries(one.settings)) {

@@ -195,7 +195,7 @@ function unusable(line: StatementLine, asset: AssetCode | undefined): string | u
   if (line.units === null) return 'no readable amount';
   if (line.units <= 0n || (line.chargeUnits ?? 0n) < 0n) return 'an amount that is not above zero';
   if (line.units >= ABSURD_UNITS || (line.chargeUnits ?? 0n) >= ABSURD_UNITS) return 'an absurd amount';
-  if (line.direction !== 'credit' && line.direction !== 'debit') return 'neither credit nor debit';
+  if (line.direction !== 'credit' && line.direction !== 'debit') return 'not a credit and not a debit';
   if (Number.isNaN(line.bookedAt.getTime())) return 'no readable date';
   return undefined;
 }

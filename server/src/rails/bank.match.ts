@@ -59,7 +59,7 @@ export async function settlePayoutByLine(
     const isMeant = line.key === payout.id || (await isLostAttempt(tx, line, payout.id));
     if (!isMeant && !(await isOfLost(tx, line, input.followOn)))
       throw new Refusal('does_not_fit', {
-        why: 'the debit is of another amount and does not carry the key of the payout',
+        why: 'the debit has another amount and does not carry the key of the payout',
       });
     requireOtherAmount(payout, line.units, input.otherAmount);
     await notePaidUnits(tx, payout.id, line.units);

@@ -35,7 +35,7 @@ export async function signedSince(engine: Engine, nonce: bigint): Promise<Signed
     }
   } catch (error) {
     if (!(error instanceof NotSigned)) throw error;
-    log.warn({ rail, why: error.message }, 'the signer does not say what it has signed before');
+    log.warn({ rail, why: error.message }, 'the signer does not list the transactions that it has signed');
     return undefined;
   }
 }
@@ -61,7 +61,7 @@ export async function noteSigned(
     // Unsigned nonces between two signed ones are free.
     for (; after < one.nonce; after += 1n)
       await sendStore.addFree(tx, rail, HOT, after, 'never signed before the restore');
-    await sendStore.takeFree(tx, rail, HOT, one.nonce, 'what was signed under it before the restore');
+    await sendStore.takeFree(tx, rail, HOT, one.nonce, 'a transaction signed under it before the restore');
     const asset = assets.find(({ native, contract }) => (one.contract === null ? native : contract === one.contract));
     log.warn({ rail, nonce: one.nonce }, 'signed in the time that was lost, and in no row of ours');
     await found.noteSigned(
@@ -111,7 +111,7 @@ export async function signedOtherwise(
     await sendStore.lockNonce(tx, rail, wallet, nonce);
     const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
     if (own === undefined || !(await isGivenUp(engine, tx, own, before))) return;
-    await sendStore.takeFree(tx, rail, wallet, nonce, 'what was signed under it before the restore');
+    await sendStore.takeFree(tx, rail, wallet, nonce, 'a transaction signed under it before the restore');
     const { contract, to: recipient, units } = before;
     const assets = await addressStore.assetsOf(tx, chain);
     const asset = assets.find((one) => (contract === null ? one.native : one.contract === contract))?.code;

@@ -79,7 +79,9 @@ export async function linked(engine: Engine, from: bigint, to: bigint): Promise<
 }
 
 export const changed = ({ rail }: Engine) =>
-  new Unavailable(rail, 'the node contradicted itself: its chain changed, or it lies', { retryAfterMs: 1_000 });
+  new Unavailable(rail, 'the node contradicted itself: its chain changed, or its answers are wrong', {
+    retryAfterMs: 1_000,
+  });
 
 /**
  * Number of the first block of this time or later; of `newest` when all are earlier. Binary search: blocks are ordered by time.

@@ -42,7 +42,7 @@ export async function whyUnknown(
 ): Promise<string | undefined> {
   if (used.mined > next) {
     await noteGap(engine, tx, wallet, next, used.mined);
-    return 'nonces were used that are not in the books: what was sent under them is read first';
+    return 'the chain has used nonces that are not in the books: their transactions are read first';
   }
   return used.pending > next ? 'a transaction that is not in the books waits to be mined: it is read first' : undefined;
 }
@@ -62,9 +62,9 @@ export async function takeNonce(
     throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
   const free = await sendStore.freeNonce(tx, rail, wallet);
   if (free !== undefined && used.mined > free.nonce) {
-    await sendStore.takeNonce(tx, free.id, 'somebody outside');
+    await sendStore.takeNonce(tx, free.id, 'a sender outside this server');
     await noteGap(engine, tx, wallet, free.nonce, free.nonce + 1n);
-    return 'a nonce that was given up was used: what was sent under it is read first';
+    return 'a nonce that was given up has been used: its transaction is read first';
   }
   if (free !== undefined) await sendStore.takeNonce(tx, free.id, key);
   const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);

@@ -270,7 +270,7 @@ async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: stri
   const overForMs = -(payout.submitLeftMs ?? 0);
   const graceMs = context.graceMs ?? GRACE_MS;
   if (payout.submittedAt === null && overForMs > graceMs) return await reject(context, tx, payout, why);
-  await noteWaiting(tx, payout.id, `${why}; what was submitted before may still be under way`);
+  await noteWaiting(tx, payout.id, `${why}; an earlier submission may still be executed`);
   const handled = await recordStillUnknown(context, tx, payout, why);
   return payout.submittedAt === null ? { againInMs: graceMs - overForMs + 100 } : handled;
 }
@@ -447,7 +447,7 @@ export function requireOtherAmount(payout: Payout, units: bigint, isSaid: boolea
   const wrong = (why: string) => new Refusal('does_not_fit', { why });
   if (isSaid !== true)
     throw wrong(
-      `the payout is ${payout.units} ${payout.asset} and ${units} left; say otherAmount where it was paid so`,
+      `the payout is ${payout.units} ${payout.asset}, and ${units} left: confirm the difference with otherAmount`,
     );
   if (payout.endedAt !== null && payout.refundId !== null)
     throw wrong('another amount, and its refund does not wait for it: retry that, and match the new attempt');

@@ -33,8 +33,7 @@ export async function whyNotUnpaid(
   const leftMs = lastsMs + (submitLeftMs ?? 0);
   const now = clock.now();
   const overAt = later(now, leftMs);
-  if (submitLeftMs === null || leftMs > 0)
-    return `its rail may still execute what was submitted under its key, until ${overAt.toISOString()}`;
+  if (submitLeftMs === null || leftMs > 0) return `its rail may still execute it, until ${overAt.toISOString()}`;
   if (rail.readTo === undefined) return undefined;
   const readTo = await rail.readTo(tx, asset);
   if (readTo !== undefined && readTo >= overAt) return undefined;

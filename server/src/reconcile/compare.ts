@@ -59,7 +59,7 @@ function transitOf(side: Side, kind: Item['kind'], about: Circumstances): string
   }
   // An entry is booked after its block was mined. If it was booked after the newest block read, its block may be newer, too.
   if (about.kind === 'chain' && side.bookedAt !== null && side.bookedAt > about.outsideAt)
-    return 'younger than what is final on the chain';
+    return 'newer than the final block of the chain';
   const found = about.foundAt.get(sideKey(side)) ?? about.now;
   return about.now.getTime() - found.getTime() < about.graceMs ? JUST_FOUND : null;
 }

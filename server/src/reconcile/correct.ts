@@ -71,7 +71,8 @@ export function openCorrections(context: {
     if (item.kind === 'break_balance')
       throw wrong('no entry ends a break of kind break_balance: both of its sides are what the outside says');
     const evidence = [...item.names, item.key];
-    if (!evidence.includes(input.evidence)) throw wrong(`the evidence is none of its names, ${item.names.join(', ')}`);
+    if (!evidence.includes(input.evidence))
+      throw wrong(`the evidence must be one of its names: ${item.names.join(', ')}`);
     const difference = item.outsideUnits - item.ledgerUnits;
     if (input.units !== (difference < 0n ? -difference : difference))
       throw wrong(`the amount is not what the two sides differ by, see differenceUnits of break ${item.id}`);
@@ -169,7 +170,7 @@ async function requireKind(
   if (as === 'dust') {
     const below = await dustThreshold(tx, item.asset);
     if (below === undefined || (difference < 0n ? -difference : difference) >= below)
-      throw wrong(`so much of ${item.asset} is no dust (dust set says below which amount it is)`);
+      throw wrong(`this amount of ${item.asset} is not dust (dust set defines below which amount it is)`);
   }
   if (as === 'sweep_undone' && !(rail.kind === 'chain' && item.key.startsWith('sweep:') && item.outsideUnits === 0n))
     throw wrong('it is no sweep that the chain does not show');

@@ -34,7 +34,7 @@ const LOOK_MS = 8_000;
  * For a node without the state of that block, or a statement that is still growing: the items were compared, the balances
  * not.
  */
-export const NO_BALANCES = 'it does not say what was in its wallets at the place it was asked for';
+export const NO_BALANCES = 'it does not report the balances of its wallets at the requested block';
 /** Key of a whole wallet's difference. */
 const BALANCE = 'balance';
 

@@ -59,14 +59,14 @@ export async function verifyLedger(
 
 const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
   ['content', 'every entry has the transfers it was posted with'],
-  ['seal', 'every seal is the hash of what it covers and of the seal before'],
+  ['seal', 'every seal is the hash of its rows and of the previous seal'],
   ['unsealed', 'no entry slipped in among sealed ones'],
   ['balance', 'every account is the sum of its transfers'],
   ['hold', 'every hold is what its transfers say'],
   ['double_entry', 'both sides of every asset are equal'],
   ['order', 'every order holds what its state says, and its history leads there'],
   ['dormant', 'dormant money is what its rows say, deposit by deposit and order by order'],
-  ['audit', 'every row of the audit is as it was sealed, none is gone and none slipped in'],
+  ['audit', 'no row of the audit was changed, removed or inserted since it was sealed'],
 ];
 
 /** The result as text. */

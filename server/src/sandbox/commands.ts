@@ -71,6 +71,6 @@ export function help(): string {
     'The world that all partners of this sandbox share:',
     ...rows(true),
     '',
-    '<command> --help says what it takes. All of it, and every magic value: docs/sandbox.md',
+    '<command> --help lists its options. All commands and magic values: docs/sandbox.md',
   ].join('\n');
 }

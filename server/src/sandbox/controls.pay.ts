@@ -68,7 +68,7 @@ async function payFromWallet(
   const { rail, asset } =
     how === 'ANOTHER_TOKEN' || how === 'ANOTHER_CHAIN' ? await insteadOf(context, order, how) : usual;
   if (asset === undefined || usual.asset === undefined)
-    throw wrong('transactionId', 'is paid with what is no longer here');
+    throw wrong('transactionId', 'is paid with a token that the sandbox no longer has');
   // The same number of whole coins, whatever the other one's decimals.
   const scaled = (units * pow10(asset.decimals)) / pow10(usual.asset.decimals);
   const payments: string[] = [];

@@ -33,7 +33,7 @@ export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; ban
       const became =
         outcome === 'absent'
           ? 'nothing was paid'
-          : 'the transfer is kept and sent when the node takes it; the same request pays nothing more';
+          : 'the transfer is stored, and sent when the node accepts it; repeating the request pays nothing more';
       throw new Unavailable(rail.code, sent.why, {
         said: `The node of ${rail.chain} did not take the payment: ${became}.`,
       });

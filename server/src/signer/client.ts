@@ -96,7 +96,7 @@ export function signerClient(options: SignerClientOptions): SignerClient {
     address,
     async refuses(wanted: Wanted) {
       const answer = await ask('check', writeTransfer(from, { ...wanted, chainId }));
-      if ('error' in answer) throw new NotSigned(`it could not read what was asked: ${answer.error}`);
+      if ('error' in answer) throw new NotSigned(`it could not read the request: ${answer.error}`);
       return 'refused' in answer ? `the signer refuses: ${answer.refused}` : undefined;
     },
     async sign(unsigned: Unsigned) {
@@ -137,7 +137,7 @@ export function signerClient(options: SignerClientOptions): SignerClient {
     const who = 'wallet' in from ? from : { deposit: String(from.deposit) };
     const answer = await ask('signed', { chainId: String(chainId), ...who, nonce: String(nonce) });
     const found = 'result' in answer ? readSigned(answer.result.transfers, nonce) : undefined;
-    if (found === undefined) throw new NotSigned('it did not say what it has signed before');
+    if (found === undefined) throw new NotSigned('it did not list what it has signed');
     return found;
   }
 
@@ -148,7 +148,7 @@ export function signerClient(options: SignerClientOptions): SignerClient {
     tronDeposits: (chainId, addressOf) => (index) => tronSignerOf(chainId, { deposit: index }, addressOf(index)),
     async ping() {
       const answer = await ask('describe', {});
-      if (!('result' in answer)) throw new NotSigned('its answer is none');
+      if (!('result' in answer)) throw new NotSigned('its answer cannot be read');
     },
     close: () => current?.close(),
   };
@@ -209,7 +209,7 @@ function shakeHands(stream: Duplex, secret: string, deadlineMs: number): Promise
     readLines(stream, (message) => {
       const said = (message ?? {}) as Record<string, unknown>;
       if (step === 'challenge') {
-        if (typeof said.challenge !== 'string') return lose('somebody else answered');
+        if (typeof said.challenge !== 'string') return lose('another program answered');
         step = 'proof';
         return writeLine(stream, { proof: proofOf('server', secret, said.challenge), challenge: mine });
       }
@@ -220,7 +220,7 @@ function shakeHands(stream: Duplex, secret: string, deadlineMs: number): Promise
         return resolve(line);
       }
       const answer = readAnswer(said);
-      if (answer === undefined) return lose('what it said is no answer');
+      if (answer === undefined) return lose('it sent something that is not an answer');
       waiting.get(answer.id)?.resolve(answer);
       waiting.delete(answer.id);
     });

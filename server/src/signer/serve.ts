@@ -42,7 +42,7 @@ export function serveOn(
     }
     const { proof, challenge: theirs } = (message ?? {}) as Record<string, unknown>;
     if (!isProof(proof, proofOf('server', secret, challenge)) || typeof theirs !== 'string') {
-      said('refused somebody who does not know the secret');
+      said('rejected a client that does not know the secret');
       hangUp(stream);
       return;
     }

@@ -205,7 +205,7 @@ async function lockOpen(tx: Tx, id: bigint): Promise<FoundMovement> {
 async function match(context: Deciding, tx: Tx, input: Matched): Promise<void> {
   const row = await lockOpen(tx, input.movement);
   const wrong = (why: string) => new Refusal('does_not_fit', { why });
-  if (row.succeeded !== true) throw wrong('the transaction was reverted, so it paid nobody');
+  if (row.succeeded !== true) throw wrong('the transaction was reverted, so it paid nothing');
   const to = OWN_KEY.test(input.key) ? await store.find(tx, input.key) : await payoutByKey(tx, row.rail, input.key);
   if (to === undefined || to.rail !== row.rail) throw new Refusal('unknown_payout');
   if (await hasSend(tx, row.rail, input.key)) throw wrong('it was sent by a transaction that is in the books');

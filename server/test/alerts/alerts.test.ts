@@ -200,7 +200,7 @@ describe('rules', () => {
     await opens('deposit_late', 'deposit:5');
     assert.deepEqual(await tells(), []);
     later(10);
-    assert.deepEqual(await tells(), ['Cloverleaf: case N, deposit late, is claimed by nobody']);
+    assert.deepEqual(await tells(), ['Cloverleaf: case N, deposit late, is claimed by no one']);
     later(20);
     assert.deepEqual(await tells(), ['Cloverleaf: case N, deposit late, needs a person']);
     later(24 * 60);

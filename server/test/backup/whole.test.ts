@@ -217,7 +217,7 @@ test('a server that lost its cluster restores all of it from backup and archive,
 
   const [stop] = await rows('select kind, subject, by, reason from kill_switches');
   assert.deepEqual([stop?.kind, stop?.subject, stop?.by], ['payouts', 'all', 'the machine']);
-  assert.match(stop?.reason, /^restored from the backup of .*what was paid since is not in the books$/);
+  assert.match(stop?.reason, /^restored from the backup of .*payments made after that are not in the books$/);
   const [action] = await rows(`select action, role, subject, reason from audit order by id desc limit 1`);
   assert.deepEqual(action, {
     action: 'kill-switch.set',

@@ -297,7 +297,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.dialog().getByLabel('A key may have leaked since').fill('2020-01-01T00:00');
     await form.effect().getByText('made since then is held').waitFor();
     await form.sends('a leak');
-    await isRefused('must lie within the last 90 days', 'since');
+    await isRefused('must be within the last 90 days', 'since');
     await isGood(page, 'Corner shop', 'Form, suspend');
     await form.dialog().getByLabel('A key may have leaked since').fill('');
     await form.sends('a leak');

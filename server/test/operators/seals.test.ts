@@ -110,7 +110,7 @@ for (const [what, statement] of [
   ['amount', `update audit set after = jsonb_set(after, '{units}', '"1"') where id = 5`],
 ] as const)
   test(`an edited ${what} is found, in its row and no other`, async () => {
-    assert.deepEqual(await tampered([statement]), ['audit row 5: it is not what was sealed']);
+    assert.deepEqual(await tampered([statement]), ['audit row 5: it has changed since it was sealed']);
   });
 
 test('a removed row is found, even if its seal is repaired', async () => {
@@ -132,10 +132,10 @@ test('a hash that is made to fit an edited row breaks the seal, and the seals ab
   const edited = `update audit set reason = 'another one' where id = 5`;
   const content = `update sealed_audit set content = (select content from sealed_audit where audit_id = 6) where audit_id = 5`;
   const told = await tampered([edited, content]);
-  assert.ok(told.includes('audit seal 2: its hash is not that of what it covers'), told.join('\n'));
+  assert.ok(told.includes('audit seal 2: its hash does not match the rows it covers'), told.join('\n'));
   assert.deepEqual(
     await tampered([`update audit_seals set sealed_at = sealed_at + interval '1 day' where number = 2`]),
-    ['audit seal 2: its hash is not that of what it covers'],
+    ['audit seal 2: its hash does not match the rows it covers'],
   );
 });
 
@@ -148,7 +148,7 @@ test('a row that is slipped in among older ones is found, sealed or not', async 
     `insert into audit (id, at, operator, role, address, action, subject, reason, outcome)
      overriding system value values (${id}, now(), 'finn', 'finance', 'local', 'order.release', 'order:1', 'as agreed', 'done')`;
   fixture.clock.advance(3_600_000);
-  assert.deepEqual(await tampered([slipped(14)]), ['audit row 14: it stands among sealed rows and no seal covers it']);
+  assert.deepEqual(await tampered([slipped(14)]), ['audit row 14: it is among sealed rows, and no seal covers it']);
   // The server seals it unknowingly.
   await owner.query(slipped(14));
   await seals();

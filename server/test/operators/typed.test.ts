@@ -176,7 +176,7 @@ test('a reason edited in the database is found, even if another encrypted one re
   await verified();
   assert.deepEqual(
     told,
-    [first, second].map((id) => `audit row ${id}: it is not what was sealed`),
+    [first, second].map((id) => `audit row ${id}: it has changed since it was sealed`),
   );
 });
 

@@ -97,7 +97,7 @@ const wrong: [string, Change, RegExp][] = [
   [
     'addresses that everybody has',
     { chain: { xpub: known.publicExtendedKey } },
-    /chains\[0\]\.xpub is that of the phrase/,
+    /chains\[0\]\.xpub belongs to the public test phrase/,
   ],
   [
     'a purse that everybody has',
@@ -138,7 +138,7 @@ describe('production does not start with', () => {
     mkdirSync(String(env.DATA_DIR));
     const path = join(String(env.DATA_DIR), 'key');
     writeFileSync(path, randomHex(32));
-    assert.match(reasons({ ...env, MASTER_KEY_FILE: path }).join('\n'), /MASTER_KEY_FILE lies in DATA_DIR/);
+    assert.match(reasons({ ...env, MASTER_KEY_FILE: path }).join('\n'), /MASTER_KEY_FILE is in DATA_DIR/);
   });
 });
 

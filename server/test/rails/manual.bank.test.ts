@@ -543,7 +543,7 @@ describe('a statement file', () => {
   it('of another account, currency or bank is refused with a sentence that names the difference', async () => {
     const before = await w.rows.query('select count(*) from manual_lines');
     for (const [file, asset, why] of [
-      [germanCsv(lines, { iban: 'DE75512108001245126199' }), 'eur', /Line 4 is of another account/],
+      [germanCsv(lines, { iban: 'DE75512108001245126199' }), 'eur', /Line 4 belongs to another account/],
       [germanCsv(lines).replace('EUR', 'CHF'), 'eur', /Line 4 is not in EUR/],
       [germanCsv(lines), 'inr', /no settings for statements in CSV/],
       [camt({ iban: 'DE75512108001245126199', entries: [] }), 'eur', /account of statement 1 is another/],

@@ -312,7 +312,7 @@ describe('the limits of a compensation', () => {
     const order = await sold();
     const open = await world.sells('10', 'usdc');
     const refusals: [Promise<Said>, number, RegExp][] = [
-      [asks(open), 409, /created and can still be priced anew \(order requote\)/],
+      [asks(open), 409, /created and can still be requoted \(order requote\)/],
       [asks(order, { amount: '21.51' }), 400, /amount must be at most 21\.5 inr/],
       [asks(order, { amount: '0' }), 400, /amount must be above zero/],
       [asks(order, { amount: '1.505' }), 400, /./],

@@ -149,10 +149,10 @@ describe('a refund that an operator asks for without a destination', () => {
     assert.deepEqual([await world.stateOf(order), await refunds(order)], ['on_hold', []]);
     assert.deepEqual(await world.openCaseKinds(order), ['refund_destination'], 'the case of the hold is still open');
     const { reason } = await world.opensCase(order, 'refund_destination');
-    assert.equal(reason, 'the customer has to name where it goes');
+    assert.equal(reason, 'the customer must name a destination');
     assert.equal(await needs(order), true);
     const { next } = (await finn.reads(`/orders/${order.id}/timeline`)).body;
-    assert.equal(next, 'the customer or its partner names where it goes');
+    assert.equal(next, 'the customer or its partner names a destination');
 
     const { fiatAccountId } = await world.verifiedAccount(order.customerId);
     assert.equal((await names(order, fiatAccountId)).status, 200);

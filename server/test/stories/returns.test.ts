@@ -93,7 +93,7 @@ describe('a customer confirms a refund address', () => {
       'the link lacks the time of the login or of the confirmation',
     );
     const [found] = await casesAbout(deposit);
-    assert.equal(found.reason, 'the customer has confirmed where it goes back to');
+    assert.equal(found.reason, 'the customer has confirmed the address for its return');
     const { lines, next } = (await vic.reads(`/orders/${order.id}/timeline`)).body;
     assert.match(next, new RegExp(`two people return deposit ${deposit}`));
     assert.ok(lines.some(({ what }: { what: string }) => /customer confirmed where deposit/.test(what)));

@@ -167,7 +167,7 @@ test('a deposit that an order holds cannot be returned as money in suspense, and
   const [deposit] = (await world.traceOf(order)).deposits;
   const said = await ada.does(`/deposits/${deposit?.id}/return`, { reason: 'somebody else has paid' });
   assert.deepEqual([said.status, said.body.proposal], [409, undefined], JSON.stringify(said.body));
-  assert.match(said.body.error, /nothing of it lies in suspense/);
+  assert.match(said.body.error, /none of it is in suspense/);
 });
 
 describe('a credit in another name that its order holds goes back to the account that it came from', () => {

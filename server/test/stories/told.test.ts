@@ -57,7 +57,7 @@ test('partner and operators see that we hold a returned payout until it is paid 
   await world.opensCase(order, 'payout_returned');
   const trace = await traced(order);
   assert.equal(trace.heldBy, 'us, for the customer (the payout, which came back)');
-  assert.match(trace.next, /the customer or its partner names where it goes/);
+  assert.match(trace.next, /the customer or its partner names a destination/);
   const told = await asks(order);
   assert.equal(told.reason, 'payout_returned');
   assert.equal(told.needsDestination, true);
@@ -138,7 +138,7 @@ test('a partial deposit is shown as held by us and not as under way, and the par
   const trace = await traced(order);
   assert.equal(trace.heldBy, 'us, for the customer (4 usdc.matic20 of 10)');
   assert.match(trace.next, /the customer pays the missing 6 usdc\.matic20 before the deadline/);
-  assert.match(trace.otherwise, /what came is taken as too little/);
+  assert.match(trace.otherwise, /the deposit counts as too little/);
   const told = await asks(order);
   assert.deepEqual([told.receivedAmount, told.receivedCurrency, told.reason], ['4', 'USDC', 'underpaid']);
   assert.deepEqual([(await hears(order)).data.receivedAmount, (await gets(order)).receivedAmount], ['4', '4']);
@@ -163,7 +163,7 @@ test('a second deposit in suspense is shown as held by us, and its refund with a
   assert.match(trace.next, /^a person decides what becomes of deposit \d+: see its case$/);
   assert.deepEqual([(await asks(order)).reason, (await asks(order)).receivedAmount], ['second_payment', '17']);
   await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId: second?.id ?? 0n, ...actions(order) }));
-  assert.match((await traced(order)).next, /the customer or its partner names where it goes/);
+  assert.match((await traced(order)).next, /the customer or its partner names a destination/);
   assert.deepEqual((await hears(order)).data.refunds[0].status, 'needs_destination');
   const address = world.newAddress();
   assert.equal((await names(order, { address })).status, 200);
@@ -197,7 +197,7 @@ test('an order blocked by law is shown as under review, and normally once it was
   await world.read((tx) => releaseBlocked(world.server.orders, tx, { ...actions(held), legalAct: 'order 12/2026' }));
   const trace = await traced(held);
   assert.equal(trace.heldBy, 'us, for the customer (released by law)');
-  assert.match(trace.next, /the customer or its partner names where it goes/);
+  assert.match(trace.next, /the customer or its partner names a destination/);
   const heard = await hears(held);
   assert.deepEqual(
     [heard.type, heard.data.state, heard.data.reason, heard.data.needsDestination],

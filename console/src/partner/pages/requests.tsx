@@ -126,7 +126,7 @@ export function RequestPage() {
           </section>
           <h2>What was sent</h2>
           <Json of={data.request} />
-          <h2>What was answered</h2>
+          <h2>Reply</h2>
           <Json of={data.reply} />
         </>
       )}

@@ -43,7 +43,7 @@ const ORDER: readonly Control[] = [
     ],
   },
   { name: 'Recall', says: 'The bank of the payer takes the last credit back.', path: ofOrder('recall') },
-  { name: 'Bounce', says: 'What was paid to an account comes back.', path: ofOrder('bounce') },
+  { name: 'Bounce', says: 'A payout to an account is returned.', path: ofOrder('bounce') },
   {
     name: 'Screening',
     says: 'Screening holds the order, or does so no longer.',
@@ -78,7 +78,7 @@ const SHARED: readonly Control[] = [
     inputs: [
       { name: 'currency', label: 'Fiat or coin', value: 'inr' },
       { name: 'chain', label: 'Chain of a coin', hint: 'matic20', isOptional: true },
-      { name: 'level', label: 'What it is then', choices: ['dry', 'filled'] },
+      { name: 'level', label: 'New state', choices: ['dry', 'filled'] },
     ],
   },
   {

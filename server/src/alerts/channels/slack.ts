@@ -11,7 +11,7 @@ export const slackChannel = adapter({
   about: 'Posts to a channel of Slack, through an incoming webhook',
   settings: {
     url: demanded(
-      secret('ALERT_SLACK_URL', 'address of the incoming webhook of Slack: whoever has it may post'),
+      secret('ALERT_SLACK_URL', 'address of the incoming webhook of Slack; keep it secret: it lets anyone post'),
       'where alerts are posted to',
     ),
   },

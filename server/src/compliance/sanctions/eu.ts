@@ -22,7 +22,7 @@ export async function readEu(chunks: Chunks, onEntry: (entry: ListEntry) => void
 
 function entryOf(record: Element): ListEntry {
   const id = line(record.attributes.euReferenceNumber ?? '', 60) || line(record.attributes.logicalId ?? '', 60);
-  if (id === '') throw refuseList('An entry has neither euReferenceNumber nor logicalId.');
+  if (id === '') throw refuseList('An entry has no euReferenceNumber and no logicalId.');
   const type = first(record, 'subjectType')?.attributes;
   const places = ['citizenship', 'address', 'birthdate'].flatMap((name) => all(record, name));
   return {

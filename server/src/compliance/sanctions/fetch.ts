@@ -35,7 +35,7 @@ export function listSources(text: string): Source[] | string {
     const at = part.indexOf('=');
     const [list, from] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
     if (at < 1 || !isListCode(list) || from === '')
-      return `must be a list (${LIST_CODES.join(', ')}), = and where it is, with commas in between`;
+      return `must be entries like un=https://…, separated by commas; the lists are ${LIST_CODES.join(', ')}`;
     if (sources.some((one) => one.list === list)) return `must name ${list} once`;
     if (/^[a-z][a-z+.-]+:/i.test(from) && !(isAddress(from) && URL.canParse(from)))
       return `must name a file or an https address for ${list}`;

@@ -124,7 +124,7 @@ function kindOf(profile: Element | undefined, known: Known): SubjectKind {
   if (subtype?.text === 'Aircraft') return 'aircraft';
   if (type === 'Individual') return 'person';
   if (type === 'Entity') return 'entity';
-  throw refuseList('A party is of a type that does not stand in the list.');
+  throw refuseList('A party has a type that the list does not define.');
 }
 
 /** One alias may be written in several scripts, each a documented name of its own. */

@@ -43,7 +43,7 @@ function entryOf(record: Element): ListEntry {
   const id = line(textAt(record, 'UniqueID'), 60);
   if (id === '') throw refuseList('A designation has no UniqueID.');
   const kind = KINDS[textAt(record, 'IndividualEntityShip')];
-  if (kind === undefined) throw refuseList('A designation is neither Individual, Entity nor Ship.');
+  if (kind === undefined) throw refuseList('A designation is not an Individual, an Entity or a Ship.');
   return {
     id,
     kind,

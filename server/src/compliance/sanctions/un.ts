@@ -30,7 +30,7 @@ export async function readUn(chunks: Chunks, onEntry: (entry: ListEntry) => void
 
 function entryOf(record: Element, prefix: 'INDIVIDUAL' | 'ENTITY'): ListEntry {
   const id = line(textAt(record, 'REFERENCE_NUMBER'), 60) || line(textAt(record, 'DATAID'), 60);
-  if (id === '') throw refuseList('An entry has neither REFERENCE_NUMBER nor DATAID.');
+  if (id === '') throw refuseList('An entry has no REFERENCE_NUMBER and no DATAID.');
   const primary = line(PARTS.map((part) => textAt(record, part)).join(' '));
   const original = line(textAt(record, 'NAME_ORIGINAL_SCRIPT'));
   const names: ListName[] = [

@@ -43,7 +43,7 @@ export function readPeople(
     if (parts.country !== undefined)
       fault('country', faultOf({ name: 'country', type: 'country' }, parts.country, now));
     if (role === 'directors') {
-      if (parts.share !== undefined) fault('share', 'is of owners only');
+      if (parts.share !== undefined) fault('share', 'is only for owners');
     } else {
       const share = hundredthsOf(parts.share ?? '');
       if (share === undefined)

@@ -173,7 +173,7 @@ function recalledBy({ subject, asset, units }: Correctable, deposit: bigint) {
 }
 
 async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
-  if (!(await isPosted(tx, debit))) throw unfit('what left is not in the books');
+  if (!(await isPosted(tx, debit))) throw unfit('the books do not have this debit');
   if (await isPosted(tx, `${debit}:undone`)) throw unfit('it was explained since');
   for (const as of EXPLAINS_DEBIT)
     if (await isPosted(tx, explainedEntry(debit, as))) throw unfit('it is corrected already');
@@ -206,7 +206,7 @@ const depositOf = ({ subject }: Correctable): bigint => BigInt(subject.replace('
 async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
   const row = await depositStore.lockDepositById(tx, id);
   if (row === undefined) throw new Refusal('unknown_deposit', {});
-  if (row.orderId !== null) throw unfit('the deposit is of an order that the books have');
+  if (row.orderId !== null) throw unfit('the deposit belongs to an order that is in the books');
   if (await areHeld(tx, [row])) throw unfit('an operator holds the deposit: release it first');
   return row;
 }
@@ -218,7 +218,7 @@ const IS_LOST_ORDER = /^out_.+:order$/;
 /** @throws Refusal 'does_not_fit' when no part of it is free in suspense */
 function requireFree(row: DepositRow): void {
   if (row.state !== 'suspense' || row.takenUnits > 0n || inSuspense(row) === 0n)
-    throw unfit('the deposit does not lie in suspense');
+    throw unfit('the deposit is not in suspense');
 }
 
 /**
@@ -252,7 +252,7 @@ async function bookLostPart(
   await wakeGiven(tx, row, entry);
   const lines = move(chart.suspense(row.rail, row.asset), chart.treasury(row.asset), inSuspense(row));
   const posted = await post(tx, { ...posting, id, lines });
-  if (posted.outcome !== 'posted') throw unfit('it does not lie in suspense any more');
+  if (posted.outcome !== 'posted') throw unfit('it is no longer in suspense');
   await markGiven(tx, row, { ...entry, id });
 }
 
@@ -334,11 +334,12 @@ export async function correctCase(
   } else {
     const { row } = await debtOf(tx, subject);
     const [account, customerId] = (row.lostTo ?? '').split(':');
-    if (row.state !== 'lost' || account !== 'receivable' || customerId === undefined) throw unfit('nobody owes it');
+    if (row.state !== 'lost' || account !== 'receivable' || customerId === undefined)
+      throw unfit('no customer owes it');
     const { partnerId } = await findCustomer(tx, customerId);
     const owed = chart.receivable(customerId, partnerId, asset);
     const posted = await post(tx, { ...entry, lines: move(loss, owed, units) });
-    if (posted.outcome !== 'posted') throw unfit('so much is not owed any more');
+    if (posted.outcome !== 'posted') throw unfit('less than this amount is still owed');
     await depositStore.markReplaced(tx, row.id);
   }
   await closeCases(tx, { kind: kind as 'customer_owes', subject, outcome: `corrected as ${input.as} by ${by}`, now });

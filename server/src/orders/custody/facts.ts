@@ -116,7 +116,7 @@ export async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credi
   await openCase(tx, {
     kind: 'unexpected_credit',
     subject: `deposit:${row.id}`,
-    reason: 'paid to the wallet that pays, by nobody known',
+    reason: 'paid to the wallet for payouts, by an unknown sender',
     facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference, payer: fact.payer },
     now,
   });

@@ -41,10 +41,10 @@ export async function requireRecalled(tx: Tx, debit: Recalled): Promise<{ order:
   assert(row !== undefined, `deposit ${known.id} has disappeared`);
   if (row.rail !== debit.rail || row.asset !== debit.asset || row.origin !== 'rail')
     throw unfit('the deposit is no credit of this account in this currency');
-  if (order === undefined) throw unfit('the deposit is of no order: what left for it is owed by nobody we know');
+  if (order === undefined) throw unfit('the deposit belongs to no order: no known customer owes the amount');
   const wasRefunded = (await refundsOfDeposit(tx, row.id)).some(({ state }) => state === 'settled');
   if (order.state !== 'settled' && !(order.state === 'refunded' && wasRefunded))
-    throw unfit(`its order is ${order.state}: nobody owes anything before what left for it is settled`);
+    throw unfit(`its order is ${order.state}: the customer owes nothing before its payout or refund has settled`);
   const owed = chart.receivable(order.customerId, order.partnerId, row.asset);
   const isOwed = row.state === 'lost' && row.lostTo === owed.code;
   if (row.state !== 'applied' && row.state !== 'refunded' && !isOwed)

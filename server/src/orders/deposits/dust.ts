@@ -68,7 +68,7 @@ const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : 1);
 
 /** Why a deposit is not written off; undefined when it may be. */
 async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
-  if (row.state !== 'suspense' || row.takenUnits > 0n) return 'it does not lie in suspense as a whole';
+  if (row.state !== 'suspense' || row.takenUnits > 0n) return 'only a part of it is in suspense';
   if (row.refundUnits > 0n) return 'a refund names some of it';
   if (await areHeld(tx, [row])) return 'an operator holds it: release it first';
   const order = row.orderId === null ? undefined : await store.get(tx, row.orderId);
@@ -94,7 +94,7 @@ export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now:
 export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
   const below = await dustThreshold(tx, row.asset);
   if (below === undefined || row.units >= below)
-    throw unfit(`so much of ${row.asset} is no dust (dust set says below which amount it is)`);
+    throw unfit(`this amount of ${row.asset} is not dust (dust set defines below which amount it is)`);
   const why = await keptFrom(tx, row);
   if (why !== undefined) throw unfit(why);
 }

@@ -36,7 +36,7 @@ export async function holdDeposit(context: Context, tx: Tx, action: DepositActio
   const { depositId, by, why, now } = action;
   const deposit = await lockWithOrder(tx, depositId);
   const open = await openRefund(tx, depositId);
-  if (open === undefined && inSuspense(deposit) <= 0n) throw unfit('nothing of it lies in suspense');
+  if (open === undefined && inSuspense(deposit) <= 0n) throw unfit('none of it is in suspense');
   await wakeDeposit(tx, deposit, { by, why, now });
   const isCreated = open?.state === 'created' || open?.state === 'submitted';
   if (isCreated && !(await cancelUnsubmitted(context, tx, open.id, `${HELD_AT_GATE}by ${by}`, now)))
@@ -66,7 +66,7 @@ export async function holdDeposit(context: Context, tx: Tx, action: DepositActio
 export async function releaseDeposit(tx: Tx, action: Omit<DepositAction, 'why'>): Promise<void> {
   const { depositId, by, now } = action;
   await lockWithOrder(tx, depositId);
-  if (!(await deleteHeld(tx, depositId))) throw unfit('nobody holds it');
+  if (!(await deleteHeld(tx, depositId))) throw unfit('it is not held');
   await closeCases(tx, { kind: 'deposit_held', subject: `deposit:${depositId}`, outcome: `released by ${by}`, now });
   const open = await openRefund(tx, depositId);
   const locked = open && (await lockRefund(tx, open.id));

@@ -79,7 +79,7 @@ export async function requireSigned(
   const { address: from } = (await shownBy(context, tx, deposit)) ?? {};
   const rail = context.rails.get(deposit.rail);
   if (from === undefined || rail?.isSignedBy === undefined)
-    throw new Refusal('does_not_fit', { why: 'nobody knows which address it came from, or none can sign there' });
+    throw new Refusal('does_not_fit', { why: 'the sending address is unknown, or no one can sign with it' });
   if (!(await rail.isSignedBy(from, textToSign(deposit, input.address), input.signature)))
     throw wrong('signature', `must be that of the address it came from, over: ${textToSign(deposit, input.address)}`);
 }

@@ -53,12 +53,13 @@ export async function replaceLost(
   { by, why, now, units }: { by: string; why: string; now: Date; units?: bigint | undefined },
   { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
 ): Promise<Order> {
-  if (row.asset !== lost.asset) throw unfit('it is of another asset than was reversed');
+  if (row.asset !== lost.asset) throw unfit('its asset differs from that of the reversed deposit');
   // For an order that continues, the refunded part no longer belongs to the order.
-  if (lost.refundUnits > 0n && !isFinal(order.state)) throw unfit('some of what was reversed had been refunded before');
+  if (lost.refundUnits > 0n && !isFinal(order.state))
+    throw unfit('a part of the reversed deposit had already been refunded');
   const freeUnits = row.units - row.takenUnits - row.refundUnits;
   const kept = units ?? least(freeUnits, lost.lostUnits);
-  if (kept <= 0n || kept > freeUnits) throw unfit('so much of it does not lie in suspense');
+  if (kept <= 0n || kept > freeUnits) throw unfit('less than this amount of it is in suspense');
   if (kept > lost.lostUnits) throw unfit('it is more than is still lost or owed');
   await wakeDeposit(tx, row, { by, why, now });
   const posted = await post(tx, {
@@ -89,7 +90,7 @@ export async function replaceLost(
     await tellCase(tx, {
       kind: lost.lostTo === chart.loss(lost.asset).code ? 'deposit_lost' : 'customer_owes',
       subject: `deposit:${lost.id}`,
-      reason: `reversed, and made good in part, the last time by deposit ${row.id}: units says what is left`,
+      reason: `reversed, and replaced in part, last by deposit ${row.id}; the rest is in units`,
       facts: { units: String(left), asset: lost.asset, reference: lost.reference },
       now,
     });

@@ -84,7 +84,7 @@ export async function makeReturnLink(
   const open = openRefund(await refundsOfDeposit(tx, depositId));
   if (open !== undefined && !NAMEABLE.includes(open.state))
     throw new Refusal('refund_under_way', { refund: String(open.id), state: open.state });
-  if (waitingUnits(deposit, open) <= 0n) throw unfit('nothing of it lies in suspense');
+  if (waitingUnits(deposit, open) <= 0n) throw unfit('none of it is in suspense');
   const link = {
     ...{ id: randomHex(), depositId, partnerId: order.partnerId, customerId: order.customerId },
     ...{ madeBy: by, madeAt: now, expiresAt },
@@ -198,7 +198,7 @@ export async function confirmReturnAddress(
     subject: `deposit:${deposit.id}`,
     orderId: deposit.orderId ?? undefined,
     partnerId: deposit.partnerId ?? undefined,
-    reason: 'the customer has confirmed where it goes back to',
+    reason: 'the customer has confirmed the address for its return',
     facts: { address, link: link.id, loggedInAt: loggedInAt.toISOString() },
     now,
   });
@@ -223,7 +223,7 @@ export async function requireInSuspense(tx: Tx, depositId: bigint): Promise<void
   const open = openRefund(await refundsOfDeposit(tx, depositId));
   if (open === undefined && inSuspense(deposit) <= 0n)
     throw unfit(
-      'nothing of it lies in suspense; what its order holds goes back with the order (order refund, with toSender to the account that it came from)',
+      'none of it is in suspense; refund the order instead (order refund; with toSender, to the account that paid)',
     );
 }
 

@@ -194,7 +194,7 @@ async function ripen(
   if (row === undefined || row.id !== one.id || row.dormantAt !== null) return;
   const found = await unclaimed(tx, whose, order);
   if (policy === undefined || found === undefined || found.since.getTime() !== row.since.getTime()) {
-    const why = policy === undefined ? 'nothing becomes dormant any more' : 'somebody deals with it';
+    const why = policy === undefined ? 'no money becomes dormant any more' : 'someone is dealing with it';
     await wake(tx, whose, { by: 'the machine', why, now });
     return await tell(tx, order, now);
   }

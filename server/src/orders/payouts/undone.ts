@@ -49,19 +49,21 @@ export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): P
   if (back === undefined) throw new Refusal('unknown_deposit', {});
   const isReleased = order?.state === 'frozen' && back.origin === 'released' && back.asset === order.payoutAsset;
   if (order === undefined || back.orderId !== order.id || (back.origin !== 'returned' && !isReleased))
-    throw unfit('the deposit that is named is not what came back of the payout of this order');
+    throw unfit('the named deposit is not the returned payout of this order');
   // It was cancelled, and paid after all: the debt replaces the exchange.
   const isPaid = order.state === 'settled' || (order.state === 'cancelled' && lost.stateBeforeLoss === 'applied');
   if (lost.state !== 'lost' || (!isPaid && !isReleased)) throw unfit('the order does not stand as paid');
   if (lost.lostUnits !== (order.receivedUnits ?? order.depositUnits))
-    throw unfit('a part of what the order took is there: assign or refund what came, and end the rest as a debt');
-  if (back.state !== 'suspense' || back.takenUnits > 0n) throw unfit('what came back does not lie in suspense');
+    throw unfit(
+      'a part of the order’s deposit is still there: assign or refund what arrived, and write off the rest as a debt',
+    );
+  if (back.state !== 'suspense' || back.takenUnits > 0n) throw unfit('the returned money is not in suspense');
   if (await areHeld(tx, [back])) throw unfit('an operator holds the deposit: release it first');
   if ((await payoutsOf(tx, order.id)).some(({ refundId, state }) => refundId === null && state === 'settled'))
     throw unfit('another payout of the order has left and not come back');
   for (const { state } of await refundsOfDeposit(tx, back.id))
     if (state !== 'cancelled' && !isCancellable(state))
-      throw unfit(`what came back is being paid again, or was: ${state}`);
+      throw unfit(`the returned money is being paid again, or was: ${state}`);
   return { order, lost, back };
 }
 

@@ -125,7 +125,7 @@ export function awaited(
     return { waitsFor: 'operator', until: 'two operators return it to the address that its customer has confirmed' };
   switch (line.refundState) {
     case 'needs_destination':
-      return { waitsFor: 'customer', until: 'customer or partner names where it goes back to' };
+      return { waitsFor: 'customer', until: 'the customer or its partner names a destination' };
     case 'screening':
     case 'created':
     case 'submitted':

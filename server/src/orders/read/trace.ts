@@ -53,7 +53,7 @@ const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (no
 async function keptBy(tx: Tx, order: Order, deposits: readonly DepositRow[]): Promise<string | undefined> {
   const { state } = order;
   if (state !== 'on_hold' && state !== 'payout_held') return undefined;
-  if (isUnnamed(order, deposits)) return 'the customer or its partner names where it goes';
+  if (isUnnamed(order, deposits)) return 'the customer or its partner names a destination';
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
   return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
 }
@@ -75,11 +75,11 @@ function deadlineIn(
 ): Pick<MoneyTrace, 'by' | 'otherwise'> {
   const parts = partsOf({ order, deposits });
   if (parts.units > 0n && parts.underWay === 0n)
-    return { by: order.expiresAt, otherwise: 'what came is taken as too little, and its policy decides about that' };
+    return { by: order.expiresAt, otherwise: 'the deposit counts as too little, and the policy decides what happens' };
   if (order.state === 'created') return { by: order.expiresAt, otherwise: 'it expires' };
   const deadline = deadlineOf(order.state, order.policy);
   if (deadline === undefined) return { by: null, otherwise: null };
-  const again = order.overdue ? 'the case stays open, or is opened anew' : 'a case is opened';
+  const again = order.overdue ? 'the case stays open, or is opened again' : 'a case is opened';
   const standsStill = order.state === 'on_hold' || order.state === 'payout_held' || order.state === 'refund_held';
   const goesBack = deadline.then === 'refund' && !(standsStill && awaitsPerson(order, history));
   return { by: order.waitsUntil, otherwise: goesBack ? `${again}, and the money goes back` : again };

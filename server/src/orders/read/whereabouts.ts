@@ -100,7 +100,7 @@ function ofOrder(seen: Seen): Whereabouts {
   const released = deposits.filter(({ origin }) => origin === 'released');
   if (order.state === 'frozen' && released.length > 0) {
     if (released.every(({ state }) => state === 'reversed'))
-      return { heldBy: 'nobody (released by law, and its deposit was reversed)', next: OVER };
+      return { heldBy: 'no one (released by law, and its deposit was reversed)', next: OVER };
     const open = released.some((row) => !isOver(row, refunds));
     return { heldBy: `${open ? 'us, for the customer' : 'the customer'} (released by law)`, next: OVER };
   }
@@ -170,7 +170,7 @@ function nextOf(seen: Seen, row: DepositRow, refund: Refund): string {
   if (seen.confirmed.has(row.id) && !isOnItsWay) return returned(row.id);
   switch (refund.state) {
     case 'needs_destination':
-      return `the customer or its partner names where it goes (${of})`;
+      return `the customer or its partner names a destination (${of})`;
     case 'screening':
       return `${of} is screened and sent`;
     case 'created':

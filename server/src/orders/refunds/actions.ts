@@ -208,14 +208,14 @@ export async function assignDeposit(
   const isOpen = order.state === 'created' || order.state === 'deposit_seen';
   if (!isOpen && lost === undefined) throw new Refusal('order_over', { state: order.state });
   const isParted = row.state === 'applied' && row.orderId === order.id && lost !== undefined;
-  if (row.state !== 'suspense' && !isParted) throw unfit('it does not lie in suspense');
-  if (row.partnerId !== null && row.partnerId !== order.partnerId) throw unfit('it is of another partner');
+  if (row.state !== 'suspense' && !isParted) throw unfit('it is not in suspense');
+  if (row.partnerId !== null && row.partnerId !== order.partnerId) throw unfit('it belongs to another partner');
   if (lost !== undefined) return await replaceLost(tx, action, { order, row, lost });
   if (action.units !== undefined) throw unfit('a part of it can be kept only for what had been reversed of the order');
-  if (row.takenUnits > 0n) throw unfit('it does not lie in suspense as a whole');
+  if (row.takenUnits > 0n) throw unfit('only a part of it is in suspense');
   if (row.refundUnits > 0n) throw new Refusal('refund_under_way', { deposit: String(row.id) });
   if (row.rail !== order.depositRail || row.asset !== order.depositAsset)
-    throw unfit('it is of another asset or rail than the order asks for');
+    throw unfit('its asset or rail differs from that of the order');
   const earlier = deposits.filter(({ state }) => state === 'confirmed');
   const sum = earlier.reduce((units, one) => units + one.units, 0n);
   // An operator says that it belongs to the order, and so decides whether it is too late.

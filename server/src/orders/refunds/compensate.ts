@@ -162,11 +162,11 @@ export async function requireCompensable(
   if (state !== 'settled')
     throw unfit(
       state === 'created' || state === 'on_hold' || state === 'awaiting_liquidity' || state === 'payout_held'
-        ? `the order is ${state} and can still be priced anew (order requote)`
+        ? `the order is ${state} and can still be requoted (order requote)`
         : `the order is ${state}, and only one that has settled is compensated`,
     );
   if (standingLoss(await depositStore.depositsOf(tx, order.id)) !== undefined)
-    throw unfit('a deposit of the order was reversed, and nobody has made that good');
+    throw unfit('a deposit of the order was reversed and has not been replaced');
   if (asset !== fiatAsset) throw wrong('asset', `must be ${fiatAsset}, which the order was charged in`);
   const written = async (amount: bigint) =>
     `${formatUnits(amount, (await assets(tx)).get(fiatAsset)?.decimals ?? 0)} ${fiatAsset}`;
@@ -178,7 +178,10 @@ export async function requireCompensable(
   if (nth !== before.length + 1) throw wrong('nth', `must be ${before.length + 1}`);
   if (found.chargedUnits === 0n) {
     const kinds = await chargedKinds(tx, order);
-    throw wrong('fee', kinds.length === 0 ? 'is none that the order was charged' : `must be ${kinds.join(' or ')}`);
+    throw wrong(
+      'fee',
+      kinds.length === 0 ? 'names a fee that the order was not charged' : `must be ${kinds.join(' or ')}`,
+    );
   }
   if (units <= 0n) throw wrong('amount', 'must be above zero');
   if (units > found.chargedUnits)

@@ -98,7 +98,11 @@ async function endsWithoutMoney(context: OrdersContext, id: bigint): Promise<boo
     if (!isAllLost(order, await depositStore.depositsOf(tx, id)) || (await isPaidOut(tx, id))) return false;
     await requireNobodyDecides(tx, order);
     const now = context.clock.now();
-    await closeCases(tx, { subject: `order:${id}`, outcome: 'what came for it was reversed: nothing goes back', now });
+    await closeCases(tx, {
+      subject: `order:${id}`,
+      outcome: 'its deposit was reversed: there is nothing to refund',
+      now,
+    });
     await rejectLocked(context, tx, order, { ...wantedOf(order), to: {}, now });
     return true;
   });
@@ -119,7 +123,7 @@ export async function awaitDestination(tx: Tx, order: Order, wanted: RefundReque
   if (order.refundRequest === null) await tell(tx, order, now);
   await openCase(tx, {
     ...{ kind: 'refund_destination', subject: `order:${order.id}`, orderId: order.id, partnerId: order.partnerId },
-    reason: 'the customer has to name where it goes',
+    reason: 'the customer must name a destination',
     now,
   });
 }

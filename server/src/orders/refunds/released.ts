@@ -58,14 +58,14 @@ export async function makeGoodOfReleased(
     const about = { subject: `deposit:${one.id}`, now };
     if (units === one.lostUnits) {
       await depositStore.markReplaced(tx, one.id);
-      await closeCases(tx, { ...about, outcome: `made good by what law had let go, deposit ${row.id}` });
+      await closeCases(tx, { ...about, outcome: `covered by money that was released by law, deposit ${row.id}` });
       continue;
     }
     await depositStore.replacePart(tx, one.id, units);
     await tellCase(tx, {
       ...about,
       kind: one.lostTo === chart.loss(one.asset).code ? 'deposit_lost' : 'customer_owes',
-      reason: 'reversed, and made good in part by what law had let go: units says what is left',
+      reason: 'reversed, and covered in part by money that was released by law; the rest is in units',
       facts: { units: String(one.lostUnits - units), asset: one.asset, reference: one.reference },
     });
   }

@@ -158,7 +158,7 @@ export async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void
   }
   // A returned payout already has a case of its own.
   if (refund.state === 'needs_destination' && refund.purpose === 'refund')
-    await refundCase(tx, refund, 'refund_destination', 'the customer has to name where it goes', now);
+    await refundCase(tx, refund, 'refund_destination', 'the customer must name a destination', now);
 }
 
 export const refundCase = (tx: Tx, refund: Refund, kind: CaseKind, reason: string, now: Date) =>

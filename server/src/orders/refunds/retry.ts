@@ -40,7 +40,7 @@ export async function sendRefundTo(
   await requireFits(context, tx, outgoing(refund, order), to);
   const deposit = await depositStore.lockDepositById(tx, refund.depositId);
   assert(deposit !== undefined, `deposit ${refund.depositId} is gone`);
-  await wakeDeposit(tx, deposit, { by: 'a destination', why: 'somebody says where it goes', now });
+  await wakeDeposit(tx, deposit, { by: 'a destination', why: 'a destination was named', now });
   const changed = await changeRefund(tx, refund, { state: 'screening', to: destinationColumns(to), now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'a destination was named', now });
   await comesNext(tx, changed, now);

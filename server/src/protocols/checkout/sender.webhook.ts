@@ -54,8 +54,8 @@ export const webhookCodes = adapter({
       'where login codes are posted to, to be sent to phones',
     ),
     secret: demanded(
-      sharedSecret('CODE_SENDER_SECRET', 'signs what is posted there, at least 32 characters'),
-      'signs what is posted there',
+      sharedSecret('CODE_SENDER_SECRET', 'signs the requests to CODE_WEBHOOK_URL, at least 32 characters'),
+      'signs the requests to CODE_WEBHOOK_URL',
     ),
   },
   create: ({ url = '', secret = '' }) => webhookSender({ url, secret }),

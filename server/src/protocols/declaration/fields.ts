@@ -47,7 +47,7 @@ export function givenBy(said: unknown, params: unknown): Record<string, unknown>
   const twice = Object.keys(said).filter((name) => Object.hasOwn(named, name));
   if (twice.length > 0)
     throw new Refusal('malformed_field', {
-      fields: Object.fromEntries(twice.map((name) => [name, 'stands in the path'])),
+      fields: Object.fromEntries(twice.map((name) => [name, 'is already in the path'])),
     });
   return { ...said, ...named };
 }

@@ -285,7 +285,7 @@ export async function confirm(
       return {
         status: 409,
         body: {
-          error: 'What this is about, or who proposed it, is not as it was then. Nothing was done.',
+          error: 'The subject of the proposal, or its proposer, has changed since. Nothing was done.',
           reason: 'proposal_overtaken',
         },
       };

@@ -32,7 +32,9 @@ async function leastOf(tx: Tx, { asset, least }: { asset?: string | undefined; l
   if (asset === undefined && least === undefined) return undefined;
   const decimals = asset === undefined ? undefined : (await assets(tx)).get(asset)?.decimals;
   if (decimals === undefined || least === undefined)
-    throw new Refusal('malformed_field', { fields: { asset: 'must be the code of an asset, and stand beside least' } });
+    throw new Refusal('malformed_field', {
+      fields: { asset: 'must be the code of an asset, and be given with least' },
+    });
   return parseUnits(least, decimals);
 }
 

@@ -137,6 +137,6 @@ export const FILTERS = {
 export const PROPOSES: readonly RefusalCode[] = ['proposal_exists'];
 /** Of actions by which money leaves. */
 export const FINDS =
-  'More where money goes past a hit of screening, to a held destination, to a blocked customer, or where nobody named it to go: each is a finding with rules of its own.';
+  'More if the money passes a screening hit, goes to a held destination, to a blocked customer, or to a destination that the customer did not name: each is a finding with its own rules.';
 /** Of lists that are narrowed by a partner, a customer or a market. */
 export const NARROWED: readonly RefusalCode[] = ['unknown_partner', 'unknown_customer', 'unknown_market'];

@@ -43,7 +43,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     say: (facts) => `The role ${facts.role} may not do this: it needs the right ${facts.right}.`,
   },
   unknown_member: missing('member of this team'),
-  member_exists: { status: 409, say: () => 'The team has somebody of this name, or had: choose another.' },
+  member_exists: { status: 409, say: () => 'The team has or had a member of this name: choose another.' },
   too_many_members: { status: 409, say: (facts) => `A team has at most ${facts.most} members.` },
   own_proposal: { status: 403, say: () => 'Another operator has to confirm this: it is your own proposal.' },
   destination_held: {
@@ -88,7 +88,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 409,
     say: (facts) => `The order is ${facts.state}: nothing of it waits to go back there or to be paid again.`,
   },
-  refund_exceeds: { status: 409, say: () => 'So much of this deposit does not lie in suspense.' },
+  refund_exceeds: { status: 409, say: () => 'Less than this amount of the deposit is in suspense.' },
   deposit_unfit: { status: 409, say: (facts) => `This cannot be done with the deposit: ${facts.why}.` },
   movement_over: {
     status: 409,
@@ -107,7 +107,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   money_in_suspense: {
     status: 409,
     say: (facts) =>
-      `Money that the case is about lies in suspense: ${facts.what}. Move it first, or say that it stays (leaveInSuspense).`,
+      `Money of this case is in suspense: ${facts.what}. Move it first, or state that it stays there (leaveInSuspense).`,
   },
   unknown_break: missing('break'),
   unknown_hit: missing('hit'),

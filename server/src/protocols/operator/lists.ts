@@ -131,7 +131,7 @@ async function amountOf(
 ): Promise<AmountFilter | undefined> {
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { asset: rule } });
   if (asset === undefined) {
-    if (min !== undefined || max !== undefined) throw wrong('must be given with min or max: amounts are of an asset');
+    if (min !== undefined || max !== undefined) throw wrong('must be given with min or max: an amount needs its asset');
     return undefined;
   }
   const decimals = (await assets(tx)).get(asset)?.decimals;

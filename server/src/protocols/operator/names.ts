@@ -27,7 +27,7 @@ export const NAMES: Readonly<Record<string, Name>> = {
   token: name('Number of the token', '7'),
 
   // Why
-  reason: name('Why it is done, in words: it stands in the audit', 'papers are in order'),
+  reason: name('Why it is done, in words; the audit records it', 'papers are in order'),
   evidence: name('Reference of what proves it', 'statement 2027-01-31, line 4'),
 
   // Where money goes
@@ -39,7 +39,7 @@ export const NAMES: Readonly<Record<string, Name>> = {
   amount: name('Amount, a plain decimal of the asset', '100'),
   min: name('Least amount of a deposit, in its asset', '10'),
   max: name('Largest amount, a plain decimal', '5000'),
-  otherAmount: name('It may differ in amount from what was ordered', false),
+  otherAmount: name('The amount may differ from that of the order', false),
 
   // Terms
   fee: name('Which fee', 'operator'),
@@ -52,9 +52,9 @@ export const NAMES: Readonly<Record<string, Name>> = {
   enabled: name('Whether it is switched on', true),
 
   // Which rows
-  from: name('Only what is not earlier', '2027-01-01T00:00:00Z'),
-  until: name('Only what is earlier', AT),
-  since: name('Only what is not earlier', AT),
+  from: name('Only items of this time or later', '2027-01-01T00:00:00Z'),
+  until: name('Only items before this time', AT),
+  since: name('Only items of this time or later', AT),
   state: name('Only rows in this state'),
   below: name('The page that begins after this row: `next` of the page before', '1001'),
   after: name('The page that begins after this row: `next` of the page before', '1001'),
@@ -76,7 +76,7 @@ export const NAMES: Readonly<Record<string, Name>> = {
   outlierBps: name('Distance from the median, in basis points, beyond which a source does not count', 300),
   singleSource: name('Says that a quorum of one is meant', false),
   jumpBps: name('Move in basis points at which the market halts', 1000),
-  resumeAfterS: name('For how many seconds sources have to agree before a halted market goes on by itself', 600),
+  resumeAfterS: name('Seconds for which sources must agree before a halted market resumes by itself', 600),
   taxBps: name('Tax withheld from the fiat, in basis points; none where left out', 0),
   kind: name('Only of this kind'),
 };

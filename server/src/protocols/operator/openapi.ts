@@ -128,7 +128,7 @@ export function openapi(version: string): Json {
       version,
       summary: 'What those who run it read and do.',
       description:
-        'Amounts are plain decimals of their asset, as text; times are ISO 8601 in UTC. What changes something takes a reason, and stands in the audit.',
+        'Amounts are plain decimals of their asset, as text; times are ISO 8601 in UTC. A request that changes something takes a reason, and the audit records it.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://127.0.0.1:8080/operator/v1', description: 'A sandbox on this machine' }],

@@ -51,7 +51,7 @@ function section(declared: Declared): string[] {
     ...(table === undefined
       ? []
       : [`CSV: the rows of \`${table.list}\`, with ${table.columns.map((one) => `\`${one}\``).join(', ')}.`, '']),
-    ...(proposes(declared) ? ['202 where it takes more people, or waits: [a proposal](#proposals).', ''] : []),
+    ...(proposes(declared) ? ['202 if it takes more people or waits: [a proposal](#proposals).', ''] : []),
     ...(own.length === 0
       ? []
       : [`Declines for ${own.map((reason) => `\`${reason}\` (${statusOf(reason)})`).join(', ')}.`, '']),
@@ -65,7 +65,7 @@ const ENVELOPE = new Set(['action', 'subject', 'outcome']);
 const replyLines = (schema: Json): string[] =>
   linesOf(schema, {
     skipped: (name, properties) => ENVELOPE.has(name) && 'after' in properties,
-    says: { after: 'what it is about, as it stands now' },
+    says: { after: 'the subject now' },
   });
 
 function rightsTable(): string[] {
@@ -89,9 +89,9 @@ export function referencePage(): string {
     '',
     'Made from the declarations of the endpoints; the same as OpenAPI 3.1: [operator-openapi.json](operator-openapi.json).',
     '',
-    'Every path is under `/operator/v1`. A request carries `Authorization: Bearer <token>` with the token of a named operator; the console sends the cookie of its session instead, and `x-console: 1` with whatever is no GET. GET reads; POST does something, or opens what is personal, and takes a `reason` that stands in the audit; sessions take none. A field that is not listed is refused. Numbers, flags and lists may come as text.',
+    'Every path is under `/operator/v1`. A request carries `Authorization: Bearer <token>` with the token of a named operator; the console sends the cookie of its session instead, and `x-console: 1` with every request except GET. GET reads. POST does something, or shows personal data, and takes a `reason` for the audit; sessions take none. A field that is not listed is refused. Numbers, flags and lists may come as text.',
     '',
-    'Amounts are plain decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC. An action that is done answers `{"action": …, "subject": …, "outcome": "done", "after": …}`, and below is told what else. A failure is `{"error": …, "reason": …}`, and `fields` names what is wrong with which field: branch on `reason`. Most requests may be declined for the reasons that [are common](#reasons); each endpoint names its own.',
+    'Amounts are plain decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC. An action that is done answers `{"action": …, "subject": …, "outcome": "done", "after": …}`, and further fields are listed below. A failure is `{"error": …, "reason": …}`, and `fields` names what is wrong with which field: branch on `reason`. Most requests may be declined for the reasons that [are common](#reasons); each endpoint names its own.',
     '',
     'The commands are those of `npm run operator`: `npm run operator -- <command> --help` shows what follows them; a field that is no argument is an option, `--name <value>`. How a person works with them: [operating](operating/README.md#operators-and-their-commands).',
     '',

@@ -13,7 +13,7 @@ export { maybe } from '../declaration/parts.ts';
 export const { thing, many } = shapesOf(PARTS);
 
 const next = Type.Union([Type.String(), Type.Null()], {
-  description: 'Where the next page begins; null where there is none',
+  description: 'Where the next page begins; null if there is none',
 });
 
 /** A list with its rows, and further fields beside it. */

@@ -71,7 +71,7 @@ export const REPORTS: readonly Read[] = [
       const { terms, partnerId: only } = await termsOf(tx, market, wanted);
       if (only !== undefined && partnerId !== undefined && only !== partnerId)
         throw new Refusal('malformed_field', {
-          fields: { partner: `must be ${only}: the change was of its fee alone` },
+          fields: { partner: `must be ${only}: only that fee was changed` },
         });
       const found = await affectedOrders(tx, { market, from, until, partnerId: only ?? partnerId, terms });
       const amounts = await amountsIn(tx);
@@ -150,7 +150,7 @@ export async function termsOf(
   const { decimals } = market.fiat;
   if (fee !== undefined) {
     if (bps === undefined && fixed === undefined && minimum === undefined)
-      throw wrong({ fee: 'must come with bps, fixed or minimum; what is left out is nothing' });
+      throw wrong({ fee: 'must come with bps, fixed or minimum; parts that are left out are zero' });
     const units = {
       fixedUnits: parseUnits(fixed ?? '0', decimals),
       minimumUnits: parseUnits(minimum ?? '0', decimals),

@@ -276,7 +276,7 @@ function fieldsOf(request: FastifyRequest, body: Buffer, declared: Declared): Re
   const inPath = Object.keys(said).filter((name) => isInPath(declared, name));
   if (inPath.length > 0)
     throw new Refusal('malformed_field', {
-      fields: Object.fromEntries(inPath.map((name) => [name, 'stands in the path'])),
+      fields: Object.fromEntries(inPath.map((name) => [name, 'is already in the path'])),
     });
   return { ...said, ...(request.params as Record<string, string>) };
 }
@@ -289,7 +289,7 @@ function fieldsOf(request: FastifyRequest, body: Buffer, declared: Declared): Re
 function queryOf(query: unknown): Record<string, string> {
   const said = Object.entries(query as Record<string, string | string[]>);
   const wrong = said.flatMap(([name, value]): [string, string][] => {
-    if (Array.isArray(value)) return [[name, 'stands more than once']];
+    if (Array.isArray(value)) return [[name, 'is given more than once']];
     return value === '' ? [[name, 'has no value']] : [];
   });
   if (wrong.length > 0) throw new Refusal('malformed_field', { fields: Object.fromEntries(wrong) });

@@ -56,7 +56,7 @@ async function bearing(
   if (key === '') {
     const why = said.includes('.')
       ? 'behind the dot must be 64 small hex digits'
-      : 'it is not the bearer token: that is the key, a dot, and 64 hex digits, as it was shown when the key was made';
+      : 'it is not the bearer token: that is the key, a dot and 64 hex digits, and was shown when the key was created';
     return note('token', false, why);
   }
   const credential = await known.mine(key);

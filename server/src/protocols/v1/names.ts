@@ -57,8 +57,8 @@ export const NAMES: Readonly<Record<string, Name>> = {
   // Lists
   state: name('Only those in this state', 'settled'),
   market: name('Only those of this market', '3'),
-  from: name('Only what is not earlier', '2026-11-01T00:00:00Z'),
-  until: name('Only what is earlier', '2026-12-01T00:00:00Z'),
+  from: name('Only items of this time or later', '2026-11-01T00:00:00Z'),
+  until: name('Only items before this time', '2026-12-01T00:00:00Z'),
   cursor: name('The page that begins after this: `nextCursor` of the page before', 'MTcwMA'),
   limit: name('Most rows of the page', 50),
   operation: name('Only requests of this endpoint', 'orders.create'),

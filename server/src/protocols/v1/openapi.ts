@@ -84,7 +84,7 @@ const PARAMETERS = {
   }),
   SignatureInput: inHeader(
     'Signature-Input',
-    'Of a signed request: RFC 9421. Covers `@method`, `@path`, `@query` where there is one, `content-digest` and `idempotency-key`; with `created`, `keyid` (your key) and `alg` (`hmac-sha256`).',
+    'Of a signed request: RFC 9421. Covers `@method`, `@path`, `@query` if there is a query, `content-digest` and `idempotency-key`; with `created`, `keyid` (your key) and `alg` (`hmac-sha256`).',
     {
       type: 'string',
       examples: [
@@ -189,7 +189,7 @@ export function openapi(version: string, groups: typeof GROUPS = GROUPS): Json {
       summary: 'Quotes, orders, customers and webhooks, for partners.',
       description: [
         'Amounts are plain decimals, as text, beside the code of their asset; times are RFC 3339 in UTC; ids are text; lists come in pages.',
-        'A request carries a bearer token. In production a write is signed besides (RFC 9421), unless the operator allows a key to write without.',
+        'A request carries a bearer token. In production a write is also signed (RFC 9421), unless the operator lets the key write without a signature.',
         'A failure is a problem of RFC 9457: branch on `reason`; `type` is a page that explains it.',
         'Fields that are not listed are refused. Fields may be added to replies.',
       ].join(' '),

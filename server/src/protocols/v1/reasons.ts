@@ -22,7 +22,7 @@ export const REASONS = {
   malformed_field: told(
     400,
     'A field is wrong',
-    'A field has another form than it must, or is not declared; `fields` says the rule of each.',
+    'A field breaks its rule, or is not declared; `fields` has the rule of each.',
     'Correct it, or leave it out.',
   ),
   idempotency_key_missing: told(
@@ -161,16 +161,16 @@ export const REASONS = {
   member_exists: told(
     409,
     'The name is taken',
-    'Your team has somebody of this name, or had: a name is not given twice.',
+    'Your team has or had a member of this name: a name is used once.',
     'Choose another name.',
   ),
   last_owner: told(
     409,
     'The last owner',
     'A team keeps an owner who has signed in.',
-    'Make somebody else an owner first.',
+    'Make another member an owner first.',
   ),
-  too_many_members: told(409, 'Too many members', 'A team has at most 100 members.', 'Remove somebody first.'),
+  too_many_members: told(409, 'Too many members', 'A team has at most 100 members.', 'Remove a member first.'),
   sandbox_only: told(404, 'In the sandbox only', 'This exists in the sandbox alone.', 'Use the sandbox.'),
   unknown_held_item: told(409, 'Not held', 'The endpoint is not held.', 'Nothing: it receives events.'),
   too_many_endpoints: told(
@@ -184,7 +184,7 @@ export const REASONS = {
   customer_exists: told(
     409,
     'The customer exists',
-    'Reference or phone belong to another customer of yours; `customerId` names it where it may be told.',
+    'The reference or phone belongs to another of your customers; `customerId` names that customer if you may know it.',
     'Use that customer.',
   ),
   login_required: told(
@@ -236,8 +236,8 @@ export const REASONS = {
   customer_limit_exceeded: told(
     422,
     'The customer would pass a limit',
-    'With this order the customer would trade more than the level allows with one order, in 24 hours or in 30 days; `customerLimit` says what is used, what is left and what helps.',
-    'Choose an amount of at most `left`, wait until `fitsAt`, or have the customer verified for `nextLevel`: `customers.limits` says what is missing.',
+    'The order would exceed what the customer’s level allows for one order, in 24 hours or in 30 days; `customerLimit` has the used and remaining amounts, and the remedy.',
+    'Choose an amount of at most `left`, wait until `fitsAt`, or have the customer verified for `nextLevel`: `customers.limits` lists what is missing.',
   ),
   exposure_exceeded: told(
     422,

@@ -84,7 +84,7 @@ export function rpcClient(options: {
   const read = (answer: unknown, id: number): unknown => {
     if (!isObject(answer) || answer.id !== id) throw new Unavailable(source, 'the node answered something else');
     if (isObject(answer.error)) return rpcError(answer.error);
-    if (answer.result === undefined) throw new Unavailable(source, 'the node answered neither result nor error');
+    if (answer.result === undefined) throw new Unavailable(source, 'the answer of the node has no result and no error');
     return answer.result;
   };
 

@@ -93,7 +93,7 @@ function readRow(
   };
 
   if (columns.ownAccount !== undefined && !isOurs(field(columns.ownAccount), account))
-    throw bad('is of another account');
+    throw bad('belongs to another account');
   if (columns.currency !== undefined && field(columns.currency).toUpperCase() !== account.currency)
     throw bad(`is not in ${account.currency}`);
   const bookedOn = readDay(field(columns.bookedOn), form.date);

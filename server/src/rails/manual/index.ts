@@ -61,7 +61,7 @@ async function mayYetLeave(tx: Tx, code: string, key: string): Promise<string | 
   const { batchId } = listed;
   if (batchId === null) return `it waits on the list of ${code}: take it off the list`;
   if ((await store.shownOfBatch(tx, code, batchId)) > 0) return undefined;
-  return `it is in file ${batchId}, of which the statement shows nothing: withdraw the file`;
+  return `it is in file ${batchId}, which is not in the statement: withdraw the file`;
 }
 
 async function waitsForPerson(tx: Tx, code: string, key: string): Promise<string | undefined> {

@@ -70,7 +70,7 @@ export const loopbackBank = adapter({
   settings: {
     deduplicatesForHours: integer(
       'SANDBOX_BANK_DEDUPLICATES_HOURS',
-      'how many hours the simulated bank takes a payment key once; told again later it pays again, with 0 always',
+      'hours for which the simulated bank recognises a payment key; it pays a repeated key again after that, and with 0 always',
       24,
       { min: 0, max: 168 },
     ),

@@ -137,7 +137,7 @@ test('a refused action states the reason, changes nothing and is not recorded', 
   );
   assert.deepEqual(
     [wrong.statusCode, wrong.json()],
-    [400, { error: 'Line 4 is of another account.', reason: 'file_refused' }],
+    [400, { error: 'Line 4 belongs to another account.', reason: 'file_refused' }],
   );
   const json = await post('bank/statements?asset=eur', { a: 1 });
   assert.equal(json.json().reason, 'file_refused');

@@ -274,8 +274,8 @@ describe('an action that takes three', () => {
 describe('a rule that would change nothing', () => {
   test('is refused with the reason, and an existing one can be removed', async () => {
     for (const [rule, field, why] of [
-      [{ action: 'order.hold' }, 'action', /asks for nobody's agreement/],
-      [{ action: 'case.*' }, 'action', /asks for nobody's agreement/],
+      [{ action: 'order.hold' }, 'action', /needs no approval/],
+      [{ action: 'case.*' }, 'action', /needs no approval/],
       [{ action: 'order.release', right: 'terms' }, 'right', /must be left out or money/],
       [{ action: '*', right: 'cases' }, 'right', /must be left out or/],
       [{ action: '*', right: 'operators' }, 'right', /must be left out or/],

@@ -120,7 +120,7 @@ describe('a request', () => {
         `/partners/${shop.partner.id}/keys`,
         { label: 'x', scopes: 'read', expiresAt: '2020-01-01T00:00:00Z' },
         'expiresAt',
-        /ahead/,
+        /in the future/,
       ],
       [
         `/partners/${shop.partner.id}/keys`,
@@ -155,7 +155,7 @@ describe('a request', () => {
     assert.equal((await ada.sends('/kill-switches', '[1]')).body.reason, 'malformed_body');
     assert.equal((await ada.sends('/kill-switches', '{"a')).body.reason, 'malformed_body');
     const twice = await ada.does(`/markets/${market}`, { market: '9' });
-    assert.equal(twice.body.fields.market, 'stands in the path');
+    assert.equal(twice.body.fields.market, 'is already in the path');
     assert.equal((await ada.does(`/markets/${market}`, { max: '1.0000001' })).body.reason, 'malformed_amount');
   });
 

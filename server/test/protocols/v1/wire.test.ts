@@ -383,7 +383,7 @@ describe('problems', () => {
       return [status, body.fields];
     };
     assert.deepEqual(await refused('customerId='), [400, { customerId: 'has no value' }]);
-    assert.deepEqual(await refused('limit=1&limit=2'), [400, { limit: 'stands more than once' }]);
+    assert.deepEqual(await refused('limit=1&limit=2'), [400, { limit: 'is given more than once' }]);
   });
 
   test('a path that cannot be decoded is a problem like every other', async () => {

@@ -18,7 +18,7 @@ const bulk = (kind: 'cancel' | 'requote'): Action =>
       const wrong = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
       if (from >= until) throw wrong('until', 'must be later than from');
       if (until > clock.now())
-        throw wrong('until', 'must not lie ahead: nobody can look at orders that are yet to be made');
+        throw wrong('until', 'must not be in the future: operators can only decide about orders that exist');
       return { last: (await lastBulk(tx, marketId)) ?? null };
     },
     needs: async () => 'rule' as const,

@@ -50,7 +50,7 @@ async function bulkAskOf(tx: Tx, said: BulkSaid) {
   const { terms, partnerId: only } = await termsOf(tx, market, { ...wanted, rate: undefined });
   if ('rate' in terms) throw wrong({ fee: 'or change must be given' });
   if (only !== undefined && partner !== undefined && only !== partner)
-    throw wrong({ partner: `must be ${only}: the change was of its fee alone` });
+    throw wrong({ partner: `must be ${only}: only that fee was changed` });
   const { code: asset, decimals } = market.fiat;
   const { fee, fixedUnits, bps, minimumUnits, notFor } = terms;
   const mostUnits = parseUnits(most, decimals);
@@ -112,7 +112,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       const wrong = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
       if (from >= until) throw wrong('until', 'must be later than from');
       if (until > clock.now())
-        throw wrong('until', 'must not lie ahead: nobody can look at orders that are yet to be made');
+        throw wrong('until', 'must not be in the future: operators can only decide about orders that exist');
       return { asset: fiat.code, last: (await lastBulk(tx, marketId)) ?? null };
     },
     async needs(_deps, tx, said): Promise<Need> {

@@ -86,7 +86,7 @@ export function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | und
 
 export function requireOne({ address: to, fiatAccountId }: To): void {
   if (to !== undefined && fiatAccountId !== undefined)
-    throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not stand beside address' } });
+    throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not be given with address' } });
 }
 
 /** A deposit is refunded only to an account of its own customer. */

@@ -87,7 +87,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
       // A kill switch for nonces used by others has the same case, and stays.
       if ((await killSwitches(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === MACHINE))
         return;
-      const outcome = `cleared by ${operator.name}${restart ? ', begun again below what was final' : ''}`;
+      const outcome = `cleared by ${operator.name}${restart ? ', read again from below the final block' : ''}`;
       await closeCases(tx, { kind: 'rail_halted', subject: rail, outcome, now });
     },
   }),

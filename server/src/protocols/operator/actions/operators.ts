@@ -218,8 +218,7 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
     const asking = named.filter(
       ({ needs, onlyNamed }) => needs !== undefined && !(action === '*' && onlyNamed === true),
     );
-    if (asking.length === 0)
-      throw wrong({ action: `asks for nobody's agreement, so a rule for ${action} would change nothing` });
+    if (asking.length === 0) throw wrong({ action: `needs no approval, so a rule for ${action} would have no effect` });
     const ofRight = asking.filter((one) => right === '*' || one.right === right);
     if (ofRight.length === 0)
       throw wrong({

@@ -162,7 +162,7 @@ async function needsNamed(
 /** The account that the order's only deposit came from, and the refund to it. */
 async function toSender({ orders, clock }: OperatorDeps, tx: Tx, input: { order: bigint } & To) {
   if (isNamed(input))
-    throw new Refusal('malformed_field', { fields: { toSender: 'must not stand beside address or fiatAccountId' } });
+    throw new Refusal('malformed_field', { fields: { toSender: 'must not be given with address or fiatAccountId' } });
   const order = await lockOrder(tx, input.order);
   const sender = await senderOfOrder(orders, tx, order, clock.now());
   return { sender, leaving: await refundOf(tx, order, { fiatAccountId: sender.fiatAccountId }) };

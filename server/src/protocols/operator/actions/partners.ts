@@ -111,8 +111,8 @@ export const PARTNER_ACTIONS: readonly Action[] = [
         if (key !== undefined) throw malformed('since', 'is needed with a key');
         return await suspendPartner(tx, partner, now);
       }
-      if (since > now) throw malformed('since', 'must not lie ahead');
-      if (now.getTime() - since.getTime() > MOST_SINCE_MS) throw malformed('since', 'must lie within the last 90 days');
+      if (since > now) throw malformed('since', 'must not be in the future');
+      if (now.getTime() - since.getTime() > MOST_SINCE_MS) throw malformed('since', 'must be within the last 90 days');
       if (key !== undefined && (await findKey(tx, key))?.partnerId !== partner) throw new Refusal('unknown_key');
       await suspendPartner(tx, partner, now);
       const opened = await contain(tx, { partnerId: partner, since, apiKey: key, by: operator.name, reason, now });
@@ -164,7 +164,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
       const { now } = doing;
       const { partner, scopes, ...rest } = input;
       if (rest.expiresAt !== undefined && rest.expiresAt <= now)
-        throw new Refusal('malformed_field', { fields: { expiresAt: 'must lie ahead' } });
+        throw new Refusal('malformed_field', { fields: { expiresAt: 'must be in the future' } });
       const secretFor = collectorOf(doing);
       const made = { ...rest, partnerId: partner, scopes: [...new Set(scopes)], now, secretFor };
       const { apiKey, ...secrets } = await createKey(tx, vault, made);

@@ -96,7 +96,7 @@ function debitOf(text: string): { rail: string; line: string } {
 /** @throws Refusal unless exactly one is given */
 function evidenceOf({ hash, line }: { hash: string | undefined; line: string | undefined }) {
   if (hash !== undefined && line !== undefined)
-    throw new Refusal('malformed_field', { fields: { line: 'must not stand beside hash' } });
+    throw new Refusal('malformed_field', { fields: { line: 'must not be given with hash' } });
   if (hash !== undefined) return { hash };
   if (line !== undefined) return { line };
   throw new Refusal('missing_fields', { names: ['hash or line'] });

@@ -14,13 +14,13 @@ const hour = whole(0, 23);
 const RULE = [
   'name',
   {
-    channel: Type.String({ description: 'Channel that it tells by' }),
-    about: Type.String({ description: 'What it tells: opened, unclaimed, overdue, digest' }),
+    channel: Type.String({ description: 'Channel through which it notifies' }),
+    about: Type.String({ description: 'About which cases it notifies: opened, unclaimed, overdue; or a digest' }),
     kinds: Type.Array(Type.String(), { description: 'Kinds of case; none is every kind' }),
     asset: maybe(Type.String({ description: 'Asset of the least amount' })),
     least: maybe(Type.String({ description: 'Least amount, a plain decimal of the asset' })),
-    afterMinutes: Type.Integer({ description: 'After how many minutes it tells' }),
-    fromHour: Type.Integer({ description: 'Hour of the day from which on it tells' }),
+    afterMinutes: Type.Integer({ description: 'Minutes before it notifies' }),
+    fromHour: Type.Integer({ description: 'Hour of the day from which it notifies' }),
     untilHour: Type.Integer({ description: 'Hour of the day at which it ends telling' }),
     zone: Type.String({ description: 'Time zone of the hours' }),
     createdBy: Type.String({ description: 'Operator who set it' }),
@@ -30,13 +30,13 @@ const RULE = [
 const AFTER = [
   ...['name', 'on'],
   {
-    'channel?': Type.String({ description: 'Channel that it tells by' }),
-    'about?': Type.String({ description: 'What it tells' }),
+    'channel?': Type.String({ description: 'Channel through which it notifies' }),
+    'about?': Type.String({ description: 'About which cases it notifies' }),
     'kinds?': Type.Array(Type.String(), { description: 'Kinds of case; none is every kind' }),
     'asset?': maybe(Type.String({ description: 'Asset of the least amount' })),
     'leastUnits?': maybe(Type.String({ description: 'Least amount, a plain decimal of the asset' })),
-    'afterMinutes?': Type.Integer({ description: 'After how many minutes it tells' }),
-    'fromHour?': Type.Integer({ description: 'Hour from which on it tells' }),
+    'afterMinutes?': Type.Integer({ description: 'Minutes before it notifies' }),
+    'fromHour?': Type.Integer({ description: 'Hour from which it notifies' }),
     'untilHour?': Type.Integer({ description: 'Hour at which it ends telling' }),
     'zone?': Type.String({ description: 'Time zone of the hours' }),
   },
@@ -46,7 +46,7 @@ const ONE = { name, channel: about(text(20, /^[a-z]+$/, 'a word'), 'Channel, of 
 export const ALERTS = {
   list: look({
     path: '/alerts',
-    says: 'Lists the rules by which people are told, and the channels that there are.',
+    says: 'Lists the rules of notifications, and the available channels.',
     fields: {},
     gives: rows('rules', RULE, [
       { channels: Type.Array(Type.String(), { description: 'Channels that this server has' }) },
@@ -59,7 +59,7 @@ export const ALERTS = {
   }),
   messages: look({
     path: '/alerts/messages',
-    says: 'Lists what was told, the newest first.',
+    says: 'Lists the notifications, newest first.',
     fields: { below: optional(id), limit: limit(MAX_MESSAGES) },
     gives: pages('messages', [
       'id',
@@ -85,24 +85,23 @@ export const ALERTS = {
   set: act({
     name: 'alert.set',
     path: '/alerts',
-    says: 'Sets a rule by which people are told, in place of the one of its name.',
+    says: 'Sets a rule of notifications, replacing the one with the same name.',
     right: 'operators',
     people: 'one',
     fields: {
       ...ONE,
-      about: about(
-        oneOf(ABOUT),
-        'Cases that are opened, that nobody has claimed, that are overdue; or a digest each day',
-      ),
-      kinds: optional(about(listOf(text(60), 60), 'Kinds of case; all where it is left out', ['payout_unknown'])),
+      about: about(oneOf(ABOUT), 'Cases when they are opened, stay unclaimed, or become overdue; or a daily digest'),
+      kinds: optional(about(listOf(text(60), 60), 'Kinds of case; all kinds if it is left out', ['payout_unknown'])),
       asset: optional(about(text(40), 'With least: only cases about this asset', 'inr')),
       least: optional(about(amount, 'With asset: only cases about at least this much', '1000')),
-      afterMinutes: optional(about(whole(0, 43_200), 'After how many minutes; at once where it is left out', 15)),
-      fromHour: optional(about(hour, 'Hour of the day from which on it tells; of a digest, when it is sent', 22)),
+      afterMinutes: optional(about(whole(0, 43_200), 'Minutes to wait; none if it is left out', 15)),
+      fromHour: optional(
+        about(hour, 'Hour of the day from which it notifies; for a digest, the hour at which it is sent', 22),
+      ),
       untilHour: optional(
         about(hour, 'Hour of the day at which it ends telling; the whole day where both are equal', 6),
       ),
-      zone: optional(about(text(60), 'Time zone of the hours; UTC where it is left out', 'Asia/Kolkata')),
+      zone: optional(about(text(60), 'Time zone of the hours; UTC if it is left out', 'Asia/Kolkata')),
     },
     refuses: ['malformed_amount'],
     gives: done(AFTER),
@@ -111,7 +110,7 @@ export const ALERTS = {
   remove: act({
     name: 'alert.remove',
     path: '/alerts/remove',
-    says: 'Removes a rule by which people are told.',
+    says: 'Removes a rule of notifications.',
     right: 'operators',
     people: 'one',
     fields: { name },

@@ -63,7 +63,7 @@ const takePreview = {
       { preview, spans: Type.Array(Type.Unknown(), { description: 'Days that it covers' }), gaps },
       ...['asset', 'outcome', 'creditUnits', 'debitUnits'],
       { newLines: Type.Integer({ description: 'How many lines no file brought before' }) },
-      { needsReason: maybe(Type.String({ description: 'Why it needs a reason, where it does' })) },
+      { needsReason: maybe(Type.String({ description: 'Why it needs a reason, if it does' })) },
       {
         lines: many(
           [
@@ -188,7 +188,7 @@ export const BANK = {
   }),
   file: look({
     path: '/bank/files/:id',
-    says: 'Shows a file of payouts, and what became of each of them.',
+    says: 'Shows a payout file, and the outcome of each payout.',
     fields: { id: file },
     gives: thing([...FILE, { list: many(['key', { endToEnd }, 'units', 'state'], 'Its payouts') }]),
     command: { words: 'bank file', list: 'list', columns: ['key', 'units', 'state', 'endToEnd'] },
@@ -205,7 +205,7 @@ export const BANK = {
     gives: Type.String({
       format: 'binary',
       description:
-        'The file itself; its SHA-256 stands in the header `x-content-sha256`, its name in `content-disposition`',
+        'The file itself; its SHA-256 is in the header `x-content-sha256`, its name in `content-disposition`',
     }),
     command: { words: 'bank download', getsFile: true },
   }),
@@ -227,7 +227,8 @@ export const BANK = {
     says: 'Takes in a statement of the bank, all of it or nothing.',
     right: 'money',
     people: 'rules',
-    morePeople: 'One where it has no new credit. Another operator confirms it by sending the same file.',
+    morePeople:
+      'One person if the file has no new credit. Otherwise another operator confirms it by sending the same file.',
     weighs: true,
     reasonIsOptional: true,
     takesFile: true,
@@ -241,7 +242,7 @@ export const BANK = {
           importId: maybe(Type.String({ description: 'Number under which it was taken' })),
         },
       ],
-      [{ import: thing(IMPORT, 'As it was taken'), gaps, taken: Type.String({ description: 'How it was taken' }) }],
+      [{ import: thing(IMPORT, 'The import'), gaps, taken: Type.String({ description: 'How it was taken' }) }],
     ),
     command: {
       words: 'bank take',

@@ -69,7 +69,7 @@ export const CASES = {
   }),
   one: look({
     path: '/cases/:case',
-    says: 'Shows a case: what it means, what to do, and what was done.',
+    says: 'Shows a case: its meaning, the remedy, and its history.',
     fields: { case: id },
     refuses: ['unknown_case'],
     gives: thing([...ROW, 'actions']),
@@ -111,7 +111,7 @@ export const CASES = {
     people: 'one',
     fields: {
       case: id,
-      to: about(orNone(operatorName), 'Name of an operator; none for nobody', 'ada'),
+      to: about(orNone(operatorName), 'Name of an operator; none removes the claim', 'ada'),
       takeOver: optional(about(flag, 'Although another operator has claimed it', true)),
     },
     refuses: ['unknown_case', 'unknown_operator', 'case_claimed'],
@@ -158,7 +158,7 @@ export const CASES = {
       deposit: optional(
         about(
           id,
-          'With lost_order: the deposit that was given for the order; with undone: the deposit that came back; with recall: the credit of which a part was recalled',
+          'With lost_order: the deposit of the order; with undone: the deposit that the returned payout made; with recall: the credit of which a part was recalled',
         ),
       ),
     },
@@ -198,7 +198,7 @@ export const CUSTOMERS = {
         failedReason: maybe(Type.String({ description: 'Why verification failed' })),
         country: maybe(Type.String({ description: 'Country, two letters' })),
         countryBy: maybe(
-          Type.String({ description: 'By what it is known: phone, partner or form; null: it is the default' }),
+          Type.String({ description: 'Where it is known from: phone, partner or form; null: the default is used' }),
         ),
         loggedInAt: maybeTime('When the customer last logged in'),
         clientCustomerId: maybe(Type.String({ description: 'The partner’s own id of the customer' })),
@@ -243,7 +243,7 @@ export const CUSTOMERS = {
     right: 'reviews',
     people: 'ruled',
     morePeople:
-      'Two at least to verify to level 4 or above, or where another customer gave the same document number. Always one where it verifies nobody.',
+      'At least two to verify to level 4 or above, or if another customer has the same document number. One for any other outcome.',
     onlyNamed: true,
     fields: {
       customer: customerId,
@@ -253,7 +253,7 @@ export const CUSTOMERS = {
       again: optional(
         about(
           listOf(text(100, AGAIN, `a field or file and one of ${REASONS.join(', ')}, such as dob:unreadable`), 20),
-          'With failed: what must be given again, and why; the partner’s program is told',
+          'With failed: which details must be submitted again, and why; the partner’s program is told',
           ['dob:unreadable'],
         ),
       ),
@@ -299,7 +299,7 @@ export const CUSTOMERS = {
     onlyNamed: true,
     refuses: PROPOSES,
     fields: {
-      kind: about(oneOf(['INDIVIDUAL', 'BUSINESS']), 'Of which customers', 'BUSINESS'),
+      kind: about(oneOf(['INDIVIDUAL', 'BUSINESS']), 'Which customers it applies to', 'BUSINESS'),
       form: about(object, 'Fields, groups and documents, as programs are shown them', {
         identityNumber: { label: 'Number', required: 1, regex: '^[A-Z0-9]{5,20}$' },
       }),
@@ -315,14 +315,14 @@ export const CUSTOMERS = {
   detachPhone: act({
     name: 'customer.detach_phone',
     path: '/customers/:customer/detach-phone',
-    says: 'Takes a phone number off a customer, because its network gave it to somebody else.',
+    says: 'Removes a phone number from a customer, because its network has given the number to someone else.',
     right: 'reviews',
     people: 'one',
     fields: {
       customer: customerId,
       evidence: about(
         typed(500, /\S{2}/, 'what was verified, in 3 to 500 characters'),
-        'What was verified afresh, and where that is kept',
+        'How the new identity was verified, and where the record is',
         'new owner verified, ticket 4711',
       ),
     },
@@ -341,7 +341,7 @@ export const CUSTOMERS = {
   block: act({
     name: 'customer.block',
     path: '/customers/:customer/block',
-    says: 'Blocks a customer: no new orders, and what is not submitted is held.',
+    says: 'Blocks a customer: no new orders, and payouts and refunds that are not submitted are held.',
     right: 'block',
     people: 'one',
     fields: { customer: customerId },

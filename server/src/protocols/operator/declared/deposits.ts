@@ -43,7 +43,7 @@ export const DEPOSITS = {
   }),
   suspense: look({
     path: '/suspense',
-    says: 'Lists money in suspense, the oldest first: for how long it lies there, and whom it waits for.',
+    says: 'Lists money in suspense, oldest first: how long it has been there, and what it waits for.',
     fields: {
       ...FILTERS,
       state: optional(oneOf(['confirmed', 'applied', 'suspense', 'refunded', 'lost'])),
@@ -51,7 +51,7 @@ export const DEPOSITS = {
     },
     gives: pages('suspense', [
       ...['deposit', 'seenAt', 'days', 'waitsFor', 'partnerId', 'customerId', 'marketId', 'orderId', 'rail'],
-      { until: Type.String({ description: 'What has to happen before it goes on' }) },
+      { until: Type.String({ description: 'What must happen before it moves' }) },
       ...['asset', 'units', 'freeUnits', 'underWayUnits', 'state', 'origin', 'why', 'dust', 'refund', 'refundState'],
     ]),
     table: {
@@ -78,7 +78,9 @@ export const DEPOSITS = {
       ...['reference', 'why', 'seenAt', 'confirmedAt', 'refunds'],
       {
         ageDays: Type.Integer({ description: 'How many days old it is' }),
-        returnLinks: Type.Array(Type.Unknown(), { description: 'Links that were made, and what was confirmed there' }),
+        returnLinks: Type.Array(Type.Unknown(), {
+          description: 'Links that were made, and the customer’s confirmations',
+        }),
         heldBy: maybe(Type.String({ description: 'Who holds it' })),
       },
     ]),
@@ -159,10 +161,10 @@ export const DEPOSITS = {
   refund: act({
     name: 'deposit.refund',
     path: '/deposits/:deposit/refund',
-    says: 'Refunds what lies in suspense of a deposit.',
+    says: 'Refunds the part of a deposit that is in suspense.',
     right: 'money',
     people: 'rules',
-    morePeople: `Two at least where it belongs to no order, or its order owes. ${FINDS}`,
+    morePeople: `At least two if it belongs to no order, or if its order owes money. ${FINDS}`,
     weighs: true,
     fields: {
       deposit: id,
@@ -181,7 +183,7 @@ export const DEPOSITS = {
   hold: act({
     name: 'deposit.hold',
     path: '/deposits/:deposit/hold',
-    says: 'Holds what lies in suspense of a deposit: nothing of it leaves.',
+    says: 'Holds the part of a deposit that is in suspense: none of it leaves.',
     right: 'block',
     people: 'one',
     fields: { deposit: id },
@@ -195,7 +197,7 @@ export const DEPOSITS = {
     says: 'Ends the hold on a deposit.',
     right: 'money',
     people: 'rules',
-    morePeople: 'Two at least where it belongs to no order.',
+    morePeople: 'At least two if it belongs to no order.',
     weighs: true,
     fields: { deposit: id },
     refuses: ['unknown_deposit', 'deposit_unfit', ...PROPOSES],
@@ -230,14 +232,14 @@ export const DEPOSITS = {
 /** The announced date; null when it is not dormant any more. */
 const woken = thing([
   ...['action', 'subject', { outcome: Type.Literal('done') }],
-  { after: Type.Unknown({ description: 'What is dormant of it still; null for nothing' }) },
+  { after: Type.Unknown({ description: 'The part that is still dormant; null if none is' }) },
 ]);
 const amounts = (description: string) => Type.String({ description });
 
 export const UNCLAIMED = {
   dormant: look({
     path: '/dormant',
-    says: 'Lists money that nobody claims: announced and dormant, with its age, and totals by asset.',
+    says: 'Lists unclaimed money: announced and dormant, with its age, and totals by asset.',
     fields: { after: optional(id), limit: limit(MAX_DORMANT) },
     gives: pages(
       'money',
@@ -253,11 +255,11 @@ export const UNCLAIMED = {
             [
               'asset',
               {
-                announcedUnits: amounts('What is announced'),
-                dormantUnits: amounts('What is dormant'),
-                under1yUnits: amounts('What is younger than a year'),
-                under3yUnits: amounts('What is younger than three years'),
-                over3yUnits: amounts('What is older'),
+                announcedUnits: amounts('Announced money'),
+                dormantUnits: amounts('Dormant money'),
+                under1yUnits: amounts('The part younger than a year'),
+                under3yUnits: amounts('The part between one and three years old'),
+                over3yUnits: amounts('The part older than three years'),
                 count: Type.Integer({ description: 'How many' }),
                 oldestDays: Type.Integer({ description: 'Age of the oldest, in days' }),
               },
@@ -335,7 +337,7 @@ export const UNCLAIMED = {
     fields: {
       asset: assetCode,
       before: about(time, 'Only what arrived before this time', '2027-01-31T00:00:00Z'),
-      most: about(whole(1, MAX_DUST), 'At most so many deposits', 100),
+      most: about(whole(1, MAX_DUST), 'Maximum number of deposits', 100),
     },
     refuses: ['does_not_fit', 'unknown_customer', ...PROPOSES],
     gives: done(['asset', { count: Type.Integer({ description: 'How many are left' }) }, 'units', 'deposits']),

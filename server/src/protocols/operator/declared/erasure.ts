@@ -18,14 +18,14 @@ export const ERASURES = {
   export: act({
     name: 'customer.export',
     path: '/customers/:customer/export',
-    says: 'Shows what is held about a customer, decrypted, with the content of its files; hits in sanctions lists are left out.',
+    says: 'Shows all data about a customer, decrypted, with the content of files; hits in sanctions lists are left out.',
     right: 'personal',
     people: 'one',
     fields: { customer: customerId },
     refuses: ['unknown_customer'],
     gives: done(STATE, [
       {
-        export: Type.Object({}, { description: 'What is held: personal', additionalProperties: true }),
+        export: Type.Object({}, { description: 'The data; it is personal', additionalProperties: true }),
       },
       { files: Type.Array(Type.Unknown(), { description: 'Files: id, type, and content in base64: personal' }) },
     ]),
@@ -34,7 +34,7 @@ export const ERASURES = {
   hold: act({
     name: 'customer.legal_hold',
     path: '/customers/:customer/legal-hold',
-    says: 'Places a legal hold: the customer is not erased while it stands.',
+    says: 'Places a legal hold: the customer cannot be erased until it is lifted.',
     right: 'reviews',
     people: 'one',
     fields: { customer: customerId },
@@ -56,7 +56,7 @@ export const ERASURES = {
   erase: act({
     name: 'customer.erase',
     path: '/customers/:customer/erase',
-    says: 'Erases what is personal of a customer, for good. Orders, amounts and ids stay.',
+    says: 'Erases the personal data of a customer, for good. Orders, amounts and ids stay.',
     right: 'money',
     people: 'two',
     fields: { customer: customerId },

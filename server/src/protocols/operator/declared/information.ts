@@ -41,7 +41,7 @@ export const INFORMATION = {
   answers: act({
     name: 'customer.answers',
     path: '/customers/:customer/questions/open',
-    says: 'Shows what was asked about a customer and what the partner answered, and closes the cases about it.',
+    says: 'Shows the questions about a customer with the partner’s answers, and closes the cases about them.',
     right: 'personal',
     people: 'one',
     fields: { customer: customerId },
@@ -51,7 +51,7 @@ export const INFORMATION = {
         questions: many(
           [
             { id: text('Id of the question'), state: text('open, answered or withdrawn') },
-            { question: text('What was asked'), answer: maybe(text('What was answered')) },
+            { question: text('The question'), answer: maybe(text('The answer')) },
             { askedAt: time('When it was asked'), dueAt: time('When the answer is due') },
             { endedAt: maybe(time('When it was answered or withdrawn')) },
           ],

@@ -32,12 +32,12 @@ const RULE = [
   { withinBps: maybe(number('How far below the limit, in basis points')), version: number('Counts its changes') },
   ...['by', 'why', 'at'],
 ];
-const saw = Type.Unknown({ description: 'What it saw: numbers of orders, sums in units, ids' });
+const saw = Type.Unknown({ description: 'The evidence: numbers of orders, sums in smallest units, ids' });
 
 export const MONITORING = {
   rules: look({
     path: '/monitoring/rules',
-    says: 'Lists the rules of transaction monitoring, each as it stands now.',
+    says: 'Lists the rules of transaction monitoring in their present versions.',
     fields: {},
     gives: rows('rules', RULE),
     command: { words: 'monitoring rules', list: 'rules' },
@@ -67,7 +67,7 @@ export const MONITORING = {
   }),
   attempt: look({
     path: '/monitoring/try',
-    says: `Shows what a rule would have found in orders that were created in a span; nothing is kept. At most ${MOST_TRIED} orders at once: \`next\` and \`after\` go on.`,
+    says: `Shows what a rule would have found in orders created in a period; nothing is stored. At most ${MOST_TRIED} orders at once: pass \`next\` as \`after\` to continue.`,
     fields: { kind, ...PARAMS, from: time, until: time, after: optional(id) },
     refuses: ['malformed_amount'],
     gives: rows(

@@ -13,7 +13,7 @@ const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
 const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payoutAsset', 'payoutUnits'] as const;
 const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
 /** Of refunds that may go to the account of a sender. */
-const SENDER_FINDS = `${FINDS} Two at least where it goes to the account that its deposit came from: only the bank says whose that is.`;
+const SENDER_FINDS = `${FINDS} At least two if it goes to the account that paid the deposit: only the bank knows whose account that is.`;
 const toSender = optional(
   about(flag, 'Sends it to the bank account that its only deposit came from, by two people', true),
 );
@@ -80,7 +80,7 @@ export const ORDERS = {
   }),
   trace: look({
     path: '/orders/:order/trace',
-    says: 'Shows an order as it is kept, with its balances and ledger entries.',
+    says: 'Shows the stored order, with its balances and ledger entries.',
     fields: { order: id },
     refuses: ['unknown_order'],
     gives: Type.Object(
@@ -95,7 +95,7 @@ export const ORDERS = {
   release: act({
     name: 'order.release',
     path: '/orders/:order/release',
-    says: 'Lets a held order go on to its payout. Of a rejected payout it ends the hold of an operator.',
+    says: 'Releases a held order to its payout. For an order whose payout was rejected, it ends an operator’s hold.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -154,7 +154,7 @@ export const ORDERS = {
     weighs: true,
     fields: {
       order: id,
-      failure: about(oneOf(['amount', 'name', 'other']), 'What was wrong: the partner sees it as a status', 'amount'),
+      failure: about(oneOf(['amount', 'name', 'other']), 'The cause: the partner sees it as a status', 'amount'),
       ...to,
       toSender,
     },
@@ -166,14 +166,14 @@ export const ORDERS = {
     gives: done([
       ...ORDER,
       'approves',
-      { goesTo: Type.Object({}, { description: 'Where it goes, or that it waits for a destination' }) },
+      { goesTo: Type.Object({}, { description: 'The destination, or that the refund waits for one' }) },
     ]),
     command: { words: 'order refund', args: ['order', 'failure'] },
   }),
   retry: act({
     name: 'order.retry',
     path: '/orders/:order/retry',
-    says: 'Sends a rejected payout out again, to another destination of the customer where one is named.',
+    says: 'Sends a rejected payout again, optionally to another destination of the customer.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -183,13 +183,13 @@ export const ORDERS = {
       ...(['unknown_order', 'unknown_account', 'order_over', 'funds_short', 'destination_held'] as const),
       ...PROPOSES,
     ],
-    gives: done([...ORDER, 'approves', { goesTo: Type.Object({}, { description: 'Where it goes' }) }]),
+    gives: done([...ORDER, 'approves', { goesTo: Type.Object({}, { description: 'The destination' }) }]),
     command: { words: 'order retry' },
   }),
   retryRefund: act({
     name: 'order.retry-refund',
     path: '/orders/:order/retry-refund',
-    says: 'Sends a rejected refund out again, to another destination where one is named.',
+    says: 'Sends a rejected refund again, optionally to another destination.',
     right: 'money',
     people: 'rules',
     morePeople: SENDER_FINDS,
@@ -203,7 +203,7 @@ export const ORDERS = {
     gives: done([
       ...ORDER,
       'approves',
-      { 'goesTo?': Type.Object({}, { description: 'With toSender: where it goes' }) },
+      { 'goesTo?': Type.Object({}, { description: 'With toSender: the destination' }) },
     ]),
     command: { words: 'order retry-refund' },
   }),
@@ -297,7 +297,7 @@ export const ORDERS = {
           asset: Type.String({ description: 'Asset of the fee' }),
           chargedUnits: Type.String({ description: 'What of it was charged' }),
           compensated: Type.Array(Type.Unknown(), { description: 'How often it was compensated before' }),
-          goesTo: Type.Unknown({ description: 'Where it goes' }),
+          goesTo: Type.Unknown({ description: 'The destination' }),
         },
       ],
       ['refund'],
@@ -395,7 +395,7 @@ export const BULK = {
           Type.Array(Type.String(), { description: 'Of a compensation: partners with a fee of their own' }),
         ),
         mostUnits: maybe(Type.String({ description: 'Of a compensation: the most' })),
-        doneUnits: Type.String({ description: 'Of a compensation: what was paid so far' }),
+        doneUnits: Type.String({ description: 'For a compensation: the amount paid so far' }),
       },
     ]),
     command: { words: 'orders bulk' },

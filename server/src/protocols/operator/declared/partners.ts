@@ -118,17 +118,17 @@ export const PARTNERS = {
   suspend: act({
     name: 'partner.suspend',
     path: '/partners/:partner/suspend',
-    says: 'Refuses all requests of a partner; money under way goes on. With a time, holds what was made since.',
+    says: 'Rejects all requests of a partner; payments in progress continue. With a time, it also holds everything created since then.',
     right: 'block',
     people: 'one',
     fields: {
       partner: id,
-      since: optional(about(time, 'Since when a key may have leaked: what was made since is held')),
-      key: optional(about(keyName, 'With since: the key that leaked; only what it made is held')),
+      since: optional(about(time, 'Since when a key may have leaked: everything created since then is held')),
+      key: optional(about(keyName, 'With since: the leaked key; only items that it created are held')),
     },
     refuses: ['unknown_partner', 'unknown_key'],
     gives: done(SEEN, [
-      { 'containment?': Type.Object({}, { description: 'The leak as it is contained' }) },
+      { 'containment?': Type.Object({}, { description: 'The leak, and its containment' }) },
       ...STILL.map((name) => `${name}?`),
       ...['activity?', 'recordedFrom?'],
       { 'hasMoreActivity?': Type.Boolean({ description: 'Whether the keys did more than is shown' }) },
@@ -240,7 +240,7 @@ export const PARTNERS = {
         'action',
         'subject',
         'apiKey',
-        { member: maybe(Type.String({ description: 'Number of the member who did it, where no key did' })) },
+        { member: maybe(Type.String({ description: 'Number of the member who did it; null if a key did' })) },
         'link',
         'facts',
       ],
@@ -250,7 +250,7 @@ export const PARTNERS = {
   }),
   held: look({
     path: '/partners/:partner/held',
-    says: 'Lists what is held of a partner since a leak.',
+    says: 'Lists the items of a partner that are held after a leak.',
     fields: {
       partner: id,
       kind: optional(oneOf(HELD_KINDS)),

@@ -7,13 +7,13 @@ import { CORRECTIONS } from '../deps.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
 
 const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
-const asset = maybe(Type.String({ description: 'Code of the asset, where it is read' }));
+const asset = maybe(Type.String({ description: 'Code of the asset, if it has been read' }));
 const MOVEMENT = [
   ...['rail', 'wallet', 'nonce', 'hash', 'state'],
   {
     signed: Type.Unknown({ description: 'Whether it is signed and in no block' }),
     block: maybe(Type.String({ description: 'Block that it is in' })),
-    succeeded: maybe(Type.Boolean({ description: 'Whether it did what it was for' })),
+    succeeded: maybe(Type.Boolean({ description: 'Whether the transaction succeeded' })),
   },
   ...['recipient', { asset }, 'units', 'key'],
 ];
@@ -22,7 +22,7 @@ const BREAK = [
   { transit: maybe(Type.String({ description: 'What of it is in transit' })) },
   ...['why', 'names', 'foundAt'],
 ];
-const evidence = about(text(200), 'What it shows in the break: one of its names', '0x5f2c…');
+const evidence = about(text(200), 'Which of the break’s names proves it', '0x5f2c…');
 const PAYOUT = text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2");
 const PAYOUT_NOW = [
   ...['rail', 'state', 'asset', 'units', 'address'],
@@ -66,7 +66,7 @@ export const PAYOUTS = {
   }),
   one: look({
     path: '/payouts/:payout',
-    says: 'Shows one payout or refund: what keeps it, where it goes, and the evidence of its end.',
+    says: 'Shows one payout or refund: what it waits for, its destination, and the evidence of its outcome.',
     fields: { payout: PAYOUT },
     refuses: ['unknown_payout'],
     gives: thing([
@@ -113,7 +113,7 @@ export const PAYOUTS = {
   neverPaid: act({
     name: 'payout.never-paid',
     path: '/payouts/:payout/never-paid',
-    says: 'Ends a payout of unknown outcome as never paid, with evidence: its order or refund goes on.',
+    says: 'Records with evidence that a payout of unknown outcome was never paid: its order or refund continues.',
     right: 'money',
     people: 'two',
     weighs: true,
@@ -132,7 +132,7 @@ export const PAYOUTS = {
   debitForeign: act({
     name: 'debit.foreign',
     path: '/debits/foreign',
-    says: 'Declares that an unexplained debit paid no payout of ours: payouts of its amount go on.',
+    says: 'Records that an unexplained debit paid none of our payouts: waiting payouts of the same amount continue.',
     right: 'money',
     people: 'two',
     fields: {
@@ -145,7 +145,7 @@ export const PAYOUTS = {
     refuses: ['does_not_fit', ...PROPOSES],
     gives: thing([
       ...['action', 'subject', { outcome: Type.Literal('done') }],
-      { after: Type.Object({}, { additionalProperties: true, description: 'The debit as it is kept' }) },
+      { after: Type.Object({}, { additionalProperties: true, description: 'The stored debit' }) },
     ]),
     command: { words: 'debit foreign', args: ['debit'] },
   }),
@@ -192,7 +192,7 @@ export const MOVEMENTS = {
       movement: id,
       key: about(
         text(160, /^[\x21-\x7e]+$/, 'the id of a payout or refund attempt, or the key of a sweep or its gas'),
-        'What it was: the id of a payout or refund attempt, or the key of a sweep or its gas',
+        'What it paid: the id of a payout or refund attempt, or the key of a sweep or its gas',
         'pay_17_1',
       ),
       otherAmount: optional(flag),
@@ -205,7 +205,7 @@ export const MOVEMENTS = {
   cancel: ending('cancel', 'Uses up the nonce of a movement that is signed and in no block, by an empty transfer.'),
   breaks: look({
     path: '/breaks',
-    says: 'Lists what books and outside do not agree on, and what is in transit.',
+    says: 'Lists differences between the books and chain or bank, and amounts in transit.',
     fields: { rail: optional(text(60)) },
     gives: rows('breaks', BREAK),
     command: {

@@ -31,7 +31,7 @@ const SEEN = [
 const AUDIT = [
   ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
   'via',
-  { before: Type.Unknown({ description: 'What it was about, before' }) },
+  { before: Type.Unknown({ description: 'The subject before the action' }) },
   { after: Type.Unknown({ description: 'The same, after' }) },
 ];
 
@@ -40,7 +40,7 @@ const PROPOSAL = [
   ...['id', 'action', 'subject'],
   {
     input: Type.Object({}, { description: 'What was asked' }),
-    seen: Type.Unknown({ description: 'What it is about, as it stood' }),
+    seen: Type.Unknown({ description: 'The subject, as it was when proposed' }),
   },
   'reason',
   {
@@ -65,7 +65,7 @@ const PROPOSAL = [
 export const PROPOSALS = {
   list: look({
     path: '/proposals',
-    says: 'Lists actions that wait for others to agree or for their delay, and what became of others.',
+    says: 'Lists proposed actions: those that wait for approval or for their delay, and the outcome of the others.',
     fields: {
       state: optional(about(oneOf(PROPOSAL_STATES), 'Only proposals in this state')),
       action: optional(about(text(60), 'Only this action', 'order.release')),
@@ -88,7 +88,7 @@ export const PROPOSALS = {
   }),
   one: look({
     path: '/proposals/:proposal',
-    says: 'Shows a proposal, with what it is about as it stood.',
+    says: 'Shows a proposal, with its subject as it was when proposed.',
     fields: { proposal: id },
     refuses: ['unknown_proposal'],
     gives: thing(PROPOSAL),
@@ -109,7 +109,7 @@ export const PROPOSALS = {
         action: Type.String({ description: 'Name of the action' }),
         subject: Type.String({ description: 'What it is about' }),
         outcome: Type.Literal('done'),
-        after: Type.Unknown({ description: 'What it is about, as it stands now' }),
+        after: Type.Unknown({ description: 'The subject now' }),
       },
       { additionalProperties: true, description: 'What the action answers' },
     ),
@@ -133,7 +133,7 @@ export const AUDITED = {
     says: 'Lists who did what, the newest first.',
     fields: {
       operator: optional(text(40)),
-      subject: optional(about(text(160), 'Only what is about this', 'order:17')),
+      subject: optional(about(text(160), 'Only lines about this subject', 'order:17')),
       action: optional(about(text(60), 'Only this action', 'order.release')),
       ...{ from: optional(time), until: optional(time) },
       ...{ below: optional(id), limit: limit(MAX_AUDIT) },
@@ -152,7 +152,7 @@ export const AUDITED = {
     path: '/audit/verification',
     says: 'Verifies the audit against its chain of seals, the oldest first, some seals at a time.',
     fields: {
-      after: optional(about(id, 'The seal after which to go on: `next` of the answer before', '100')),
+      after: optional(about(id, 'The seal to continue from: `next` of the previous answer', '100')),
       limit: limit(MAX_SEALS),
     },
     gives: thing([
@@ -179,7 +179,7 @@ export const AUDITED = {
           'What does not fit, at most 100',
         ),
       },
-      { next: maybe(Type.String({ description: 'The seal after which to go on; null at the end' })) },
+      { next: maybe(Type.String({ description: 'The seal to continue from; null at the end' })) },
     ]),
     command: { words: 'audit verify', list: 'problems', columns: ['subject', 'why'] },
   }),
@@ -276,7 +276,7 @@ export const OPERATORS = {
   endSessions: act({
     name: 'operator.end-sessions',
     path: '/operators/:operator/end-sessions',
-    says: 'Ends all sessions of an operator in the console. Passkeys and tokens go on working.',
+    says: 'Ends all console sessions of an operator. Passkeys and tokens stay valid.',
     right: 'operators',
     people: 'one',
     fields: { operator: operatorName },
@@ -358,8 +358,8 @@ export const RULES = {
       [
         'installation',
         {
-          otherwise: Type.Integer({ description: 'How many where no rule matches' }),
-          findings: Type.Array(Type.String(), { description: 'What rules can name besides actions' }),
+          otherwise: Type.Integer({ description: 'Number of people if no rule matches' }),
+          findings: Type.Array(Type.String(), { description: 'What rules can name, besides actions' }),
         },
       ],
     ),
@@ -391,7 +391,7 @@ export const RULES = {
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done([
       ...RULE,
-      { people: maybe(Type.Integer({ description: 'How many; null where there is no such rule' })) },
+      { people: maybe(Type.Integer({ description: 'Number of people; null if there is no such rule' })) },
     ]),
     command: { words: 'rule set', args: ['action', 'people'] },
   }),

@@ -62,7 +62,7 @@ export const REPORTS_OF = {
   }),
   statement: look({
     path: '/reports/statement',
-    says: 'Shows what a customer gave and got, fees and refunds, with what was held for them at both ends.',
+    says: 'Shows what a customer paid and received, fees and refunds, with opening and closing balance.',
     fields: {
       ...{ customer: text(40), ...span },
       after: optional(

@@ -65,7 +65,7 @@ export const SANCTIONS = {
   open: act({
     name: 'sanctions.open',
     path: '/sanctions/hits/:hit/open',
-    says: 'Shows a hit: what was compared and why it is alike, beside the entry of the list.',
+    says: 'Shows a hit: the compared name and why it is similar, beside the entry of the list.',
     right: 'personal',
     people: 'one',
     fields: hit,
@@ -92,7 +92,7 @@ export const SANCTIONS = {
   dismiss: act({
     name: 'sanctions.dismiss',
     path: '/sanctions/hits/:hit/dismiss',
-    says: 'Decides that a hit is somebody else. It is asked again when the entry or the name changes.',
+    says: 'Dismisses a hit: it is another person. The hit comes up again if the entry or the name changes.',
     right: 'reviews',
     people: 'two',
     fields: hit,
@@ -103,7 +103,7 @@ export const SANCTIONS = {
   replay: act({
     name: 'screening.replay',
     path: '/screening/decisions/:decision/replay',
-    says: 'Compares the names of a stored result with the lists as they stood then, and says whether the answer is the same.',
+    says: 'Repeats a stored comparison with the versions of the lists of that time, and says whether the result is the same.',
     right: 'personal',
     people: 'one',
     fields: { decision: about(id, 'Number of the comparison, as a hit names it', '17') },

@@ -11,7 +11,7 @@ const MOST_AGE_HOURS = 14 * 24;
 const MOST_MINUTES = 24 * 60;
 
 const what = {
-  kind: about(oneOf(['market', 'partner', 'rail', 'payouts']), 'What is switched'),
+  kind: about(oneOf(['market', 'partner', 'rail', 'payouts']), 'What the kill switch applies to'),
   subject: about(
     text(60, /^[A-Za-z0-9._-]+$/, "a market's or partner's id, a rail's code, or all for payouts"),
     'Which one: the number of a market or partner, the code of a rail, or all for payouts',
@@ -30,7 +30,7 @@ const SHORTAGE = [
 export const SWITCHES = {
   list: look({
     path: '/kill-switches',
-    says: 'Lists what is switched off.',
+    says: 'Lists the kill switches that are set.',
     fields: {},
     gives: rows('killSwitches', ['kind', 'subject', 'by', 'reason', 'at', 'laidBy']),
     command: {
@@ -65,12 +65,12 @@ export const SWITCHES = {
   clear: act({
     name: 'rail.clear',
     path: '/rails/:rail/clear',
-    says: 'Lets a chain go on that halted by itself.',
+    says: 'Resumes a chain that has halted by itself.',
     right: 'resume',
     people: 'rules',
     fields: {
       rail: text(60),
-      restart: optional(about(flag, 'Begins again below what was final when it halted', true)),
+      restart: optional(about(flag, 'Reads the chain again from below the block that was final when it halted', true)),
     },
     refuses: ['rail_not_halted', ...PROPOSES],
     gives: done(['halted', 'why?']),

@@ -39,7 +39,7 @@ export const TEAM = {
   invite: act({
     name: 'team.invite',
     path: '/partners/:partner/team',
-    says: 'Invites somebody to the team of a partner: the answer has a link that enrols one passkey.',
+    says: 'Invites a person to the team of a partner: the reply has a link that enrols one passkey.',
     right: 'partners',
     people: 'one',
     fields: {

@@ -66,7 +66,7 @@ const MARKET = [
     outlierBps: bps('Distance beyond which a source does not count'),
     singleSource: Type.Boolean({ description: 'Whether a quorum of one is meant' }),
     jumpBps: bps('Move at which it halts'),
-    resumeAfterS: seconds('For how long sources have to agree before it goes on'),
+    resumeAfterS: seconds('How long sources must agree before the market resumes'),
     taxBps: bps('Tax withheld from the fiat'),
   },
 ];
@@ -101,7 +101,7 @@ export const TERMS_OF_TRADE = {
   prices: look({
     path: '/prices',
     says: 'Lists the accepted price levels of all markets, and where they halt.',
-    fields: { halted: optional(about(flag, 'Only where it is halted, or where it is not', true)) },
+    fields: { halted: optional(about(flag, 'Only markets that are halted, or only those that are not', true)) },
     table: { list: 'prices', columns: PRICE },
     gives: rows('prices', [
       'marketId',
@@ -151,7 +151,7 @@ export const TERMS_OF_TRADE = {
   set: act({
     name: 'market.set',
     path: '/markets/:market',
-    says: 'Changes terms of a market; what is left out stays.',
+    says: 'Changes terms of a market; terms that are left out stay.',
     right: 'terms',
     people: 'rules',
     fields: {
@@ -225,7 +225,7 @@ export const TERMS_OF_TRADE = {
       gasUnits: optional(about(whole(0, 100_000_000), 'Gas that the fee of the chain pays for', 65_000)),
     },
     refuses: ['unknown_market', 'unknown_partner', 'malformed_amount', ...PROPOSES],
-    gives: kept('The fee as it is kept, in smallest units'),
+    gives: kept('The stored fee, in smallest units'),
     command: { words: 'fee set', args: ['market', 'kind'] },
   }),
   limit: act({
@@ -240,7 +240,7 @@ export const TERMS_OF_TRADE = {
       max: about(orNone(amount), 'The amount, in the asset of the deposit; none takes the limit away', '1000'),
     },
     refuses: ['unknown_market', 'malformed_amount', ...PROPOSES],
-    gives: kept('The limit as it is kept, in smallest units'),
+    gives: kept('The stored limit, in smallest units'),
     command: { words: 'limit set', args: ['market', 'level', 'max'] },
   }),
   cap: act({
@@ -255,23 +255,23 @@ export const TERMS_OF_TRADE = {
       max: about(orNone(amount), 'The sum, in the fiat; none takes the cap away', '100000'),
     },
     refuses: ['unknown_partner', 'malformed_amount', ...PROPOSES],
-    gives: kept('The cap as it is kept, in smallest units'),
+    gives: kept('The stored cap, in smallest units'),
     command: { words: 'cap set', args: ['partner', 'fiat', 'max'] },
   }),
   policy: act({
     name: 'policy.set',
     path: '/markets/:market/policies',
-    says: 'Answers a question of the policy: what is done with money that is not as expected.',
+    says: 'Sets one answer of a policy: how unexpected money is handled.',
     right: 'terms',
     people: 'rules',
     fields: {
       market: id,
       partner,
       question: policyQuestion,
-      answer: about(orNone(object), 'The answer (docs/operating/policies.md); none takes it away', { then: 'refund' }),
+      answer: about(orNone(object), 'The answer (docs/operating/policies.md); none removes it', { then: 'refund' }),
     },
     refuses: ['unknown_market', 'unknown_partner', ...PROPOSES],
-    gives: kept('The answer as it is kept'),
+    gives: kept('The stored answer'),
     command: { words: 'policy set', args: ['market', 'question', 'answer'] },
   }),
   changes: look({

@@ -19,7 +19,7 @@ const TRANSFERS = ['key', 'kind', 'rail', 'asset', 'units', 'state', 'why', 'ref
 export const TREASURY = {
   levels: look({
     path: '/treasury/levels',
-    says: 'Lists wallets against their thresholds: what is free, what is missing, and what waits for it.',
+    says: 'Lists wallets against their thresholds: available amount, missing amount, and the orders that wait for it.',
     fields: {},
     table: {
       list: 'levels',
@@ -29,7 +29,7 @@ export const TREASURY = {
       ...['rail', 'wallet', 'asset', 'account', 'state', 'freeUnits'],
       { lowUnits: amount('Below this it is low') },
       { alarmUnits: amount('Below this there is a case') },
-      { missingUnits: amount('What is missing to where low begins') },
+      { missingUnits: amount('Amount missing up to the low threshold') },
       { waitingOrders: count('How many orders wait for funds of this rail and asset') },
       { waitingUnits: amount('What their payouts take') },
       { outsideUnits: maybe(amount('What chain or bank reported last')) },
@@ -42,13 +42,13 @@ export const TREASURY = {
   }),
   balances: look({
     path: '/treasury/balances',
-    says: 'Lists wallets as they were compared last: the books, chain or bank, and what is in transit.',
+    says: 'Lists wallets with the result of the last comparison: books, chain or bank, and amounts in transit.',
     fields: {},
     table: { list: 'balances', columns: [...BALANCES, 'breaks', 'comparedAt'] },
     gives: rows('balances', [
       ...['rail', 'wallet', 'asset', 'ledgerUnits'],
-      { outsideUnits: maybe(amount('What there is outside; null where it was not asked')) },
-      { differenceUnits: maybe(amount('What is outside less what the books say')) },
+      { outsideUnits: maybe(amount('Balance at the chain or bank; null if it was not asked')) },
+      { differenceUnits: maybe(amount('Balance at the chain or bank minus the books')) },
       { transitUnits: amount('What of the difference is in transit') },
       { breaks: count('How many items do not agree') },
       { comparedAt: Type.String({ description: 'When both were compared: ISO 8601 in UTC' }) },
@@ -60,17 +60,17 @@ export const TREASURY = {
   }),
   exposure: look({
     path: '/treasury/exposure',
-    says: 'Lists by market what orders that are not over would pay out, and what is owed already.',
+    says: 'Lists by market the payouts of open orders, and the amounts already owed.',
     fields: {},
     table: { list: 'exposure', columns: EXPOSURE },
     gives: rows('exposure', [
       ...['marketId', 'direction', 'depositAsset', 'payoutAsset'],
       { unpaid: count('How many orders wait for their deposit') },
-      { unpaidDepositUnits: amount('What is to be paid for them') },
-      { unpaidPayoutUnits: amount('What they would pay out') },
+      { unpaidDepositUnits: amount('Their deposits, if paid') },
+      { unpaidPayoutUnits: amount('Their payouts') },
       { owed: count('How many orders have their deposit and not paid out') },
-      { receivedUnits: amount('What came in for those') },
-      { owedPayoutUnits: amount('What is owed for those') },
+      { receivedUnits: amount('Deposits of those') },
+      { owedPayoutUnits: amount('Amount owed for those') },
     ]),
     command: {
       words: 'treasury exposure',

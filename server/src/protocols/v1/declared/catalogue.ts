@@ -62,7 +62,7 @@ export const ACCOUNT = {
     method: 'GET',
     path: '/limits',
     scope: 'read',
-    says: 'Answers your limits: what is used and what is left.',
+    says: 'Shows your limits: used and remaining amounts.',
     fields: {},
     gives: Limits,
   }),
@@ -95,8 +95,8 @@ export const REQUESTS = {
     method: 'GET',
     path: '/request-log/:request',
     scope: 'read',
-    says: 'Answers one of your requests of the last 30 days: what was sent, what was answered and why.',
-    more: 'What is personal is left out of both. A request is in the log a moment after its answer.',
+    says: 'Shows one of your requests of the last 30 days, with its reply and the reason.',
+    more: 'Personal data is left out of both. A request appears in the log shortly after its reply.',
     fields: {
       request: about(requestId, 'Id of the request, or what you sent as X-Client-Request-Id', '4f1c2a9d0e00001a'),
     },
@@ -122,7 +122,7 @@ export const REQUESTS = {
         personal(
           about(
             { ...text(60_000), read: (given) => (typeof given === 'string' ? given : undefined) },
-            'Body as it was sent',
+            'Body, exactly as it was sent',
             '{"quoteId":"7"}',
           ),
         ),

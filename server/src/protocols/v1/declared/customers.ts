@@ -125,7 +125,7 @@ export const CUSTOMERS = {
     method: 'GET',
     path: '/customers/:customer/limits',
     scope: 'read',
-    says: 'Answers what a customer may pay with one order on each market, how far the limits across its orders are used, what a higher level allows and needs, and what is left of the caps that all your customers share.',
+    says: 'Shows the maximum of one order on each market, the use of the customer’s limits across orders, what a higher level allows and needs, and the remainder of the caps that your customers share.',
     more: 'An order counts against `limits` with its worth in the fiat, from its creation on, for 24 hours or 30 days; one that expires, is cancelled or is refunded no longer does. With a cap, what live quotes and unpaid orders are worth counts until they are paid or expire.',
     fields: customer,
     gives: CustomerLimits,
@@ -169,7 +169,7 @@ export const INFORMATION = {
     path: '/customers/:customer/information-requests/:request/answer',
     scope: 'customers',
     says: 'Answers what the operator has asked about a customer.',
-    more: 'Once: a question that is not clear yet is asked anew.',
+    more: 'A question is answered once; if the answer is not enough, the operator asks a new question.',
     fields: {
       ...customer,
       request: about(id, 'Id of the question', '747983292881815'),

@@ -27,18 +27,18 @@ const group = (name: string, says: string, part: Readonly<Record<string, unknown
 export const GROUPS: readonly Group[] = [
   group('Catalogue', 'What there is to trade.', CATALOGUE),
   group('Quotes', 'An amount at a price that holds for a while.', QUOTES),
-  group('Orders', 'Money that comes in and goes out, and where it is.', ORDERS),
+  group('Orders', 'Sales and purchases, their money, and who holds it.', ORDERS),
   group('Customers', 'Who trades.', CUSTOMERS),
   group('Questions', 'What the operator asks about a customer.', INFORMATION),
   group('Destinations', 'Bank accounts and addresses to which customers are paid.', DESTINATIONS),
   group('Events', 'What happened, to be read in order.', EVENTS),
   group('Webhooks', 'Where events are posted to.', WEBHOOKS),
   group('Key and limits', 'What your key may do, and how much.', ACCOUNT),
-  group('Request log', 'What you asked, what was answered, and why.', REQUESTS),
+  group('Request log', 'Your requests, their replies, and the reasons.', REQUESTS),
   group('Keys', 'Keys of your programs.', KEYS),
-  group('Team', 'People who sign in to the console, and what was changed.', TEAM),
+  group('Team', 'People who sign in to the console, and their changes.', TEAM),
   group('Settings', 'How you appear, and which pages may call.', SETTINGS),
-  group('Statement', 'What was traded and earned, by day.', STATEMENT),
+  group('Statement', 'Volume and earnings, by day.', STATEMENT),
   group('Sandbox', 'What can be made to happen, in the sandbox only.', SANDBOX),
 ];
 

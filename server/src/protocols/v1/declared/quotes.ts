@@ -43,7 +43,7 @@ export const QUOTES = {
     path: '/quotes/:quote',
     scope: 'read',
     member: 'none',
-    says: 'Answers a quote as it was made, and whether an order may still take it.',
+    says: 'Shows a stored quote, and whether an order can still use it.',
     more: 'A quote that no order took is deleted some time after it has expired.',
     fields: { quote: about(id, 'Id of the quote') },
     gives: Quote,

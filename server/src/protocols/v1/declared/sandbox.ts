@@ -76,7 +76,7 @@ export const SANDBOX = {
     name: 'controls.bounce',
     path: '/sandbox/orders/:order/bounce',
     scope: 'trade',
-    says: 'What was paid to an account comes back.',
+    says: 'A payout to an account is returned.',
     fields: order,
     refuses: OF_ORDER,
   }),
@@ -121,7 +121,7 @@ export const SANDBOX = {
     fields: {
       currency: about(coin, 'A fiat, or a coin with its chain', 'inr'),
       chain: optional(about(coin, 'Chain of a coin', 'matic20')),
-      level: word(['DRY', 'FILLED'], 'What it is then', 'DRY'),
+      level: word(['DRY', 'FILLED'], 'The new value', 'DRY'),
     },
   }),
   bank: control({
@@ -130,7 +130,7 @@ export const SANDBOX = {
     scope: 'admin',
     says: 'The bank gets the next payments wrong, for all partners of this sandbox.',
     fields: {
-      fault: word(['NONE', ...BANK_FAULTS], 'What goes wrong; none ends what is left', 'LOSE_ANSWER'),
+      fault: word(['NONE', ...BANK_FAULTS], 'The fault; none removes the remaining faults', 'LOSE_ANSWER'),
       times: optional(about(whole(1, 100), 'How often; once, if nothing is said', 1)),
     },
   }),

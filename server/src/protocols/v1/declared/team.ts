@@ -45,7 +45,7 @@ export const TEAM = {
     scope: 'admin',
     member: 'team',
     person: true,
-    says: 'Invites somebody to your team: the answer has a link that enrols one passkey within three days.',
+    says: 'Invites a person to your team: the reply has a link that enrols one passkey within three days.',
     fields: {
       name: about(
         text(40, /^[a-z][a-z0-9._-]{1,39}$/, 'a short name: 2 to 40 small letters, digits, ., _ and -'),

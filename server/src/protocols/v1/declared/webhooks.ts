@@ -167,7 +167,7 @@ export const WEBHOOKS = {
     method: 'GET',
     path: '/webhook-endpoints/:endpoint/deliveries',
     scope: 'read',
-    says: 'Lists what was and is to be delivered to an endpoint, the newest first.',
+    says: 'Lists past and pending deliveries to an endpoint, newest first.',
     more: 'With `state`, a page may be short before the list ends: read on until `nextCursor` is null.',
     fields: {
       ...endpoint,

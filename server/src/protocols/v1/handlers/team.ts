@@ -219,7 +219,7 @@ const KEYS_OF: readonly Handled[] = [
       const { caller, values, deps, now } = asked;
       const partnerId = caller.partner.id;
       if (values.expiresAt !== undefined && values.expiresAt <= now)
-        throw new Refusal('malformed_field', { fields: { expiresAt: 'must lie ahead' } });
+        throw new Refusal('malformed_field', { fields: { expiresAt: 'must be in the future' } });
       const { label, networks = [], expiresAt } = values;
       const live = (await keysOf(tx, partnerId)).filter(({ revokedAt }) => revokedAt === null);
       if (live.length >= MOST_KEYS) throw new Refusal('too_many_keys', { most: MOST_KEYS });

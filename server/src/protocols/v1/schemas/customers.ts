@@ -37,7 +37,7 @@ export const Customer = Type.Object(
     countryBy: maybe(
       word(
         ['phone', 'partner', 'form'] as const,
-        'By what it is known: the calling code of the phone, your program, an answer of the customer; null: by nothing, and it is the default',
+        'Where it is known from: the calling code of the phone, your program, or the customer’s answer; null: the default is used',
       ),
     ),
     createdAt: time('When the customer was created'),
@@ -48,10 +48,7 @@ export const Customer = Type.Object(
 
 export const Link = Type.Object(
   {
-    url: text(
-      'Page on which the customer goes on: send the customer there, and nobody else',
-      'https://ramp.example/kyc/…',
-    ),
+    url: text('Page where the customer continues: give the link to the customer only', 'https://ramp.example/kyc/…'),
     expiresAt: time('Until when it opens'),
   },
   { ...closed, description: 'A link to a hosted page' },
@@ -67,9 +64,7 @@ export const Destination = Type.Object(
     address: rarely(text('The address; null of an account', ADDRESS)),
     hint: text('Last characters of number or address, for people', '2333'),
     usable: yes('Whether money may leave to it'),
-    usableAt: maybe(
-      time('From when on money may leave to it without a code of the customer; null where it already may'),
-    ),
+    usableAt: maybe(time('From when money may go to it without a code of the customer; null if it already may')),
     confirmedAt: maybe(time('When the customer confirmed it with a code, or on a hosted page')),
     createdAt: time('When it was added'),
   },
@@ -91,15 +86,15 @@ export const Exposure = Type.Object(
   {
     asset: text('Code of the fiat', 'inr'),
     cap: maybe(decimal('Most that live quotes and unpaid orders may be worth together; null: no cap', '5000000')),
-    used: decimal('What they are worth now', '12000'),
-    left: maybe(decimal('What is left of the cap', '4988000')),
+    used: decimal('Their present value', '12000'),
+    left: maybe(decimal('Remainder of the cap', '4988000')),
     resetsAt: maybe(
       time(
         'When the last of them expires: by then all of it is left again, unless more is quoted; null where nothing is used',
       ),
     ),
   },
-  { ...closed, description: 'What is promised at a fixed rate and not paid yet, in one fiat' },
+  { ...closed, description: 'Open quotes and unpaid orders at a fixed rate, in one fiat' },
 );
 const LimitUse = Type.Object(
   {
@@ -126,10 +121,10 @@ const NextLevel = Type.Object(
         },
         closed,
       ),
-      'What is still missing of the form, by fiat',
+      'Missing fields of the form, by fiat',
     ),
   },
-  { ...closed, description: 'A higher level, and what it takes' },
+  { ...closed, description: 'A higher level, and its requirements' },
 );
 export const CustomerLimits = Type.Object(
   {
@@ -148,7 +143,7 @@ export const Limits = Type.Object(
     requestsPerMinute: whole('Requests a minute of one key', 6000),
     exposure: list(Exposure, 'Of each fiat'),
   },
-  { ...closed, description: 'Your limits: what is used and what is left' },
+  { ...closed, description: 'Your limits: used and remaining amounts' },
 );
 
 export const InformationRequest = Type.Object(

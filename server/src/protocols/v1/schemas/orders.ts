@@ -68,10 +68,10 @@ export const Order = Type.Object(
     quoteId: maybe(id('The quote that it was created with')),
     pay: moneyAs('What the customer is to pay', '250.50', 'usdc.matic20'),
     receive: moneyAs('What the customer is to receive, after all fees', '21455.20', 'inr'),
-    received: moneyAs('What came for it and was not reversed', '0', 'usdc.matic20'),
+    received: moneyAs('Deposits that were not reversed', '0', 'usdc.matic20'),
     refunded: moneyAs('What of it was sent back', '0', 'usdc.matic20'),
     rate: decimal('Fiat for one whole coin', '86.41'),
-    fees: list(Fee, 'What is taken, in the fiat of the market; parts of zero are left out'),
+    fees: list(Fee, 'Fees, in the fiat of the market; zero parts are left out'),
     method: text('Payment method', 'IMPS'),
     payment: maybe(Payment),
     destination: DestinationRef,
@@ -228,7 +228,7 @@ export const Trace = Type.Object(
         otherwise: maybe(text('What happens if it does not', 'The order expires.')),
         says: text('The same as a sentence', 'The customer pays 250.50 usdc.matic20.'),
       },
-      { ...closed, description: 'What happens next, by whom and by when' },
+      { ...closed, description: 'The next step, who does it, and its deadline' },
     ),
     otherMoney: list(
       Type.Object(
@@ -245,6 +245,6 @@ export const Trace = Type.Object(
   },
   {
     ...closed,
-    description: 'Where the money of an order is: who holds it, since when, on what evidence, and what is next',
+    description: 'Where the money of an order is: who holds it, since when, the evidence, and the next step',
   },
 );

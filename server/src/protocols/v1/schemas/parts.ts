@@ -47,7 +47,7 @@ export const pageOf = <S extends TSchema>(items: S) =>
   Type.Object(
     {
       data: list(items, 'Rows of this page'),
-      nextCursor: maybe(text('Send it as `cursor` to read on; null where there is nothing more', 'MTcwMA')),
+      nextCursor: maybe(text('Send it as `cursor` to read the next page; null on the last page', 'MTcwMA')),
     },
     closed,
   );

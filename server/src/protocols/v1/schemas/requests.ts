@@ -25,7 +25,7 @@ export const Key = Type.Object(
       { ...closed, description: 'Whose key it is' },
     ),
     scopes: list(word(SCOPES, 'A scope'), 'What the key may do'),
-    version: text('Version that answers this key where it names none', '2026-11-23'),
+    version: text('Version that is used if a request of this key names none', '2026-11-23'),
     versions: list(text('A version', '2026-11-23'), 'Versions there are, oldest first'),
     requestsPerMinute: whole('Requests a minute', 6000),
     writes: word(['bearer', 'signed'] as const, '`signed`: a write must be signed; `bearer`: it may carry the token'),
@@ -59,10 +59,10 @@ export const RequestDetail = Type.Object(
   {
     ...RequestLine.properties,
     idempotencyKey: maybe(text('Idempotency-Key that was sent', 'k-1')),
-    request: logged('Fields that were sent, without what is personal', { quoteId: '747983292881815' }),
-    reply: logged('What was answered, without what is personal', { id: '747983292881815', state: 'created' }),
+    request: logged('Fields of the request, without personal data', { quoteId: '747983292881815' }),
+    reply: logged('The reply, without personal data', { id: '747983292881815', state: 'created' }),
   },
-  { ...closed, description: 'A request of yours with what was sent and answered' },
+  { ...closed, description: 'One of your requests, with its reply' },
 );
 
 export const Diagnosis = Type.Object(
@@ -116,11 +116,11 @@ export const Problem = Type.Object(
         {
           ...LIMIT_SCOPE,
           ...LIMIT_AMOUNTS,
-          fitsAt: maybe(time('From when on so much is left, if nothing more is ordered; null where it never is')),
+          fitsAt: maybe(time('From when this amount is available, if no further order is made; null if it never is')),
           level: whole('Level of the customer', 1),
           nextLevel: maybe(whole('The lowest level that allows more; null where none does', 2)),
         },
-        { ...closed, description: 'The limit of which the least is left' },
+        { ...closed, description: 'The limit with the smallest remainder' },
       ),
     ),
   },

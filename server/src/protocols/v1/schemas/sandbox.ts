@@ -7,7 +7,7 @@ export const Happened = Type.Object(
     control: text('Name of the control', 'controls.pay'),
     facts: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
-      description: 'What it caused: hashes of payments, the line of the bank, what was moved',
+      description: 'Its effects: hashes of payments, the line of the bank, the moved time',
       examples: [{ payments: ['0x9f2e…'] }],
     }),
   },

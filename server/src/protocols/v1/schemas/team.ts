@@ -15,7 +15,7 @@ const member = {
   joinedAt: maybe(time('When the first passkey was enrolled')),
   removedAt: rarely(time('When the member was removed')),
 };
-export const Member = Type.Object(member, { ...closed, description: 'Somebody of your team' });
+export const Member = Type.Object(member, { ...closed, description: 'A member of your team' });
 export const Invitation = Type.Object(
   {
     member: Member,

@@ -7,11 +7,11 @@ export const Event = Type.Object(
     id: text('Id of the event: the same in every delivery', 'evt_1_17'),
     type: text('What happened', 'order.settled'),
     timestamp: time('When it happened'),
-    subject: text('What it is about', 'order:747983292881815'),
+    subject: text('The subject', 'order:747983292881815'),
     sequence: whole('Position among the events of its subject, from 1 without gaps', 3),
     data: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
-      description: 'The resource as it was then: see the page on webhooks',
+      description: 'The resource at the time of the event: see the page on webhooks',
       examples: [{ orderId: '747983292881815', state: 'settled' }],
     }),
   },
@@ -40,7 +40,7 @@ export const WebhookEndpointWithSecret = Type.Object(
 );
 export const Removed = Type.Object(
   {
-    id: text('Id of what was removed', 'whe_4pQ9aXbT7mK2vN8c'),
+    id: text('Id of the removed endpoint', 'whe_4pQ9aXbT7mK2vN8c'),
     removed: Type.Literal(true, { description: 'It is gone', examples: [true] }),
   },
   { ...closed, description: 'Removed' },
@@ -61,7 +61,7 @@ export const Delivery = Type.Object(
   {
     eventId: text('Id of the event', 'evt_1_17'),
     type: text('What happened', 'order.settled'),
-    subject: text('What it is about', 'order:747983292881815'),
+    subject: text('The subject', 'order:747983292881815'),
     sequence: whole('Position among the events of its subject', 3),
     state: word(DELIVERY_STATES, 'How far the delivery is'),
     attempts: whole('How many attempts were made', 1),
