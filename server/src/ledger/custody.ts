@@ -10,6 +10,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { LOOK_BACK } from './seals.ts';
+import { EITHER_SIDE } from './store.ts';
 
 export interface CustodyLine {
   entry: string;
@@ -62,6 +63,15 @@ export async function custodyLines(
   return { lines: [...sealed, ...fresh], seal, more };
 }
 
+/**
+ * The highest sequence number of an entry: while it stays, nothing was booked, but for entries that drew a lower one and
+ * committed later.
+ */
+export async function newestEntry(tx: Tx): Promise<bigint> {
+  const row = await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) as seq from entries');
+  return row?.seq ?? 0n;
+}
+
 async function lines(tx: Tx, rail: string, entries: string, values: readonly unknown[]): Promise<CustodyLine[]> {
   return await tx.rows<CustodyLine>(
     `select e.id as entry, t.line::int as line, e.kind, e.facts, t.hold, t.asset,
@@ -69,8 +79,7 @@ async function lines(tx: Tx, rail: string, entries: string, values: readonly unk
             -- Custody stands on the debit side. What is uncovered has left as well, and its account is credited for it.
             case when (t.debit = a.id) then t.units else -t.units end as units
        from entries e
-       join transfers t on t.entry = e.id and t.step in ('post', 'settle')
-       join accounts a on a.id in (t.debit, t.credit)
+       join transfers t on t.entry = e.id and t.step in ('post', 'settle') ${EITHER_SIDE}
       where e.seq in (${entries}) and a.kind in ('custody', 'uncovered') and split_part(a.code, ':', 2) = $1
       order by e.seq, t.line`,
     [rail, ...values],

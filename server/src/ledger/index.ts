@@ -22,7 +22,7 @@ import { accountIds, lockAccounts } from './locks.ts';
 import { type AccountRow, type HoldRow, type PostedLine, store } from './store.ts';
 
 export { type Account, type AccountKind, chart } from './chart.ts';
-export { type CustodyLine, custodyLines } from './custody.ts';
+export { type CustodyLine, custodyLines, newestEntry } from './custody.ts';
 export type { Entry, Line, StatementLine, TrialBalance } from './entry.ts';
 export {
   type AccountAt,
@@ -33,6 +33,7 @@ export {
   earnedWithin,
   type PostedFor,
   postedFor,
+  SHARED_KINDS,
 } from './reports.ts';
 export { seal, sealLag, unsealedSince } from './seals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';

@@ -7,6 +7,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { AccountKind } from './chart.ts';
+import { EITHER_SIDE } from './store.ts';
 
 export interface AccountAt {
   /** Its code; `order:*:inr` for all orders' accounts of an asset together, and likewise for customers' debts. */
@@ -21,46 +22,48 @@ export interface AccountAt {
   balance: bigint;
 }
 
-/** Both sides of transfers, by account; each transfer is read once. */
-const sidesOf = (transfers: string) => `
-  select s.account, sum(s.debits) as debits, sum(s.credits) as credits, sum(s.debits_held) as debits_held,
-         sum(s.credits_held) as credits_held
-    from (select t.*, case when t.step in ('post', 'settle') then t.units else 0 end as moved,
-                 case t.step when 'hold' then t.units when 'post' then 0 else -t.units end as held from ${transfers} t) t
-   cross join lateral (values (t.debit, t.moved, 0::numeric, t.held, 0::numeric), (t.credit, 0::numeric, t.moved, 0::numeric, t.held))
-         as s (account, debits, credits, debits_held, credits_held)
-   group by s.account`;
+/** Both sides of transfers, by account. Each side is summed by itself: a row for either side of every transfer cost twice as much. */
+const sidesOf = (transfers: string) => {
+  const side = (of: 'debit' | 'credit') => `
+    select t.${of} as account, sum(case when t.step in ('post', 'settle') then t.units else 0 end) as moved,
+           sum(case t.step when 'hold' then t.units when 'post' then 0 else -t.units end) as held
+      from ${transfers} t group by t.${of}`;
+  return `
+  select coalesce(d.account, c.account) as account, coalesce(d.moved, 0) as debits, coalesce(c.moved, 0) as credits,
+         coalesce(d.held, 0) as debits_held, coalesce(c.held, 0) as credits_held
+    from (${side('debit')}) d full join (${side('credit')}) c on c.account = d.account`;
+};
 
-/** One line per account, except that accounts per order or per customer are summed into one line. */
-const summed = (debits: string, credits: string, debitsHeld: string, creditsHeld: string) => `
-  select case when a.kind in ('order', 'receivable') then a.kind || ':*:' || a.asset else a.code end as account, a.kind, a.asset,
-         sum(${debits})::numeric(78,0) as debits, sum(${credits})::numeric(78,0) as credits,
-         sum(${debitsHeld})::numeric(78,0) as held_debits, sum(${creditsHeld})::numeric(78,0) as held_credits,
-         (sum(${debits} - ${credits}) * case when min(a.side) = 'debit' then 1 else -1 end)::numeric(78,0) as balance`;
-const GROUPED = `group by 1, 2, 3
-  having sum(a_debits) <> 0 or sum(a_credits) <> 0 or sum(a_debits_held) <> 0 or sum(a_credits_held) <> 0`;
+/**
+ * One line per account, except that accounts per order or per customer are summed into one line. They are summed before their line
+ * gets its name: there are several per order.
+ */
+const summed = (accounts: string) => `
+  select case when g.own is null then g.kind || ':*:' || g.asset else g.own end as account, g.kind, g.asset,
+         g.debits::numeric(78,0) as debits, g.credits::numeric(78,0) as credits,
+         g.debits_held::numeric(78,0) as held_debits, g.credits_held::numeric(78,0) as held_credits,
+         ((g.debits - g.credits) * case when g.side = 'debit' then 1 else -1 end)::numeric(78,0) as balance
+    from (select a.kind, a.asset, case when a.kind in ('order', 'receivable') then null else a.code end as own, min(a.side) as side,
+                 sum(a.debits) as debits, sum(a.credits) as credits,
+                 sum(a.debits_held) as debits_held, sum(a.credits_held) as credits_held
+            from (${accounts}) a group by 1, 2, 3) g
+   where g.debits <> 0 or g.credits <> 0 or g.debits_held <> 0 or g.credits_held <> 0 order by 1`;
 
 /** Now: from the account rows. */
-const NOW = `${summed('a_debits', 'a_credits', 'a_debits_held', 'a_credits_held')}
-    from (select *, debits as a_debits, credits as a_credits, debits_held as a_debits_held, credits_held as a_credits_held
-            from accounts) a ${GROUPED} order by 1`;
+const NOW = summed('select * from accounts');
 /** For an instant nearer to the end of the journal: now, minus the postings since. */
 const BACKWARD = `
   with since as (select t.* from entries e join transfers t on t.entry = e.id where e.at >= $1),
        sides as (${sidesOf('since')})
-  ${summed('a_debits', 'a_credits', 'a_debits_held', 'a_credits_held')}
-    from (select a.*, a.debits - coalesce(s.debits, 0) as a_debits, a.credits - coalesce(s.credits, 0) as a_credits,
-                 a.debits_held - coalesce(s.debits_held, 0) as a_debits_held,
-                 a.credits_held - coalesce(s.credits_held, 0) as a_credits_held
-            from accounts a left join sides s on s.account = a.id) a ${GROUPED} order by 1`;
+  ${summed(`select a.code, a.kind, a.asset, a.side, a.debits, a.credits, a.debits_held, a.credits_held from accounts a
+     union all select a.code, a.kind, a.asset, a.side, -s.debits, -s.credits, -s.debits_held, -s.credits_held
+       from sides s join accounts a on a.id = s.account`)}`;
 /** For an instant nearer to its beginning: the postings until then. */
 const FORWARD = `
   with before as (select t.* from entries e join transfers t on t.entry = e.id where e.at < $1),
        sides as (${sidesOf('before')})
-  ${summed('a_debits', 'a_credits', 'a_debits_held', 'a_credits_held')}
-    from (select a.id, a.code, a.kind, a.asset, a.side, s.debits as a_debits, s.credits as a_credits,
-                 s.debits_held as a_debits_held, s.credits_held as a_credits_held
-            from sides s join accounts a on a.id = s.account) a ${GROUPED} order by 1`;
+  ${summed(`select a.code, a.kind, a.asset, a.side, s.debits, s.credits, s.debits_held, s.credits_held
+     from sides s join accounts a on a.id = s.account`)}`;
 
 /** Time limit of a report; the terminal waits as long. */
 const LONGEST_MS = 90_000;
@@ -95,8 +98,7 @@ export const earnedWithin = (tx: Tx, { from, until }: { from: Date; until: Date 
   tx.rows<Earned>(
     `select e.order_id, a.kind, a.asset,
             sum(case when (t.credit = a.id) = (a.kind <> 'cost') then t.units else -t.units end)::numeric(78,0) as units
-       from entries e join transfers t on t.entry = e.id and t.step in ('post', 'settle')
-       join accounts a on a.id in (t.debit, t.credit)
+       from entries e join transfers t on t.entry = e.id and t.step in ('post', 'settle') ${EITHER_SIDE}
       where e.at >= $1 and e.at < $2 and a.kind = any($3)
       group by e.order_id, a.kind, a.asset`,
     [from, until, EARNING_KINDS],
@@ -113,15 +115,15 @@ export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[
   tx.rows<Charged>(
     `select e.order_id, a.kind,
             sum(case when t.credit = a.id then t.units else -t.units end)::numeric(78,0) as units
-       from entries e join transfers t on t.entry = e.id and t.step = 'post'
-       join accounts a on a.id in (t.debit, t.credit) and a.kind = any($2)
-      where e.order_id = any($1::bigint[]) and e.kind <> 'refund_found'
+       from entries e join transfers t on t.entry = e.id and t.step = 'post' ${EITHER_SIDE}
+      where a.kind = any($2) and e.order_id = any($1::bigint[]) and e.kind <> 'refund_found'
       group by e.order_id, a.kind`,
     [orderIds, EARNING_KINDS],
   );
 
 export interface PostedFor {
-  entry: string;
+  /** Null for a sum of earlier lines. */
+  entry: string | null;
   kind: string;
   seq: bigint;
   line: number;
@@ -129,16 +131,21 @@ export interface PostedFor {
   orderId: bigint | null;
   asset: AssetCode;
   units: bigint;
-  debit: string;
+  /** Null for any account of its kind. */
+  debit: string | null;
   debitKind: AccountKind;
-  credit: string;
+  credit: string | null;
   creditKind: AccountKind;
 }
 
-/** Everything posted for these orders, and to their customer's debt, before an instant; in posting order. */
+/**
+ * Everything posted for these orders, and to their customer's debt, before an instant; in posting order. Lines before `from`
+ * are summed by the kinds of their accounts and come first, under no entry; those through accounts that many customers share
+ * stay single, because only their order says whose money was taken.
+ */
 export const postedFor = (
   tx: Tx,
-  input: { orderIds: readonly bigint[]; customerId: string; until: Date },
+  input: { orderIds: readonly bigint[]; customerId: string; from: Date; until: Date },
 ): Promise<PostedFor[]> =>
   tx.rows<PostedFor>(
     `with owed as (select id from accounts where kind = 'receivable' and split_part(code, ':', 2) = $2),
@@ -147,12 +154,27 @@ export const postedFor = (
             union
             select t.entry from owed join transfers t on t.debit = owed.id
             union
-            select t.entry from owed join transfers t on t.credit = owed.id)
-     select e.id as entry, e.kind, e.seq, t.line::int as line, e.at, e.order_id, t.asset, t.units,
-            d.code as debit, d.kind as debit_kind, c.code as credit, c.kind as credit_kind
-       from mine join entries e on e.id = mine.id
-       join transfers t on t.entry = e.id and t.step in ('post', 'settle')
-       join accounts d on d.id = t.debit join accounts c on c.id = t.credit
-      where e.at < $3 order by e.seq, t.line`,
-    [input.orderIds, input.customerId, input.until],
+            select t.entry from owed join transfers t on t.credit = owed.id),
+          lines as (
+            select e.id as entry, e.kind, e.seq, t.line::int as line, e.at, e.order_id, t.asset, t.units,
+                   d.code as debit, d.kind as debit_kind, c.code as credit, c.kind as credit_kind,
+                   e.at >= $4 or array[d.kind, c.kind] && $5::text[] as is_single
+              from mine join entries e on e.id = mine.id
+              join transfers t on t.entry = e.id and t.step in ('post', 'settle')
+              join accounts d on d.id = t.debit join accounts c on c.id = t.credit
+             where e.at < $3)
+     select entry, kind, seq, line, at, order_id, asset, units, debit, debit_kind, credit, credit_kind
+       from lines where is_single
+     union all
+     select null, '', 0, 0, min(at), null, asset, sum(units)::numeric(78,0), debit, debit_kind, credit, credit_kind
+       from (select asset, units, at, debit_kind, credit_kind,
+                    case debit_kind when 'receivable' then debit end as debit,
+                    case credit_kind when 'receivable' then credit end as credit
+               from lines where not is_single) earlier
+      group by asset, debit, debit_kind, credit, credit_kind
+      order by seq, line`,
+    [input.orderIds, input.customerId, input.until, input.from, SHARED_KINDS],
   );
+
+/** Accounts with the money of many customers, of whom no row says whose it is. */
+export const SHARED_KINDS: readonly AccountKind[] = ['suspense', 'dormant'];

@@ -7,6 +7,13 @@ import type { AssetCode } from '../base/money.ts';
 import type { Account, Side } from './chart.ts';
 import type { Entry, ResolvedLine, StatementLine, TrialBalance } from './entry.ts';
 
+/**
+ * Joins transfers `t` with the account `a` of either side. Written so that no plan can begin at the accounts: a fee account has
+ * most of the journal, and PostgreSQL takes it for an average one, with a handful of transfers.
+ */
+export const EITHER_SIDE = `
+  cross join lateral (values (t.debit), (t.credit)) as side (account) join accounts a on a.id = side.account`;
+
 export interface AccountRow {
   id: bigint;
   code: string;

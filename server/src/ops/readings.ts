@@ -7,7 +7,7 @@ import type { Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
 import { openCaseCounts } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
-import { sealLag, unsealedSince } from '../ledger/index.ts';
+import { newestEntry, sealLag, unsealedSince } from '../ledger/index.ts';
 import { dustCounts, openByState, waitingRefunds } from '../orders/index.ts';
 import { killSwitches } from '../partners/index.ts';
 import { haltedPrices, priceAges } from '../quotes/index.ts';
@@ -17,7 +17,7 @@ import { reconcileStates } from '../reconcile/index.ts';
 import { holdings, levels } from '../treasury/index.ts';
 import type { Readings, Value } from './metrics.ts';
 import { type Check, runCheck } from './routes.ts';
-import { newestEntry, rowCounts, waiting } from './store.ts';
+import { rowCounts, waiting } from './store.ts';
 
 /** Less than a scrape's deadline for its readings, so that a hanging check fails alone. */
 const CHECK_MS = 1_500;
@@ -119,7 +119,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_webhooks_dead: [{ value: Number(webhooks.dead) }],
           cloverleaf_events_unpublished: [{ value: Number(webhooks.unpublished) }],
           cloverleaf_events_oldest_seconds: [{ value: age(webhooks.unpublishedSince) }],
-          cloverleaf_ledger_entries: [{ value: Number((await newestEntry(tx))?.newest ?? 0n) }],
+          cloverleaf_ledger_entries: [{ value: Number(await newestEntry(tx)) }],
           cloverleaf_ledger_unsealed: [{ value: Number(await sealLag(tx)) }],
           cloverleaf_ledger_unsealed_seconds: [{ value: age(await unsealedSince(tx)) }],
         };

@@ -15,7 +15,6 @@ export const sql = {
       min(due_at) filter (where dead_at is null and due_at <= $1) as oldest,
       count(*) filter (where dead_at is null and slept_at > $1 + interval '3 s') as asleep
     from jobs where leased_until is null or leased_until < clock_timestamp() group by kind order by kind`,
-  newestEntry: 'select coalesce(max(seq), 0) as newest from entries',
   // Counted exactly while PostgreSQL has no estimate yet, as for a small table.
   rows: `select c.relname as name, case c.relname when 'quotes'
         then case when c.reltuples < 0 then (select count(*) from quotes) else c.reltuples::bigint end
@@ -55,5 +54,4 @@ export async function emptyProbe(tx: Tx): Promise<void> {
 
 export const ping = (tx: Tx) => tx.row<{ one: number }>(sql.ping);
 export const waiting = (tx: Tx, now: Date) => tx.rows<WaitingRow>(sql.waiting, [now]);
-export const newestEntry = (tx: Tx) => tx.row<{ newest: bigint }>(sql.newestEntry);
 export const rowCounts = (tx: Tx) => tx.rows<{ name: string; count: bigint }>(sql.rows);

@@ -9,7 +9,7 @@
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import { type PostedFor, postedFor } from '../ledger/index.ts';
+import { type PostedFor, postedFor, SHARED_KINDS } from '../ledger/index.ts';
 import { newestOrders } from '../orders/index.ts';
 
 /** No statement is made for a customer with more orders, because all their lines are read at once. */
@@ -60,7 +60,7 @@ export async function customerStatement(
   return statementOf(await postedFor(tx, { ...input, orderIds }), input);
 }
 
-/** Pure. @param lines in posting order, before `until` */
+/** Pure. @param lines in posting order, before `until`; sums of lines before `from` come first */
 export function statementOf(
   lines: readonly PostedFor[],
   input: { customerId: string; from: Date; until: Date },
@@ -83,9 +83,10 @@ export function statementOf(
   const rows: StatementRow[] = [];
   for (const one of lines) {
     if (one.at >= input.from) opening ??= ends('opening', input.from);
-    const change = changeOf(one, input.customerId, suspense.get(one.debit) ?? 0n);
-    if (SHARED.includes(one.debitKind)) add(suspense, one.debit, -change.fromSuspense);
-    if (SHARED.includes(one.creditKind)) add(suspense, one.credit, one.units);
+    const [debit, credit] = [one.debit ?? '', one.credit ?? ''];
+    const change = changeOf(one, input.customerId, suspense.get(debit) ?? 0n);
+    if (SHARED.includes(one.debitKind)) add(suspense, debit, -change.fromSuspense);
+    if (SHARED.includes(one.creditKind)) add(suspense, credit, one.units);
     if (change.units === 0n && change.owedUnits === 0n) continue;
     const heldAfterUnits = add(held, one.asset, change.units);
     add(owed, one.asset, change.owedUnits);
@@ -98,14 +99,14 @@ export function statementOf(
   return [...(opening ?? ends('opening', input.from)), ...rows, ...ends('closing', input.until)];
 }
 
-const HELD = ['order', 'blocked', 'suspense', 'dormant'];
-/** Accounts shared by many customers: this customer's part is tracked line by line. */
-const SHARED = ['suspense', 'dormant'];
+/** This customer's part of accounts shared by many is tracked line by line. */
+const SHARED: readonly string[] = SHARED_KINDS;
+const HELD = ['order', 'blocked', ...SHARED];
 
 /** @param inSuspense the part of the debited account that was booked there for this customer */
 function changeOf(one: PostedFor, customerId: string, inSuspense: bigint) {
   const { debit, debitKind, credit, creditKind, units, kind } = one;
-  const isOwn = (code: string, of: string) => of === 'receivable' && code.split(':')[1] === customerId;
+  const isOwn = (code: string | null, of: string) => of === 'receivable' && code?.split(':')[1] === customerId;
   const owedUnits = (isOwn(debit, debitKind) ? units : 0n) - (isOwn(credit, creditKind) ? units : 0n);
   const fromSuspense = !SHARED.includes(debitKind) ? 0n : units < inSuspense ? units : inSuspense;
   const left = SHARED.includes(debitKind) ? fromSuspense : HELD.includes(debitKind) ? units : 0n;
