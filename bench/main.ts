@@ -9,7 +9,7 @@
  *
  * An idle sandbox is busy: it follows chains, refreshes prices, reconciles. The idle cost of each side is measured before each
  * operation, subtracted from the rounds, and stated. Otherwise a slow machine's rounds, which last longer, would be charged more
- * of it.
+ * of it. What a fresh idle sandbox costs in transactions, rows and WAL comes first (idle.ts).
  *
  * Finally orders are paid, and the time from settled to the webhook's arrival is measured (webhooks.ts). If they arrive more
  * slowly than required the figures are still written, and the bench exits with 1.
@@ -29,6 +29,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { runningPostgres, startPostgres } from '../server/src/base/postgres.ts';
 import { cpuOf, usOf } from './cpu.ts';
+import { idleLine, measureIdle } from './idle.ts';
 import { drive, type Prepared, percentile, send } from './load.ts';
 import { newCustomer, type Ours, type Seen, startOurs } from './ours.ts';
 import { type Figures, heardLine, type Pair, report, statementLine, table } from './report.ts';
@@ -58,6 +59,9 @@ const IDLE_MS = values.quick ? 1_000 : 3_000;
 /** Of a round's requests, and of the orders that are paid. */
 const SHARE = values.quick ? 0.2 : 1;
 const STATEMENT = 'statement';
+const IDLE = 'idle';
+/** How long a fresh sandbox is left alone, and then counted. */
+const LEFT_ALONE = values.quick ? { settleMs: 5_000, ms: 10_000 } : { settleMs: 30_000, ms: 60_000 };
 /** When --quick begins nothing more: the current operation and the end of the server fit into the rest of three minutes. */
 const BEGUN_WITHIN_MS = 130_000;
 const isLate = (): boolean => values.quick && performance.now() > BEGUN_WITHIN_MS;
@@ -87,10 +91,15 @@ async function run(): Promise<void> {
       ? ['--cpu-prof', `--cpu-prof-dir=${fileURLToPath(new URL('results/profile', import.meta.url))}`]
       : [],
   );
+  const side: Side = { baseUrl: ours.baseUrl, pids: [ours.pid] };
+  const left =
+    values.only === undefined || values.only === IDLE
+      ? await measureIdle({ adminUrl: runningPostgres(dataDir) ?? '', pids: side.pids }, LEFT_ALONE)
+      : undefined;
+  if (left !== undefined) process.stdout.write(`${idleLine(left)}\n`);
   const { operations, orders } = await operationsOn(ours);
   const limit = await startLimit(ours, dataDir, orders);
 
-  const side: Side = { baseUrl: ours.baseUrl, pids: [ours.pid] };
   const quiet = values.report ? await watchedQuiet(ours) : undefined;
   const pairs: Pair[] = [];
   const leftOut: string[] = [];
@@ -122,6 +131,7 @@ async function run(): Promise<void> {
     concurrency: CONCURRENCY,
     rounds: ROUNDS,
     load: loadavg()[0] ?? 0,
+    idle: left,
     pairs,
     webhooks: heard,
     statement,

@@ -1,6 +1,7 @@
 /**
  * The figures as people read them: a table for the terminal, a page for the docs.
  */
+import { type Idle, idleLine } from './idle.ts';
 import type { Seen } from './ours.ts';
 import type { Shares } from './profile.ts';
 import type { StatementFigures } from './statement.ts';
@@ -40,6 +41,8 @@ export interface Results {
   rounds: number;
   /** Of the machine, at the end: other programs run beside ours. */
   load: number;
+  /** Of a fresh sandbox. */
+  idle?: Idle | undefined;
   pairs: readonly Pair[];
   webhooks?: Heard | undefined;
   statement?: StatementFigures | undefined;
@@ -84,7 +87,8 @@ export function table(pairs: readonly Pair[], withHeadings: boolean): string {
 export const heardLine = ({ eventsPerSecond, settled }: Heard): string =>
   `settled → webhook received: p50 ${settled.p50} ms, p99 ${settled.p99} ms (${settled.count} orders, ${eventsPerSecond.toFixed(0)} events/s${eventsPerSecond < WANTED_PER_SECOND ? `: below the ${WANTED_PER_SECOND} wanted` : ''})`;
 
-export function report({ at, node, machine, concurrency, rounds, load, pairs, webhooks, statement }: Results): string {
+export function report(results: Results): string {
+  const { at, node, machine, concurrency, rounds, load, idle, pairs, webhooks, statement } = results;
   const missed = pairs.filter(({ ratio, goal }) => ratio < goal);
   const line = (row: readonly string[]) => `| ${row.join(' | ')} |`;
   return `# Performance
@@ -100,6 +104,7 @@ this machine at that moment; the ratio travels.
 ${[line(HEADINGS), line(HEADINGS.map(() => '---')), ...pairs.map((pair) => line(cells(pair)))].join('\n')}
 
 ${webhooks === undefined ? '' : `${heardLine(webhooks)}.`}
+${idle === undefined ? '' : `\nA fresh sandbox, ${idleLine(idle)}.\n`}
 ${statement === undefined ? '' : `\n${statementLine(statement)}.\n`}
 ${ELSEWHERE}
 

@@ -11,7 +11,7 @@
 import type { Clock } from './clock.ts';
 import type { Database, Tx } from './db.ts';
 
-const LOOK_EVERY_MS = 5_000;
+const LOOK_EVERY_MS = 10_000;
 const TOLERATED_MS = 50;
 
 export interface DatabaseClock extends Clock {

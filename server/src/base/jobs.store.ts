@@ -17,6 +17,11 @@ import type { Handled } from './jobs.ts';
 import { describeError, type Log } from './log.ts';
 
 export const LEASE_MS = 20_000;
+/**
+ * A poll that waits in its worker is leased for longer, so that it is written less often. A killed worker's rows are free at once
+ * (holdPresence); those of one that hangs and keeps its connection, after this.
+ */
+export const KEPT_LEASE_MS = 60_000;
 const MAX_ATTEMPTS = 25;
 const PAUSES = { firstMs: 250, longestMs: 60_000 };
 
@@ -141,7 +146,7 @@ export const renew = async (
     tx.rows<{ id: bigint; enqueued: number }>(
       `update jobs set leased_until = clock_timestamp() + make_interval(secs => $3), due_at = $4, slept_at = $4
         where id = any($1) and lease = $2 returning id, enqueued`,
-      [ids, token, LEASE_MS / 1000, now],
+      [ids, token, KEPT_LEASE_MS / 1000, now],
     ),
   );
   return new Map(rows.map((row) => [row.id, row.enqueued]));

@@ -2,11 +2,9 @@
  * Workers: run the handlers of due jobs (jobs.ts).
  *
  * - Rows that share an `ordering_key` run strictly in creation order.
- * - A poll that runs again within seconds stays with the worker that ran it: the worker keeps the lease and runs it again itself,
- *   and its row is written once in several seconds and not at every run. An enqueue of it still takes effect. Rows of other kinds
- *   are postponed
- * in the
- *   table, where every worker sees their due times.
+ * - A poll that runs again within a minute stays with the worker that ran it: the worker keeps the lease and runs it again itself,
+ *   and its row is written once in half a minute and not at every run. An enqueue of it still takes effect. Rows of other kinds
+ *   are postponed in the table, where every worker sees their due times.
  * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
  *   notification. So an idle server asks the database once in a second.
  * - A row that is enqueued while it runs is run again at once. One to which that happens at every run, because its own handler
@@ -20,7 +18,17 @@ import { type Clock, later } from './clock.ts';
 import type { Database } from './db.ts';
 import { BugError } from './errors.ts';
 import { randomHex } from './ids.ts';
-import { type Claimed, holdPresence, look, type Outcome, release, renew, reviveTheDead, settle } from './jobs.store.ts';
+import {
+  type Claimed,
+  holdPresence,
+  KEPT_LEASE_MS,
+  look,
+  type Outcome,
+  release,
+  renew,
+  reviveTheDead,
+  settle,
+} from './jobs.store.ts';
 import { type Handlers, nameOf } from './jobs.ts';
 import { describeError, type Log } from './log.ts';
 import { openWakeup, type Wakeup } from './wakeup.ts';
@@ -32,7 +40,7 @@ const IDLE_MS = 1_000;
 const BLOCKED_MS = 500;
 const TIDY_EVERY_MS = 1_000;
 /** A row that is to run again within this time stays with its worker. */
-const KEEP_MS = 10_000;
+const KEEP_MS = 60_000;
 /** A row that took longer is not kept, so that a run never outlives its lease. */
 const QUICK_MS = 2_000;
 /**
@@ -41,8 +49,12 @@ const QUICK_MS = 2_000;
 const AT_ONCE_MS = 100;
 const FREE_RUNS = 10;
 const AGAIN_PAUSES = { firstMs: 20, longestMs: 1_000 };
-/** Kept rows' leases are renewed when one is older than this. */
-const RENEW_MS = 8_000;
+/**
+ * Kept rows' leases are renewed when one is older than this: a row as claimed has a shorter lease than one that was renewed.
+ * At 8 s for all of them the renewals were the most frequent update of an idle server.
+ */
+const FIRST_RENEW_MS = 8_000;
+const RENEW_MS = KEPT_LEASE_MS / 2;
 
 export interface Workers {
   /** Stops claiming and waits for running handlers. */
@@ -63,10 +75,16 @@ export interface WorkersOptions {
   onFailure?: (kind: string, subject: string, error: unknown) => void;
 }
 
+/** When it was taken or renewed, and after how long it is renewed again. */
+interface Lease {
+  at: number;
+  renewMs: number;
+}
+
 /** A row that waits in this process for its next run. Times by the monotonic timer, and `dueAt` by the clock. */
 interface Kept {
   item: Claimed;
-  leasedAt: number;
+  lease: Lease;
   dueIn: number;
   /** When it runs at the earliest, however it is enqueued. */
   notBefore: number;
@@ -197,7 +215,7 @@ async function claimAll(worker: Worker): Promise<void> {
   for (const item of claimed) {
     // Its lease had lapsed: it runs as the row claimed now.
     kept.delete(nameOf(item));
-    run(worker, item, began);
+    run(worker, item, { at: began, renewMs: FIRST_RENEW_MS });
   }
   if (claimed.length > 0 && claimed.length === room) {
     // Due kept rows run in between: a table with a backlog does not delay them.
@@ -209,9 +227,9 @@ async function claimAll(worker: Worker): Promise<void> {
   worker.lookAt = Math.min(worker.lookAt, performance.now() + untilNextMs);
 }
 
-function run(worker: Worker, item: Claimed, leasedAt: number, wasKept = false): void {
+function run(worker: Worker, item: Claimed, lease: Lease, wasKept = false): void {
   const { running, runningKept, concurrency } = worker;
-  const job: Promise<void> = work(worker, item, leasedAt).finally(() => {
+  const job: Promise<void> = work(worker, item, lease).finally(() => {
     running.delete(job);
     runningKept.delete(job);
     // The next row of its ordering key may have become claimable after the running claim looked, and where all slots were
@@ -223,7 +241,7 @@ function run(worker: Worker, item: Claimed, leasedAt: number, wasKept = false): 
   if (wasKept) runningKept.add(job);
 }
 
-async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<void> {
+async function work(worker: Worker, item: Claimed, lease: Lease): Promise<void> {
   const { db, clock, log, token, kept, underWay } = worker;
   const began = performance.now();
   const name = nameOf(item);
@@ -237,7 +255,7 @@ async function work(worker: Worker, item: Claimed, leasedAt: number): Promise<vo
     const waitMs = isEnqueued ? Math.min(pauseMs, againInMs) : againInMs;
     const now = performance.now();
     const notBefore = now + Math.min(pauseMs, againInMs);
-    kept.set(name, { item, leasedAt, dueIn: now + waitMs, notBefore, dueAt: later(clock.now(), waitMs) });
+    kept.set(name, { item, lease, dueIn: now + waitMs, notBefore, dueAt: later(clock.now(), waitMs) });
     return;
   }
   // If this fails too, the lease lapses and a worker claims the row again.
@@ -292,26 +310,34 @@ const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, to
 /** Runs the kept rows that are due, as many as there is room for. */
 async function runKept(worker: Worker): Promise<void> {
   const { clock, kept } = worker;
-  if ([...kept.values()].some(({ leasedAt }) => performance.now() - leasedAt > RENEW_MS)) await renewKept(worker);
+  const isOld = ({ lease: { at, renewMs } }: Kept): boolean => performance.now() - at > renewMs;
+  if ([...kept.values()].some(isOld)) await renewKept(worker);
   const now = { timer: performance.now(), clock: clock.now() };
-  for (const [name, { item, leasedAt, dueIn, dueAt }] of kept) {
+  for (const [name, { item, lease, dueIn, dueAt }] of kept) {
     if (!hasRoomForKept(worker)) return;
     // A clock that was moved ahead makes a row due as it does in the table; one that goes back keeps none waiting.
     if (dueIn > now.timer && dueAt > now.clock) continue;
     kept.delete(name);
-    run(worker, item, leasedAt, true);
+    run(worker, item, lease, true);
   }
 }
 
-/** All in one statement. One that is no longer ours is forgotten. */
+/** In one statement, and not those that were renewed just now. One that is no longer ours is forgotten. */
 async function renewKept({ db, clock, token, kept }: Worker): Promise<void> {
-  const waiting = [...kept];
-  const leasedAt = performance.now();
+  const waiting = [...kept].filter(
+    ([
+      ,
+      {
+        lease: { at, renewMs },
+      },
+    ]) => performance.now() - at > renewMs / 2,
+  );
+  const lease = { at: performance.now(), renewMs: RENEW_MS };
   const ours = await renew(db, { ids: waiting.map(([, { item }]) => item.id), token, now: clock.now() });
   for (const [name, one] of waiting) {
     const enqueued = ours.get(one.item.id);
     if (enqueued === undefined) kept.delete(name);
-    else Object.assign(one, { leasedAt, item: { ...one.item, enqueued } });
+    else Object.assign(one, { lease, item: { ...one.item, enqueued } });
   }
 }
 

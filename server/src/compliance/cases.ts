@@ -45,12 +45,12 @@ export async function tellCase(
   await tx.run(sql.tellCase, [c.kind, c.subject, c.reason, json(c.facts), c.now]);
 }
 
-/** Closes a subject's open cases: of one kind, or of every kind if none is given. */
+/** Closes open cases of a subject or several: of one kind, or of every kind if none is given. */
 export async function closeCases(
   tx: Tx,
-  c: { kind?: CaseKind | undefined; subject: string; outcome: string; now: Date },
+  c: { kind?: CaseKind | undefined; subject: string | readonly string[]; outcome: string; now: Date },
 ): Promise<void> {
-  await tx.run(sql.closeCases, [c.kind ?? null, c.subject, c.outcome, c.now]);
+  await tx.run(sql.closeCases, [c.kind ?? null, [c.subject].flat(), c.outcome, c.now]);
 }
 
 /** Open cases by kind, with the oldest of each. */

@@ -30,7 +30,7 @@ export const sql = {
     on conflict (kind, subject) where closed_at is null do update set reason = excluded.reason, facts = excluded.facts
     where (cases.reason, cases.facts) is distinct from (excluded.reason, excluded.facts)`,
   closeCases: `update cases set closed_at = $4, outcome = $3
-    where subject = $2 and ($1::text is null or kind = $1) and closed_at is null`,
+    where subject = any($2::text[]) and ($1::text is null or kind = $1) and closed_at is null`,
   // One statement each for open and closed, so that each uses its own index.
   newestCase: 'select facts from cases where kind = $1 and subject = $2 order by id desc limit 1',
   openCases: `select ${CASE} from cases where closed_at is null and ($1::text is null or kind = $1)

@@ -24,6 +24,9 @@ export const POLLS: readonly string[] = [
   ...['refresh_gas', 'refresh_prices', 'watch_prices', 'seal', TELL],
 ];
 
+/** Between looks for entries to seal, while there are none. Reconciliation does not wait for it: it reads unsealed ones, too. */
+const SEAL_EVERY_MS = 10_000;
+
 /** Inserts the missing ones. */
 export async function enqueueRecurring(
   db: Database,
@@ -107,7 +110,7 @@ export function recurringHandlers(deps: {
     },
     async seal(subject) {
       const sealed = await db.asSystem((tx) => (subject === 'audit' ? sealAudit : seal)(tx, clock.now()));
-      return { againInMs: sealed > 0 ? 0 : 5_000 };
+      return { againInMs: sealed > 0 ? 0 : SEAL_EVERY_MS };
     },
     async purge_idempotency_records() {
       await purgeIdempotencyRecords(db, clock.now());

@@ -76,7 +76,7 @@ function handlersOf(
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
-    ...levelHandlers({ db, clock, rails, everyMs: 10_000 }),
+    ...levelHandlers({ db, clock, rails }),
     ...recurringHandlers({
       db,
       clock,

@@ -34,8 +34,10 @@ const AT_ONCE = 256;
 const KEYS_AT_ONCE = 8;
 /** An attempt takes at most five seconds, plus recording it. */
 const LEASE_S = 15;
-/** Notifications start a round at once; this is for what falls due, and for one that was lost. */
+/** Notifications start a round at once; this is for what falls due. */
 const POLL_MS = 1_000;
+/** While no delivery waits at all nothing can fall due: this is for a notification that was lost. */
+const IDLE_MS = 5_000;
 export const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
 /** This many consecutive failures are the endpoint's fault and not one event's. */
 const FAILING_AFTER = 5;
@@ -90,7 +92,7 @@ const sql = {
     update webhook_ordering_keys w set lease = $3, leased_until = clock_timestamp() + make_interval(secs => $4)
       from locked where w.endpoint_id = locked.endpoint_id and w.subject = locked.subject
     returning w.endpoint_id, w.subject, w.partner_id, w.tries`,
-  isAnyDue: `select exists (select from event_feed where position is null)
+  isAnyDue: `select exists (select from webhook_ordering_keys) as waits, exists (select from event_feed where position is null)
       or exists (select from webhook_endpoints e
         where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
           and exists (select from webhook_ordering_keys w where w.endpoint_id = e.id and w.due_at <= $1
@@ -128,8 +130,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
   const listening = await db.listen(CHANNEL, wakeup.signal);
 
   /** Most rounds without a notification find nothing: one query here replaces a round's two transactions. */
-  const isIdle = async (): Promise<boolean> =>
-    (await db.asSystem((tx) => tx.row<{ some: boolean }>(sql.isAnyDue, [clock.now()])))?.some !== true;
+  const lookAround = () => db.asSystem((tx) => tx.row<{ some: boolean; waits: boolean }>(sql.isAnyDue, [clock.now()]));
 
   async function round(): Promise<void> {
     while (!stopped && (await publish(deps)) > 0);
@@ -156,8 +157,11 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
     let isTold = true;
     while (!stopped) {
       wakeup.begin();
+      let pauseMs = POLL_MS;
       try {
-        if (isTold || !(await isIdle())) await round();
+        const around = isTold ? undefined : await lookAround();
+        if (around?.some !== false) await round();
+        else if (!around.waits) pauseMs = IDLE_MS;
         if (performance.now() - purgedAt > PURGE_EVERY_MS) {
           purgedAt = performance.now();
           await purge(deps);
@@ -165,7 +169,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
       } catch (error) {
         if (!stopped) log.error(describeError(error), 'events could not be delivered');
       }
-      if (!stopped) isTold = await wakeup.wait(POLL_MS);
+      if (!stopped) isTold = await wakeup.wait(pauseMs);
     }
   }
 

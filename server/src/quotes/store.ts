@@ -246,18 +246,27 @@ export const store = {
     return row === undefined ? undefined : quoteOf(row, row.partnerId, market);
   },
 
-  /** An older price does not replace a newer one, unless the newer one is dated in the future: a wrong clock dated it. */
+  /**
+   * All prices that a source said, in one statement. An older price does not replace a newer one, unless the newer one is dated
+   * in the future: a wrong clock dated it.
+   */
   async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[]): Promise<void> {
-    for (const price of prices) {
-      tx.defer(
-        `insert into prices (source, base, quote, num, den, priced_at, fetched_at, composed_of)
-         values ($1, $2, $3, $4, $5, least($6, clock_timestamp()), clock_timestamp(), $7)
-         on conflict (base, quote, source) do update
-           set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at, composed_of = excluded.composed_of
-         where prices.priced_at <= excluded.priced_at or prices.priced_at > clock_timestamp()`,
-        [source, price.base, price.quote, price.rate.num, price.rate.den, price.pricedAt, price.composedOf ?? null],
-      );
-    }
+    // One per pair: a statement writes no row twice.
+    const said = new Map(prices.map((price) => [`${price.base}/${price.quote}`, price]));
+    const rows = [...said.values()].map(({ base, quote, rate, pricedAt, composedOf }) => ({
+      ...{ base, quote, num: String(rate.num), den: String(rate.den) },
+      ...{ priced_at: pricedAt, composed_of: composedOf },
+    }));
+    tx.defer(
+      `insert into prices (source, base, quote, num, den, priced_at, fetched_at, composed_of)
+       select $1, p.base, p.quote, p.num, p.den, least(p.priced_at, clock_timestamp()), clock_timestamp(), p.composed_of
+         from jsonb_to_recordset($2::jsonb)
+           as p (base text, quote text, num numeric, den numeric, priced_at timestamptz, composed_of text[])
+       on conflict (base, quote, source) do update
+         set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at, composed_of = excluded.composed_of
+       where prices.priced_at <= excluded.priced_at or prices.priced_at > clock_timestamp()`,
+      [source, JSON.stringify(rows)],
+    );
   },
 
   /** The shared legs of composed prices: USDT in dollars, and a dollar in other currencies. */

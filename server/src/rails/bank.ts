@@ -26,7 +26,7 @@ import {
 import { movementOf, takeLine, WALLET } from './bank.lines.ts';
 import { doubtful, mayHavePaid, sendOnce } from './bank.lost-time.ts';
 import { unexplainedLike } from './bank.match.ts';
-import { cursorAgeMs, moveCursor, noteReadTo, readCursor, readDetails, readToOf } from './bank.store.ts';
+import { cursorAgeMs, moveCursor, readCursor, readDetails, readToOf } from './bank.store.ts';
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
@@ -37,7 +37,7 @@ const POLL_MS = 2_000;
 /** One read is a job with a lease of 20 s: the next one reads the remaining lines at once. */
 const LOOK_MS = 8_000;
 /** A read that found nothing new is recorded this often. */
-const NOTED_EVERY_MS = 2_000;
+const NOTED_EVERY_MS = 4_000;
 /** After this a statement counts as stale, unless the bank is polled even less often. */
 const STALE_MS = 60_000;
 
@@ -47,7 +47,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
   const { code, deduplicatesForMs, currencies } = adapter;
   const pollMs = context.pollMs ?? POLL_MS;
   const references = referencesOf(adapter);
-  const looked = { notedAt: Number.NEGATIVE_INFINITY };
+  const looked: Looked = { notedAt: Number.NEGATIVE_INFINITY };
   assert(deduplicatesForMs >= 0 && Number.isFinite(deduplicatesForMs), `${code} recognises keys for a stated time`);
 
   return {
@@ -82,37 +82,54 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
   };
 }
 
+/** This process's memory between two reads: when it last recorded its reading position, and the position. */
+interface Looked {
+  notedAt: number;
+  cursor?: string | undefined;
+}
+
 /**
  * Reads the statement from its cursor, page after page, until its end or until the time of one read is over.
  *
- * @param looked when this process last recorded its reading position
+ * Most reads find nothing new, and ask the bank alone: from the position that this process remembers. What is new is taken
+ * from the position in the row, which another process may have moved on.
  */
-async function observe(
-  { adapter, context }: OpenBank,
-  pollMs: number,
-  looked: { notedAt: number },
-): Promise<{ againInMs: number }> {
+async function observe({ adapter, context }: OpenBank, pollMs: number, looked: Looked): Promise<{ againInMs: number }> {
   const { db } = context;
   const until = Date.now() + LOOK_MS;
-  let cursor = await db.asSystem((tx) => readCursor(tx, adapter.code));
+  const isDue = performance.now() - looked.notedAt >= NOTED_EVERY_MS;
+  const inRow = () => db.asSystem((tx) => readCursor(tx, adapter.code));
+  let isRemembered = looked.cursor !== undefined;
+  let cursor = looked.cursor ?? (await inRow());
+  looked.cursor = undefined;
   while (Date.now() < until) {
     const askedAt = context.clock.now();
     const page = await adapter.statement(cursor);
     const before = cursor;
+    if (isRemembered) {
+      const isNew = page.lines.length > 0 || page.cursor !== before || page.readTo !== undefined || page.more;
+      if (!isNew && !isDue) {
+        looked.cursor = cursor;
+        return { againInMs: pollMs };
+      }
+      isRemembered = false;
+      if (isNew) cursor = await inRow();
+      if (cursor !== before) continue;
+    }
     // One transaction per line, and the cursor moves when all are stored, so that it never passes an unstored line; a line stored
     // before is recognised. One transaction for all lines would lock one order after another order's accounts, and deadlock with
     // a worker on that order.
     for (const line of page.lines) await db.asSystem((tx) => takeLine({ adapter, context }, tx, line));
-    const isNew = page.lines.length > 0 || page.cursor !== before || page.readTo !== undefined;
-    if (!isNew && !page.more && performance.now() - looked.notedAt < NOTED_EVERY_MS) return { againInMs: pollMs };
     looked.notedAt = performance.now();
-    await db.asSystem(async (tx) => {
-      await moveCursor(tx, adapter.code, before, page.cursor);
-      if (!page.more)
-        await noteReadTo(tx, adapter.code, page.readTo ?? asNewAs(adapter, askedAt), page.readTo !== undefined);
-    });
+    const readTo = page.more
+      ? undefined
+      : { to: page.readTo ?? asNewAs(adapter, askedAt), isStated: page.readTo !== undefined };
+    await db.asSystem((tx) => moveCursor(tx, adapter.code, { from: before, to: page.cursor, readTo }));
     cursor = page.cursor;
-    if (!page.more) return { againInMs: pollMs };
+    if (!page.more) {
+      looked.cursor = cursor;
+      return { againInMs: pollMs };
+    }
     if (cursor === before) {
       context.log.warn({ rail: adapter.code }, 'the bank says there is more and moves no cursor');
       return { againInMs: pollMs };

@@ -283,7 +283,7 @@ export interface ChainPace {
 
 export const PACE: ChainPace = {
   pollMs: 1_000,
-  idleMs: 2_000,
+  idleMs: 5_000,
   headAgeLimitMs: 60_000,
   blocksPerStep: 200,
   lowerBranchMs: 10_000,

@@ -9,6 +9,8 @@ export interface ChainRail extends Rail {
   readonly walletAddresses: Readonly<Record<string, string>>;
   /** `send` from a wallet other than the paying wallet. */
   sendFrom(wallet: string, sending: Sending): Promise<Sent>;
+  /** How often this process has checked the chain and our rows of it: a number that stays says that it saw nothing new. */
+  checks(): number;
   /** Whether this process can sign for this wallet. */
   canSend(wallet: string): boolean;
   /**

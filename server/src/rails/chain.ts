@@ -9,12 +9,13 @@
  */
 
 import { onClock } from '../base/clock.ts';
+import { awaitAll } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
-import { mayHavePaid } from './chain.adopt.store.ts';
+import { mayHavePaid, waitingFound } from './chain.adopt.store.ts';
 import { lookForUnknown, readByHash } from './chain.adopt.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { type Engine, engineOf, HOT } from './chain.engine.ts';
@@ -61,6 +62,9 @@ export type { ChainFamily, ConnectedChain } from './family.ts';
 /** Addresses per page when adding up all their balances. */
 const BALANCE_PAGE = 1_000;
 
+/** An unchanged gas price is stored again this often: quotes take none that is a minute old. */
+const GAS_AGAIN_MS = 20_000;
+
 /** Wallet name of a deposit address as a sender. */
 export const depositWallet = (index: bigint): string => `deposit:${index}`;
 
@@ -79,7 +83,8 @@ function notDeep(depths: readonly depositStore.Depth[]): string | undefined {
 export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRail {
   const engine = engineOf(adapter, context);
   const { db, clock, rail, chain } = engine;
-  const looked: Looked = { nativeAt: Number.NEGATIVE_INFINITY };
+  const looked: Looked = { nativeAt: Number.NEGATIVE_INFINITY, checks: 0 };
+  const gas: { units?: bigint; at: number } = { at: Number.NEGATIVE_INFINITY };
 
   return {
     code: rail,
@@ -115,6 +120,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     },
     notDeep: async (tx, externalIds) => notDeep(await depositStore.depthOf(tx, rail, externalIds)),
     observe: () => observe(engine, looked),
+    checks: () => looked.checks,
     send: (sending) => send(engine, HOT, sending),
     sendFrom: (wallet, sending) => send(engine, wallet, sending),
     canSend: (wallet) => adapter.canSend(wallet),
@@ -128,7 +134,9 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();
+      if (units === gas.units && performance.now() - gas.at < GAS_AGAIN_MS) return;
       await db.asSystem((tx) => sendStore.storeGasPrice(tx, chain, units, clock.now()));
+      Object.assign(gas, { units, at: performance.now() });
     },
     health: () => healthOf(engine),
     ...defined({ isAsleep: adapter.isAsleep }),
@@ -137,17 +145,41 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
 
 /** This process's memory between two polls. */
 interface Looked {
+  /** Checks that have ended. */
+  checks: number;
   nativeAt: number;
-  /** The head at which a complete check found nothing to do, and its time. */
-  idle?: { hash: string; at: number } | undefined;
+  /** The head at which native coin was last looked for. */
+  nativeHead?: string | undefined;
+  /** The head at which a complete check found nothing to do, when that was, and when our rows were last looked at. */
+  idle?: { hash: string; since: number; at: number } | undefined;
 }
+
+/** However idle it is, everything is checked this often: a node's pending transactions, foreign nonces, native coin. */
+const WHOLE_EVERY_MS = 60_000;
+/** A head that has not changed for so long is polled less often, and still within a second. */
+const STILL_MS = 3_000;
+const STILL_POLL_MS = 800;
 
 async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: number }> {
   const { pace, adapter } = engine;
   // The node is asked at every poll, the database only when the node has something new, or now and then.
   const head = (await adapter.head()).newest.hash;
-  if (looked.idle?.hash === head && performance.now() - looked.idle.at < pace.idleMs) return { againInMs: pace.pollMs };
+  const hasNativeLeft = looked.nativeHead !== head || engine.memory.nativeAfter !== -1n;
+  const isSettled = looked.idle?.hash === head && !(hasNativeLeft && isNativeDue(engine, looked));
+  if (looked.idle !== undefined && isSettled && (await isStill(engine, looked.idle))) {
+    const isLong = performance.now() - looked.idle.since > STILL_MS;
+    return { againInMs: isLong ? Math.max(pace.pollMs, STILL_POLL_MS) : pace.pollMs };
+  }
   looked.idle = undefined;
+  try {
+    return await check(engine, looked, head);
+  } finally {
+    looked.checks += 1;
+  }
+}
+
+async function check(engine: Engine, looked: Looked, head: string): Promise<{ againInMs: number }> {
+  const { pace } = engine;
   await keepTargets(engine);
   const { caughtUp, halted } = await followStep(engine);
   if (halted) return { againInMs: pace.pollMs };
@@ -155,12 +187,28 @@ async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: num
   if (!caughtUp) return { againInMs: 0 };
   const isKnown = await lookForUnknown(engine);
   if (!isKnown) return { againInMs: pace.pollMs };
-  if (!isAnyOpen && engine.memory.lowerSince === undefined) looked.idle = { hash: head, at: performance.now() };
-  if (performance.now() - looked.nativeAt >= pace.nativeEveryMs) {
-    looked.nativeAt = performance.now();
-    if (engine.adapter.showsNative !== true) await lookForNative(engine);
+  const now = performance.now();
+  if (!isAnyOpen && engine.memory.lowerSince === undefined) looked.idle = { hash: head, since: now, at: now };
+  if (isNativeDue(engine, looked)) {
+    Object.assign(looked, { nativeAt: now, nativeHead: head });
+    await lookForNative(engine);
   }
   return { againInMs: pace.pollMs };
+}
+
+const isNativeDue = ({ adapter, pace }: Engine, { nativeAt }: Looked): boolean =>
+  adapter.showsNative !== true && performance.now() - nativeAt >= pace.nativeEveryMs;
+
+/** Whether an unchanged head replaces a check: for a while, and then as long as one query finds nothing in our rows either. */
+async function isStill({ db, rail, pace, adapter }: Engine, idle: NonNullable<Looked['idle']>): Promise<boolean> {
+  const now = performance.now();
+  if (now - idle.at < pace.idleMs) return true;
+  if (adapter.issuer !== undefined || now - idle.since >= WHOLE_EVERY_MS) return false;
+  const [cursor, sends, found] = await db.asSystem((tx) =>
+    awaitAll(store.cursorOf(tx, rail), sendStore.openSends(tx, rail, 1), waitingFound(tx, rail, 1)),
+  );
+  idle.at = now;
+  return cursor?.haltedWhy === null && cursor.headHash === idle.hash && sends.length === 0 && found.length === 0;
 }
 
 async function balanceOf({ adapter, rail, chain, db }: Engine, wallet: string, asset: AssetCode): Promise<bigint> {

@@ -6,8 +6,9 @@
  * table) → apps/reconcile.ts (the commands).
  */
 import type { Clock } from '../base/clock.ts';
-import type { Database, Tx } from '../base/db.ts';
+import { awaitAll, type Database, type Tx } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
+import { newestEntry } from '../ledger/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type Compared, reconcileRail } from './run.ts';
 import * as store from './store.ts';
@@ -23,6 +24,14 @@ const EVERY_MS = 10_000;
 const AGAIN_MS: Partial<Record<Compared, number>> = { 'more to read': 0, 'not looked at yet': 1_000 };
 /** A full run reads everything from the beginning at chain and bank, so it is rare. */
 const FULL_EVERY_MS = 86_400_000;
+/** While nothing has moved on either side, balances are compared this often. */
+const STILL_MS = 60_000;
+
+/** What a rail's last comparison found, if it found nothing open: until something moves, its result stands. */
+interface Agreed {
+  at: number;
+  entry: bigint;
+}
 
 export function reconcileHandlers(context: {
   db: Database;
@@ -32,14 +41,29 @@ export function reconcileHandlers(context: {
   fullEveryMs?: number;
 }): Handlers {
   const { db, rails, everyMs = EVERY_MS, fullEveryMs = FULL_EVERY_MS } = context;
+  const agreed = new Map<string, Agreed>();
+
+  /** Whether neither the journal nor the outside shows anything new since both sides agreed. @throws Unavailable */
+  async function isStill(rail: Rail, row: store.RailRow, entry: bigint): Promise<boolean> {
+    const last = agreed.get(rail.code);
+    if (last === undefined || last.entry !== entry || performance.now() - last.at >= STILL_MS) return false;
+    if (row.runEndedAt === null || row.failedWhy !== null) return false;
+    const page = await rail.movements?.(row.position);
+    return page !== undefined && page.movements.length === 0 && !page.more;
+  }
+
   return {
     async [RECONCILE](code) {
       const rail = rails.get(code);
       if (rail === undefined) return undefined;
-      const row = await db.asSystem((tx) => store.ensureRail(tx, code));
+      const [row, entry] = await db.asSystem((tx) => awaitAll(store.ensureRail(tx, code), newestEntry(tx)));
       const isDue = row.runEndedAt !== null && Date.now() - row.runEndedAt.getTime() > fullEveryMs;
+      if (!isDue && (await isStill(rail, row, entry))) return { againInMs: everyMs };
+      agreed.delete(code);
       const outcome = await reconcileRail(context, rail, isDue ? 'begin' : undefined);
       if (outcome === 'cannot be asked') return undefined;
+      if (outcome === 'compared' && (await db.asSystem((tx) => store.openItems(tx, code))).length === 0)
+        agreed.set(code, { at: performance.now(), entry });
       return { againInMs: AGAIN_MS[outcome] ?? everyMs };
     },
   };

@@ -17,9 +17,11 @@ export interface RailRow {
 const RAIL = 'rail, position, position_at, run, run_began_at, run_ended_at, seal, compared_at, failed_why';
 
 export async function ensureRail(tx: Tx, rail: string): Promise<RailRow> {
+  const found = () => tx.row<RailRow>(`select ${RAIL} from reconcile_rails where rail = $1`, [rail]);
+  const row = await found();
+  if (row !== undefined) return row;
   await tx.run('insert into reconcile_rails (rail) values ($1) on conflict do nothing', [rail]);
-  const row = await tx.row<RailRow>(`select ${RAIL} from reconcile_rails where rail = $1`, [rail]);
-  return row as RailRow;
+  return (await found()) as RailRow;
 }
 
 /** The row, locked: one process at a time writes a rail's results. */

@@ -3,7 +3,8 @@
  *
  * A threshold is a row, read again every time: below `low` readiness reports it; below `alarm` there is a case, opened once
  * and closed when the wallet is above it again. What counts is the balance in the books that no payout under way has on hold.
- * The balance reported by chain or bank is read at intervals and shown beside it; comparing the two is reconciliation.
+ * The balance reported by chain or bank is shown beside it; it is read again when the books have moved, else now and then.
+ * Comparing the two is reconciliation.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -18,6 +19,8 @@ import * as store from './store.ts';
 /** Job kind that checks a rail's wallets once; its subject is the rail's code. */
 export const WATCH = 'watch_treasury';
 const EVERY_MS = 15_000;
+/** How often the outside is asked while nothing moves in the books: a bank is asked once per currency. */
+const OUTSIDE_EVERY_MS = 60_000;
 
 export interface LevelsContext {
   db: Database;
@@ -27,19 +30,26 @@ export interface LevelsContext {
 }
 
 export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsContext): Handlers {
+  /** When this process last read a rail's outside balances, and what the books held then. */
+  const outside = new Map<string, { at: number; books: string }>();
   return {
     async [WATCH](code) {
       const rail = rails.get(code);
       if (rail === undefined) return undefined;
-      const isHere = ({ rail: of }: { rail: string }) => of === code;
       // First the part that needs no outside call: a node that is down must not hide an empty wallet.
-      await db.asSystem(async (tx) => {
-        for (const level of (await levels(tx)).filter(isHere)) await tell(tx, level, clock.now());
+      const own = await db.asSystem(async (tx) => {
+        const here = (await levels(tx)).filter((level) => level.rail === code);
+        await tell(tx, here, clock.now());
+        return here;
       });
+      const books = own.map(({ account, freeUnits }) => `${account} ${freeUnits}`).join('\n');
+      const last = outside.get(code);
+      if (last?.books === books && performance.now() - last.at < OUTSIDE_EVERY_MS) return { againInMs: everyMs };
       const read: store.OutsideUnits[] = [];
       try {
-        for (const { wallet, asset } of (await db.asSystem(store.thresholds)).filter(isHere))
+        for (const { wallet, asset } of own)
           read.push({ wallet, asset, units: await rail.balance(wallet, asset), at: clock.now() });
+        outside.set(code, { at: performance.now(), books });
       } finally {
         // Balances read before the rail failed are stored.
         if (read.length > 0) await db.asSystem((tx) => store.noteOutside(tx, code, read));
@@ -90,16 +100,20 @@ export async function levels(tx: Tx): Promise<Level[]> {
   });
 }
 
-async function tell(tx: Tx, level: Level, now: Date): Promise<void> {
-  const { account, asset, freeUnits, alarmUnits, decimals } = level;
-  const about = { kind: 'treasury_low' as const, subject: account };
-  if (level.state !== 'alarm') return await closeCases(tx, { ...about, outcome: 'funded', now });
-  await openCase(tx, {
-    ...about,
-    reason: `${formatUnits(freeUnits, decimals)} ${asset} left where ${formatUnits(alarmUnits, decimals)} should be`,
-    facts: { units: String(freeUnits), alarm: String(alarmUnits), asset },
-    now,
-  });
+/** A case for each wallet in alarm; the others' cases are closed in one statement. */
+async function tell(tx: Tx, own: readonly Level[], now: Date): Promise<void> {
+  const kind = 'treasury_low' as const;
+  const well = own.filter(({ state }) => state !== 'alarm').map(({ account }) => account);
+  if (well.length > 0) await closeCases(tx, { kind, subject: well, outcome: 'funded', now });
+  for (const { state, account, asset, freeUnits, alarmUnits, decimals } of own) {
+    if (state !== 'alarm') continue;
+    await openCase(tx, {
+      ...{ kind, subject: account },
+      reason: `${formatUnits(freeUnits, decimals)} ${asset} left where ${formatUnits(alarmUnits, decimals)} should be`,
+      facts: { units: String(freeUnits), alarm: String(alarmUnits), asset },
+      now,
+    });
+  }
 }
 
 /** The operator's own funds: balances of the accounts that are not a customer's, in whole units. */

@@ -270,7 +270,7 @@ export async function noteOutside(tx: Tx, rail: string, read: readonly OutsideUn
      select $1, * from unnest($2::text[], $3::text[], $4::numeric[], $5::timestamptz[])
      on conflict (rail, wallet, asset) do update set units = excluded.units, read_at = excluded.read_at
        where treasury_outside.units <> excluded.units
-          or treasury_outside.read_at not between excluded.read_at - interval '1 minute' and excluded.read_at`,
+          or treasury_outside.read_at not between excluded.read_at - interval '3 minutes' and excluded.read_at`,
     [
       rail,
       ...[read.map(({ wallet }) => wallet), read.map(({ asset }) => asset)],

@@ -59,8 +59,12 @@ export interface SweepContext {
 }
 
 const EVERY_MS = 15_000;
-/** How soon a rail without anything to sweep is checked again. */
+/**
+ * How soon a rail without anything to sweep is checked again: whether this process has read anything of its chain since, and
+ * after a while our rows, because another process may follow the chain, and some wait for a time.
+ */
 const IDLE_MS = 2_000;
+const ROWS_MS = 10_000;
 /** Deposits read per run. */
 const LOOK = 500;
 /** Sweeps under way per rail. With their gas they stay well below what chain.sends.ts watches per run. */
@@ -85,11 +89,19 @@ const FAILED_AGAIN_MS = 3_600_000;
 
 export function sweepHandlers(context: SweepContext): Handlers {
   const { db, clock, chains, everyMs = EVERY_MS } = context;
+  const idle = new Map<string, { at: number; checks: number }>();
   return {
     async [SWEEP](code) {
       const rail = chains.get(code);
       if (rail === undefined) return undefined;
-      if (await isIdle(context, rail)) return { againInMs: Math.max(everyMs, IDLE_MS) };
+      const checks = rail.checks();
+      const last = idle.get(code);
+      const isStill = last?.checks === checks && performance.now() - last.at < ROWS_MS;
+      if (isStill || (await isIdle(context, rail))) {
+        if (!isStill) idle.set(code, { at: performance.now(), checks });
+        return { againInMs: Math.max(everyMs, IDLE_MS) };
+      }
+      idle.delete(code);
       await bookLate(context, rail);
       await matchOwn(context, rail);
       // A process without the key only watches, and leaves sweeping to one that has it.

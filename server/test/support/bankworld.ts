@@ -29,10 +29,10 @@ export async function bankWorld(
   let bank = await startSimulatedBank({ ...fixture, ...bankSettings });
   await bank.fund({ currency: 'INR', units: options.funds ?? 1_000_000n, id: 'seed' });
 
-  const makeRail = (): Rail & { wake(tx: Tx): void } =>
+  const makeRail = (db = fixture.db): Rail & { wake(tx: Tx): void } =>
     simulatedBank(
       { url: bank.url, token: bank.token, deduplicatesForMs: bankSettings.deduplicatesForMs, deadlineMs: 10_000 },
-      { ...fixture, report },
+      { ...fixture, db, report },
     );
   let rail = makeRail();
 
@@ -66,6 +66,8 @@ export async function bankWorld(
     get rail() {
       return rail;
     },
+    /** The rail of another process. */
+    railOn: makeRail,
     /** Creates a payout. @returns its id, which is the key */
     writes: (units: bigint, account = '123456780000'): Promise<string> =>
       payouts.writes(units, { account, name: 'Asha Rao', ifsc: 'SIMB0000001' }),

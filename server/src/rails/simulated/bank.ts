@@ -23,6 +23,7 @@ import {
   agePayments,
   bookLine,
   deleteFaults,
+  hasFaults,
   insertFault,
   openBooks,
   readBalance,
@@ -98,7 +99,8 @@ export async function startSimulatedBank(
   const token = randomHex();
   const settling = keepSettling(() => books.locked((tx) => settleDue(tx, clock.now())), log);
 
-  const counter: Counter = { books, clock, token, accepted: () => settling.poke() };
+  const faults = { mayBe: await books.read(hasFaults) };
+  const counter: Counter = { books, clock, token, faults, accepted: () => settling.poke() };
   const server = createServer((request, response) => {
     answer(counter, request, response).catch((error) => {
       log.error(describeError(error), 'simulated bank');
@@ -164,10 +166,12 @@ export async function startSimulatedBank(
     payments: (key) => books.read((tx) => readPayments(tx, key)),
     balance: (currency) => books.read((tx) => readBalance(tx, currency)),
     async setFault(fault) {
+      faults.mayBe = true;
       await books.read((tx) => insertFault(tx, fault));
     },
     async clearFaults() {
       await books.read(deleteFaults);
+      faults.mayBe = false;
     },
     async settlesDue() {
       await books.locked((tx) => settleDue(tx, clock.now()));

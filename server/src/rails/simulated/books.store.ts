@@ -305,6 +305,10 @@ export const fault = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | un
     [kind],
   );
 
+/** Whether one is left of before the bank started. */
+export const hasFaults = async (tx: Tx): Promise<boolean> =>
+  (await tx.row('select from simulated_bank.faults where left_over > 0 limit 1')) !== undefined;
+
 export const deleteFaults = (tx: Tx): Promise<number> => tx.run('delete from simulated_bank.faults');
 
 /** @returns whether this is the first call under the key */

@@ -1,0 +1,83 @@
+/**
+ * What an idle server costs: transactions, rows and WAL of its whole PostgreSQL per second, the sandbox's own bank included, and
+ * CPU time of its processes.
+ *
+ * Counted by PostgreSQL's own statistics over some time in which nobody asks for anything. A backend reports its counts up to
+ * a second late, so the figures of a short time are off by as much at either end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { cpuOf } from './cpu.ts';
+
+export interface Idle {
+  seconds: number;
+  /** Per second. */
+  transactions: number;
+  rowsInserted: number;
+  rowsUpdated: number;
+  rowsDeleted: number;
+  walBytes: number;
+  /** Percent of one core. */
+  cpu: number;
+}
+
+export const IDLE_GOALS = { transactions: 5, rowsUpdated: 2, walBytes: 2_000, cpu: 1 } as const;
+
+type Counts = Omit<Idle, 'seconds' | 'cpu'>;
+
+async function counts(client: pg.Client): Promise<Counts> {
+  const { rows } = await client.query(
+    `select xact_commit + xact_rollback as transactions, tup_inserted as "rowsInserted", tup_updated as "rowsUpdated",
+            tup_deleted as "rowsDeleted", wal_bytes as "walBytes"
+       from pg_stat_database, pg_stat_wal where datname = current_database()`,
+  );
+  return Object.fromEntries(Object.entries(rows[0]).map(([name, value]) => [name, Number(value)])) as unknown as Counts;
+}
+
+/**
+ * @param server.pids  of the server; its PostgreSQL is below it
+ * @param how.settleMs how long to wait first, so that what a start leaves to be done is done
+ */
+export async function measureIdle(
+  { adminUrl, pids }: { adminUrl: string; pids: readonly number[] },
+  { settleMs, ms }: { settleMs: number; ms: number },
+): Promise<Idle> {
+  const client = new pg.Client(adminUrl);
+  await client.connect();
+  try {
+    await sleep(settleMs);
+    const [before, cpuBefore, began] = [await counts(client), cpuOf(pids), performance.now()];
+    await sleep(ms);
+    const [after, cpuAfter, seconds] = [await counts(client), cpuOf(pids), (performance.now() - began) / 1_000];
+    const rate = (name: keyof Counts) => (after[name] - before[name]) / seconds;
+    return {
+      seconds,
+      transactions: rate('transactions'),
+      rowsInserted: rate('rowsInserted'),
+      rowsUpdated: rate('rowsUpdated'),
+      rowsDeleted: rate('rowsDeleted'),
+      walBytes: rate('walBytes'),
+      cpu: (cpuAfter - cpuBefore) / seconds / 10_000,
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+export function idleLine({
+  seconds,
+  transactions,
+  rowsUpdated,
+  rowsInserted,
+  rowsDeleted,
+  walBytes,
+  cpu,
+}: Idle): string {
+  const goals = IDLE_GOALS;
+  return [
+    `idle for ${seconds.toFixed(0)} s, per second: ${transactions.toFixed(1)} transactions (goal ${goals.transactions})`,
+    `${rowsUpdated.toFixed(1)} row updates (goal ${goals.rowsUpdated}), ${rowsInserted.toFixed(1)} inserts, ${rowsDeleted.toFixed(1)} deletes`,
+    `${(walBytes / 1_000).toFixed(1)} kB of WAL (goal ${goals.walBytes / 1_000})`,
+    `${cpu.toFixed(1)} % of a core (goal ${goals.cpu})`,
+  ].join(', ');
+}
