@@ -96,7 +96,7 @@ export async function readCamt(chunks: Chunks, account: ManualAccount, decimals:
 }
 
 function openReader(account: ManualAccount, decimals: number) {
-  const paths: string[] = [];
+  const places: Place[] = [];
   let namespace: string | undefined;
   let text = '';
   let currency = '';
@@ -109,34 +109,37 @@ function openReader(account: ManualAccount, decimals: number) {
   const read: ReadStatement[] = [];
 
   function open(local: string, uri: string, attributes: Record<string, SaxesAttributeNS>): void {
-    if (paths.length === 0) {
+    if (places.length === 0) {
       if (local !== 'Document' || !NAMESPACE.test(uri))
         throw refuseFile('The file is no camt.053 statement of a version from 001.02 to 001.08.');
       namespace = uri;
     }
-    if (paths.length >= DEEPEST) throw refuseFile('The file is nested too deeply.');
-    if (Object.keys(attributes).length > LONGEST_ATTRIBUTES) throw refuseFile('An element has too many attributes.');
-    const parent = paths.at(-1);
-    // Elements of another namespace, and everything below them, get a path that no reader matches.
-    const path = `${parent === undefined ? '' : `${parent}/`}${uri === namespace ? local : '?'}`;
-    paths.push(path);
+    if (places.length >= DEEPEST) throw refuseFile('The file is nested too deeply.');
+    currency = '';
+    let count = 0;
+    for (const name in attributes) {
+      count += 1;
+      if (count > LONGEST_ATTRIBUTES) throw refuseFile('An element has too many attributes.');
+      if (name === 'Ccy') currency = attributes.Ccy?.value ?? '';
+    }
+    // Elements of another namespace, and everything below them, are read by nobody.
+    const place = (uri === namespace ? (places.at(-1) ?? ROOT).below.get(local) : undefined) ?? NOWHERE;
+    places.push(place);
     text = '';
-    currency = attributes.Ccy?.value ?? '';
-    if (!path.startsWith(STATEMENT)) return;
-    switch (path.slice(STATEMENT.length)) {
-      case '':
+    switch (place.is) {
+      case 'statement':
         if (read.length >= MOST_STATEMENTS) throw refuseFile(`The file has more than ${MOST_STATEMENTS} statements.`);
         statement = { id: '', sequence: '', from: '', to: '', accounts: [], currency: '', balances: [], lines: [] };
         entries = 0;
         break;
-      case '/Bal':
+      case 'balance':
         balance = {};
         break;
-      case '/Ntry':
+      case 'entry':
         entry = { ...noDetails(), details: [] };
         entries += 1;
         break;
-      case '/Ntry/NtryDtls/TxDtls':
+      case 'details':
         details = noDetails();
         break;
     }
@@ -149,34 +152,33 @@ function openReader(account: ManualAccount, decimals: number) {
   }
 
   function close(): void {
-    const path = (paths.pop() ?? '').slice(STATEMENT.length);
-    if (statement !== undefined) leaf(path, text.trim(), statement);
+    const place = places.pop();
+    if (place?.is !== undefined) end(place.is);
+    else if (place?.leaf !== undefined) place.leaf({ statement, balance, entry, details }, text.trim(), currency);
     text = '';
   }
 
-  function leaf(path: string, said: string, into: Statement): void {
-    if (path === '') {
-      read.push(finish(into, read.length + 1, { account, decimals }));
+  function end(what: NonNullable<Place['is']>): void {
+    if (statement === undefined) return;
+    if (what === 'statement') {
+      read.push(finish(statement, read.length + 1, { account, decimals }));
       statement = undefined;
-    } else if (path === '/Bal') {
-      if (balance !== undefined) into.balances.push(balance);
+    } else if (what === 'balance') {
+      if (balance !== undefined) statement.balances.push(balance);
       balance = undefined;
-    } else if (path === '/Ntry') {
+    } else if (what === 'entry') {
       if (entry !== undefined) {
         const found = linesOf(entry, { account, decimals, where: `Entry ${entries} of statement ${read.length + 1}` });
         lines += found.length;
         if (lines > MOST_LINES) throw refuseFile(`The file has more than ${MOST_LINES} lines.`);
-        into.lines.push(...found);
+        statement.lines.push(...found);
       }
       entry = undefined;
-    } else if (path === '/Ntry/NtryDtls/TxDtls') {
+    } else {
       if (entry !== undefined && details !== undefined) entry.details.push(details);
       if ((entry?.details.length ?? 0) > MOST_LINES) throw refuseFile(`The file has more than ${MOST_LINES} lines.`);
       details = undefined;
-    } else if (details !== undefined) DETAILS[path.slice('/Ntry/NtryDtls/TxDtls'.length)]?.(details, said, currency);
-    else if (entry !== undefined) ENTRY[path.slice('/Ntry'.length)]?.(entry, said, currency);
-    else if (balance !== undefined) BALANCE[path.slice('/Bal'.length)]?.(balance, said, currency);
-    else STATEMENT_LEAVES[path]?.(into, said, currency);
+    }
   }
 
   return {
@@ -443,3 +445,51 @@ function party(element: string, ours: 'debtor' | 'creditor'): Record<string, Lea
     [`/RltdPties/${element}Acct/Id/Othr/Id`]: account,
   };
 }
+
+// Places: the tables above as a tree, made once. To build and compare the path of each element took as long as the XML parser.
+
+/** What is under way at a leaf. */
+interface UnderWay {
+  statement: Statement | undefined;
+  balance: Balance | undefined;
+  entry: Entry | undefined;
+  details: Details | undefined;
+}
+
+interface Place {
+  readonly below: Map<string, Place>;
+  /** What begins and ends with this element. */
+  is?: keyof UnderWay;
+  leaf?: (at: UnderWay, said: string, currency: string) => void;
+}
+
+const NOWHERE: Place = { below: new Map() };
+const ROOT: Place = { below: new Map() };
+
+function placeAt(path: string): Place {
+  let place = ROOT;
+  for (const name of path.split('/')) {
+    const next = place.below.get(name) ?? { below: new Map() };
+    place.below.set(name, next);
+    place = next;
+  }
+  return place;
+}
+
+function places<K extends keyof UnderWay>(
+  path: string,
+  is: K,
+  leaves: Readonly<Record<string, Leaf<NonNullable<UnderWay[K]>> | undefined>>,
+): void {
+  placeAt(path).is = is;
+  for (const [below, leaf] of Object.entries(leaves))
+    placeAt(`${path}${below}`).leaf = (at, said, currency) => {
+      const into = at[is];
+      if (into !== undefined) leaf?.(into, said, currency);
+    };
+}
+
+places(STATEMENT, 'statement', STATEMENT_LEAVES);
+places(`${STATEMENT}/Bal`, 'balance', BALANCE);
+places(`${STATEMENT}/Ntry`, 'entry', ENTRY);
+places(`${STATEMENT}/Ntry/NtryDtls/TxDtls`, 'details', DETAILS);
