@@ -97,14 +97,16 @@ async function run(): Promise<void> {
       ? await measureIdle({ adminUrl: runningPostgres(dataDir) ?? '', pids: side.pids }, LEFT_ALONE)
       : undefined;
   if (left !== undefined) process.stdout.write(`${idleLine(left)}\n`);
-  const { operations, orders } = await operationsOn(ours);
-  const limit = await startLimit(ours, dataDir, orders);
+  // These two need no orders.
+  const isAlone = values.only === IDLE || values.only === STATEMENT;
+  const { operations, orders } = isAlone ? { operations: [], orders: [] } : await operationsOn(ours);
+  const limit = isAlone ? undefined : await startLimit(ours, dataDir, orders);
 
   const quiet = values.report ? await watchedQuiet(ours) : undefined;
   const pairs: Pair[] = [];
   const leftOut: string[] = [];
   for (const operation of operations) {
-    if (values.only !== undefined && operation.name !== values.only) continue;
+    if (limit === undefined || (values.only !== undefined && operation.name !== values.only)) continue;
     if (isLate()) {
       leftOut.push(operation.name);
       continue;

@@ -278,11 +278,13 @@ export async function markBroadcast(tx: Tx, id: bigint, at: Date): Promise<void>
   await tx.run('update chain_sends set broadcast_at = $2 where id = $1', [id, at]);
 }
 
+/** Writes nothing where that is known: a send is looked at with every block until it is deep enough. */
 export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void> {
-  await tx.run(`update chain_sends set state = 'mined', block = $2 where id = $1 and state in ('signed', 'mined')`, [
-    id,
-    block,
-  ]);
+  await tx.run(
+    `update chain_sends set state = 'mined', block = $2
+      where id = $1 and state in ('signed', 'mined') and (state, block) is distinct from ('mined', $2::bigint)`,
+    [id, block],
+  );
 }
 
 /**

@@ -52,6 +52,7 @@ export async function watchSends(engine: Engine): Promise<boolean> {
     if (mined !== undefined && fate.is === 'included') {
       memory.foreignSince.delete(mined.key);
       memory.refusedAt.delete(mined.key);
+      if (isStillShallow(engine, mined, fate, cursor?.headNumber ?? 0n)) continue;
       await settle(engine, mined, fate, cursor?.finalized ?? -1n);
       continue;
     }
@@ -74,6 +75,22 @@ export async function watchSends(engine: Engine): Promise<boolean> {
   }
   return true;
 }
+
+/**
+ * Whether a transfer of our own waits in the block in which it was seen before, and is not final by the head that was read: the
+ * next blocks change nothing but its depth.
+ */
+const isStillShallow = (
+  { adapter }: Engine,
+  { key, state, block }: SendVersion,
+  fate: Receipt,
+  head: bigint,
+): boolean =>
+  adapter.saysFinal !== true &&
+  isOwn(key) &&
+  state === 'mined' &&
+  block === fate.block &&
+  head - fate.block < BigInt(adapter.finality);
 
 /**
  * None of the versions can ever take effect, so a query for the send's key answers that it is absent: it may then be sent again,

@@ -259,6 +259,8 @@ describe('a nonce that was given up', () => {
     await world.look();
     assert.deepEqual(await world.transfers(), [], 'the nonce was filled before the next send could take it');
     await isOld();
+    // The later send is open, so every poll checks its chain, and the sweeps look at their rows after each.
+    await world.follow();
     await world.look();
     assert.deepEqual(await world.states(), ['gas submitted']);
     await world.final();
@@ -317,6 +319,32 @@ describe('a sweep', () => {
     assert.deepEqual(world.nativeFound(), [], 'our own gas was booked as a deposit');
     await world.sweeps();
     assert.equal((await world.transfers()).length, 2, 'a swept deposit was swept again');
+  });
+
+  test('is written when a block has it and when it is final, and not at the blocks between', async () => {
+    const world = await openWorld();
+    await deposited(world);
+    await world.look();
+    await anvil.mine();
+    await world.follow();
+    const written = () =>
+      rows.query<{ state: string; version: string }>(
+        'select state, xmin::text as version from chain_sends where rail = $1 order by id',
+        [world.code],
+      );
+    const before = await written();
+    assert.deepEqual(
+      before.map(({ state }) => state),
+      ['mined'],
+    );
+    for (let block = 1; block < FINALITY; block += 1) {
+      await anvil.mine();
+      await world.follow();
+    }
+    assert.deepEqual(await written(), before);
+    await anvil.mine();
+    await world.follow();
+    assert.equal((await written())[0]?.state, 'confirmed');
   });
 
   test('begins nothing while an operator has stopped its rail, and continues when it is started again', async () => {
