@@ -223,7 +223,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
     ...['cases', 'customer_destinations', 'customers', 'deposits', 'events', 'information_requests', 'login_sends'],
     ...['orders', 'payouts', 'refunds', 'sanctions_hits', 'screenings', 'submissions', 'verifications'],
   ],
-  ops: ['entries', 'jobs', 'orders', 'quotes'],
+  ops: ['jobs', 'orders', 'quotes'],
   orders: ['fiat_accounts', 'payouts'],
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores'],

@@ -150,8 +150,14 @@ interface Looked {
   nativeAt: number;
   /** The head at which native coin was last looked for. */
   nativeHead?: string | undefined;
-  /** The head at which a complete check found nothing to do, when that was, and when our rows were last looked at. */
-  idle?: { hash: string; since: number; at: number } | undefined;
+  /** What the head was when a complete check found nothing to do, when that was, and when our rows were last looked at. */
+  idle?: (Head & { since: number; at: number }) | undefined;
+}
+
+/** The newest block's hash, and everything that a node says of its head. */
+interface Head {
+  hash: string;
+  all: string;
 }
 
 /** However idle it is, everything is checked this often: a node's pending transactions, foreign nonces, native coin. */
@@ -163,9 +169,10 @@ const STILL_POLL_MS = 800;
 async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: number }> {
   const { pace, adapter } = engine;
   // The node is asked at every poll, the database only when the node has something new, or now and then.
-  const head = (await adapter.head()).newest.hash;
-  const hasNativeLeft = looked.nativeHead !== head || engine.memory.nativeAfter !== -1n;
-  const isSettled = looked.idle?.hash === head && !(hasNativeLeft && isNativeDue(engine, looked));
+  const { chainId, genesisHash, newest, final } = await adapter.head();
+  const head = { hash: newest.hash, all: [chainId, genesisHash, newest.number, newest.hash, final].join(' ') };
+  const hasNativeLeft = looked.nativeHead !== head.hash || engine.memory.nativeAfter !== -1n;
+  const isSettled = looked.idle?.all === head.all && !(hasNativeLeft && isNativeDue(engine, looked));
   if (looked.idle !== undefined && isSettled && (await isStill(engine, looked.idle))) {
     const isLong = performance.now() - looked.idle.since > STILL_MS;
     return { againInMs: isLong ? Math.max(pace.pollMs, STILL_POLL_MS) : pace.pollMs };
@@ -178,7 +185,7 @@ async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: num
   }
 }
 
-async function check(engine: Engine, looked: Looked, head: string): Promise<{ againInMs: number }> {
+async function check(engine: Engine, looked: Looked, head: Head): Promise<{ againInMs: number }> {
   const { pace } = engine;
   await keepTargets(engine);
   const { caughtUp, halted } = await followStep(engine);
@@ -188,9 +195,9 @@ async function check(engine: Engine, looked: Looked, head: string): Promise<{ ag
   const isKnown = await lookForUnknown(engine);
   if (!isKnown) return { againInMs: pace.pollMs };
   const now = performance.now();
-  if (!isAnyOpen && engine.memory.lowerSince === undefined) looked.idle = { hash: head, since: now, at: now };
+  if (!isAnyOpen && engine.memory.lowerSince === undefined) looked.idle = { ...head, since: now, at: now };
   if (isNativeDue(engine, looked)) {
-    Object.assign(looked, { nativeAt: now, nativeHead: head });
+    Object.assign(looked, { nativeAt: now, nativeHead: head.hash });
     await lookForNative(engine);
   }
   return { againInMs: pace.pollMs };
