@@ -248,8 +248,7 @@ function marketsOf({
     quoteTtlMs: 60_000,
     depositTtlMs: 3_600_000,
     priceSources: ['fixed'],
-    // Twice the interval of the fixed prices.
-    priceMaxAgeMs: 60_000,
+    priceMaxAgeMs: 30_000,
     clearingMs: 0,
     taxBps: 0n,
     ...PRICES,

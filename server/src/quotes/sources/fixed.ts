@@ -33,12 +33,7 @@ const DOLLARS: Readonly<Record<string, string>> = {
   btc: '65000',
 };
 
-/**
- * Every fetch writes a row for each pair, of which a sandbox has dozens, and without drift each says the same: then a fetch only
- * keeps them younger than the minute after which a silent source does not count. A price moved by hand is fetched at once.
- */
 const EVERY_MS = 10_000;
-const STILL_EVERY_MS = 30_000;
 
 export interface FixedOptions {
   code?: string;
@@ -57,7 +52,8 @@ export function fixedSource(options: FixedOptions = {}): MovablePrices {
   const moved = new Map<string, Rate>();
   return {
     code: options.code ?? 'fixed',
-    everyMs: options.drift === undefined ? STILL_EVERY_MS : EVERY_MS,
+    // Every fetch writes a row for each pair, of which a sandbox has dozens.
+    everyMs: EVERY_MS,
     async fetch(pairs, clock = systemClock) {
       const now = clock.now();
       return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
