@@ -50,7 +50,7 @@ export const MOVEMENT_ACTIONS = {
 } as const satisfies Record<string, FormAction>;
 
 export const BREAK_CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
-export const CASE_CORRECTIONS = ['fee', 'recall', 'debt', 'dust', 'lost_order', 'undone'] as const;
+export const CASE_CORRECTIONS = ['fee', 'recall', 'partner_fees', 'debt', 'dust', 'lost_order', 'undone'] as const;
 
 const AMOUNT = { name: 'amount', label: 'Amount', hint: 'A plain decimal of its asset', isRequired: true } as const;
 export const CORRECT = {
@@ -83,6 +83,7 @@ export const CORRECT = {
       AMOUNT,
       { ...EVIDENCE, hint: 'What shows it: a line, a letter, a hash' },
       { name: 'deposit', label: 'Deposit', hint: 'With lost_order, undone or recall: the deposit that it is about' },
+      { name: 'partner', label: 'Partner', hint: 'With partner_fees: the partner whose fees the debit paid' },
     ],
   },
 } as const satisfies Record<string, FormAction>;

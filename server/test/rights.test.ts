@@ -49,7 +49,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'what a request does is told: order created, customer logged in or verified, a test event',
   ],
   fiat_accounts: [
-    'insert (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)',
+    'insert (id, partner_id, customer_id, fiat, details, details_index, hint, created_at, number_index)',
     'accounts are added; none is changed',
   ],
   idempotency_records: [
@@ -193,7 +193,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   events: ['insert; update (body)', 'what happened is told; an erasure takes personal texts out'],
   exposure_caps: ['insert, update, delete', TERMS],
   fee_schedules: ['insert, update, delete', TERMS],
-  fiat_accounts: ['insert; update (details, details_index, hint)', 'where a deposit came from; erasing a customer'],
+  fiat_accounts: ['insert; update (details, details_index, hint, number_index)', 'a sender; erasing a customer'],
   funding_sources: ['insert, update, delete', TERMS],
   found_movements: ['insert, update, delete', 'what our wallets sent and the books do not know, until it is matched'],
   gas_prices: ['insert, update', 'what a chain charges now'],

@@ -16,7 +16,7 @@ import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
 import { operator, readHandbook } from '../protocols/operator/index.ts';
 import { team } from '../protocols/team/index.ts';
-import { unreadablePath, v1 } from '../protocols/v1/index.ts';
+import { requestDesk, unreadablePath, v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
 import { clearHalt, whyOff } from '../rails/chain.ts';
@@ -146,6 +146,7 @@ async function mountForOperators(
       movements: openMovements({ db, clock, rails, report }),
       corrections: openCorrections({ clock, rails, sweepUndone }),
       treasury: { levels, balances: comparedBalances, transfers: waitingTransfers, sweeps: newestTransfers },
+      requests: requestDesk,
       chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
       networks: config.operatorNetworks ?? [],
       handbook: (page) => readHandbook(DOCS, page),

@@ -59,9 +59,21 @@ export function identityIndexes(vault: Vault, partnerId: bigint, details: Detail
 }
 const SHORTEST_NUMBER = 5;
 
+const numberOf = (details: Details): string =>
+  (details.account ?? details.iban ?? Object.values(details)[0] ?? '').replace(/[\s-]/g, '');
+
+/**
+ * The values that `number_index` may have for an account number, with any spacing and case: the present key's first. Empty for a
+ * number that is too short to be one. @param partnerId null for the account that a deposit came from
+ */
+export function numberIndexes(vault: Vault, partnerId: bigint | null, details: Details): Buffer[] {
+  const number = numberOf(details).toUpperCase();
+  return number.length < SHORTEST_NUMBER ? [] : vault.indexes(number, `fiat_accounts.number:${partnerId ?? 'sender'}`);
+}
+
 /** The last characters, for display: at most four, and never more than a third of the number. */
 export function hintOf(details: Details): string {
-  const number = (details.account ?? details.iban ?? Object.values(details)[0] ?? '').replace(/[\s-]/g, '');
+  const number = numberOf(details);
   const shown = Math.min(4, Math.floor(number.length / 3));
   return shown === 0 ? '' : number.slice(-shown);
 }

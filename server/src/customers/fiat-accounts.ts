@@ -3,13 +3,13 @@
  * the end of the number is shown. The required fields per country are in accounts.ts.
  */
 import type { Vault } from '../base/crypto.ts';
-import type { Tx } from '../base/db.ts';
+import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { firstIdAt, numericId } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type Customer, requireNotErased } from './customers.ts';
 import { compared, customerName, customerNames, type NameCompared } from './details.ts';
-import { detailsIndexes, encryptDetails, hintOf, openDetails } from './encryption.ts';
+import { detailsIndexes, encryptDetails, hintOf, numberIndexes, openDetails } from './encryption.ts';
 import { accountById, accountsOf, type FiatAccountRow, sql } from './store.ts';
 
 export interface FiatAccount {
@@ -51,6 +51,7 @@ export async function addFiatAccount(
       index,
       hintOf(a.details),
       a.now,
+      numberIndexes(vault, a.customer.partnerId, a.details)[0] ?? NO_NUMBER,
     ])) ?? (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, indexes]));
   assert(row !== undefined, 'an account that was not inserted is there');
   return accountOf(row);
@@ -71,10 +72,50 @@ export async function keepSenderAccount(
     hintOf(a.details),
     a.now,
     a.depositId,
+    numberIndexes(vault, null, a.details)[0] ?? NO_NUMBER,
   ]);
   const row = await tx.row<{ id: bigint }>(sql.accountOfSender, [a.depositId]);
   assert(row !== undefined, 'an account that was not inserted is there');
   return row.id;
+}
+
+/** Of an account without a number: it is found by none, and need not be looked at again. */
+const NO_NUMBER = Buffer.alloc(0);
+
+/** Accounts with this number, newest first and at most fifty: of customers of these partners, and those that deposits came from. */
+export async function accountsOfNumber(
+  tx: Tx,
+  vault: Vault,
+  input: { number: string; partnerIds: readonly bigint[] },
+): Promise<(FiatAccount & { partnerId: bigint | null })[]> {
+  const details = { account: input.number };
+  const indexes = [...input.partnerIds, null].flatMap((partnerId) => numberIndexes(vault, partnerId, details));
+  const rows = await tx.rows<FiatAccountRow & { partnerId: bigint | null }>(sql.accountsOfNumber, [indexes]);
+  return rows.map((row) => ({ ...accountOf(row), partnerId: row.partnerId }));
+}
+
+const NUMBERED_AT_ONCE = 500;
+
+/** Gives accounts of a version without them their blind index, a few at a time. @returns how many */
+export async function numberAccounts(db: Database, vault: Vault): Promise<number> {
+  let count = 0;
+  for (let after = -1n; ; ) {
+    const read = await db.asSystem(async (tx) => {
+      const rows = await tx.rows<{ id: bigint; partnerId: bigint | null; details: Buffer }>(sql.unnumbered, [
+        after,
+        NUMBERED_AT_ONCE,
+      ]);
+      for (const { id, partnerId, details } of rows)
+        await tx.run(sql.setNumber, [
+          id,
+          numberIndexes(vault, partnerId, openDetails(vault, id, details))[0] ?? NO_NUMBER,
+        ]);
+      return rows;
+    });
+    count += read.length;
+    after = read.at(-1)?.id ?? after;
+    if (read.length < NUMBERED_AT_ONCE) return count;
+  }
 }
 
 /** A customer's accounts, oldest first. */

@@ -67,9 +67,10 @@ export {
   saveDetails,
 } from './details.ts';
 export { sameDocument } from './duplicates.ts';
-export { detailsIndexes, identityIndexes, phoneIndexes } from './encryption.ts';
+export { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from './encryption.ts';
 export { eraseCustomerRows } from './erase.ts';
 export {
+  accountsOfNumber,
   accountsSince,
   addFiatAccount,
   compareAccount,
@@ -78,6 +79,7 @@ export {
   fiatOfAccount,
   findFiatAccount,
   keepSenderAccount,
+  numberAccounts,
   openFiatAccount,
   openPayee,
 } from './fiat-accounts.ts';

@@ -126,12 +126,17 @@ export const sql = {
   // approval for one block does not apply to the next.
   block: `update customers set blocked_at = greatest($2, blocked_at + interval '1 millisecond'), updated_at = $2,
       blocked_for = case when $3::text is null or blocked_at is null then $3 else blocked_for end where id = $1`,
-  insertAccount: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (customer_id, details_index) do nothing returning ${ACCOUNT}`,
-  insertSender: `insert into fiat_accounts (id, fiat, details, details_index, hint, created_at, sender_of)
-    values ($1, $2, $3, $4, $5, $6, $7) on conflict (sender_of) do nothing`,
+  insertAccount: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at, number_index)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (customer_id, details_index) do nothing returning ${ACCOUNT}`,
+  insertSender: `insert into fiat_accounts (id, fiat, details, details_index, hint, created_at, sender_of, number_index)
+    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (sender_of) do nothing`,
   accountOfSender: 'select id from fiat_accounts where sender_of = $1',
   accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = any($2::bytea[])`,
+  accountsOfNumber: `select partner_id, ${ACCOUNT} from fiat_accounts where number_index = any($1::bytea[]) order by id desc limit 50`,
+  // Of a version that had no such index.
+  unnumbered: `select id, partner_id, details from fiat_accounts
+    where number_index is null and details <> ''::bytea and id > $1 order by id limit $2`,
+  setNumber: 'update fiat_accounts set number_index = $2 where id = $1 and number_index is null',
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
   // Ids grow with time.
   accountsSince: 'select id, created_at from fiat_accounts where partner_id = $1 and id >= $2 order by id',
@@ -171,7 +176,7 @@ export const sql = {
   eraseDetails: 'delete from customer_details where customer_id = $1',
   eraseSubmissions: `update submissions set answers = '', reasons = '{}', updated_at = $2, details_version = null,
       state = case when state in ('open', 'in_review') then 'failed' else state end where customer_id = $1`,
-  eraseAccounts: `update fiat_accounts set details = '', details_index = uuid_send(gen_random_uuid()), hint = ''
+  eraseAccounts: `update fiat_accounts set details = '', details_index = uuid_send(gen_random_uuid()), number_index = null, hint = ''
     where customer_id = $1 or sender_of = any($2::bigint[])`,
   eraseInformation: `update information_requests set question = '', answer = case when answer is null then null else ''::bytea end,
       state = case when state = 'open' then 'withdrawn' else state end,

@@ -23,7 +23,15 @@ import { type AccountRow, type HoldRow, type PostedLine, store } from './store.t
 
 export { type Account, type AccountKind, chart } from './chart.ts';
 export { type CustodyLine, custodyLines, newestEntry } from './custody.ts';
+export { type Debt, debtsAfter } from './debts.ts';
 export type { Entry, Line, StatementLine, TrialBalance } from './entry.ts';
+export {
+  checkSettlements,
+  PARTNER_SETTLEMENT,
+  PARTNER_SETTLEMENT_UNDONE,
+  type PartnerFees,
+  partnerFees,
+} from './partnerfees.ts';
 export {
   type AccountAt,
   balancesAt,
@@ -35,7 +43,7 @@ export {
   postedFor,
   SHARED_KINDS,
 } from './reports.ts';
-export { seal, sealLag, unsealedSince } from './seals.ts';
+export { type NewestSeal, newestSeal, seal, sealLag, unsealedSince } from './seals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
 
 /** The `account` of a `short` result when the units are there, but other orders have waited for them longer. */

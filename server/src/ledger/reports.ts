@@ -7,6 +7,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { AccountKind } from './chart.ts';
+import { SETTLEMENTS } from './partnerfees.ts';
 import { EITHER_SIDE } from './store.ts';
 
 export interface AccountAt {
@@ -93,15 +94,18 @@ export interface Earned {
   units: bigint;
 }
 
-/** Receipts of the fee and cost accounts within a span, by order. */
+/**
+ * Receipts of the fee and cost accounts within a span, by order. A partner that is paid its fees earns no less: settlements are
+ * left out.
+ */
 export const earnedWithin = (tx: Tx, { from, until }: { from: Date; until: Date }): Promise<Earned[]> =>
   tx.rows<Earned>(
     `select e.order_id, a.kind, a.asset,
             sum(case when (t.credit = a.id) = (a.kind <> 'cost') then t.units else -t.units end)::numeric(78,0) as units
        from entries e join transfers t on t.entry = e.id and t.step in ('post', 'settle') ${EITHER_SIDE}
-      where e.at >= $1 and e.at < $2 and a.kind = any($3)
+      where e.at >= $1 and e.at < $2 and a.kind = any($3) and e.kind <> all($4)
       group by e.order_id, a.kind, a.asset`,
-    [from, until, EARNING_KINDS],
+    [from, until, EARNING_KINDS, SETTLEMENTS],
   );
 
 export interface Charged {

@@ -56,6 +56,20 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
   return entries.length;
 }
 
+export interface NewestSeal {
+  number: bigint;
+  hash: string;
+  sealedAt: Date;
+}
+
+/** The newest seal: its hash covers every sealed entry before it, too. */
+export async function newestSeal(tx: Tx): Promise<NewestSeal | undefined> {
+  const row = await tx.row<{ number: bigint; hash: Buffer; sealedAt: Date }>(
+    'select number, hash, sealed_at from seals order by number desc limit 1',
+  );
+  return row && { ...row, hash: row.hash.toString('hex') };
+}
+
 /**
  * Sequence numbers drawn since the newest seal: approximately the number of unsealed entries, without counting the journal.
  */

@@ -130,11 +130,13 @@ export type { Finding, GateRules, SeenFinding } from './payouts/rules.ts';
 export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
 export { checkOrders } from './read/check.ts';
 export { type DayRow, partnerDays } from './read/days.store.ts';
+export { type DebtLine, listDebts } from './read/debts.ts';
 export { exposure, type MarketExposure, shortfalls } from './read/exposure.ts';
 export { newestOrders, ordersBelow, suspenseAbout, whoseOrders } from './read/lists.store.ts';
 export {
   type AmountFilter,
   type DepositLine,
+  listBankLines,
   listDeposits,
   listOrders,
   listPayouts,
@@ -142,6 +144,7 @@ export {
   MAX_LISTED,
   type OrderLine,
 } from './read/lists.ts';
+export { ordersOfAccounts } from './read/lookup.store.ts';
 export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './read/lookup.ts';
 export {
   depositedSince,

@@ -30,6 +30,7 @@ import { cursorAgeMs, moveCursor, readCursor, readDetails, readToOf } from './ba
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
+export { type BankLine, type BankLineFilter, bankLineExists, bankLinesBelow } from './bank.list.ts';
 export { declareForeign, declareRecall, lookDebit, settlePayoutByLine } from './bank.match.ts';
 export { eraseDetails, lockDebit } from './bank.store.ts';
 

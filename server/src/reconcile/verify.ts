@@ -9,14 +9,14 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
-import { type JournalSummary, type Problem, verifyJournal } from '../ledger/index.ts';
+import { checkSettlements, type JournalSummary, type Problem, verifyJournal } from '../ledger/index.ts';
 import { type AuditSummary, verifyAudit } from '../operators/index.ts';
 import { checkDormant, checkOrders } from '../orders/index.ts';
 
 export interface Verified extends JournalSummary {
   orders: bigint;
   audit: AuditSummary;
-  problems: (Omit<Problem, 'rule'> & { rule: Problem['rule'] | 'order' | 'dormant' | 'audit' })[];
+  problems: (Omit<Problem, 'rule'> & { rule: Problem['rule'] | 'order' | 'dormant' | 'settlement' | 'audit' })[];
   /** Problems beyond the listed ones. */
   more: number;
   tookMs: number;
@@ -53,6 +53,7 @@ export async function verifyLedger(
   const summary = await verifyJournal(tx, tell, kept);
   const orders = await checkOrders(tx, (id, why) => tell({ rule: 'order', subject: `order ${id}`, why }));
   await checkDormant(tx, (subject, why) => tell({ rule: 'dormant', subject, why }));
+  await checkSettlements(tx, (subject, why) => tell({ rule: 'settlement', subject, why }));
   const audit = await verifyAudit(tx, (problem) => tell({ rule: 'audit', ...problem }), now, keptAudit, vault);
   return { ...summary, orders, audit, problems, more, tookMs: performance.now() - from };
 }
@@ -66,6 +67,7 @@ const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
   ['double_entry', 'both sides of every asset are equal'],
   ['order', 'every order holds what its state says, and its history leads there'],
   ['dormant', 'dormant money is what its rows say, deposit by deposit and order by order'],
+  ['settlement', 'every settlement of partner fees is the debit that paid it'],
   ['audit', 'no row of the audit was changed, removed or inserted since it was sealed'],
 ];
 

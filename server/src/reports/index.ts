@@ -5,5 +5,6 @@
  * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts).
  */
 export { type Affected, type AffectedOrders, affectedOrders, type OtherTerms } from './affected.ts';
+export { partnerStatement } from './partner.ts';
 export { type RevenueRow, revenue } from './revenue.ts';
 export { customerStatement, type StatementRow } from './statement.ts';

@@ -9,7 +9,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';
-import { detailsIndexes, identityIndexes, phoneIndexes } from '../customers/index.ts';
+import { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from '../customers/index.ts';
 
 export interface Keys {
   readonly from: Vault;
@@ -89,17 +89,21 @@ export const PARTS: readonly Part[] = [
   {
     name: 'fiat_accounts.details',
     table: 'fiat_accounts',
-    reads: ['id', 'customer_id', 'sender_of', 'fiat', 'details', 'details_index'],
-    writes: ['details', 'details_index'],
+    reads: ['id', 'customer_id', 'partner_id', 'sender_of', 'fiat', 'details', 'details_index', 'number_index'],
+    writes: ['details', 'details_index', 'number_index'],
     rewrite(keys, row) {
       const details = row.details as Buffer;
       if (details.length === 0) return undefined;
       const context = `fiat_accounts.details:${row.id}`;
       const { text, isNew } = opened(keys, details, context);
       const owner = (row.customer_id as string | null) ?? `sender of ${row.sender_of}`;
-      const [index] = detailsIndexes(keys.to, owner, String(row.fiat), JSON.parse(text));
-      if (isNew && index.equals(row.details_index as Buffer)) return undefined;
-      return [isNew ? details : keys.to.encrypt(text, context), index];
+      const given = JSON.parse(text);
+      const [index] = detailsIndexes(keys.to, owner, String(row.fiat), given);
+      const [number] = numberIndexes(keys.to, row.partner_id as bigint | null, given);
+      const kept = row.number_index as Buffer | null;
+      const isNumbered = number === undefined || (kept !== null && number.equals(kept));
+      if (isNew && isNumbered && index.equals(row.details_index as Buffer)) return undefined;
+      return [isNew ? details : keys.to.encrypt(text, context), index, number ?? kept];
     },
   },
   encrypted('submissions', 'answers', ['id'], ({ id }) => `submissions.answers:${id}`),

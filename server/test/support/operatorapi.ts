@@ -32,6 +32,7 @@ export function operatorApi(
     movements: openMovements({ db, clock, rails, report: async () => {} }),
     corrections: noCorrections(clock),
     treasury: noTreasury,
+    requests: { list: async () => [], named: async () => [] },
     ...deps,
   });
 }

@@ -3,7 +3,17 @@ import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases, findCase, lockCase, openCase } from '../../compliance/index.ts';
 import { findCustomer } from '../../customers/index.ts';
-import { type Account, chart, type Entry, isPosted, move, post } from '../../ledger/index.ts';
+import {
+  type Account,
+  balance,
+  chart,
+  type Entry,
+  isPosted,
+  move,
+  PARTNER_SETTLEMENT,
+  post,
+} from '../../ledger/index.ts';
+import { findPartner } from '../../partners/index.ts';
 import { lockDebit } from '../../rails/bank.ts';
 import type { Rail } from '../../rails/rail.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
@@ -53,10 +63,12 @@ export async function bookFound(
   });
 }
 
-export const CASE_CORRECTIONS = ['fee', 'recall', 'debt', 'dust', 'lost_order', 'undone'] as const;
+export const CASE_CORRECTIONS = ['fee', 'recall', 'partner_fees', 'debt', 'dust', 'lost_order', 'undone'] as const;
 /**
  * - `fee`: an unexplained debit was a bank charge: a cost of its rail, not a loss;
  * - `recall`: an unexplained debit is a bank's recall of a part of a credit: the customer owes that part, so it is no loss;
+ * - `partner_fees`: an unexplained debit was the transfer that settled fees owed to a partner: they are owed no more, so it is no
+ *   loss;
  * - `debt`: a customer's debt is written off: a loss;
  * - `dust`: a deposit in suspense that is too small to handle: rounding;
  * - `lost_order`: an unexplained debit was the payout of an order that a restore has lost, and a deposit in suspense was that
@@ -129,6 +141,8 @@ export interface CaseCorrectionInput {
    * deposit that paid the order; in the case of a further deposit, the first one.
    */
   deposit?: bigint | undefined;
+  /** For `partner_fees`: the partner whose fees the debit paid. */
+  partner?: bigint | undefined;
 }
 
 /** Checks a correction as requested. @throws Refusal 'unknown_case' | 'does_not_fit' */
@@ -145,6 +159,11 @@ export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Pr
     throw new Refusal('malformed_field', {
       fields: { deposit: `must be named with ${NAMES_DEPOSIT.join(', ')}, and with nothing else` },
     });
+  if ((input.as === 'partner_fees') !== (input.partner !== undefined))
+    throw new Refusal('malformed_field', {
+      fields: { partner: 'must be named with partner_fees, and with nothing else' },
+    });
+  if (input.partner !== undefined) await requireOwed(tx, about, input.partner);
   if (input.as === 'recall') await requireRecalled(tx, recalledBy(about, input.deposit ?? 0n));
   if (input.as === 'undone') await requireUndone(tx, (await debtOf(tx, about.subject)).row, input.deposit ?? 0n);
   if (input.as === 'lost_order') {
@@ -172,6 +191,13 @@ function recalledBy({ subject, asset, units }: Correctable, deposit: bigint) {
   return { rail, line, asset, units, deposit };
 }
 
+/** @throws Refusal 'unknown_partner' | 'does_not_fit' when the partner is owed less than the debit */
+async function requireOwed(tx: Tx, { asset, units }: Correctable, partnerId: bigint): Promise<void> {
+  if ((await findPartner(tx, { id: partnerId })) === undefined) throw new Refusal('unknown_partner');
+  const owed = await balance(tx, chart.feePartner(partnerId, asset));
+  if (owed.units - owed.heldUnits < units) throw unfit(`the fees owed to partner ${partnerId} in ${asset} are less`);
+}
+
 async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
   if (!(await isPosted(tx, debit))) throw unfit('the books do not have this debit');
   if (await isPosted(tx, `${debit}:undone`)) throw unfit('it was explained since');
@@ -179,7 +205,7 @@ async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
     if (await isPosted(tx, explainedEntry(debit, as))) throw unfit('it is corrected already');
 }
 
-const EXPLAINS_DEBIT = ['fee', 'recall', 'lost_order'] as const satisfies readonly CaseCorrection[];
+const EXPLAINS_DEBIT = ['fee', 'recall', 'partner_fees', 'lost_order'] as const satisfies readonly CaseCorrection[];
 
 /** Id of the entry that explains an unexplained debit. */
 export const explainedEntry = (debit: string, as: CaseCorrection): string =>
@@ -194,6 +220,7 @@ const fitsKind = (as: CaseCorrection, kind: string): boolean =>
   ({
     fee: kind === 'unexplained_debit',
     recall: kind === 'unexplained_debit',
+    partner_fees: kind === 'unexplained_debit',
     debt: kind === 'customer_owes',
     undone: kind === 'customer_owes' || kind === 'deposit_lost',
     dust: isOfDeposit(kind),
@@ -327,6 +354,12 @@ export async function correctCase(
   } else if (input.as === 'lost_order' && input.deposit !== undefined) {
     const lost = { ...entry, facts: { ...facts, deposit: String(input.deposit) }, by };
     await bookLostOrder(tx, { about, deposit: input.deposit, entry: lost });
+  } else if (input.as === 'partner_fees') {
+    const partnerId = input.partner ?? 0n;
+    const lines = move(chart.feePartner(partnerId, asset), loss, units);
+    const said = { ...facts, partner: String(partnerId) };
+    const posted = await post(tx, { ...entry, kind: PARTNER_SETTLEMENT, facts: said, lines });
+    if (posted.outcome !== 'posted') throw unfit(`the fees owed to partner ${partnerId} in ${asset} are less`);
   } else if (input.as === 'fee') {
     const rail = subject.slice(0, subject.indexOf(':'));
     const posted = await post(tx, { ...entry, lines: move(chart.cost(rail, asset), loss, units) });

@@ -8,7 +8,16 @@ import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
-import { type Account, balance, chart, isPosted, move, post, undo } from '../../ledger/index.ts';
+import {
+  type Account,
+  balance,
+  chart,
+  isPosted,
+  move,
+  PARTNER_SETTLEMENT_UNDONE,
+  post,
+  undo,
+} from '../../ledger/index.ts';
 import type { Rail } from '../../rails/rail.ts';
 import type { Context, Of } from '../context.ts';
 import { isDust } from '../deposits/dust.store.ts';
@@ -150,6 +159,10 @@ export async function undoDebit(
   const charge = explainedEntry(id, 'fee');
   const fee = { id: `${charge}:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
   assert((await undo(tx, charge, fee)).outcome !== 'short', `entry ${charge} can be undone`);
+  // Or the settlement of a partner's fees: the partner is owed them again.
+  const settled = explainedEntry(id, 'partner_fees');
+  const owed = { id: `${settled}:undone`, kind: PARTNER_SETTLEMENT_UNDONE, at: now, facts: { payout: key } };
+  assert((await undo(tx, settled, owed)).outcome !== 'short', `entry ${settled} can be undone`);
   await undoLostOrder(tx, id, key, now);
   const posted = await undo(tx, id, { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { movement: key } });
   assert(posted.outcome !== 'short', `entry ${id} can be undone`);

@@ -277,3 +277,18 @@ export const suspenseAbout = (tx: Tx, of: { depositId: bigint | undefined; order
       order by d.id limit 20`,
     [of.depositId ?? null, of.orderId],
   );
+
+/** Orders whose deposits these accounts are charged for, oldest first and at most so many for each. */
+export async function lostTo(tx: Tx, accounts: readonly string[], most: number): Promise<Map<string, bigint[]>> {
+  if (accounts.length === 0) return new Map();
+  const rows = await tx.rows<{ account: string; orderId: bigint }>(
+    `select a.account, d.order_id from unnest($1::text[]) as a (account)
+      cross join lateral (select distinct order_id from deposits
+                           where lost_to = a.account and lost_units > 0 and order_id is not null
+                           order by order_id limit $2) d`,
+    [accounts, most],
+  );
+  return new Map(
+    [...Map.groupBy(rows, ({ account }) => account)].map(([code, of]) => [code, of.map((one) => one.orderId)]),
+  );
+}

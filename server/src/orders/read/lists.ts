@@ -7,6 +7,7 @@
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { type Page, scan } from '../../base/scan.ts';
+import { type BankLine, type BankLineFilter, bankLineExists, bankLinesBelow } from '../../rails/bank.ts';
 import { type Payout, type PayoutFilter, payoutsBelow, readPayout } from '../../rails/payouts.ts';
 import {
   type DepositFilter,
@@ -180,6 +181,20 @@ export async function listPayouts(
         return { row: { ...shownPayout(row), customerId, marketId }, fits: fits && isOf };
       });
     },
+  );
+}
+
+/** Lines of bank statements, newest first. @throws Refusal 'malformed_field' for a cursor that does not exist */
+export async function listBankLines(
+  tx: Tx,
+  { below, limit, ...filter }: BankLineFilter & Paging & { below?: string | undefined },
+): Promise<Page<BankLine, string>> {
+  if (below !== undefined && !(await bankLineExists(tx, below)))
+    throw new Refusal('malformed_field', { fields: { below: 'must be the id of a line' } });
+  const { from: _, until: __, ...others } = filter;
+  await walkOnly(tx);
+  return await scan({ after: below, limit, isFiltered: isGiven(...Object.values(others)) }, (after, count) =>
+    bankLinesBelow(tx, filter, after, count),
   );
 }
 

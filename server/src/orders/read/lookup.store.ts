@@ -69,3 +69,27 @@ export const depositsLike = (tx: Tx, input: { text: string; number: bigint | nul
       order by id desc limit ${MOST_FOUND}`,
     [input.text, input.number, input.typed],
   );
+
+/** Orders of a customer that are searched for an account, newest first. */
+const MOST_SEARCHED = 2_000;
+
+/** Numbers of the newest orders that pay out to these accounts, by account: at most fifty each. */
+export async function ordersOfAccounts(
+  tx: Tx,
+  accounts: readonly { id: bigint; customerId: string | null }[],
+): Promise<Map<bigint, bigint[]>> {
+  const owned = accounts.filter(({ customerId }) => customerId !== null);
+  if (owned.length === 0) return new Map();
+  const rows = await tx.rows<{ accountId: bigint; orderId: bigint }>(
+    `select a.account_id, o.order_id from unnest($1::bigint[], $2::text[]) as a (account_id, customer_id)
+      cross join lateral (
+        select n.id as order_id
+          from (select id, fiat_account_id from orders where customer_id = a.customer_id
+                 order by created_at desc, id desc limit ${MOST_SEARCHED}) n
+         where n.fiat_account_id = a.account_id order by n.id desc limit ${MOST_FOUND}) o`,
+    [owned.map(({ id }) => id), owned.map(({ customerId }) => customerId)],
+  );
+  return new Map(
+    [...Map.groupBy(rows, ({ accountId }) => accountId)].map(([id, of]) => [id, of.map(({ orderId }) => orderId)]),
+  );
+}

@@ -26,6 +26,7 @@ export interface OperatorDeps {
   movements: MovementDesk;
   corrections: CorrectionDesk;
   treasury: TreasuryDesk;
+  requests: RequestDesk;
   /** Networks that operators may come from; an empty list allows any. */
   networks?: readonly string[];
   /** A page of the handbook, as Markdown. */
@@ -97,6 +98,45 @@ export interface ChainHalts {
   why(tx: Tx, rail: string): Promise<string | null>;
   /** `restart` begins again below the block that was final when it halted. */
   clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
+}
+
+/** The log of partners' requests, of the last thirty days. */
+export interface RequestDesk {
+  /** Newest first. */
+  list(
+    tx: Tx,
+    input: {
+      partnerId: bigint;
+      operation?: string | undefined;
+      status?: number | undefined;
+      reason?: string | undefined;
+      key?: string | undefined;
+      from?: Date | undefined;
+      until?: Date | undefined;
+      below: bigint | undefined;
+      limit: number;
+    },
+  ): Promise<readonly LoggedRequest[]>;
+  /** By our id of it, or the program's own. */
+  named(tx: Tx, input: { partnerIds: readonly bigint[]; id: string }): Promise<readonly LoggedRequest[]>;
+}
+
+interface LoggedRequest {
+  id: bigint;
+  partnerId: bigint;
+  requestId: string;
+  clientRequestId: string | null;
+  apiKey: string;
+  operation: string;
+  method: string;
+  path: string;
+  status: number;
+  reason: string | null;
+  why: string | null;
+  tookMs: number;
+  replayed: boolean;
+  version: string;
+  at: Date;
 }
 
 /** Our own wallets. */

@@ -31,6 +31,7 @@ import {
   requireRight,
   viaOf,
 } from './action.ts';
+import { ACCOUNT_ACTIONS } from './actions/accounts.ts';
 import { bankActions } from './actions/bank.ts';
 import { BULK_ACTIONS } from './actions/bulk.ts';
 import { CASE_ACTIONS } from './actions/cases.ts';
@@ -77,6 +78,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...DEPOSIT_ACTIONS,
   ...HOLD_ACTIONS,
   ...CUSTOMER_ACTIONS,
+  ...ACCOUNT_ACTIONS,
   ...ERASURE_ACTIONS,
   ...CASE_ACTIONS,
   ...PAYER_ACTIONS,

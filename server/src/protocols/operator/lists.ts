@@ -4,18 +4,15 @@
  * address, account or secret; of an endpoint only host and path, and of a delivery nothing that the receiver answered.
  */
 
-import type { Tx } from '../../base/db.ts';
-import { Refusal } from '../../base/errors.ts';
-import { formatRate, parseUnits } from '../../base/money.ts';
+import { formatRate } from '../../base/money.ts';
 import { scan } from '../../base/scan.ts';
 import { attemptsOf, type Delivery, deliveries, endpointById, listEndpoints } from '../../events/index.ts';
-import { type AmountFilter, listDeposits, listOrders, listPayouts, listSuspense } from '../../orders/index.ts';
-import { assets } from '../../partners/index.ts';
+import { listDeposits, listOrders, listPayouts, listSuspense } from '../../orders/index.ts';
 import { DEPOSITS } from './declared/deposits.ts';
 import { ORDERS } from './declared/orders.ts';
 import { PARTNERS } from './declared/partners.ts';
 import { PAYOUTS } from './declared/payouts.ts';
-import { amountsIn, narrowed, type Read, read } from './read.ts';
+import { amountOf, amountsIn, narrowed, type Read, read } from './read.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -123,22 +120,6 @@ export const LISTS: readonly Read[] = [
     },
   }),
 ];
-
-/** @throws Refusal 'malformed_field' | 'malformed_amount' */
-async function amountOf(
-  tx: Tx,
-  { asset, min, max }: { asset: string | undefined; min: string | undefined; max: string | undefined },
-): Promise<AmountFilter | undefined> {
-  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { asset: rule } });
-  if (asset === undefined) {
-    if (min !== undefined || max !== undefined) throw wrong('must be given with min or max: an amount needs its asset');
-    return undefined;
-  }
-  const decimals = (await assets(tx)).get(asset)?.decimals;
-  if (decimals === undefined) throw wrong('must be the code of an asset');
-  const units = (text: string | undefined) => (text === undefined ? undefined : parseUnits(text, decimals));
-  return { asset, minUnits: units(min), maxUnits: units(max) };
-}
 
 /** Host and path: the query may contain a secret of the partner's. */
 function place(url: string): string {

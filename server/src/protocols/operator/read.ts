@@ -3,8 +3,9 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
-import { formatUnits } from '../../base/money.ts';
+import { formatUnits, parseUnits } from '../../base/money.ts';
 import { findCustomer } from '../../customers/index.ts';
+import type { AmountFilter } from '../../orders/index.ts';
 import { assets, findPartner } from '../../partners/index.ts';
 import type { Fields, Values } from '../declaration/fields.ts';
 import type { Caller } from './action.ts';
@@ -56,6 +57,26 @@ export async function narrowed(
     from: input.from,
     until: input.until,
   };
+}
+
+/**
+ * The asset of a filter and the amounts beside it, in units.
+ *
+ * @throws Refusal 'malformed_field' | 'malformed_amount'
+ */
+export async function amountOf(
+  tx: Tx,
+  { asset, min, max }: { asset: string | undefined; min?: string | undefined; max?: string | undefined },
+): Promise<AmountFilter | undefined> {
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { asset: rule } });
+  if (asset === undefined) {
+    if (min !== undefined || max !== undefined) throw wrong('must be given with min or max: an amount needs its asset');
+    return undefined;
+  }
+  const decimals = (await assets(tx)).get(asset)?.decimals;
+  if (decimals === undefined) throw wrong('must be the code of an asset');
+  const units = (text: string | undefined) => (text === undefined ? undefined : parseUnits(text, decimals));
+  return { asset, minUnits: units(min), maxUnits: units(max) };
 }
 
 /** Formats amounts as plain decimals of their asset; null without an amount. */

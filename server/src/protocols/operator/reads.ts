@@ -82,7 +82,9 @@ import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
 import { MONEY_READS } from './money.ts';
 import { MONITORING_READS } from './monitoring.ts';
+import { OUTSIDE_READS, shownRequest } from './outside.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
+import { RECONCILIATION_READ } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
@@ -109,11 +111,13 @@ export const READS: readonly Read[] = [
   ...LISTS,
   ...SESSION_READS,
   ...REPORTS,
+  RECONCILIATION_READ,
   ...LIMIT_READS,
   ...ALERT_READS,
   ...HANDBOOK_READS,
   ...MONEY_READS,
   ...MONITORING_READS,
+  ...OUTSIDE_READS,
   ...TREASURY_READS,
   read({
     ...OPERATORS.self,
@@ -175,13 +179,14 @@ export const READS: readonly Read[] = [
   }),
   read({
     ...ORDERS.lookup,
-    async answer({ orders, vault }, tx, input) {
+    async answer({ orders, vault, requests }, tx, input) {
       const by = { text: input.text, vault, partnerIds: await partnerIds(tx) };
       const found = await lookUp(tx, { ...by, rails: [...orders.rails.keys()] });
       // A worker's internal timer, without meaning for a person.
       const payouts = found.payouts.map((one) => ({ ...one, submitLeftMs: undefined }));
       const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
-      return { ...found, payouts, customers };
+      const named = await requests.named(tx, { partnerIds: by.partnerIds, id: input.text });
+      return { ...found, payouts, customers, requests: named.map(shownRequest) };
     },
     personal: (body) => (body as { customers: Shown[] }).customers.flatMap(namedIn),
   }),

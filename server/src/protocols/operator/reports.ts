@@ -3,9 +3,9 @@ import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatRate, formatUnits, parseRate, parseUnits } from '../../base/money.ts';
 import { type AccountAt, balancesAt, trialBalance } from '../../ledger/index.ts';
-import { feeRow, findChange, type Market, partnersWithOwnFee } from '../../partners/index.ts';
+import { feeRow, findChange, findPartner, type Market, partnersWithOwnFee } from '../../partners/index.ts';
 import { type PricedFee } from '../../quotes/index.ts';
-import { affectedOrders, customerStatement, type OtherTerms, revenue } from '../../reports/index.ts';
+import { affectedOrders, customerStatement, type OtherTerms, partnerStatement, revenue } from '../../reports/index.ts';
 import { type Values } from '../declaration/fields.ts';
 import { marketOf } from './actions/terms.ts';
 import type { TERMS } from './declared/forms.ts';
@@ -44,6 +44,15 @@ export const REPORTS: readonly Read[] = [
         lines,
         next: end < all.length ? lines.at(-1)?.line : null,
       };
+    },
+  }),
+  read({
+    ...REPORTS_OF.partner,
+    async answer(_deps, tx, { partner, from, until }) {
+      await narrowed(tx, { partner, from, until });
+      const { lines, totals, orders } = await partnerStatement(tx, { partnerId: partner, from, until });
+      const name = (await findPartner(tx, { id: partner }))?.name;
+      return { partner, name, from, until, orders, totals, lines };
     },
   }),
   read({

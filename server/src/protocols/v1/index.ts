@@ -24,7 +24,7 @@ import { openRequestLog } from './request-log.ts';
 import { NEWEST } from './version.ts';
 
 export type { V1Deps } from './handler.ts';
-export { purgeRequestLog } from './request-log.ts';
+export { purgeRequestLog, requestDesk } from './request-log.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 

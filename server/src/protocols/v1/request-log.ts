@@ -159,6 +159,13 @@ export async function requestNamed(tx: Tx, vault: Vault, input: { partnerId: big
   return shownLine(vault, row);
 }
 
+/** For operators, who see no body and no key of idempotency: lines of one partner, newest first; and lines by the id of a request. */
+export const requestDesk = {
+  list: (tx: Tx, input: Parameters<typeof requestLog.page>[1]): Promise<LineRow[]> => requestLog.page(tx, input),
+  named: (tx: Tx, input: { partnerIds: readonly bigint[]; id: string }): Promise<LineRow[]> =>
+    requestLog.named(tx, input),
+};
+
 /** Deletes lines older than thirty days. @returns how many */
 export async function purgeRequestLog(db: Database, now: Date): Promise<number> {
   const before = new Date(now.getTime() - KEPT_FOR_MS);

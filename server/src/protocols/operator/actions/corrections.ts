@@ -25,7 +25,8 @@ async function askOf({ corrections }: OperatorDeps, tx: Tx, said: Said): Promise
 async function caseAskOf(tx: Tx, said: { case: bigint; amount: string } & Omit<CaseCorrectionInput, 'units'>) {
   const { asset } = await lookCorrectable(tx, said.case);
   const units = parseUnits(said.amount, (await assets(tx)).get(asset)?.decimals ?? 0);
-  return { case: said.case, as: said.as, evidence: said.evidence, deposit: said.deposit, units, asset };
+  const { case: of, as, evidence, deposit, partner } = said;
+  return { case: of, as, evidence, deposit, partner, units, asset };
 }
 
 export const CORRECTION_ACTIONS: readonly Action[] = [

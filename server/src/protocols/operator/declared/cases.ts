@@ -161,6 +161,7 @@ export const CASES = {
           'With lost_order: the deposit of the order; with undone: the deposit that the returned payout made; with recall: the credit of which a part was recalled',
         ),
       ),
+      partner: optional(about(id, 'With partner_fees: the partner whose fees the debit paid', '1')),
     },
     refuses: [
       ...([
@@ -168,6 +169,7 @@ export const CASES = {
         'case_claimed',
         'unknown_deposit',
         'unknown_customer',
+        'unknown_partner',
         'does_not_fit',
         'malformed_amount',
       ] as const),

@@ -3,6 +3,7 @@
  * docs/operator-api.md, docs/operator-openapi.json and the commands of `npm run operator` are made from this table.
  */
 import type { Declared } from '../declare.ts';
+import { ACCOUNTS } from './accounts.ts';
 import { ALERTS } from './alerts.ts';
 import { BANK } from './bank.ts';
 import { CASES, CUSTOMERS } from './cases.ts';
@@ -12,6 +13,7 @@ import { INFORMATION } from './information.ts';
 import { CUSTOMER_LIMITS } from './limits.ts';
 import { MONITORING } from './monitoring.ts';
 import { BULK, ORDERS } from './orders.ts';
+import { OUTSIDE } from './outside.ts';
 import { PARTNERS } from './partners.ts';
 import { MOVEMENTS, PAYOUTS } from './payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './people.ts';
@@ -43,9 +45,10 @@ export const GROUPS: readonly Group[] = [
   group('Payouts', 'Money that leaves.', PAYOUTS),
   group('Movements and breaks', 'What the books and the outside do not agree on.', MOVEMENTS),
   group('Treasury', 'Our own wallets, what markets owe, and sweeps.', TREASURY),
+  group('Debts and bank lines', 'What customers owe, and what banks showed.', OUTSIDE),
   group('Cases', 'What waits for a person.', CASES),
   group('Alerts', 'Who is notified about cases, and through which channel.', ALERTS),
-  group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, INFORMATION, ERASURES),
+  group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, ACCOUNTS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Sanctions lists, hits in them, and the decisions about hits.', SANCTIONS),
   group('Transaction monitoring', 'Rules over the orders of customers, and their findings.', MONITORING),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),

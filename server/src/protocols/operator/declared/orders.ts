@@ -4,8 +4,9 @@ import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
 import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
-import { done, maybe, thing } from '../replies.ts';
+import { done, many, maybe, thing } from '../replies.ts';
 import { address, assetCode, TERMS } from './forms.ts';
+import { REQUEST_LINE } from './partners.ts';
 
 /** One order is not compensated for the same fee again and again. */
 const MOST_TIMES = 20;
@@ -22,7 +23,7 @@ const span = { market: id, from: time, until: time };
 export const ORDERS = {
   lookup: look({
     path: '/lookup',
-    says: 'Finds orders, deposits, payouts and customers by an id, address, hash or reference.',
+    says: 'Finds orders, deposits, payouts, customers and requests of programs by an id, address, hash or reference.',
     fields: {
       text: about(
         text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters'),
@@ -30,7 +31,10 @@ export const ORDERS = {
         '0x52908400098527886E0F7030069857D2E4169EE7',
       ),
     },
-    gives: thing(['orders', 'deposits', 'payouts', 'customers']),
+    gives: thing([
+      ...['orders', 'deposits', 'payouts', 'customers'],
+      { requests: many(REQUEST_LINE, 'Requests of programs with this id, of the last 30 days') },
+    ]),
     command: { words: 'lookup', args: ['text'] },
   }),
   list: look({

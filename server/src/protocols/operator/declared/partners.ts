@@ -20,6 +20,7 @@ import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { itemsOf, keyName } from './forms.ts';
 
 const MAX_PARTNERS = 200;
+const MAX_REQUESTS = 200;
 const origin = text(200, /^(\*|https?:\/\/[^/\s]+)$/, 'an origin such as https://shop.example');
 const items = about(itemsOf(MAX_HELD), 'Numbers of held items, or all', ['37', '38']);
 
@@ -61,6 +62,32 @@ const PARTNER = [
     corsOrigins: Type.Array(Type.String(), { description: 'Origins whose pages may call' }),
     requestsPerMinute: Type.Integer({ description: 'Most requests of a key in a minute' }),
   },
+];
+
+const REQUEST = ['id', 'partnerId', 'requestId', 'clientRequestId', 'apiKey', 'operation', 'method', 'path'];
+const REQUEST_END = ['status', 'reason', 'why', 'tookMs', 'replayed', 'version', 'at'];
+/** A line of the log of requests. */
+export const REQUEST_LINE = [
+  ...['id', 'partnerId'],
+  {
+    requestId: Type.String({ description: 'Our id of the request' }),
+    clientRequestId: maybe(Type.String({ description: 'The id that the program sent as X-Client-Request-Id' })),
+  },
+  'apiKey',
+  {
+    operation: Type.String({ description: 'Name of the endpoint' }),
+    method: Type.String({ description: 'Method' }),
+    path: Type.String({ description: 'Path, without what is personal' }),
+    status: Type.Integer({ description: 'HTTP status of the answer' }),
+    reason: maybe(Type.String({ description: 'Why it was declined' })),
+    why: maybe(Type.String({ description: 'What was wrong with its signature or token' })),
+    tookMs: Type.Integer({ description: 'How long it took' }),
+    replayed: Type.Boolean({
+      description: 'Whether the answer of an earlier request with its Idempotency-Key was sent again',
+    }),
+    version: Type.String({ description: 'Version of the interface' }),
+  },
+  'at',
 ];
 
 export const PARTNERS = {
@@ -247,6 +274,28 @@ export const PARTNERS = {
       ['recordedFrom'],
     ),
     command: { words: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'member', 'link', 'facts'] },
+  }),
+  requests: look({
+    path: '/partners/:partner/requests',
+    says: 'Lists requests of a partner to its API in the last 30 days, the newest first, without their bodies.',
+    fields: {
+      partner: id,
+      operation: optional(
+        about(text(64, /^[a-zA-Z]+\.[a-zA-Z]+$/, 'a name of an endpoint'), 'Name of the endpoint', 'orders.create'),
+      ),
+      status: optional(about(whole(200, 599), 'HTTP status of the answer', 409)),
+      reason: optional(about(text(64, /^[a-z_]+$/, 'a reason of the API'), 'Why it was declined', 'unauthenticated')),
+      key: optional(about(keyName, 'Only requests of this key')),
+      ...{ from: FILTERS.from, until: FILTERS.until },
+      ...{ below: optional(id), limit: limit(MAX_REQUESTS) },
+    },
+    table: { list: 'requests', columns: [...REQUEST, ...REQUEST_END] },
+    refuses: ['unknown_partner'],
+    gives: pages('requests', REQUEST_LINE),
+    command: {
+      words: 'requests',
+      columns: ['at', 'requestId', 'operation', 'status', 'reason', 'apiKey', 'tookMs'],
+    },
   }),
   held: look({
     path: '/partners/:partner/held',

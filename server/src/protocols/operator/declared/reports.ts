@@ -1,8 +1,8 @@
 /** Reports: the trial balance, statements, revenue, and orders affected by a wrong fee or price. */
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { about, day, id, oneOf, optional, text, time } from '../../declaration/fields.ts';
 import { FILTERS, limit, look, NARROWED } from '../declare.ts';
-import { many, maybe, pages } from '../replies.ts';
+import { many, maybe, pages, rows } from '../replies.ts';
 import { TERMS } from './forms.ts';
 
 const MAX_ROWS = 500;
@@ -20,6 +20,16 @@ const ROW = [
   'other',
   'difference',
 ] as const;
+const RECONCILED = [
+  ...['what', 'rail', 'wallet', 'asset', 'key', 'outsideUnits', 'ledgerUnits', 'differenceUnits', 'why', 'at'],
+];
+const PARTNER = ['day', 'what', 'marketId', 'asset', 'count', 'units', 'owedUnits'];
+const plain = (description: string) => Type.String({ description: `${description}: a plain decimal of its asset` });
+const PARTNER_OWN: Readonly<Record<string, TSchema>> = {
+  day: maybe(Type.String({ description: 'Day of the fees, UTC; null for what is about the whole span' })),
+  count: maybe(Type.String({ description: 'How many orders settled; of fees, how many were booked' })),
+  owedUnits: maybe(plain('What the partner is owed after it; null for volume')),
+};
 const sum = (description: string) =>
   Type.Object({}, { additionalProperties: true, description: `${description}: how many orders, and both amounts` });
 
@@ -94,6 +104,50 @@ export const REPORTS_OF = {
       columns: ['line', 'at', 'order', 'what', 'units', 'asset', 'heldAfterUnits', 'entry'],
     },
   }),
+  partner: look({
+    path: '/reports/partner',
+    says: 'Shows the orders of a partner in a span, and the fees it earned, gave back and was paid, with what it was owed at both ends.',
+    fields: { partner: id, ...span },
+    table: { list: 'lines', columns: PARTNER },
+    refuses: ['unknown_partner'],
+    gives: rows(
+      'lines',
+      [
+        ...PARTNER.filter((name) => !(name in PARTNER_OWN)),
+        ...Object.entries(PARTNER_OWN).map(([name, of]) => ({ [name]: of })),
+      ],
+      [
+        ...['partner', 'name', 'from', 'until'],
+        {
+          orders: Type.Object(
+            {
+              created: Type.String({ description: 'How many were created' }),
+              settled: Type.String({ description: 'How many of them have settled' }),
+              refunded: Type.String({ description: 'How many of them were refunded' }),
+            },
+            {
+              description:
+                'How many orders were created in the span, and how many of them have settled or were refunded',
+            },
+          ),
+        },
+        {
+          totals: many(
+            [
+              'asset',
+              { openingUnits: plain('What the partner was owed at the begin') },
+              { earnedUnits: plain('What it earned') },
+              { returnedUnits: plain('What it gave back with undone orders') },
+              { settledUnits: plain('What it was paid') },
+              { closingUnits: plain('What it is owed at the end') },
+            ],
+            'By asset',
+          ),
+        },
+      ],
+    ),
+    command: { words: 'report partner', args: ['partner', 'from', 'until'], columns: PARTNER },
+  }),
   revenue: look({
     path: '/reports/revenue',
     says: 'Shows fees and costs per day (UTC), partner, market and asset.',
@@ -117,6 +171,56 @@ export const REPORTS_OF = {
       args: ['from', 'until'],
       columns: ['day', 'partnerId', 'marketId', 'asset', 'operatorFee', 'partnerFee', 'railFee', 'gasFee', 'costs'],
     },
+  }),
+  reconciliation: look({
+    path: '/reports/reconciliation',
+    says: 'Shows books and outside by wallet, breaks and items in transit, and the newest seal of the journal, with a hash over all of it.',
+    fields: {},
+    table: { list: 'lines', columns: RECONCILED },
+    gives: rows(
+      'lines',
+      [
+        {
+          what: Type.String({
+            description: 'wallet: both sides as compared last; break or transit: an item that differs',
+          }),
+          rail: Type.String({ description: 'Code of the rail' }),
+        },
+        ...['wallet', 'asset', 'key'],
+        {
+          outsideUnits: maybe(plain('What there is outside; null where it was not asked')),
+          ledgerUnits: plain('What the books say'),
+          differenceUnits: maybe(plain('The first less the second')),
+          why: maybe(Type.String({ description: 'Of an item: why it differs, or what it waits for' })),
+        },
+        'at',
+      ],
+      [
+        'at',
+        {
+          seal: maybe(
+            Type.Object(
+              {
+                number: Type.String({ description: 'Its number' }),
+                hash: Type.String({ description: 'Its hash, in hex' }),
+                at: Type.String({ description: 'When it was made: ISO 8601 in UTC' }),
+              },
+              {
+                description:
+                  'The newest seal of the journal: verify-ledger --seal <number>:<hash> proves that it is still there',
+              },
+            ),
+          ),
+          unsealed: Type.String({ description: 'About how many entries were booked since the seal' }),
+          breaks: Type.Integer({ description: 'How many items do not agree' }),
+          transit: Type.Integer({ description: 'How many items are in transit' }),
+          isWhole: Type.Boolean({ description: 'Whether all items are among the lines' }),
+          assets: many(['asset', 'debits', 'credits'], 'Both sides of the books by asset'),
+        },
+        { sha256: Type.String({ description: 'SHA-256 of the rest of this answer as JSON, in hex' }) },
+      ],
+    ),
+    command: { words: 'report reconciliation', columns: RECONCILED },
   }),
   affected: look({
     path: '/reports/affected',

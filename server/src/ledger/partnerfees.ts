@@ -1,0 +1,88 @@
+/**
+ * Fees owed to partners: earned with each order, given back with some refunds, and settled by a transfer to the partner. Two
+ * operators name the debit that paid it, and the entry of a settlement has that debit's id in its own.
+ *
+ * Not here: who may settle, and what a debit must be for that (orders/custody/correct.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+import { chart } from './chart.ts';
+
+export const PARTNER_SETTLEMENT = 'partner_settlement';
+/** The debit turned out to be a payout of ours. */
+export const PARTNER_SETTLEMENT_UNDONE = 'partner_settlement_undone';
+export const SETTLEMENTS = [PARTNER_SETTLEMENT, PARTNER_SETTLEMENT_UNDONE] as const;
+
+export interface PartnerFees {
+  /** YYYY-MM-DD, UTC; null for the balance at the begin of the span. */
+  day: string | null;
+  asset: AssetCode;
+  /** How many postings of each kind. */
+  postings: { fees_earned: bigint; fees_returned: bigint; fees_settled: bigint };
+  earnedUnits: bigint;
+  /** Given back with an undone conversion. */
+  returnedUnits: bigint;
+  settledUnits: bigint;
+}
+
+/**
+ * What a partner was owed at `from`, as a row without a day, and by day what it earned, gave back and was paid until `until`.
+ * One statement, so the days continue the opening balance exactly. Costs as much as was posted to the partner's accounts since
+ * `from`.
+ *
+ * @param input.assets the assets to look at
+ */
+export async function partnerFees(
+  tx: Tx,
+  input: { partnerId: bigint; assets: readonly AssetCode[]; from: Date; until: Date },
+): Promise<PartnerFees[]> {
+  const rows = await tx.rows<PartnerFeesRow>(
+    `with account as (select id, asset, credits - debits as owed from accounts where code = any($1)),
+          moved as (
+            select a.asset, e.at, e.kind, case when t.credit = a.id then t.units else -t.units end as units
+              from account a
+              join transfers t on (t.debit = a.id or t.credit = a.id) and t.step in ('post', 'settle')
+              join entries e on e.id = t.entry
+             where e.at >= $2)
+     select null as day, a.asset, 0::bigint as earned, 0::bigint as returned, 0::bigint as settled,
+            (a.owed - coalesce((select sum(units) from moved m where m.asset = a.asset), 0))::numeric(78,0) as earned_units,
+            0::numeric(78,0) as returned_units, 0::numeric(78,0) as settled_units
+       from account a
+     union all
+     select to_char(at at time zone 'UTC', 'YYYY-MM-DD'), asset,
+            count(*) filter (where units > 0 and kind <> all($4)), count(*) filter (where units < 0 and kind <> all($4)),
+            count(*) filter (where kind = any($4)),
+            coalesce(sum(units) filter (where units > 0 and kind <> all($4)), 0)::numeric(78,0),
+            coalesce(sum(-units) filter (where units < 0 and kind <> all($4)), 0)::numeric(78,0),
+            coalesce(sum(-units) filter (where kind = any($4)), 0)::numeric(78,0)
+       from moved where at < $3 group by 1, 2
+     order by 2, 1 nulls first`,
+    [
+      input.assets.map((asset) => chart.feePartner(input.partnerId, asset).code),
+      ...[input.from, input.until, SETTLEMENTS],
+    ],
+  );
+  return rows.map(({ earned, returned, settled, ...row }) => ({
+    ...row,
+    postings: { fees_earned: earned, fees_returned: returned, fees_settled: settled },
+  }));
+}
+
+type PartnerFeesRow = Omit<PartnerFees, 'postings'> & { earned: bigint; returned: bigint; settled: bigint };
+
+/** Each settlement takes from the partner exactly what the debit in its id was. `tell` is called with each that does not. */
+export async function checkSettlements(tx: Tx, tell: (entry: string, why: string) => void): Promise<void> {
+  const wrong = await tx.rows<{ id: string; settled: bigint; left: bigint }>(
+    `select e.id, sum(t.units)::numeric(78,0) as settled,
+            coalesce((select sum(d.units) from transfers d join accounts a on a.id = d.debit and a.kind = 'loss'
+                       where d.entry = regexp_replace(e.id, ':[^:]*$', '') and d.asset = min(t.asset)), 0)::numeric(78,0) as left
+       from entries e join transfers t on t.entry = e.id
+      where e.kind = $1 group by e.id
+     having sum(t.units) <> coalesce((select sum(d.units) from transfers d join accounts a on a.id = d.debit and a.kind = 'loss'
+                       where d.entry = regexp_replace(e.id, ':[^:]*$', '') and d.asset = min(t.asset)), 0)
+      order by e.id`,
+    [PARTNER_SETTLEMENT],
+  );
+  for (const { id, settled, left } of wrong)
+    tell(id, `it settles ${settled} units, and the debit that it names was ${left}`);
+}

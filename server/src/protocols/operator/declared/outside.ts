@@ -1,0 +1,63 @@
+/** What customers owe us, and the lines of bank statements as they were booked. */
+import { Type } from 'typebox';
+import { MAX_LISTED } from '../../../orders/index.ts';
+import { about, amount, id, oneOf, optional, text } from '../../declaration/fields.ts';
+import { FILTERS, limit, look, NARROWED } from '../declare.ts';
+import { maybe, pages } from '../replies.ts';
+import { assetCode } from './forms.ts';
+
+const LAST = 'The page that begins after this row: `next` of the page before';
+const DEBT = ['id', 'partnerId', 'customerId', 'asset', 'units', 'since', 'days'];
+const LINE = ['id', 'rail', 'line', 'bookedAt', 'direction', 'asset', 'units', 'chargeUnits', 'meaning', 'key'];
+const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
+const BANK_MEANINGS = ['deposit', 'funding', 'return', 'payout', 'recall', 'unexplained'] as const;
+
+export const OUTSIDE = {
+  debts: look({
+    path: '/debts',
+    says: 'Lists what customers owe us for money that was taken back after it had been paid out, in the order in which they first owed something.',
+    fields: {
+      ...{ partner: FILTERS.partner, customer: FILTERS.customer },
+      asset: optional(about(assetCode, 'Only debts in this asset', 'inr')),
+      ...{ after: optional(about(id, LAST)), limit: limit(MAX_LISTED) },
+    },
+    table: { list: 'debts', columns: [...DEBT, 'orderIds'] },
+    refuses: NARROWED.filter((reason) => reason !== 'unknown_market'),
+    gives: pages('debts', [
+      ...DEBT,
+      { orderIds: Type.String({ description: 'Numbers of the orders that it comes from, with spaces between them' }) },
+    ]),
+    command: { words: 'debts', columns: ['customerId', 'partnerId', 'units', 'asset', 'since', 'days', 'orderIds'] },
+  }),
+  bankLines: look({
+    path: '/bank-lines',
+    says: 'Lists lines of bank statements as they were booked, the newest first, without their texts.',
+    fields: {
+      rail: optional(about(text(60), 'Code of the bank', 'bank.simulated')),
+      direction: optional(about(oneOf(['credit', 'debit']), 'Came in, or left')),
+      meaning: optional(about(oneOf(BANK_MEANINGS), 'What it was booked as')),
+      asset: optional(about(assetCode, 'Only lines in this asset', 'inr')),
+      min: optional(about(amount, 'With asset: only lines of at least this much', '100')),
+      max: optional(about(amount, 'With asset: only lines of at most this much', '5000')),
+      ...{ from: FILTERS.from, until: FILTERS.until },
+      below: optional(about(text(260, /^[a-z0-9.]+:./, 'the id of a line'), LAST, 'bank.simulated:2027-01-31:4')),
+      limit: limit(MAX_LISTED),
+    },
+    table: { list: 'lines', columns: [...LINE, 'foreignAt', 'readAt'] },
+    refuses: ['malformed_amount'],
+    gives: pages('lines', [
+      ...LINE.filter((name) => !['bookedAt', 'chargeUnits', 'meaning'].includes(name)),
+      {
+        bookedAt: Type.String({ description: 'When the bank booked it: ISO 8601 in UTC' }),
+        chargeUnits: Type.String({ description: 'What the bank charged beside it: a plain decimal of its asset' }),
+        meaning: Type.String({ description: 'What it was booked as' }),
+        foreignAt: maybeTime('Since when two people say that a debit paid nothing of ours'),
+        readAt: Type.String({ description: 'When it was read: ISO 8601 in UTC' }),
+      },
+    ]),
+    command: {
+      words: 'bank lines',
+      columns: ['bookedAt', 'rail', 'line', 'direction', 'units', 'asset', 'meaning', 'key'],
+    },
+  }),
+};

@@ -1,0 +1,113 @@
+/**
+ * Statement of a partner: the orders of a span and their volume, the fees that the partner earned, gave back and was paid, and
+ * what it was owed at both ends. Fees come from the journal, so the opening plus the lines equals the closing.
+ *
+ * An order counts in the span in which it was created, and with its volume once it has settled; a fee, on the day it was booked.
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import { type PartnerFees, partnerFees } from '../ledger/index.ts';
+import { type DayRow, partnerDays } from '../orders/index.ts';
+import { allMarkets } from '../partners/index.ts';
+
+/** A quarter. It bounds the rows: three for each day and asset, two for each market and asset. */
+const MOST_STATEMENT_DAYS = 93;
+const DAY_MS = 86_400_000;
+
+export interface PartnerRow {
+  /** YYYY-MM-DD of fees; null for what is about the whole span. */
+  day: string | null;
+  what: 'opening' | 'paid_in' | 'paid_out' | 'fees_earned' | 'fees_returned' | 'fees_settled' | 'closing';
+  marketId: bigint | null;
+  asset: AssetCode;
+  /** Orders that settled; of fees, how many postings. Null for balances. */
+  count: bigint | null;
+  units: bigint;
+  /** What the partner is owed after it; null for volume. */
+  owedUnits: bigint | null;
+}
+
+export interface PartnerTotal {
+  asset: AssetCode;
+  openingUnits: bigint;
+  earnedUnits: bigint;
+  returnedUnits: bigint;
+  settledUnits: bigint;
+  closingUnits: bigint;
+}
+
+export interface PartnerStatement {
+  orders: { created: bigint; settled: bigint; refunded: bigint };
+  totals: PartnerTotal[];
+  lines: PartnerRow[];
+}
+
+/** @throws Refusal 'malformed_field' for a longer span */
+export async function partnerStatement(
+  tx: Tx,
+  input: { partnerId: bigint; from: Date; until: Date },
+): Promise<PartnerStatement> {
+  if (input.until.getTime() - input.from.getTime() > MOST_STATEMENT_DAYS * DAY_MS)
+    throw new Refusal('malformed_field', {
+      fields: { until: `must be at most ${MOST_STATEMENT_DAYS} days after from` },
+    });
+  const assets = [...new Set((await allMarkets(tx)).map(({ fiat }) => fiat.code))];
+  const days = await partnerDays(tx, input);
+  const fees = feeLines(await partnerFees(tx, { ...input, assets }));
+  const sum = (name: 'created' | 'settled' | 'refunded') => days.reduce((all, day) => all + day[name], 0n);
+  return {
+    orders: { created: sum('created'), settled: sum('settled'), refunded: sum('refunded') },
+    totals: fees.totals,
+    lines: [...volumes(days), ...fees.lines],
+  };
+}
+
+/** Pure. What settled orders took in and paid out, by market. */
+export function volumes(days: readonly DayRow[]): PartnerRow[] {
+  const sums = new Map<string, PartnerRow & { count: bigint }>();
+  const add = (what: 'paid_in' | 'paid_out', { marketId, settled }: DayRow, asset: AssetCode, units: bigint) => {
+    const key = `${marketId} ${what} ${asset}`;
+    const row = sums.get(key) ?? { day: null, what, marketId, asset, count: 0n, units: 0n, owedUnits: null };
+    row.count += settled;
+    row.units += units;
+    sums.set(key, row);
+  };
+  for (const day of days.filter(({ settled }) => settled > 0n)) {
+    add('paid_in', day, day.depositAsset, day.depositUnits);
+    add('paid_out', day, day.payoutAsset, day.payoutUnits);
+  }
+  return [...sums.values()].sort(
+    (a, b) => Number((a.marketId ?? 0n) - (b.marketId ?? 0n)) || (a.what < b.what ? -1 : 1),
+  );
+}
+
+/** Pure. @param fees by asset: the opening balance, then the days in order */
+export function feeLines(fees: readonly PartnerFees[]): { totals: PartnerTotal[]; lines: PartnerRow[] } {
+  const lines: PartnerRow[] = [];
+  const totals: PartnerTotal[] = [];
+  for (const [asset, rows] of Map.groupBy(fees, (row) => row.asset)) {
+    const openingUnits = rows.find(({ day }) => day === null)?.earnedUnits ?? 0n;
+    let owedUnits = openingUnits;
+    const end = (what: 'opening' | 'closing'): PartnerRow => ({
+      ...{ day: null, what, marketId: null, asset, count: null, units: owedUnits, owedUnits },
+    });
+    lines.push(end('opening'));
+    const all = { earnedUnits: 0n, returnedUnits: 0n, settledUnits: 0n };
+    for (const { day, postings, ...of } of rows.filter((row) => row.day !== null))
+      for (const [name, what, sign] of [
+        ['earnedUnits', 'fees_earned', 1n],
+        ['returnedUnits', 'fees_returned', -1n],
+        ['settledUnits', 'fees_settled', -1n],
+      ] as const) {
+        const units = sign * of[name];
+        if (units === 0n) continue;
+        all[name] += of[name];
+        owedUnits += units;
+        lines.push({ day, what, marketId: null, asset, count: postings[what], units, owedUnits });
+      }
+    lines.push(end('closing'));
+    totals.push({ asset, openingUnits, ...all, closingUnits: owedUnits });
+  }
+  return { totals, lines };
+}
