@@ -4,11 +4,13 @@ import { mount, rootOf, SEARCH } from './mount.tsx';
 import { Alerts } from './pages/alerts.tsx';
 import { Audit } from './pages/audit.tsx';
 import { Bank } from './pages/bank.tsx';
+import { BankLines } from './pages/banklines.tsx';
 import { Breaks } from './pages/breaks.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
 import { Changes } from './pages/changes.tsx';
 import { CustomerPage } from './pages/customer.tsx';
+import { Debts } from './pages/debts.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
 import { Handbook } from './pages/handbook.tsx';
 import { HitPage } from './pages/hit.tsx';
@@ -22,7 +24,9 @@ import { PartnerPage, Partners } from './pages/partners.tsx';
 import { PayoutPage } from './pages/payout.tsx';
 import { Payouts } from './pages/payouts.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
+import { PartnerStatement, Reconciliation } from './pages/reports.partner.tsx';
 import { AffectedOrders, Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
+import { PartnerRequests } from './pages/requests.tsx';
 import { ReviewPage, Reviews } from './pages/reviews.tsx';
 import { Screening } from './pages/screening.tsx';
 import { Search } from './pages/search.tsx';
@@ -55,8 +59,11 @@ const routeTree = root.addChildren([
   route('/treasury', Treasury),
   route('/treasury/sweeps', Sweeps),
   route('/bank', Bank),
+  route('/bank/lines', BankLines),
+  route('/debts', Debts),
   route('/partners', Partners),
   route('/partners/$partner', PartnerPage),
+  route('/partners/$partner/requests', PartnerRequests),
   route('/markets', Markets),
   route('/markets/$market', MarketPage),
   route('/webhooks', Webhooks),
@@ -66,6 +73,8 @@ const routeTree = root.addChildren([
   route('/reports/revenue', RevenueReport),
   route('/reports/statement', Statement),
   route('/reports/affected', AffectedOrders),
+  route('/reports/partner', PartnerStatement),
+  route('/reports/reconciliation', Reconciliation),
   route('/changes', Changes),
   route('/audit', Audit),
   route('/reviews', Reviews),

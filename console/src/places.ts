@@ -13,8 +13,10 @@ const OF = {
     ['/suspense', 'Suspense', 'u'],
     ['/payouts', 'Payouts', 'y'],
     ['/treasury', 'Treasury', 't'],
+    ['/debts', 'Debts', 'q'],
     ['/breaks', 'Breaks', 'z'],
     ['/bank', 'Bank desk', 'b'],
+    ['/bank/lines', 'Bank lines', 'f'],
   ],
   Trade: [
     ['/partners', 'Partners', 'n'],

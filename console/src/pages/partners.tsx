@@ -43,6 +43,12 @@ const PARTNERS: readonly Column<Partner>[] = [
   { head: 'Price may move by', cell: ({ toleranceBps }) => `${toleranceBps} bps`, className: 'number' },
   { head: 'Requests a minute', cell: ({ requestsPerMinute }) => requestsPerMinute, className: 'number' },
 ];
+export const PartnerLink = ({ id }: { id: string }) => (
+  <Link to="/partners/$partner" params={{ partner: id }}>
+    {id}
+  </Link>
+);
+
 const A_PAGE = 200;
 
 export function Partners() {
@@ -284,6 +290,21 @@ const Lists = ({ partner }: { partner: string }) => {
         <li>
           <Link to="/markets" search={search}>
             Markets with its fees
+          </Link>
+        </li>
+        <li>
+          <Link to="/debts" search={search}>
+            Debts of its customers
+          </Link>
+        </li>
+        <li>
+          <Link to="/partners/$partner/requests" params={{ partner }}>
+            Requests
+          </Link>
+        </li>
+        <li>
+          <Link to="/reports/partner" search={search}>
+            Statement
           </Link>
         </li>
         <li>

@@ -7,7 +7,7 @@ import { Amount, type Column, OrderLink, State, Table, Time } from '../ui.tsx';
 
 const DAY_MS = 86_400_000;
 
-const Print = () => (
+export const Print = () => (
   <button type="button" onClick={() => window.print()}>
     Print
   </button>
@@ -15,7 +15,7 @@ const Print = () => (
 
 export const Reports = () => <Navigate to="/reports/trial-balance" replace />;
 
-const Tabs = () => (
+export const Tabs = () => (
   <nav className="tabs" aria-label="Reports">
     <Link to="/reports/trial-balance" activeOptions={{ includeSearch: false }}>
       Trial balance
@@ -24,7 +24,13 @@ const Tabs = () => (
       Revenue
     </Link>
     <Link to="/reports/statement" activeOptions={{ includeSearch: false }}>
-      Statement
+      Customer
+    </Link>
+    <Link to="/reports/partner" activeOptions={{ includeSearch: false }}>
+      Partner
+    </Link>
+    <Link to="/reports/reconciliation" activeOptions={{ includeSearch: false }}>
+      Reconciliation
     </Link>
     <Link to="/reports/affected" activeOptions={{ includeSearch: false }}>
       Affected orders

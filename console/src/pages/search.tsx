@@ -2,7 +2,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useSearch } from '@tanstack/react-router';
 import { read } from '../api.ts';
-import { Amount, type Column, CustomerLink, Failure, OrderLink, State, Table } from '../ui.tsx';
+import { Amount, type Column, CustomerLink, Failure, Id, OrderLink, State, Table } from '../ui.tsx';
+import { FindAccount } from './account.find.tsx';
+import { PartnerLink } from './partners.tsx';
+import { REQUEST_COLUMNS, type RequestRow } from './requests.tsx';
 
 interface Found {
   readonly id: string;
@@ -16,6 +19,7 @@ interface Answer {
   readonly deposits: readonly Found[];
   readonly payouts: readonly Found[];
   readonly customers: readonly Found[];
+  readonly requests: readonly RequestRow[];
 }
 
 const moneyOf = (to: '/deposits/$deposit' | '/payouts/$payout'): readonly Column<Found>[] => [
@@ -45,6 +49,12 @@ const CUSTOMERS: readonly Column<Found>[] = [
   },
 ];
 
+const REQUESTS: readonly Column<RequestRow>[] = [
+  { head: 'Request', cell: ({ requestId }) => <Id text={requestId} /> },
+  { head: 'Partner', cell: ({ partnerId }) => <PartnerLink id={partnerId} />, className: 'number' },
+  ...REQUEST_COLUMNS,
+];
+
 export function Search() {
   const { text = '' } = useSearch({ strict: false }) as { text?: string };
   const found = useQuery({ queryKey: ['lookup', text], queryFn: () => read<Answer>('/lookup', { text }) });
@@ -58,7 +68,8 @@ export function Search() {
     ['Payouts and refunds', moneyOf('/payouts/$payout'), all?.payouts],
     ['Customers', CUSTOMERS, all?.customers],
   ] as const;
-  const count = parts.reduce((sum, [, , rows]) => sum + (rows?.length ?? 0), 0);
+  const requests = all?.requests ?? [];
+  const count = parts.reduce((sum, [, , rows]) => sum + (rows?.length ?? 0), requests.length);
   return (
     <>
       <h1>Found for {text}</h1>
@@ -75,6 +86,13 @@ export function Search() {
             </section>
           ),
       )}
+      {requests.length > 0 && (
+        <section className="panel">
+          <h2>Requests of programs</h2>
+          <Table label="Requests of programs" columns={REQUESTS} rows={requests} keyOf={({ id }) => id} empty="" />
+        </section>
+      )}
+      <FindAccount />
     </>
   );
 }
