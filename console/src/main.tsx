@@ -59,7 +59,7 @@ const routeTree = root.addChildren([
   route('/treasury', Treasury),
   route('/treasury/sweeps', Sweeps),
   route('/bank', Bank),
-  route('/bank/lines', BankLines),
+  route('/bank-lines', BankLines),
   route('/debts', Debts),
   route('/partners', Partners),
   route('/partners/$partner', PartnerPage),

@@ -16,7 +16,7 @@ const OF = {
     ['/debts', 'Debts', 'q'],
     ['/breaks', 'Breaks', 'z'],
     ['/bank', 'Bank desk', 'b'],
-    ['/bank/lines', 'Bank lines', 'f'],
+    ['/bank-lines', 'Bank lines', 'f'],
   ],
   Trade: [
     ['/partners', 'Partners', 'n'],

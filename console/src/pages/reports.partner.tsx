@@ -160,11 +160,12 @@ const RECONCILED: readonly Column<Reconciled>[] = [
     cell: ({ differenceUnits, asset }) => <Amount units={differenceUnits} asset={asset} />,
     className: 'number',
   },
+  { head: 'As of', cell: ({ at }) => <Time at={at} /> },
   {
     head: 'Why',
     cell: ({ why, key }) => why ?? (key === null ? '' : <span className="mono long">{key}</span>),
+    className: 'wide',
   },
-  { head: 'As of', cell: ({ at }) => <Time at={at} /> },
 ];
 
 interface Seal {

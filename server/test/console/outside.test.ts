@@ -89,7 +89,7 @@ describe('what customers owe, banks showed and programs asked, at the console', 
   });
 
   test('bank lines are filtered in the URL, and lead to their payouts', async () => {
-    await goes('/bank/lines');
+    await goes('/bank-lines');
     await heading('Bank lines');
     await page.getByRole('region', { name: 'Bank lines' }).getByText('recall', { exact: true }).first().waitFor();
     await sameCount('Bank lines');

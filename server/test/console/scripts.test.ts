@@ -1,0 +1,135 @@
+/**
+ * Attacks on the console in a real browser: a script in every field that others fill in stays a text on every page that shows it,
+ * and no address leads from the login to another site.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { openCase } from '../../src/compliance/index.ts';
+import { buildConsole } from '../../src/console/index.ts';
+import type { Person } from '../protocols/operator/people.ts';
+import { noChromium, startChromium } from '../support/chromium.ts';
+import { openStory, type Story } from '../support/story.ts';
+import { type Desk, deskOf, openDesk, signIn } from './window.ts';
+
+/** Each with the field's name in it, so that a page shows which field it is. */
+const script = (field: string): string => `<img src=x onerror="document.title='${field}'">`;
+
+describe('the console under attack', { skip: noChromium }, () => {
+  let world: Story;
+  let browser: Browser;
+  let origin: string;
+  let ada: Desk & { person: Person };
+  /** Page by page, the fields that it shows. */
+  let shown: readonly [path: string, fields: readonly string[]][];
+
+  before(async () => {
+    assert.equal(await buildConsole(() => {}), undefined);
+    world = await openStory({ operators: 'two' });
+    origin = world.server.baseUrl.replace('127.0.0.1', 'localhost');
+    browser = await startChromium();
+    const { db, baseUrl } = world.server;
+    ada = await deskOf(browser, origin, { db, baseUrl, clock: world.clock }, 'ada');
+    const does = async (path: string, body: Record<string, unknown>) => {
+      const said = await ada.person.does(path, body);
+      assert.ok(said.status < 300, `${path}: ${JSON.stringify(said.body)}`);
+      return said.body;
+    };
+    const sale = await world.sells('20', 'usdc');
+    const partner = String((await world.traceOf(sale)).order.partnerId);
+    const now = world.clock.now();
+    await world.read(async (tx) => {
+      await tx.run('update partners set name = $1 where id = $2', [script('partner'), partner]);
+      const reason = script('case');
+      await openCase(tx, { kind: 'treasury_low', subject: 'scripts', reason, facts: { note: script('fact') }, now });
+    });
+    const { cases } = (await ada.person.reads('/cases?kind=treasury_low')).body;
+    const about = cases.find(({ subject }: { subject: string }) => subject === 'scripts').id;
+    await does(`/cases/${about}/note`, { reason: script('note') });
+    await does(`/partners/${partner}/keys`, { label: script('key'), scopes: ['read'], reason: script('audit') });
+    await does('/kill-switches', { kind: 'partner', subject: partner, reason: script('switch') });
+    const { proposal } = await does('/operators/ada/role', { role: 'finance', reason: script('proposal') });
+    assert.ok(proposal, 'a role takes one person');
+    shown = [
+      ['/partners', ['partner']],
+      [`/partners/${partner}`, ['partner', 'key', 'switch']],
+      [`/cases/${about}`, ['case', 'fact', 'note']],
+      ['/cases', ['case']],
+      ['/kill-switches', ['switch']],
+      [`/proposals/${proposal}`, ['proposal']],
+      ['/audit', ['audit', 'note', 'switch', 'proposal']],
+      [`/search?text=${encodeURIComponent(script('search').replaceAll(' ', ''))}`, ['search']],
+    ];
+  });
+  after(async () => {
+    await browser?.close();
+    await world?.close();
+  });
+
+  test('a script in any field is shown as the text that it is, and runs nowhere', async () => {
+    const { page } = ada;
+    const missing: string[] = [];
+    for (const [path, fields] of shown) {
+      await page.goto(`${origin}/console${path}`);
+      await page.locator('h1').waitFor();
+      for (const field of fields) {
+        const text = field === 'search' ? script(field).replaceAll(' ', '') : script(field);
+        await page
+          .getByText(text)
+          .first()
+          .waitFor({ timeout: 10_000 })
+          .catch(() => missing.push(`${field} on ${path}`));
+        assert.notEqual(await page.title(), field, `the script of ${field} ran on ${path}`);
+      }
+      assert.equal(await page.locator('img[src="x"]').count(), 0, `${path} has an element of a text`);
+    }
+    assert.deepEqual(missing, [], 'these fields were not shown: nothing is proven of them');
+    assert.deepEqual(ada.amiss, []);
+  });
+
+  test('no address of the console leads to another site, before the login or after it', async () => {
+    const desk = await openDesk(browser, origin);
+    const { page } = desk;
+    const left: string[] = [];
+    page.on('framenavigated', (frame) => {
+      if (!frame.url().startsWith(`${origin}/`) && frame.url() !== 'about:blank') left.push(frame.url());
+    });
+    for (const path of [
+      '/console/?redirect=https://evil.test/',
+      '/console/?next=//evil.test&return_to=//evil.test&url=https://evil.test',
+      '/console//evil.test',
+      '/console/%2F%2Fevil.test',
+      '/console/%5C%5Cevil.test',
+      '/console/https:%2F%2Fevil.test',
+      '/console/#https://evil.test',
+      '/partner/?redirect=https://evil.test/',
+      '/partner//evil.test',
+    ]) {
+      await page.goto(`${origin}${path}`);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+      assert.equal(new URL(page.url()).origin, origin, path);
+    }
+    const signed = ada.page;
+    for (const path of ['/console/?redirect=https://evil.test/', '/console//evil.test', '/console/%2F%2Fevil.test']) {
+      await signed.goto(`${origin}/console/`);
+      await signed.getByRole('button', { name: 'Sign out' }).click();
+      await signed.goto(`${origin}${path}`);
+      await signIn(signed, 'ada');
+      assert.equal(new URL(signed.url()).origin, origin, path);
+      const links: string[] = await signed.evaluate(
+        `[...document.querySelectorAll('a[href]')].map(({ href }) => href)`,
+      );
+      assert.deepEqual(
+        links.filter((href) => !href.startsWith(`${origin}/`)),
+        [],
+        `${path} links elsewhere`,
+      );
+    }
+    assert.deepEqual(left, []);
+    assert.deepEqual(
+      [...desk.amiss, ...ada.amiss].filter((one) => one.includes('evil')),
+      [],
+    );
+    await desk.close();
+  });
+});
