@@ -54,7 +54,7 @@ describe('patterns', () => {
   });
 
   for (const slow of ['(a+)+$', '^(a|a)*$', '^([a-z]+ ?)+$', '.*.*.*.*=', '^(\\d*)*x$', '(a|b|ab)*c', '^(.*a){12}$'])
-    test(`${slow} is refused when it is saved`, () => assert.match(patternProblem(slow) ?? '', /for ever/));
+    test(`${slow} is refused when it is saved`, () => assert.match(patternProblem(slow) ?? '', /take too long/));
 
   test('no regular expression, and one that is too long, are refused', () => {
     assert.match(patternProblem('(') ?? '', /regular expression/);

@@ -265,7 +265,7 @@ describe('a destination', () => {
       finn.does(`/orders/${order.id}/refund`, { failure: 'other', ...to });
     assert.match((await refuse(sale, { fiatAccountId })).body.fields.fiatAccountId, /there are addresses/);
     const both = await refuse(sale, { fiatAccountId, address: world.newAddress() });
-    assert.match(both.body.fields.fiatAccountId, /beside address/);
+    assert.match(both.body.fields.fiatAccountId, /given with address/);
     const [deposit] = (await world.traceOf(sale)).deposits;
     const refund = await finn.does(`/deposits/${deposit?.id}/refund`, { fiatAccountId });
     assert.match(refund.body.fields.fiatAccountId, /there are addresses/);

@@ -127,7 +127,7 @@ test('a list is refused as a whole: cut anywhere, another list, a document type,
     /document type/,
   );
   await refuses(reads('uk', uk.replace('<UniqueID>XXX0002</UniqueID>', '')), /no UniqueID/);
-  await refuses(reads('uk', uk.replace('>Ship<', '>Person<')), /neither Individual/);
+  await refuses(reads('uk', uk.replace('>Ship<', '>Person<')), /not an Individual/);
   await refuses(reads('uk', '<Designations></Designations>'), /no entry/);
   await refuses(
     reads('ofac', bytesOf('ofac').toString().replace('FeatureTypeID="345"', 'FeatureTypeID="7"')),
