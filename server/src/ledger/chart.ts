@@ -30,8 +30,11 @@ const SIDES = {
   /** Long or short position left by undoing a conversion that the treasury could not cover. */
   fx: 'either',
   fee_operator: 'credit',
-  /** Owed to the partner. */
-  fee_partner: 'credit',
+  /**
+   * Owed to the partner. Negative if an order was undone, or its fee paid back, after the partner was paid: its next fees cover
+   * that.
+   */
+  fee_partner: 'either',
   fee_rail: 'credit',
   fee_chain: 'credit',
   /** Withheld from customers, owed to the tax authority. */

@@ -70,19 +70,50 @@ export async function partnerFees(
 
 type PartnerFeesRow = Omit<PartnerFees, 'postings'> & { earned: bigint; returned: bigint; settled: bigint };
 
-/** Each settlement takes from the partner exactly what the debit in its id was. `tell` is called with each that does not. */
+/**
+ * Each settlement takes from the partner exactly what the debit in its id was, and no other entry explains that debit; where the
+ * debit turned out to be a payout, both are undone. `tell` is called with each settlement of which this does not hold.
+ */
 export async function checkSettlements(tx: Tx, tell: (entry: string, why: string) => void): Promise<void> {
-  const wrong = await tx.rows<{ id: string; settled: bigint; left: bigint }>(
-    `select e.id, sum(t.units)::numeric(78,0) as settled,
-            coalesce((select sum(d.units) from transfers d join accounts a on a.id = d.debit and a.kind = 'loss'
-                       where d.entry = regexp_replace(e.id, ':[^:]*$', '') and d.asset = min(t.asset)), 0)::numeric(78,0) as left
-       from entries e join transfers t on t.entry = e.id
-      where e.kind = $1 group by e.id
-     having sum(t.units) <> coalesce((select sum(d.units) from transfers d join accounts a on a.id = d.debit and a.kind = 'loss'
-                       where d.entry = regexp_replace(e.id, ':[^:]*$', '') and d.asset = min(t.asset)), 0)
-      order by e.id`,
+  const rows = await tx.rows<SettlementRow>(
+    `with settled as (
+            select e.id, regexp_replace(e.id, ':[^:]*$', '') as debit, sum(t.units) as units, min(t.asset) as asset,
+                   bool_and(d.kind = 'fee_partner' and c.kind = 'loss') and count(distinct t.asset) = 1 as is_plain
+              from entries e join transfers t on t.entry = e.id
+              join accounts d on d.id = t.debit join accounts c on c.id = t.credit
+             where e.kind = $1 group by e.id)
+     select s.id, s.units::numeric(78,0) as settled, s.is_plain,
+            coalesce((select sum(t.units) from transfers t join accounts a on a.id = t.debit and a.kind = 'loss'
+                       where t.entry = s.debit and t.asset = s.asset), 0)::numeric(78,0) as gone,
+            coalesce((select sum(t.units) from transfers t where t.entry = s.id || ':undone'), 0)::numeric(78,0) as undone,
+            exists (select from entries where id = s.debit || ':undone') as is_debit_undone,
+            exists (select from entries where id = any(array[s.debit || ':fee', s.debit || ':recall', s.debit || ':order']))
+              as is_twice
+       from settled s order by s.id`,
     [PARTNER_SETTLEMENT],
   );
-  for (const { id, settled, left } of wrong)
-    tell(id, `it settles ${settled} units, and the debit that it names was ${left}`);
+  for (const row of rows) {
+    const why = whatIsWrong(row);
+    if (why !== undefined) tell(row.id, why);
+  }
+}
+
+interface SettlementRow {
+  id: string;
+  settled: bigint;
+  isPlain: boolean;
+  gone: bigint;
+  undone: bigint;
+  isDebitUndone: boolean;
+  isTwice: boolean;
+}
+
+/** Pure. */
+function whatIsWrong({ settled, isPlain, gone, undone, isDebitUndone, isTwice }: SettlementRow): string | undefined {
+  if (settled !== gone) return `it settles ${settled} units, and the debit that it names was ${gone}`;
+  if (!isPlain) return 'it moves other money than fees of a partner against the loss that the debit was booked as';
+  if (isTwice) return 'another entry explains the same debit';
+  const wasUndone = undone > 0n;
+  if (isDebitUndone !== wasUndone) return 'of the settlement and its debit only one is undone';
+  return !wasUndone || undone === settled ? undefined : `it settles ${settled} units, and ${undone} are undone`;
 }

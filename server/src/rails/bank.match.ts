@@ -123,18 +123,23 @@ export async function declareForeign(tx: Tx, rail: string, externalId: string): 
     });
 }
 
-/**
- * Records that an unexplained debit recalled a part of a credit: it is no payment of ours.
- *
- * @throws Refusal 'does_not_fit' when it is explained, or has the key of a payment of ours
- */
-export async function declareRecall(tx: Tx, rail: string, externalId: string): Promise<void> {
+/** An unexplained debit that may be none of our payments, locked. @throws Refusal 'does_not_fit' when it has the key of one */
+export async function requireNoPayment(tx: Tx, rail: string, externalId: string): Promise<void> {
   const { meaning, key } = await requireDebit(tx, rail, externalId);
   if (meaning !== 'unexplained') throw new Refusal('does_not_fit', { why: 'a payout of ours explains the debit' });
   if (key !== null && (/^(pay|ref)_/.test(key) || (await findPayout(tx, key)) !== undefined))
     throw new Refusal('does_not_fit', {
       why: 'it carries the key of a payment of ours: settle that by it (payout settle-by)',
     });
+}
+
+/**
+ * Records that an unexplained debit recalled a part of a credit, or paid fees owed to a partner: no payout waits for it any more.
+ *
+ * @throws Refusal as `requireNoPayment`
+ */
+export async function declareNoPayment(tx: Tx, rail: string, externalId: string): Promise<void> {
+  await requireNoPayment(tx, rail, externalId);
   // Operators may have decided before that it is no payment of ours.
   await markForeign(tx, rail, externalId);
 }

@@ -123,6 +123,8 @@ export interface StoryCase {
 interface BankLine {
   id: string;
   direction: 'debit' | 'credit';
+  /** INR by default. */
+  currency?: string;
   units: bigint;
   reference: string;
   /** The key of our payment that it is. */
@@ -323,8 +325,11 @@ export async function openStory(options: StoryOptions = {}) {
     try {
       await counter.query(
         `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, return_of, why, booked_at)
-         select coalesce(max(seq), 0) + 1, $1, $2, 'INR', $3, $4, $5, $6, $7, now() from simulated_bank.lines`,
-        [line.id, line.direction, line.units, line.reference, line.key, line.returnOf, line.why],
+         select coalesce(max(seq), 0) + 1, $1, $2, $8, $3, $4, $5, $6, $7, now() from simulated_bank.lines`,
+        [
+          ...[line.id, line.direction, line.units, line.reference, line.key, line.returnOf, line.why],
+          line.currency ?? 'INR',
+        ],
       );
     } finally {
       await counter.end();

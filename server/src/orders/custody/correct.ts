@@ -14,7 +14,7 @@ import {
   post,
 } from '../../ledger/index.ts';
 import { findPartner } from '../../partners/index.ts';
-import { lockDebit } from '../../rails/bank.ts';
+import { declareNoPayment, lockDebit, requireNoPayment } from '../../rails/bank.ts';
 import type { Rail } from '../../rails/rail.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import { requireDust, writeOff } from '../deposits/dust.ts';
@@ -191,12 +191,18 @@ function recalledBy({ subject, asset, units }: Correctable, deposit: bigint) {
   return { rail, line, asset, units, deposit };
 }
 
-/** @throws Refusal 'unknown_partner' | 'does_not_fit' when the partner is owed less than the debit */
-async function requireOwed(tx: Tx, { asset, units }: Correctable, partnerId: bigint): Promise<void> {
+/** @throws Refusal 'unknown_partner' | 'does_not_fit' when the partner is owed less than the debit, or it is a payment of ours */
+async function requireOwed(tx: Tx, { asset, units, subject }: Correctable, partnerId: bigint): Promise<void> {
   if ((await findPartner(tx, { id: partnerId })) === undefined) throw new Refusal('unknown_partner');
-  const owed = await balance(tx, chart.feePartner(partnerId, asset));
-  if (owed.units - owed.heldUnits < units) throw unfit(`the fees owed to partner ${partnerId} in ${asset} are less`);
+  if (!(await isOwed(tx, { asset, units, partnerId }))) throw owedLess(partnerId, asset);
+  await requireNoPayment(tx, ...placeOf(subject));
 }
+
+const isOwed = async (tx: Tx, fees: { asset: string; units: bigint; partnerId: bigint }): Promise<boolean> =>
+  (await balance(tx, chart.feePartner(fees.partnerId, fees.asset))).units >= fees.units;
+
+const owedLess = (partnerId: bigint, asset: string): Refusal =>
+  unfit(`the fees owed to partner ${partnerId} in ${asset} are less than the debit`);
 
 async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
   if (!(await isPosted(tx, debit))) throw unfit('the books do not have this debit');
@@ -358,8 +364,11 @@ export async function correctCase(
     const partnerId = input.partner ?? 0n;
     const lines = move(chart.feePartner(partnerId, asset), loss, units);
     const said = { ...facts, partner: String(partnerId) };
-    const posted = await post(tx, { ...entry, kind: PARTNER_SETTLEMENT, facts: said, lines });
-    if (posted.outcome !== 'posted') throw unfit(`the fees owed to partner ${partnerId} in ${asset} are less`);
+    // A partner's account may be overdrawn by what it gives back, not by a settlement: asked again under its lock.
+    const settling = { ...entry, kind: PARTNER_SETTLEMENT, facts: said, lines };
+    const posted = await post(tx, settling, () => isOwed(tx, { asset, units, partnerId }));
+    if (posted.outcome !== 'posted') throw owedLess(partnerId, asset);
+    await declareNoPayment(tx, ...placeOf(subject));
   } else if (input.as === 'fee') {
     const rail = subject.slice(0, subject.indexOf(':'));
     const posted = await post(tx, { ...entry, lines: move(chart.cost(rail, asset), loss, units) });

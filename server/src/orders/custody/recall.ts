@@ -10,7 +10,7 @@ import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { blockForDebt, lockCustomer } from '../../customers/index.ts';
 import { chart, type Entry, move, post } from '../../ledger/index.ts';
-import { declareRecall } from '../../rails/bank.ts';
+import { declareNoPayment } from '../../rails/bank.ts';
 import type { Rail } from '../../rails/rail.ts';
 import { change } from '../advance.ts';
 import type { DepositRow } from '../deposits/store.ts';
@@ -63,7 +63,7 @@ export async function bookRecalled(
 ): Promise<void> {
   const { order, row } = await requireRecalled(tx, debit);
   await lockCustomer(tx, order.customerId);
-  await declareRecall(tx, debit.rail, debit.line);
+  await declareNoPayment(tx, debit.rail, debit.line);
   await cancelPayingAgain(context, tx, order.id, now);
   const { asset, units } = debit;
   const owed = chart.receivable(order.customerId, order.partnerId, asset);

@@ -139,7 +139,7 @@ export const REPORTS_OF = {
               { earnedUnits: plain('What it earned') },
               { returnedUnits: plain('What it gave back with undone orders') },
               { settledUnits: plain('What it was paid') },
-              { closingUnits: plain('What it is owed at the end') },
+              { closingUnits: plain('What it is owed at the end; negative if it owes fees of undone orders') },
             ],
             'By asset',
           ),
