@@ -136,7 +136,8 @@ export const sql = {
   // Of a version that had no such index.
   unnumbered: `select id, partner_id, details from fiat_accounts
     where number_index is null and details <> ''::bytea and id > $1 order by id limit $2`,
-  setNumber: 'update fiat_accounts set number_index = $2 where id = $1 and number_index is null',
+  // Not of one that was erased since it was read.
+  setNumber: `update fiat_accounts set number_index = $2 where id = $1 and number_index is null and details <> ''::bytea`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
   // Ids grow with time.
   accountsSince: 'select id, created_at from fiat_accounts where partner_id = $1 and id >= $2 order by id',

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
 import { numberAccounts } from '../../src/customers/index.ts';
 import { seal, verifyJournal } from '../../src/ledger/index.ts';
 import { amountsDecide, type Person, twoDo } from '../protocols/operator/people.ts';
@@ -272,6 +273,31 @@ describe('accounts by their number', () => {
     assert.ok((await numberAccounts(world.server.db, world.server.vault)) >= 1);
     assert.equal((await finds(ada, NUMBER)).body.accounts.length, 1);
     assert.equal(await numberAccounts(world.server.db, world.server.vault), 0, 'it is indexed twice');
+  });
+
+  test('an account that is erased while the background indexes it stays without an index', async () => {
+    await world.read((tx) => tx.run('update fiat_accounts set number_index = null where id = $1', [accountId]));
+    const eraser = new pg.Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
+    await eraser.connect();
+    try {
+      await eraser.query('begin');
+      await eraser.query(`update fiat_accounts set details = '', hint = '' where id = $1`, [accountId]);
+      const indexing = numberAccounts(world.server.db, world.server.vault);
+      await world.until('it has read the account and waits for its row', async () => {
+        const { rowCount } = await eraser.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'update fiat_accounts set number_index%'`,
+        );
+        return rowCount === 1;
+      });
+      await eraser.query('commit');
+      await indexing;
+    } finally {
+      await eraser.end();
+    }
+    const row = await world.read((tx) =>
+      tx.row<{ numberIndex: Buffer | null }>('select number_index from fiat_accounts where id = $1', [accountId]),
+    );
+    assert.equal(row?.numberIndex, null, 'an erased account is found by its number');
   });
 });
 
