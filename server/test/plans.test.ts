@@ -21,6 +21,8 @@ import * as events from '../src/events/index.ts';
 import { chargedOf, chart, move, post } from '../src/ledger/index.ts';
 import { type OrdersContext } from '../src/orders/context.ts';
 import {
+  listBankLines,
+  listDebts,
   listDeposits,
   listOrders,
   listPayouts,
@@ -29,8 +31,10 @@ import {
   openOrders,
   orderFacts,
   orderHandlers,
+  ordersOfAccounts,
 } from '../src/orders/index.ts';
 import * as partners from '../src/partners/index.ts';
+import { requestLog } from '../src/protocols/v1/request-log.store.ts';
 import { createQuote } from '../src/quotes/index.ts';
 import type { Rail } from '../src/rails/rail.ts';
 import { revenue } from '../src/reports/index.ts';
@@ -472,6 +476,113 @@ describe('operators’ lists', () => {
       await chargedOf(tx, [1n, 2n, 3n]);
     });
     reports.assertCheap();
+  });
+});
+
+describe('operators’ lists of debts, bank lines and requests, and accounts by their number', () => {
+  /** Accounts that owe something now, among those that owed something once. */
+  const OWING = 600;
+
+  before(async () => {
+    await admin.query(`insert into accounts (code, kind, asset, side, partner_id, debits, credits)
+      select 'receivable:debtor' || i || ':inr', 'receivable', 'inr', 'debit', i % 4 + 1, 500,
+             case when i % (20000 / ${OWING}) = 0 then 0 else 500 end from generate_series(1, 20000) i`);
+    await admin.query(
+      `insert into accounts (code, kind, asset, side) values ('loss:inr', 'loss', 'inr', 'debit') on conflict do nothing`,
+    );
+    await admin.query(`with made as (insert into entries (id, kind, content, at)
+        select 'owed_' || a.id, 'deposit_lost', '', now() from accounts a where a.kind = 'receivable' returning id)
+      insert into transfers (entry, line, debit, credit, asset, units, step)
+      select made.id, 1, a.id, loss.id, 'inr', 500, 'post'
+        from made join accounts a on made.id = 'owed_' || a.id join accounts loss on loss.code = 'loss:inr'`);
+    await admin.query(`with debtor as (select code, row_number() over (order by id) as n from accounts where kind = 'receivable')
+      update deposits d set lost_to = debtor.code, lost_units = 1 from debtor
+       where d.order_id = debtor.n * 3 + 2 and d.state = 'applied'`);
+    await admin.query(`insert into bank_lines (rail, external_id, direction, asset, units, meaning, booked_at, read_at)
+      select 'bank.test', 'line ' || i, case when i % 2 = 0 then 'credit' else 'debit' end, 'inr', i,
+             case when i % 2 = 0 then 'deposit' else 'unexplained' end, now() - make_interval(secs => i), now()
+        from generate_series(1, 50000) i`);
+    await admin.query(`insert into request_log (partner_id, request_id, client_request_id, api_key, operation, method, path, status,
+        took_ms, replayed, version, at)
+      select i % 4 + 1, 'req_' || i, 'mine ' || i % 1000, 'clv_test', 'orders.get', 'GET', '/v1/orders', 200, 1, false, '', now()
+        from generate_series(1, 50000) i`);
+    await admin.query(`update fiat_accounts set details = 'x', number_index = sha256(id::text::bytea)`);
+    await admin.query('analyze accounts, entries, transfers, deposits, bank_lines, request_log, fiat_accounts');
+    const { rows } = await admin.query<{ relname: string }>(
+      `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' and reltuples >= $1`,
+      [LARGE_TABLE_ROWS],
+    );
+    for (const { relname } of rows) large.add(relname);
+    for (const table of ['bank_lines', 'request_log', 'fiat_accounts', 'transfers']) assert.ok(large.has(table), table);
+  });
+
+  for (const [name, filter] of Object.entries({ none: {}, partner: { partnerId: 2n }, asset: { asset: 'inr' } }))
+    test(`debts cost a page of those that are open: ${name}`, async () => {
+      const watch = watching(fixture.db);
+      await watch.db.asSystem(async (tx) => {
+        const first = await listDebts(tx, { ...filter, limit: 50 });
+        assert.equal(first.debts.length, 50);
+        assert.ok(first.debts[0]?.orderIds.length === 1, 'a debt has no order');
+        assert.ok(first.next !== null);
+        await listDebts(tx, { ...filter, limit: 50, after: first.next });
+      });
+      // Fifty debts, each with its transfers, their entries and its order.
+      watch.assertCheap({ blocks: 2_000, rows: PAGE_ROWS });
+    });
+
+  test('the debt of one customer costs no more than all open ones', async () => {
+    const watch = watching(fixture.db);
+    const step = 20_000 / OWING;
+    await watch.db.asSystem(async (tx) => {
+      const { debts } = await listDebts(tx, { customerId: `debtor${Math.floor(step)}`, limit: 50 });
+      assert.equal(debts.length, 1);
+    });
+    watch.assertCheap({ blocks: 2_000, rows: 2 * OWING });
+  });
+
+  for (const [name, filter] of Object.entries({
+    none: {},
+    rail: { rail: 'bank.test' },
+    unexplained: { direction: 'debit', meaning: 'unexplained' },
+    amount: { asset: 'inr', minUnits: 20_000n, maxUnits: 20_100n },
+    span: { from: new Date(Date.now() - 40_000_000), until: new Date(Date.now() - 20_000_000) },
+    nothing: { rail: 'bank.other' },
+  } as const))
+    test(`bank lines cost steps of an index: ${name}`, async () => {
+      const watch = watching(fixture.db);
+      await watch.db.asSystem(async (tx) => {
+        const first = await listBankLines(tx, { ...filter, limit: 50 });
+        if (first.next !== null) await listBankLines(tx, { ...filter, limit: 50, below: first.next });
+      });
+      watch.assertCheap(A_STEP);
+    });
+
+  test('requests of a partner, and one by an id of it', async () => {
+    const watch = watching(fixture.db);
+    await watch.db.asSystem(async (tx) => {
+      const first = await requestLog.page(tx, { partnerId: 2n, below: undefined, limit: 51 });
+      assert.equal(first.length, 51);
+      await requestLog.page(tx, { partnerId: 2n, below: first.at(-1)?.id, limit: 51 });
+      const partnerIds = [1n, 2n, 3n, 4n];
+      assert.equal((await requestLog.named(tx, { partnerIds, id: 'req_49999' })).length, 1);
+      assert.equal((await requestLog.named(tx, { partnerIds, id: 'mine 7' })).length, 50);
+    });
+    watch.assertCheap();
+  });
+
+  test('accounts by their number, their orders, and those without an index', async () => {
+    const { vault } = fixture;
+    const watch = watching(fixture.db);
+    await watch.db.asSystem(async (tx) => {
+      await customers.accountsOfNumber(tx, vault, { number: '000144771203', partnerIds: [1n, 2n, 3n, 4n] });
+      await ordersOfAccounts(tx, [{ id: 2n, customerId: ANOTHER_CUSTOMER }]);
+    });
+    assert.equal(await customers.numberAccounts(watch.db, vault), 0);
+    watch.assertCheap();
+    const big = watching(fixture.db);
+    await big.db.asSystem((tx) => ordersOfAccounts(tx, [{ id: 1n, customerId: BIG_CUSTOMER }]));
+    // It looks through the newest two thousand orders of a customer.
+    big.assertCheap(A_STEP);
   });
 });
 
