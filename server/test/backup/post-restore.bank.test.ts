@@ -40,7 +40,7 @@ test('a file closed after the backup and uploaded: the statement settles its pay
   await w.lifts('payouts', 'all');
   const tooEarly = await w.tries('/bank/files', { asset: 'eur' });
   assert.equal(tooEarly.status, 409, 'a file was closed');
-  assert.match(tooEarly.body.error, /Two operators must first confirm/);
+  assert.match(tooEarly.body.error, /two operators must confirm/);
   // The bank has booked both: one under its reference, the other under words of its own.
   const [first, second] = waiting;
   const line = (amount: string, text: string) =>

@@ -121,7 +121,7 @@ describe('a hosted page', () => {
   test('says that a phone cannot be reached', async () => {
     const visitor = await page(`+91-9000${magic('000404')}`);
     await visitor.press('Send code');
-    assert.match(visitor.text(), /could not be sent/);
+    assert.match(visitor.text(), /could not send the code/);
   });
 });
 

@@ -18,8 +18,8 @@ after(async () => await world?.close());
 
 const NOTHING_TO_DO = /You need not do anything/;
 const ASKS = /Where your money goes/;
-const LOOKED_INTO = 'We are looking into your payment';
-const GOES_BACK = 'You get your payment back';
+const LOOKED_INTO = 'We are checking your payment';
+const GOES_BACK = 'We are refunding your payment';
 
 const actions = (order: Sale) => ({ orderId: order.id, by: 'a person', why: 'looked at', now: world.clock.now() });
 const refundsOf = async (order: Sale): Promise<Came[]> =>
@@ -87,7 +87,7 @@ describe('the page of a sale', () => {
       await world.mines(1);
       return (await refundsOf(order))[0]?.status === 'settled';
     });
-    assert.equal((await page()).title, 'You have your payment back');
+    assert.equal((await page()).title, 'Your payment was refunded');
   });
 
   test('with a refund requested by an operator without a destination asks its customer for one', async () => {
@@ -108,7 +108,7 @@ describe('the page of a sale', () => {
       await world.mines(1);
       return (await refundsOf(order))[0]?.status === 'settled';
     });
-    assert.equal((await page()).title, 'You have your payment back');
+    assert.equal((await page()).title, 'Your payment was refunded');
   });
 
   test('refunded by policy asks for a destination, and does not say that there is nothing to do', async () => {
@@ -130,7 +130,7 @@ describe('the page of a sale', () => {
       await world.mines(1);
       return (await refundsOf(order))[0]?.status === 'settled';
     });
-    assert.equal((await page()).title, 'You have your payment back');
+    assert.equal((await page()).title, 'Your payment was refunded');
     await world.goesBy('offramp', 'usdc', {});
   });
 });

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-const ASK = 'Where your coins go back to';
+const ASK = 'Where we send your coins back';
 const CHECK = 'Is this your address?';
 const WAITS = 'We have your address';
 

@@ -81,10 +81,10 @@ export async function readCamt(chunks: Chunks, account: ManualAccount, decimals:
   const reader = openReader(account, decimals);
   const parser = new SaxesParser({ xmlns: true, position: false });
   parser.on('error', () => {
-    throw refuseFile('The file is not well-formed XML, or was cut.');
+    throw refuseFile('The file is not well-formed XML, or is incomplete.');
   });
   parser.on('doctype', () => {
-    throw refuseFile('The file has a document type declaration. No bank sends one.');
+    throw refuseFile('The file has a document type declaration, which camt.053 does not allow.');
   });
   parser.on('opentag', (tag) => reader.open(tag.local, tag.uri, tag.attributes));
   parser.on('text', (text) => reader.text(text));
@@ -111,7 +111,7 @@ function openReader(account: ManualAccount, decimals: number) {
   function open(local: string, uri: string, attributes: Record<string, SaxesAttributeNS>): void {
     if (places.length === 0) {
       if (local !== 'Document' || !NAMESPACE.test(uri))
-        throw refuseFile('The file is no camt.053 statement of a version from 001.02 to 001.08.');
+        throw refuseFile('The file is not a camt.053 statement of version 001.02 to 001.08.');
       namespace = uri;
     }
     if (places.length >= DEEPEST) throw refuseFile('The file is nested too deeply.');
@@ -186,7 +186,7 @@ function openReader(account: ManualAccount, decimals: number) {
     text: addText,
     close,
     statements(): ReadStatement[] {
-      if (read.length === 0) throw refuseFile('There is no statement in the file.');
+      if (read.length === 0) throw refuseFile('The file has no statement.');
       return read;
     },
   };
@@ -211,7 +211,7 @@ function finish(
   const context = { account, decimals, where: `A balance of ${which}` };
   const ours = [account.iban, account.accountNumber].filter(Boolean).map(plainAccount);
   if (!done.accounts.some((one) => ours.includes(plainAccount(one))))
-    throw refuseFile(`The account of ${which} is another one.`);
+    throw refuseFile(`The account of ${which} is not the account of this import.`);
   if (done.currency !== '' && done.currency !== account.currency)
     throw refuseFile(`The account of ${which} is not in ${account.currency}.`);
   const days = done.lines.map(({ bookedOn }) => bookedOn).toSorted();
@@ -220,7 +220,7 @@ function finish(
     .filter(isDay)
     .toSorted();
   const [first, last] = [[done.from, days[0], ends[0]].find(isADay), [done.to, ends.at(-1), days.at(-1)].find(isADay)];
-  if (first === undefined || last === undefined) throw refuseFile(`There is no day in ${which}.`);
+  if (first === undefined || last === undefined) throw refuseFile(`No day is given in ${which}.`);
   const result: ReadStatement = {
     id: done.id.slice(0, LONGEST_TEXT),
     sequence: /^\d{1,18}$/.test(done.sequence) ? BigInt(done.sequence) : null,
@@ -262,7 +262,7 @@ function exact(amount: Amount | undefined, { account, decimals, where }: Context
 function direction(sign: string | undefined, { where }: Context): 'credit' | 'debit' {
   if (sign === 'CRDT') return 'credit';
   if (sign === 'DBIT') return 'debit';
-  throw refuseFile(`${where} is neither a credit nor a debit.`);
+  throw refuseFile(`${where} is not marked as a credit or a debit.`);
 }
 
 function signed({ amount, sign }: { amount?: Amount; sign?: string }, context: Context): bigint {

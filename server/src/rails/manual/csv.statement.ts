@@ -35,7 +35,7 @@ export async function readCsvStatement(
   if (form === undefined) throw refuseFile('This account has no settings for statements in CSV.');
   const { rows, lines: numbers, ended } = readRows(await decodeWhole(chunks, form.encoding), form.delimiter);
   const { at, columns } = findHeader(rows, form);
-  if (!ended && form.lastRowEnds) throw refuseFile('The last row does not end with a line end: the file may be cut.');
+  if (!ended && form.lastRowEnds) throw refuseFile('The last row has no line end: the file may be incomplete.');
   const read: Row[] = [];
   for (let i = at + 1; i < rows.length; i += 1) {
     const row = readRow(rows[i] ?? [], {
@@ -74,7 +74,7 @@ function findHeader(rows: readonly string[][], form: CsvForm): { at: number; col
     if (missing.length < nearest.length) nearest = missing;
   }
   throw refuseFile(
-    `The file has no header with the column ${nearest[0]}: it is another bank's, or its form has changed.`,
+    `The file has no header with the column ${nearest[0]}: the file is of another bank, or the bank has changed its format.`,
   );
 }
 
@@ -84,7 +84,7 @@ function readRow(
 ): Row | undefined {
   const { form, account, columns, decimals, width, number } = given;
   const bad = (why: string) => refuseFile(`Line ${number} ${why}.`);
-  if (row.length !== width) throw bad(`has ${row.length} fields where the header has ${width}`);
+  if (row.length !== width) throw bad(`has ${row.length} fields, and the header has ${width}`);
   const field = (at: number | undefined): string => (at === undefined ? '' : (row[at] ?? '')).trim();
   const units = (text: string, what: string): bigint => {
     const read = readAmount(text, form, decimals);
@@ -97,7 +97,7 @@ function readRow(
   if (columns.currency !== undefined && field(columns.currency).toUpperCase() !== account.currency)
     throw bad(`is not in ${account.currency}`);
   const bookedOn = readDay(field(columns.bookedOn), form.date);
-  if (bookedOn === undefined) throw bad(`has no day of the form ${form.date}`);
+  if (bookedOn === undefined) throw bad(`has no date of the form ${form.date}`);
 
   const signed = columns.amount === undefined ? ofTwo() : units(field(columns.amount), 'amount');
   function ofTwo(): bigint {
@@ -147,7 +147,7 @@ function balancesOf(rows: readonly Row[]): { opening: bigint | null; closing: bi
     order.every((row, i) => i === 0 || row.balance === (order[i - 1]?.balance ?? 0n) + row.signed);
   if (leads(rows)) return { opening: first.balance - first.signed, closing: last.balance };
   if (leads(rows.toReversed())) return { opening: last.balance - last.signed, closing: first.balance };
-  throw refuseFile('The balances do not lead from row to row: rows are missing, altered, or in another order.');
+  throw refuseFile('The balances of the rows do not add up: rows are missing, altered, or in another order.');
 }
 
 /** Signed smallest units, or undefined when the text is no amount in this format. */

@@ -54,7 +54,7 @@ export function readRows(text: string, delimiter: string): Rows {
     } else {
       const from = at;
       while (at < text.length && text[at] !== delimiter && text[at] !== '\n' && text[at] !== '\r') {
-        if (text[at] === '"') throw bad('has a quote inside a field that does not begin with one');
+        if (text[at] === '"') throw bad('has a quote inside an unquoted field');
         at += 1;
       }
       endField(text.slice(from, at));
@@ -69,7 +69,7 @@ export function readRows(text: string, delimiter: string): Rows {
       at += 1;
       line += 1;
       endRow();
-    } else throw bad('has something behind a closing quote');
+    } else throw bad('has text after a closing quote');
   }
   const ended = row.length === 0;
   if (!ended) endRow();
@@ -81,7 +81,7 @@ function quoted(text: string, from: number, bad: (why: string) => Error): { fiel
   let at = from + 1;
   for (;;) {
     const quote = text.indexOf('"', at);
-    if (quote < 0) throw bad('begins a quoted field that never ends');
+    if (quote < 0) throw bad('begins a quoted field that does not end');
     field += text.slice(at, quote);
     if (field.length > LONGEST_FIELD) throw bad(`has a field of more than ${LONGEST_FIELD} characters`);
     if (text[quote + 1] !== '"') return { field, next: quote + 1 };

@@ -48,7 +48,7 @@ export async function* decode(chunks: Chunks, encoding: Encoding | 'auto', xml =
     yield decoder.decode();
   } catch (error) {
     if (error instanceof TypeError && decoder !== undefined)
-      throw refuseFile(`The file is not in the encoding ${decoder.encoding}, or was cut in the middle of a character.`);
+      throw refuseFile(`The file is not in the encoding ${decoder.encoding}, or ends in the middle of a character.`);
     throw error;
   }
 }
@@ -94,7 +94,7 @@ function chosen(head: Buffer, encoding: Encoding | 'auto', xml: boolean): Encodi
     : undefined;
   if (named === undefined) return 'utf-8';
   const known = KNOWN[named.toLowerCase()];
-  if (known === undefined) throw refuseFile('The file says that it is in an encoding which is not read here.');
+  if (known === undefined) throw refuseFile('The file declares an encoding that the server does not support.');
   return known;
 }
 

@@ -36,9 +36,9 @@ const LONGEST_STATEMENT = 500;
 /** See `ManualDesk.takeOff`, and likewise for all functions exported here. */
 export async function takeOff({ rail, context: { clock } }: Desk, tx: Tx, key: string): Promise<void> {
   const listed = await store.readListed(tx, rail, key);
-  if (listed === undefined) throw refuse('There is no such payout on the list.');
+  if (listed === undefined) throw refuse('The list has no such payout.');
   if (!(await unlist(tx, rail, key, { why: 'taken_off_list', now: clock.now() })))
-    throw refuse(`It is in file ${(await store.readListed(tx, rail, key))?.batchId}.`);
+    throw refuse(`The payout is in file ${(await store.readListed(tx, rail, key))?.batchId}.`);
   enqueue(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
 }
 
@@ -185,14 +185,14 @@ export async function withdrawBatch(
   if (length < SHORTEST_STATEMENT || length > LONGEST_STATEMENT)
     throw malformed(
       'statement',
-      `must say in ${SHORTEST_STATEMENT} to ${LONGEST_STATEMENT} characters how you know that the file was not uploaded`,
+      `must say how you know that the file was not uploaded, in ${SHORTEST_STATEMENT} to ${LONGEST_STATEMENT} characters`,
     );
   await store.lockRail(tx, rail);
   const batch = await there(desk, tx, id);
   if (batch.withdrawnAt !== null) return batch;
   if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
   if ((await store.shownOfBatch(tx, rail, id)) > 0)
-    throw refuse('A statement shows payouts of this file: it was uploaded.');
+    throw refuse('A statement shows payouts of this file, so it was uploaded.');
   const now = clock.now();
   await store.markWithdrawn(tx, id, { by, why, now });
   const keys = (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
@@ -215,7 +215,7 @@ export async function confirmRestore(
 ): Promise<void> {
   await store.lockRail(tx, rail);
   const restoredAt = await store.unconfirmedRestore(tx, rail);
-  if (restoredAt === undefined) throw refuse('No restore waits to be confirmed.');
+  if (restoredAt === undefined) throw refuse('No restore waits for a confirmation.');
   if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
   await store.confirmRestore(tx, rail, { restoredAt, by, why, now: clock.now() });
   log.warn({ rail }, 'payout files are closed again after a restore');
@@ -271,7 +271,7 @@ async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow>
     throw refuse(
       [
         held.length > 0 &&
-          `${held.length} of its payouts may not leave any more: ${named(held)}. Withdraw the file if it was not uploaded.`,
+          `${held.length} of its payouts must not be paid now: ${named(held)}. Withdraw the file if it was not uploaded.`,
         waits.length > 0 &&
           `${waits.length} of its payouts may not leave yet: ${named(waits)}. Ask again when that is over.`,
       ]
@@ -286,7 +286,7 @@ async function unlessRestored({ rail }: Desk, tx: Tx): Promise<void> {
   const at = await store.unconfirmedRestore(tx, rail);
   if (at !== undefined)
     throw refuse(
-      `The database was put back at ${at.toISOString()}. Two operators must first confirm that the statements taken in show every file uploaded before (bank confirm-restore).`,
+      `The database was restored at ${at.toISOString()}. First, two operators must confirm that the imported statements show every file uploaded before (bank confirm-restore).`,
     );
 }
 
@@ -324,7 +324,7 @@ const nothingLeaves = (stays: readonly { key: string; why: string }[]): Refusal 
   refuse(
     stays.length === 0
       ? 'No payout waits for a file.'
-      : `None of the ${stays.length} payouts that wait may leave now: ${named(stays)}.`,
+      : `None of the ${stays.length} waiting payouts may be paid now: ${named(stays)}.`,
   );
 
 /** @throws Refusal 'batch_refused' when the file would differ from the one that was reviewed */
@@ -336,11 +336,11 @@ function requireAllOf(
   const there = new Set(chosen.map(({ key }) => key));
   const missing = [...new Set(shown)]
     .filter((key) => !there.has(key))
-    .map((key) => ({ key, why: stays.find((one) => one.key === key)?.why ?? 'it does not wait for a file any more' }));
+    .map((key) => ({ key, why: stays.find((one) => one.key === key)?.why ?? 'it no longer waits for a file' }));
   if (missing.length === 0) return;
   const which = missing.length === 1 ? 'Payout' : 'Payouts';
   throw refuse(
-    `${which} ${named(missing)} cannot be in this file any more. Nothing was closed: look at the list again.`,
+    `${which} ${named(missing)} can no longer be in this file. No file was closed: look at the list again.`,
   );
 }
 

@@ -218,11 +218,11 @@ function requireDated({ clock }: DeskContext, file: ReadFile, reason: string | u
   const tomorrow = new Date(clock.now().getTime() + DAY_MS).toISOString().slice(0, 10);
   if (last === undefined || last <= tomorrow) return;
   if (reason === undefined)
-    throw refuseFile(`The statement goes to ${last}, which has not come: say why with a reason.`);
+    throw refuseFile(`The statement ends on ${last}, which is in the future: give a reason.`);
   // A stated reason may cover a bank that dates by the month's end, but not a wrong year.
   if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
     throw refuseFile(
-      `The statement goes to ${last}: no reason allows more than ${MOST_AHEAD_DAYS} days that have not come.`,
+      `The statement ends on ${last}: it may end at most ${MOST_AHEAD_DAYS} days in the future, whatever the reason.`,
     );
 }
 

@@ -156,7 +156,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     const standsTo = await standsToOf(tx, file, statement.to, now);
     if (taken === undefined && statement.from > dayOf(now, 1))
       throw refuseFile(
-        `The first statement of the account begins on ${statement.from}, which has not come: nothing before that could be taken.`,
+        `The first statement of the account begins on ${statement.from}, which is in the future: the server could not read anything before that.`,
       );
     const place = await placeStatement(
       tx,
@@ -178,12 +178,12 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       if (fits.fit === 'gap' && fits.missing !== null && fresh.length > 0 && !isTorn)
         fits = fit(taken, ends, { ...about, shownBefore: await statementStore.isShownBefore(tx, rail, asset, said) });
       if (fits.fit === 'too_early')
-        throw refuseFile('The file has lines from before the first statement taken: they are in its opening balance.');
+        throw refuseFile('The file has lines older than the first imported statement, whose opening balance includes them.');
       if (taken === undefined) await storeOpening(context, tx, file, place.id, ends);
       if (fits.fit === 'contradicts')
         throw refuseFile(
-          `Balances and lines of the statement of ${statement.from} to ${statement.to} contradict what was taken before, up to ` +
-            `${taken?.newest.to}: a line that is there is shown in other words, or one is missing.`,
+          `Balances and lines of the statement of ${statement.from} to ${statement.to} contradict the statements imported before, up to ` +
+            `${taken?.newest.to}: the file words a known line differently, or a line is missing.`,
         );
       if (fits.fit === 'gap') {
         const why = `A statement is missing before the one of ${statement.from} to ${statement.to}.`;
@@ -254,17 +254,17 @@ async function linesThere(
     if (await isBorneOut(found.known)) return new Set([...known, ...found.known]);
     const [like] = others;
     throw refuseFile(
-      `The file shows lines of ${like?.bookedOn} like those of the ${like?.format} statement of ${like?.from} to ${like?.to}, in ` +
-        `other words, and its balances do not bear out which are the same: nobody can tell. Take in ${like?.format} for that day, as before.`,
+      `Lines of ${like?.bookedOn} resemble lines of the ${like?.format} statement of ${like?.from} to ${like?.to} in other words, ` +
+        `and the balances do not prove which are the same. Import ${like?.format} for that day, as before.`,
     );
   }
   const [{ day, direction, units } = { day: '', direction: '', units: 0n }] = found.unclear.fresh;
   const [other] = found.unclear.taken;
   const decimals = (await store.decimalsOf(tx, asset)) ?? 0;
   throw refuseFile(
-    `On ${day} the file shows ${found.unclear.fresh.length} ${direction}s of ${formatUnits(units, decimals)} and the ` +
-      `${other?.format} statement of ${other?.from} to ${other?.to} ${found.unclear.taken.length}, in other words: nobody ` +
-      `can tell which are the same. Take in ${other?.format} for that day, as before.`,
+    `On ${day} the file shows ${found.unclear.fresh.length} ${direction}s of ${formatUnits(units, decimals)}, and the ` +
+      `${other?.format} statement of ${other?.from} to ${other?.to} shows ${found.unclear.taken.length} in other words: ` +
+      `the server cannot tell which are the same. Import ${other?.format} for that day, as before.`,
   );
 }
 
@@ -297,7 +297,7 @@ async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly R
     for (const there of await statementStore.linesByIds(tx, rail, ids.slice(at, at + LINES_AT_ONCE))) {
       const line = byId.get(there.externalId);
       if (line?.units !== there.units || line.chargeUnits !== there.chargeUnits)
-        throw refuseFile(`A line of ${line?.bookedOn} has the reference of one taken before, and another amount.`);
+        throw refuseFile(`A line of ${line?.bookedOn} has the reference of a line imported before, and another amount.`);
       known.add(there.externalId);
     }
   }
@@ -362,7 +362,7 @@ async function placeStatement(
     return { id: await statementStore.insertStatement(tx, rail, row), isNew: true };
   }
   if (there.opening !== opening || there.closing !== closing)
-    throw refuseFile(`The statement of ${from} to ${to} was taken before with other balances.`);
+    throw refuseFile(`The statement of ${from} to ${to} was imported before with other balances.`);
   return { id: there.id, isNew: false };
 }
 

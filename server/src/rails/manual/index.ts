@@ -173,7 +173,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
           store.insertListed(tx, code, { key, endToEnd, asset, units, details, now: clock.now(), notAfter }),
         );
         if (fresh) return { outcome: 'submitted', reference: endToEnd };
-        return { outcome: 'unknown', why: 'on the list already, or too late to be put there' };
+        return { outcome: 'unknown', why: 'it is on the list already, or it is too late to list it' };
       } catch {
         return { outcome: 'unknown', why: 'the list did not answer' };
       }
@@ -196,7 +196,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       asked('the balance', async () => {
         const newest = await db.asSystem((tx) => statementStore.newestStatement(tx, code, asset));
         if (newest === undefined || newest.closing === null)
-          throw new Unavailable(code, 'no statement with a balance was taken in');
+          throw new Unavailable(code, 'no statement with a balance was imported');
         return newest.closing;
       }),
   };
@@ -247,7 +247,7 @@ async function health(
   const torn = states.find(({ missing }) => missing !== null && missing !== 0n);
   const why =
     never !== undefined
-      ? `no statement of ${never.asset} was taken in yet`
+      ? `no statement of ${never.asset} was imported yet`
       : ageMs !== null && ageMs > statementDeadlineMs
         ? `the newest statement of ${oldest?.asset} is too old`
         : torn !== undefined

@@ -37,7 +37,7 @@ export async function storeOpening(
   statementId: bigint,
   { opening, from }: Ends,
 ): Promise<void> {
-  if (opening < 0n) throw refuseFile('The first statement of the account begins overdrawn.');
+  if (opening < 0n) throw refuseFile('The first statement of the account has a negative opening balance.');
   if (opening === 0n) return;
   const externalId = statementStore.openingId(asset);
   const content: LineContent = { reference: 'opening balance', funding: true, free: {} };

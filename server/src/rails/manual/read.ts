@@ -56,7 +56,7 @@ export const total = (lines: readonly Pick<ReadLine, 'direction' | 'units' | 'ch
 export function addsUp({ opening, closing, lines }: ReadStatement, which: string): void {
   if (opening === null || closing === null) return;
   if (opening + total(lines) !== closing)
-    throw refuseFile(`The opening balance of ${which} and its lines do not come to its closing balance.`);
+    throw refuseFile(`The opening balance of ${which} plus its lines is not its closing balance.`);
 }
 
 /** Removes the placeholders that banks write when there is no reference. */

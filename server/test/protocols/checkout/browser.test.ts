@@ -275,19 +275,19 @@ async function partAndReturn(screen: Screen): Promise<void> {
   await page.getByText('Send exactly 60 USDC').waitFor();
 
   await payoutComesBack(String(id));
-  await page.getByRole('heading', { name: 'What we sent you came back' }).waitFor();
-  await isGood(page, 'What we sent you came back');
+  await page.getByRole('heading', { name: 'Your payout came back to us' }).waitFor();
+  await isGood(page, 'Your payout came back to us');
   await press(page, 'Send it there');
-  await isGood(page, 'What we sent you came back');
+  await isGood(page, 'Your payout came back to us');
   assert.equal(await page.getByLabel('Bank account you are paid to').getAttribute('aria-invalid'), 'true');
   await page.getByRole('link', { name: 'Add another account' }).click();
   await page.getByLabel('Account number').fill('501002837465');
   await page.getByLabel('IFSC code').fill('HDFC0001234');
   await press(page, 'Add account');
-  await isGood(page, 'What we sent you came back');
+  await isGood(page, 'Your payout came back to us');
   await press(page, 'Send it there');
   await page.getByText('being prepared').waitFor();
-  await isGood(page, 'What we sent you came back');
+  await isGood(page, 'Your payout came back to us');
   assert.equal(await page.getByRole('button', { name: 'Send it there' }).count(), 0);
   const [refund] = await world.query(
     `select r.state, a.hint from refunds r join fiat_accounts a on a.id = r.fiat_account_id where r.order_id = $1`,
@@ -403,18 +403,18 @@ async function givesBack(screen: Screen): Promise<void> {
   const url = await paidAgain(customerId);
   await page.goto(url);
   await logIn(page, world.refreshPrices);
-  await page.getByRole('heading', { name: 'Where your coins go back to' }).waitFor();
-  await isGood(page, 'Where your coins go back to');
+  await page.getByRole('heading', { name: 'Where we send your coins back' }).waitFor();
+  await isGood(page, 'Where we send your coins back');
   await page.getByLabel('Your address').fill('0x52908400098527886E0F7030069857D2E4169Ee7');
   await press(page, 'Continue');
   await page.getByRole('alert').waitFor();
-  await isGood(page, 'Where your coins go back to');
+  await isGood(page, 'Where we send your coins back');
   await page.getByLabel('Your address').fill('0x52908400098527886E0F7030069857D2E4169EE7');
   await press(page, 'Continue');
   await page.getByRole('heading', { name: 'Is this your address?' }).waitFor();
   await isGood(page, 'Is this your address?');
   await press(page, 'Use another address');
-  await page.getByRole('heading', { name: 'Where your coins go back to' }).waitFor();
+  await page.getByRole('heading', { name: 'Where we send your coins back' }).waitFor();
   await page.getByLabel('Your address').fill('0x52908400098527886E0F7030069857D2E4169EE7');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Is this your address?' }).waitFor();

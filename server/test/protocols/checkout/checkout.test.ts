@@ -253,7 +253,7 @@ describe('buying', () => {
     assert.equal((await browser.go('order', { quote: '1', wallet: WALLET })).title, 'Your details', 'not before');
     const offer = await browser.go('details', DETAILS);
     assert.equal(offer.title, 'Buy USDC');
-    assert.match(offer.text, /This price holds until \d\d:\d\d:\d\d UTC/);
+    assert.match(offer.text, /This price is valid until \d\d:\d\d:\d\d UTC/);
     const quote = quoteIn(offer);
     assert.equal(quoteIn(await browser.open(link)), quote, 'opening the page again made another quote');
     for (const wallet of ['', '0x1', WALLET.replace('E', 'e'), contractOf('usdc.matic20'), '<script>']) {
@@ -400,7 +400,7 @@ describe('changes while the page is open', () => {
     assert.match(limited.shown.text, /must lie between 100 INR and 1000 INR/);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: 9_999n }));
     const nothing = await ready('nothing');
-    assert.deepEqual([nothing.shown.status, /cannot be ordered at the moment/.test(nothing.shown.text)], [409, true]);
+    assert.deepEqual([nothing.shown.status, /cannot place this order at the moment/.test(nothing.shown.text)], [409, true]);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: null }));
 
     const across = { fiatAsset: 'inr', direction: null, marketId: null, level: 5, period: 'day' } as const;
@@ -416,12 +416,12 @@ describe('changes while the page is open', () => {
     const cap = { partnerId: acme.partner.id, fiat: 'inr' };
     await world.db.asSystem((tx) => setExposureCap(tx, { ...cap, maxUnits: 1n }));
     const capped = await ready('capped');
-    assert.match(capped.shown.text, /cannot be ordered at the moment/);
+    assert.match(capped.shown.text, /cannot place this order at the moment/);
     await world.db.asSystem((tx) => setExposureCap(tx, { ...cap, maxUnits: null }));
 
     await world.query(`update prices set fetched_at = now() - interval '1 hour'`);
     const noPrice = await limited.browser.open(limited.link);
-    assert.deepEqual([noPrice.status, /There is no price at the moment/.test(noPrice.text)], [503, true]);
+    assert.deepEqual([noPrice.status, /We have no price at the moment/.test(noPrice.text)], [503, true]);
     await world.refreshPrices();
     assert.equal((await limited.browser.open(limited.link)).status, 200);
   });
@@ -803,17 +803,17 @@ describe('the page of an order', () => {
       ['deposit_seen', 'Your payment is on its way', true],
       ['deposit_confirmed', 'Your payment is here', true],
       ['awaiting_liquidity', 'Your payment is here', true],
-      ['on_hold', 'We are looking into your payment', true],
-      ['paying_out', 'What you get is on its way', true],
-      ['payout_held', 'What we sent you did not go through', true],
-      ['refunding', 'You get your payment back', true],
+      ['on_hold', 'We are checking your payment', true],
+      ['paying_out', 'Your payout is on its way', true],
+      ['payout_held', 'Your payout did not go through', true],
+      ['refunding', 'We are refunding your payment', true],
       ['refund_held', 'Your refund did not go through', true],
-      ['refunded', 'You have your payment back', false],
+      ['refunded', 'Your payment was refunded', false],
       ['settled', 'Done', false],
       ['expired', 'The time to pay is over', false],
       ['cancelled', 'This order was cancelled', false],
       // A legal block looks like any review.
-      ['frozen', 'We are looking into your payment', true],
+      ['frozen', 'We are checking your payment', true],
     ];
     for (const [state, title, waits] of states) {
       await world.query('update orders set state = $2 where id = $1', [id, state]);
@@ -822,7 +822,7 @@ describe('the page of an order', () => {
       assert.notEqual(news(page), undefined, 'the last page has no state for the previous page to compare with');
       assert.equal(/<noscript>/.test(page.text), waits);
       assert.equal(rowOf(page, 'Refund'), '2500 INR: on its way');
-      assert.doesNotMatch(page.text, /could not be sent/, 'the page shows a failed attempt beside the one under way');
+      assert.doesNotMatch(page.text, /could not send the code/, 'the page shows a failed attempt beside the one under way');
       assert.doesNotMatch(page.text, /id="reference"/, 'the page still asks for a payment');
       assert.doesNotMatch(page.text, /law|blocked|frozen/);
       assert.equal(wayBack(page)?.searchParams.get('orderId'), String(id));
@@ -833,7 +833,7 @@ describe('the page of an order', () => {
     const next = await entered(link);
     assert.equal(
       next.shown.title,
-      'We are looking into your payment',
+      'We are checking your payment',
       'the order cannot be seen after the link has expired',
     );
     await later(30 * 24 * 3_600_000);
@@ -855,7 +855,7 @@ describe('a server that cannot send codes', () => {
     const browser = openBrowser();
     assert.equal((await browser.open(link)).title, 'Buy USDC');
     const asked = await browser.open(`${link}?go=1`);
-    assert.deepEqual([asked.status, /Logging in is unavailable/.test(asked.text)], [503, true]);
+    assert.deepEqual([asked.status, /cannot log in here yet/.test(asked.text)], [503, true]);
     assert.equal((await browser.go('phone', { phone: newPhone() })).status, 403, 'a form was accepted');
     assert.equal(await silent.contents(), earlier);
   });

@@ -260,7 +260,7 @@ describe('a customer', () => {
     world.verifier.finding = { outcome: 'failed', level: 0, reason: 'unreadable' };
     const failed = await browser.go('check');
     assert.equal(failed.title, 'Your details');
-    assert.match(failed.text, /could not be confirmed/);
+    assert.match(failed.text, /could not confirm your details/);
     assert.equal((await stand(customerId)).status, 'TEMPORARY_FAILED');
     world.verifier.finding = undefined;
     assert.equal((await browser.go('details', DETAILS)).title, 'You are verified');
@@ -274,7 +274,7 @@ describe('a customer', () => {
     world.verifier.isAway = true;
     const away = await browser.go('details', DETAILS);
     assert.equal(away.status, 503);
-    assert.match(away.text, /Your details are saved/);
+    assert.match(away.text, /We have saved your details/);
     world.verifier.isAway = false;
     assert.equal((await browser.open(kycUrl)).title, 'We are checking your details');
     assert.equal((await browser.go('check')).title, 'You are verified');
@@ -435,7 +435,7 @@ describe('codes', () => {
       const browser = openBrowser();
       const page = await browser.open(kycUrl);
       assert.equal(page.status, 503);
-      assert.match(page.text, /no way to send codes/);
+      assert.match(page.text, /cannot send codes/);
       assert.doesNotMatch(page.text, /123456/);
     } finally {
       await production.stop();

@@ -359,7 +359,7 @@ test('a statement of days that have not come needs a reason', async () => {
   const send = (reason: string) => post(`bank/statements?asset=inr${reason}`, file, ada, 'application/xml');
   const refused = await send('');
   assert.deepEqual([refused.statusCode, refused.json().reason], [400, 'file_refused'], refused.body);
-  assert.match(refused.json().error, new RegExp(`goes to ${day}, which has not come: say why with a reason`));
+  assert.match(refused.json().error, new RegExp(`ends on ${day}, which is in the future: give a reason`));
   assert.equal((await send('&reason=the%20bank%20dates%20it%20so')).statusCode, 200);
 
   const [from, to] = [day, day.replace(/^..../, '2099')];
@@ -370,5 +370,5 @@ test('a statement of days that have not come needs a reason', async () => {
     [400, 'file_refused'],
     'a statement with a wrong year was taken in',
   );
-  assert.match(misdated.json().error, new RegExp(`goes to ${to}: no reason allows more than 14 days`));
+  assert.match(misdated.json().error, new RegExp(`ends on ${to}: it may end at most 14 days in the future`));
 });
