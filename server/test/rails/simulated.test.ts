@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { callOnce } from '../../src/rails/call.ts';
-import { HOUR_MS, MAGIC_ACCOUNTS } from '../../src/rails/simulated/index.ts';
+import { HOUR_MS, MAGIC_ACCOUNTS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { testRail } from '../contracts/rail.ts';
 import { type BankWorld, bankWorld } from '../support/bankworld.ts';
 import { until } from '../support/until.ts';
@@ -141,6 +141,33 @@ describe('the simulated bank', () => {
     await w.restartsBank();
     assert.equal((await post(order)).status, 422);
     assert.equal((await post({ ...order, key: 'k2' })).status, 202);
+  });
+});
+
+describe('two instances of a simulated bank on the same books', () => {
+  it('meet the faults that were set at either', async () => {
+    const w = await bankWorld();
+    const other = await startSimulatedBank(w);
+    const statement = async () => {
+      const { body } = await callOnce('test', {
+        method: 'GET',
+        url: `${w.bank.url}/statement`,
+        headers: { authorization: `Bearer ${w.bank.token}` },
+        deadlineMs: 10_000,
+      });
+      return (body as { lines: unknown[] }).lines.length;
+    };
+    try {
+      assert.equal(await statement(), 1);
+      await other.setFault({ kind: 'statement_twice' });
+      await other.setFault({ kind: 'status_unavailable' });
+      assert.deepEqual([await statement(), await statement()], [2, 1]);
+      assert.equal((await w.rail.status('k')).outcome, 'unknown');
+      assert.equal((await w.rail.status('k')).outcome, 'absent');
+    } finally {
+      await other.stop();
+      await w.stop();
+    }
   });
 });
 

@@ -23,7 +23,6 @@ import {
   agePayments,
   bookLine,
   deleteFaults,
-  hasFaults,
   insertFault,
   openBooks,
   readBalance,
@@ -99,8 +98,7 @@ export async function startSimulatedBank(
   const token = randomHex();
   const settling = keepSettling(() => books.locked((tx) => settleDue(tx, clock.now())), log);
 
-  const faults = { mayBe: await books.read(hasFaults) };
-  const counter: Counter = { books, clock, token, faults, accepted: () => settling.poke() };
+  const counter: Counter = { books, clock, token, accepted: () => settling.poke() };
   const server = createServer((request, response) => {
     answer(counter, request, response).catch((error) => {
       log.error(describeError(error), 'simulated bank');
@@ -166,12 +164,10 @@ export async function startSimulatedBank(
     payments: (key) => books.read((tx) => readPayments(tx, key)),
     balance: (currency) => books.read((tx) => readBalance(tx, currency)),
     async setFault(fault) {
-      faults.mayBe = true;
       await books.read((tx) => insertFault(tx, fault));
     },
     async clearFaults() {
       await books.read(deleteFaults);
-      faults.mayBe = false;
     },
     async settlesDue() {
       await books.locked((tx) => settleDue(tx, clock.now()));

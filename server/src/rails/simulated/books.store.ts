@@ -169,15 +169,27 @@ export async function bookLine(tx: Tx, line: NewLine): Promise<string> {
   return id;
 }
 
-/** Lines after a cursor, as shown. */
-export async function readLines(tx: Tx, after: bigint, limit: number): Promise<{ seq: bigint; shown: ShownLine }[]> {
-  const rows = await tx.rows<Omit<ShownLine, 'bookedAt'> & { seq: bigint; bookedAt: Date }>(
-    `select seq, id, direction, currency, units::text, charge::text, reference, key, return_of, why, text, name,
-            account, booked_at
-       from simulated_bank.lines where seq > $1 order by seq limit $2`,
+/** Lines after a cursor, as shown, and whether any fault is set. */
+export async function readLines(
+  tx: Tx,
+  after: bigint,
+  limit: number,
+): Promise<{ lines: { seq: bigint; shown: ShownLine }[]; hasFaults: boolean }> {
+  const rows = await tx.rows<Omit<ShownLine, 'bookedAt'> & { seq: bigint | null; bookedAt: Date; hasFaults: boolean }>(
+    `select f.has_faults, l.seq, l.id, l.direction, l.currency, l.units::text, l.charge::text, l.reference, l.key,
+            l.return_of, l.why, l.text, l.name, l.account, l.booked_at
+       from (select exists (select from simulated_bank.faults where left_over > 0) as has_faults) f
+       left join (select * from simulated_bank.lines where seq > $1 order by seq limit $2) l on true
+      order by l.seq`,
     [after, limit],
   );
-  return rows.map(({ seq, bookedAt, ...line }) => ({ seq, shown: { ...line, bookedAt: bookedAt.toISOString() } }));
+  return {
+    // A page without lines is one row that has none.
+    lines: rows.flatMap(({ hasFaults: _, seq, bookedAt, ...line }) =>
+      seq === null ? [] : [{ seq, shown: { ...line, bookedAt: bookedAt.toISOString() } }],
+    ),
+    hasFaults: rows[0]?.hasFaults === true,
+  };
 }
 
 export const readLineById = (tx: Tx, id: string) =>
@@ -304,10 +316,6 @@ export const fault = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | un
       returning delay_ms`,
     [kind],
   );
-
-/** Whether one is left of before the bank started. */
-export const hasFaults = async (tx: Tx): Promise<boolean> =>
-  (await tx.row('select from simulated_bank.faults where left_over > 0 limit 1')) !== undefined;
 
 export const deleteFaults = (tx: Tx): Promise<number> => tx.run('delete from simulated_bank.faults');
 
