@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Database } from '../src/base/db.ts';
+import { Unavailable } from '../src/base/errors.ts';
 import { enqueue, type Handlers } from '../src/base/jobs.ts';
 import { startWorkers } from '../src/base/workers.ts';
 import { chart, move, post } from '../src/ledger/index.ts';
@@ -89,6 +90,26 @@ describe('while nothing happens', () => {
     await rows.query(`update chains set halted_why = 'another process says so'`);
     await rail.observe();
     assert.equal(rail.checks(), before + 1);
+  });
+
+  test('a native balance that could not be read is read again although the head stays', async () => {
+    for (const table of ['chain_blocks', 'chains']) await rows.query(`delete from ${table}`);
+    const chain = fakeChain({ finality: 12, pace: { idleMs: 3_600_000 } });
+    chain.mine();
+    Object.assign(chain.adapter, { wallets: { hot: { address: '0xhot' } } });
+    let asked = 0;
+    chain.adapter.nativeBalancesAt = async (_, addresses) => {
+      asked += 1;
+      if (asked === 1) throw new Unavailable('fake', 'no answer');
+      return addresses.map(() => 0n);
+    };
+    await rows.query(`insert into native_balances (rail, address, units, block) values ('fake.chain', '0xhot', 0, -1)`);
+    const rail = chainRail(chain.adapter, { ...fixture, report: async () => {} });
+    await assert.rejects(async () => {
+      while ((await rail.observe()).againInMs === 0);
+    }, Unavailable);
+    await rail.observe();
+    assert.equal(asked, 2);
   });
 
   test('sweeping a chain of which nothing was read costs nothing', async () => {

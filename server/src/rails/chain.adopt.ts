@@ -67,12 +67,28 @@ export async function lookForUnknown(engine: Engine): Promise<boolean> {
   });
 }
 
+/**
+ * Whether the node says of the paying wallet what it said when the books were compared with it last: asked as often as they are
+ * compared, and not of the database.
+ *
+ * @throws Unavailable
+ */
+export async function hasSameNonces({ adapter, memory, pace }: Engine): Promise<boolean> {
+  const { account } = adapter;
+  if (account === undefined || !adapter.canSend(HOT) || Date.now() < memory.compareNoncesAt) return true;
+  const { mined, pending } = await account.nonces(HOT);
+  if (memory.nonces?.mined !== mined || memory.nonces.pending !== pending) return false;
+  memory.compareNoncesAt = Date.now() + pace.nativeEveryMs;
+  return true;
+}
+
 /** For the paying wallet. @throws Unavailable */
 async function findNonces(engine: Engine): Promise<void> {
-  const { adapter, rail, db } = engine;
+  const { adapter, rail, db, memory } = engine;
   const { account } = adapter;
   if (account === undefined || !adapter.canSend(HOT)) return;
-  const { mined, pending } = await account.nonces(HOT);
+  const said = await account.nonces(HOT);
+  const { mined, pending } = said;
   const unused = await surelyUnused(engine, mined);
   const signed = await signedSince(engine, mined);
   await db.asSystem(async (tx) => {
@@ -88,6 +104,7 @@ async function findNonces(engine: Engine): Promise<void> {
     await tellSigned(engine, tx, pending);
     if (pending <= after) await found.noteLooked(tx, rail, HOT);
   });
+  memory.nonces = said;
 }
 
 async function readFound(engine: Engine, row: found.FoundMovement): Promise<void> {

@@ -27,8 +27,9 @@ export interface Memory {
   hasRow: boolean;
   /** Since when the node has shown another branch that is lower than ours. */
   lowerSince: number | undefined;
-  /** When to compare the wallet's used nonces with the books again. */
+  /** When to compare the wallet's used nonces with the books again, and what the node said when they were compared last. */
   compareNoncesAt: number;
+  nonces: { mined: bigint; pending: bigint } | undefined;
   /** How far the blocks of the time that a restore has lost were read. */
   lostReadTo: bigint | undefined;
   /** Since when a send's nonce has looked used by a foreign transaction, by key. */
@@ -54,6 +55,7 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
       hasRow: false,
       lowerSince: undefined,
       compareNoncesAt: 0,
+      nonces: undefined,
       lostReadTo: undefined,
       foreignSince: new Map(),
       refusedAt: new Map(),

@@ -16,7 +16,7 @@ import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { mayHavePaid, waitingFound } from './chain.adopt.store.ts';
-import { lookForUnknown, readByHash } from './chain.adopt.ts';
+import { hasSameNonces, lookForUnknown, readByHash } from './chain.adopt.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { type Engine, engineOf, HOT } from './chain.engine.ts';
 import { followStep } from './chain.follow.ts';
@@ -160,7 +160,7 @@ interface Head {
   all: string;
 }
 
-/** However idle it is, everything is checked this often: a node's pending transactions, foreign nonces, native coin. */
+/** However idle it is, everything is checked this often: what the signer has signed elsewhere, for one. */
 const WHOLE_EVERY_MS = 60_000;
 /** A head that has not changed for so long is polled less often, and still within a second. */
 const STILL_MS = 3_000;
@@ -197,8 +197,9 @@ async function check(engine: Engine, looked: Looked, head: Head): Promise<{ agai
   const now = performance.now();
   if (!isAnyOpen && engine.memory.lowerSince === undefined) looked.idle = { ...head, since: now, at: now };
   if (isNativeDue(engine, looked)) {
-    Object.assign(looked, { nativeAt: now, nativeHead: head.hash });
+    looked.nativeAt = now;
     await lookForNative(engine);
+    looked.nativeHead = head.hash;
   }
   return { againInMs: pace.pollMs };
 }
@@ -206,8 +207,13 @@ async function check(engine: Engine, looked: Looked, head: Head): Promise<{ agai
 const isNativeDue = ({ adapter, pace }: Engine, { nativeAt }: Looked): boolean =>
   adapter.showsNative !== true && performance.now() - nativeAt >= pace.nativeEveryMs;
 
-/** Whether an unchanged head replaces a check: for a while, and then as long as one query finds nothing in our rows either. */
-async function isStill({ db, rail, pace, adapter }: Engine, idle: NonNullable<Looked['idle']>): Promise<boolean> {
+/**
+ * Whether an unchanged head replaces a check: for a while, and then as long as one query finds nothing in our rows either. Nonces
+ * change without the head: a node of several may lag, and pending transactions are in no block.
+ */
+async function isStill(engine: Engine, idle: NonNullable<Looked['idle']>): Promise<boolean> {
+  const { db, rail, pace, adapter } = engine;
+  if (!(await hasSameNonces(engine))) return false;
   const now = performance.now();
   if (now - idle.at < pace.idleMs) return true;
   if (adapter.issuer !== undefined || now - idle.since >= WHOLE_EVERY_MS) return false;

@@ -81,6 +81,7 @@ test('nonces that one node reported as used are not forgotten when another one l
   // The same holds where the node cannot report the nonces used at the final block.
   aheadMs = 60_000;
   sent = 'no state';
+  chain.mineEmpty(1);
   await look();
   assert.deepEqual([await unread(), await next()], [['0', '1', '2'], '3']);
 });
