@@ -112,6 +112,18 @@ describe('while nothing happens', () => {
     assert.equal(asked, 2);
   });
 
+  test('a gas price that stays is stored once in a while, and again when the clock was moved', async () => {
+    const { db, taken } = counting(fixture.db);
+    const { rail } = await followed(db, { idleMs: 3_600_000 });
+    await rail.refreshGas();
+    taken();
+    await times(POLLS, () => rail.refreshGas());
+    assert.equal(taken(), 0);
+    fixture.clock.advance(60_000);
+    await rail.refreshGas();
+    assert.equal(taken(), 1, 'by its row the price is a minute old now, and quotes refuse it');
+  });
+
   test('sweeping a chain of which nothing was read costs nothing', async () => {
     const { db, taken } = counting(fixture.db);
     const { rail, mine } = await followed(db, { idleMs: 3_600_000 });

@@ -84,7 +84,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
   const engine = engineOf(adapter, context);
   const { db, clock, rail, chain } = engine;
   const looked: Looked = { nativeAt: Number.NEGATIVE_INFINITY, checks: 0 };
-  const gas: { units?: bigint; at: number } = { at: Number.NEGATIVE_INFINITY };
+  const gas: { units?: bigint; at: number } = { at: 0 };
 
   return {
     code: rail,
@@ -134,9 +134,12 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();
-      if (units === gas.units && performance.now() - gas.at < GAS_AGAIN_MS) return;
-      await db.asSystem((tx) => sendStore.storeGasPrice(tx, chain, units, clock.now()));
-      Object.assign(gas, { units, at: performance.now() });
+      // By the clock, which dates the row: a clock that was moved makes the row old, or future.
+      const now = clock.now();
+      const ageMs = now.getTime() - gas.at;
+      if (units === gas.units && ageMs >= 0 && ageMs < GAS_AGAIN_MS) return;
+      await db.asSystem((tx) => sendStore.storeGasPrice(tx, chain, units, now));
+      Object.assign(gas, { units, at: now.getTime() });
     },
     health: () => healthOf(engine),
     ...defined({ isAsleep: adapter.isAsleep }),
