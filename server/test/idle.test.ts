@@ -220,6 +220,32 @@ describe('while nothing happens', () => {
     assert.ok(taken() > 2, 'an item is open, and its rail was not compared again');
   });
 
+  test('an outside that is down after both sides agreed is recorded as not compared', async () => {
+    let isDown = false;
+    const rail = {
+      code: 'bank.down',
+      kind: 'bank',
+      wallets: { deposits: 'main', payouts: 'main' },
+      movements: async () => {
+        if (isDown) throw new Unavailable('bank.down', 'no answer');
+        return { movements: [], upTo: '0', at: new Date(), more: false };
+      },
+      holdings: async () => [],
+    } as unknown as Rail;
+    const reconcile = reconcileHandlers({ ...fixture, rails: new Map([[rail.code, rail]]) })[RECONCILE];
+    const why = async () =>
+      (
+        await rows.query<{ why: string | null }>('select failed_why as why from reconcile_rails where rail = $1', [
+          rail.code,
+        ])
+      )[0]?.why;
+    await times(2, async () => await reconcile?.(rail.code));
+    assert.equal(await why(), null);
+    isDown = true;
+    await assert.rejects(async () => await reconcile?.(rail.code), Unavailable);
+    assert.match((await why()) ?? '', /no answer/);
+  });
+
   test('a poll that waits in its worker writes its row at the first run and not at the next', async () => {
     const { clock, log } = fixture;
     let runs = 0;

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { awaitAll, type Database, type Tx } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { newestEntry } from '../ledger/index.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -43,12 +44,16 @@ export function reconcileHandlers(context: {
   const { db, rails, everyMs = EVERY_MS, fullEveryMs = FULL_EVERY_MS } = context;
   const agreed = new Map<string, Agreed>();
 
-  /** Whether neither the journal nor the outside shows anything new since both sides agreed. @throws Unavailable */
+  /** Whether neither the journal nor the outside shows anything new since both sides agreed. */
   async function isStill(rail: Rail, row: store.RailRow, entry: bigint): Promise<boolean> {
     const last = agreed.get(rail.code);
     if (last === undefined || last.entry !== entry || performance.now() - last.at >= STILL_MS) return false;
     if (row.runEndedAt === null || row.failedWhy !== null) return false;
-    const page = await rail.movements?.(row.position);
+    const page = await rail.movements?.(row.position).catch((error) => {
+      // The comparison asks again, and records why it failed.
+      if (error instanceof Unavailable) return undefined;
+      throw error;
+    });
     return page !== undefined && page.movements.length === 0 && !page.more;
   }
 
