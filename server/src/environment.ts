@@ -54,8 +54,8 @@ export interface Environment {
     partners: Partners;
     /** Starts the recurring jobs of a rail. */
     follow(rail: string): Promise<void>;
-    /** Called when a sleeping chain was woken: from now on it is like any other. */
-    woken(): Promise<void>;
+    /** Called when the chain of a rail was woken and funded: from now on it is like any other. */
+    woken(rail: string): Promise<void>;
   }): Promise<void>;
   /** The database as protocols use it, for a sandbox whose chains are woken when needed. */
   front?(usual: Database): Database;

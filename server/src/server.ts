@@ -21,7 +21,7 @@ import { openFiles } from './composition/files.ts';
 import { serve } from './composition/http.ts';
 import { connectRails, type RailParts } from './composition/rails.ts';
 import { openReadiness, pricesAreFresh, type Readiness } from './composition/readiness.ts';
-import { enqueueRailJobs } from './composition/recurring.ts';
+import { enqueueLevels, enqueueRailJobs } from './composition/recurring.ts';
 import { openVerifier } from './composition/verifier.ts';
 import { startDelivery, startWork } from './composition/workers.ts';
 import type { Config } from './config.ts';
@@ -168,20 +168,24 @@ async function databaseClock(db: Database, ending: Endings): Promise<Clock> {
   return clock;
 }
 
-/** The environment's own steps: seeds and opening funds. */
+/** The environment's own steps: seeds and opening funds. From then on levels are watched. */
 async function beginWorld(
   { db, clock }: Base,
-  { chains }: RailParts,
+  { chains, awake }: RailParts,
   { world, partners, readiness }: { world: Environment; partners: Partners; readiness: Readiness },
 ): Promise<void> {
+  const watchLevels = async (rails: readonly string[]): Promise<void> => {
+    await readiness.readLevels();
+    await db.asSystem((tx) => enqueueLevels(tx, clock.now(), rails));
+  };
   await world.begin({
     chains,
     partners,
     follow: (subject) =>
       db.asSystem((tx) => enqueueRailJobs(tx, clock.now(), { subject, isChain: chains.has(subject) })),
-    woken: () => readiness.readLevels(),
+    woken: (rail) => watchLevels([rail]),
   });
-  await readiness.readLevels();
+  await watchLevels(awake().map(({ code }) => code));
 }
 
 async function declareOperators({ config, db, clock }: Base, profile: Profile): Promise<void> {

@@ -60,13 +60,18 @@ export async function enqueueRecurring(
   });
 }
 
-/** The recurring jobs of one rail: for every rail at the start, and for a sandbox's chain when it is woken. */
+/** Levels are watched once opening funds are booked: before, every wallet is empty in the books, and a case would say so. */
+export function enqueueLevels(tx: Tx, dueAt: Date, rails: readonly string[]): void {
+  for (const subject of rails) enqueue(tx, { kind: WATCH, subject, dueAt });
+}
+
+/** The other recurring jobs of one rail: for every rail at the start, and for a sandbox's chain when it is woken. */
 export function enqueueRailJobs(
   tx: Tx,
   dueAt: Date,
   { subject, isChain }: { subject: string; isChain: boolean },
 ): void {
-  for (const kind of [OBSERVE, WATCH, RECONCILE]) enqueue(tx, { kind, subject, dueAt });
+  for (const kind of [OBSERVE, RECONCILE]) enqueue(tx, { kind, subject, dueAt });
   if (isChain) for (const kind of ['refresh_gas', SWEEP]) enqueue(tx, { kind, subject, dueAt });
 }
 

@@ -117,7 +117,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
         await rail.refreshGas();
         await fundChain(funding, rail);
         await seedLevels(db, [code]);
-        await woken();
+        await woken(rail.code);
       });
     },
     front: (usual) => waking(usual, sleepers),

@@ -337,14 +337,19 @@ export interface Funding {
 
 /** The operator's own money: into the bank, into the hot wallets, into the books. */
 export async function seedFunds(deps: Funding, chains: readonly ChainRail[]): Promise<void> {
-  for (const fiat of FIATS) {
-    await deps.bank.fund({
-      currency: fiat.code.toUpperCase(),
-      units: OPENING.fiat * pow10(fiat.decimals),
-      id: `opening-${fiat.code}`,
-    });
+  await Promise.all([fundBank(deps), ...chains.map((chain) => fundChain(deps, chain))]);
+}
+
+/** Its statement shows the money, and is read as always. */
+async function fundBank(deps: Funding): Promise<void> {
+  const giveUpAt = Date.now() + FUNDED_WITHIN_MS;
+  const wanted: string[] = [];
+  for (const { code, decimals } of FIATS) {
+    const id = `opening-${code}`;
+    await deps.bank.fund({ currency: code.toUpperCase(), units: OPENING.fiat * pow10(decimals), id });
+    wanted.push(`fund_${BANK}_FUNDING:${id}`);
   }
-  await Promise.all(chains.map((chain) => fundChain(deps, chain)));
+  await untilBooked(deps, wanted, { where: BANK, giveUpAt });
 }
 
 /** A few blocks and polls, on a busy machine. */
@@ -354,9 +359,9 @@ const FUNDED_WITHIN_MS = 60_000;
  * Native coin is there from the first block and is booked as found. Tokens come from the faucet, which is registered as the
  * operator's own funding source: the chain's follower then books them like any funding, once they are final.
  */
-export async function fundChain({ db, clock, tokens, finalize, isEnding }: Funding, rail: ChainRail): Promise<void> {
+export async function fundChain(deps: Funding, rail: ChainRail): Promise<void> {
+  const { db, clock, tokens, finalize, isEnding } = deps;
   const { faucet = '', customer = '', hot = '' } = rail.walletAddresses;
-  const isBooked = (entry: string) => db.asSystem((tx) => isPosted(tx, entry));
   await bookOpening({ db, clock }, rail);
   await db.asSystem((tx) => trustFundingSource(tx, rail.code, faucet, 'faucet'));
 
@@ -382,11 +387,20 @@ export async function fundChain({ db, clock, tokens, finalize, isEnding }: Fundi
     await give('visitor', spelledOn(rail.chain, visitorAddress()), POCKET_MONEY);
     wanted.push(`fund_${rail.code}_${await give('hot', hot, OPENING.tokens)}:0`);
   }
-  for (const entry of wanted) {
-    while (!(await isBooked(entry))) {
-      if (isEnding()) throw new Error(`the server ends before the opening funds of ${rail.chain} are in the books`);
-      if (Date.now() > giveUpAt) throw new Error(`the opening funds of ${rail.chain} are not in the books: ${entry}`);
-      await finalize(rail.chain);
+  await untilBooked(deps, wanted, { where: rail.chain, giveUpAt, nudge: () => finalize(rail.chain) });
+}
+
+/** @param o.nudge called before each further look */
+async function untilBooked(
+  { db, isEnding }: Funding,
+  entries: readonly string[],
+  o: { where: string; giveUpAt: number; nudge?: () => Promise<void> },
+): Promise<void> {
+  for (const entry of entries) {
+    while (!(await db.asSystem((tx) => isPosted(tx, entry)))) {
+      if (isEnding()) throw new Error(`the server ends before the opening funds of ${o.where} are in the books`);
+      if (Date.now() > o.giveUpAt) throw new Error(`the opening funds of ${o.where} are not in the books: ${entry}`);
+      await o.nudge?.();
       await new Promise((wake) => setTimeout(wake, 200));
     }
   }

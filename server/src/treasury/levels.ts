@@ -19,6 +19,8 @@ import * as store from './store.ts';
 /** Job kind that checks a rail's wallets once; its subject is the rail's code. */
 export const WATCH = 'watch_treasury';
 const EVERY_MS = 15_000;
+/** The same while a wallet is below its alarm level: its case closes soon after money has come. */
+const ALARM_EVERY_MS = 3_000;
 /** How often the outside is asked while nothing moves in the books: a bank is asked once per currency. */
 const OUTSIDE_EVERY_MS = 60_000;
 
@@ -42,9 +44,10 @@ export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsCo
         await tell(tx, here, clock.now());
         return here;
       });
+      const againInMs = own.some(({ state }) => state === 'alarm') ? Math.min(ALARM_EVERY_MS, everyMs) : everyMs;
       const books = own.map(({ account, freeUnits }) => `${account} ${freeUnits}`).join('\n');
       const last = outside.get(code);
-      if (last?.books === books && performance.now() - last.at < OUTSIDE_EVERY_MS) return { againInMs: everyMs };
+      if (last?.books === books && performance.now() - last.at < OUTSIDE_EVERY_MS) return { againInMs };
       const read: store.OutsideUnits[] = [];
       try {
         for (const { wallet, asset } of own)
@@ -54,7 +57,7 @@ export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsCo
         // Balances read before the rail failed are stored.
         if (read.length > 0) await db.asSystem((tx) => store.noteOutside(tx, code, read));
       }
-      return { againInMs: everyMs };
+      return { againInMs };
     },
   };
 }

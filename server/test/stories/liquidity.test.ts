@@ -40,6 +40,18 @@ async function waits(amount: string): Promise<Sale> {
   return order;
 }
 
+test('a sandbox starts without a case about the wallets that it funds', async () => {
+  await world.until('every wallet with a threshold was read', async () => {
+    const unread = await world.read((tx) =>
+      tx.rows(
+        `select from treasury_thresholds t left join treasury_outside o using (rail, wallet, asset) where o.read_at is null`,
+      ),
+    );
+    return unread.length === 0;
+  });
+  assert.deepEqual(await world.read((tx) => tx.rows('select kind, subject, reason from cases')), []);
+});
+
 test('an order that the treasury cannot fill waits at 2 with a case, and settles when the operator funds it', async () => {
   const order = await paid('100');
   const waiting = await world.isShort(order);

@@ -111,6 +111,14 @@ test('a balance below the alarm threshold opens one case, which closes when the 
   assert.equal((await cases()).length, 1, 'the next shortage did not open a new case');
 });
 
+test('a wallet in alarm is checked again soon, so that its case does not outlast the alarm for long', async () => {
+  await has(100n);
+  const usual = (await watch())?.againInMs ?? 0;
+  await has(99n);
+  const alarmed = (await watch())?.againInMs ?? 0;
+  assert.ok(alarmed > 0 && alarmed <= 5_000 && alarmed < usual, `${alarmed} ms, and usually ${usual} ms`);
+});
+
 test('a changed threshold applies at the next check', async () => {
   await has(500n);
   await watch();
