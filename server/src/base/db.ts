@@ -67,8 +67,13 @@ export interface Database {
   asSystem<T>(body: Body<T>): Promise<T>;
   /** Calls back on every NOTIFY of the channel, and once after each reconnect (a notification may have been missed). */
   listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }>;
-  /** A connection of its own, outside the pools, for a session-level lock. */
-  session(): Promise<pg.Client>;
+  /**
+   * A connection of its own, outside the pools, for a session-level lock.
+   *
+   * @param options.idleMs after this time without a statement PostgreSQL ends it, and frees its lock; a statement fails when it
+   *   takes as long
+   */
+  session(options?: { idleMs?: number }): Promise<pg.Client>;
   close(): Promise<void>;
 }
 
@@ -107,10 +112,11 @@ export function openDatabase(
   return {
     ...pools(connectionsOf(partners), connectionsOf(system)),
     listen: (channel, onNotify) => listen(url, channel, onNotify),
-    session: async () => {
+    session: async ({ idleMs = 0 } = {}) => {
       const client = new pg.Client({
         connectionString: url,
-        options: '-c role=cloverleaf_system -c search_path=cloverleaf',
+        options: `-c role=cloverleaf_system -c search_path=cloverleaf -c idle_session_timeout=${idleMs}`,
+        query_timeout: idleMs,
       });
       client.on('error', () => {});
       await client.connect();

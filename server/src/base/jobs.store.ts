@@ -3,12 +3,14 @@
  *
  * - Rows are claimed in batches with `for update skip locked` under a lease. A handler must finish well before its lease
  *   ends; a worker that claims a lapsed lease may run beside a frozen predecessor, so handlers re-read the domain row.
- * - A worker holds a session lock for as long as its process lives. PostgreSQL drops it as soon as a killed process's
- *   connection closes, so its rows are free again within a second or two; the lease is for processes that hang.
+ * - A worker holds a session lock for as long as its process lives and its loop turns. PostgreSQL drops it as soon as a killed
+ *   process's connection closes, and when a frozen process has let it idle for a lease: its rows are free again within a second
+ *   or two. The lease is for handlers that hang.
  * - A row that runs again later records when its wait began. If that time is in the future, a clock was ahead when it was
  *   written: the wait then starts now, with its full length. So a clock that was wrong for a moment delays polling by one
  *   interval at most.
  */
+import type pg from 'pg';
 import { pauseAfter, shaken } from './backoff.ts';
 import { later } from './clock.ts';
 import { awaitAll, type Database, type Tx } from './db.ts';
@@ -18,8 +20,8 @@ import { describeError, type Log } from './log.ts';
 
 export const LEASE_MS = 20_000;
 /**
- * A poll that waits in its worker is leased for longer, so that it is written less often. A killed worker's rows are free at once
- * (holdPresence); those of one that hangs and keeps its connection, after this.
+ * A poll that waits in its worker is leased for longer, so that it is written less often. Whether the worker stands still is known
+ * sooner, by holdPresence; what its handler asks, outside and of the database, has deadlines.
  */
 export const KEPT_LEASE_MS = 60_000;
 const MAX_ATTEMPTS = 25;
@@ -134,19 +136,19 @@ export async function settle(
 }
 
 /**
- * Renews the leases of rows that wait in this process.
+ * Renews the leases of rows that wait in this process, under its present number.
  *
  * @returns how often each that is still ours has been enqueued
  */
 export const renew = async (
   db: Database,
-  { ids, token, now }: { ids: readonly bigint[]; token: string; now: Date },
+  { ids, token, holder, now }: { ids: readonly bigint[]; token: string; holder: number; now: Date },
 ): Promise<ReadonlyMap<bigint, number>> => {
   const rows = await db.asSystem((tx) =>
     tx.rows<{ id: bigint; enqueued: number }>(
-      `update jobs set leased_until = clock_timestamp() + make_interval(secs => $3), due_at = $4, slept_at = $4
+      `update jobs set leased_until = clock_timestamp() + make_interval(secs => $3), due_at = $4, slept_at = $4, holder = $5
         where id = any($1) and lease = $2 returning id, enqueued`,
-      [ids, token, KEPT_LEASE_MS / 1000, now],
+      [ids, token, KEPT_LEASE_MS / 1000, now, holder],
     ),
   );
   return new Map(rows.map((row) => [row.id, row.enqueued]));
@@ -171,35 +173,74 @@ export async function reviveTheDead(db: Database, now: Date): Promise<void> {
   );
 }
 
+export interface Presence {
+  /** In every row that is leased. Another one after the lock was lost. */
+  id(): number;
+  /** Keeps the lock for another `idleMs`. */
+  beat(): void;
+  stop(): Promise<void>;
+}
+
 /**
- * Holds an advisory lock for as long as this process has a connection. Its number is in every row we lease, so other workers
- * can tell that this process is gone.
+ * Holds an advisory lock for as long as this process has a connection and beats. Its number is in every row we lease, so other
+ * workers can tell that this process is gone, or stands still.
+ *
+ * @param o.onDoubt called when the lock was lost, and when another one is held: others may have taken what we lease
  */
-export async function holdPresence(db: Database, isStopped: () => boolean, log: Log) {
+export async function holdPresence(
+  db: Database,
+  o: { idleMs: number; isStopped: () => boolean; onDoubt: () => void; log: Log },
+): Promise<Presence> {
+  const { idleMs, isStopped, onDoubt, log } = o;
   let holder = 0;
-  let session = await take();
-  async function take() {
-    const next = await db.session();
-    const row = await next.query(
+  let session: pg.Client | undefined;
+  let isBeating = false;
+  async function take(): Promise<void> {
+    const client = await db.session({ idleMs });
+    const { rows } = await client.query(
       `select number, pg_advisory_lock($1, number) from (select nextval('job_holders')::int as number) as drawn`,
       [PRESENCE],
     );
-    holder = row.rows[0].number;
-    const client = next;
-    client.once('error', () => {
-      if (!isStopped()) setTimeout(() => void retake(), 500);
-    });
-    return next;
+    holder = rows[0].number;
+    session = client;
+    client.once('error', () => lose(client));
   }
   async function retake(): Promise<void> {
+    if (isStopped()) return;
     try {
-      session = await take();
+      await take();
+      onDoubt();
     } catch (error) {
       log.warn(describeError(error), 'presence lock lost');
-      if (!isStopped()) setTimeout(() => void retake(), 1_000);
+      setTimeout(() => void retake(), 1_000);
     }
   }
-  return { id: () => holder, stop: () => session.end().catch(() => {}) };
+  /** Once for each connection. */
+  function lose(client: pg.Client): void {
+    if (isStopped() || client !== session) return;
+    session = undefined;
+    void client.end().catch(() => {});
+    onDoubt();
+    setTimeout(() => void retake(), 500);
+  }
+  await take();
+  return {
+    id: () => holder,
+    beat() {
+      const client = session;
+      if (client === undefined || isBeating) return;
+      isBeating = true;
+      client
+        .query('select')
+        .catch(() => lose(client))
+        .finally(() => {
+          isBeating = false;
+        });
+    },
+    async stop() {
+      await session?.end().catch(() => {});
+    },
+  };
 }
 
 /** First half of the advisory lock's key: "a worker is alive". */

@@ -4,7 +4,8 @@
  * - Rows that share an `ordering_key` run strictly in creation order.
  * - A poll that runs again within a minute stays with the worker that ran it: the worker keeps the lease and runs it again itself,
  *   and its row is written once in half a minute and not at every run. An enqueue of it still takes effect. Rows of other kinds
- *   are postponed in the table, where every worker sees their due times.
+ *   are postponed in the table, where every worker sees their due times. Others take its rows over when its process is killed,
+ *   and when its loop has not turned for twenty seconds; after such a pause it asks which rows are still its own.
  * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
  *   notification. So an idle server asks the database once in a second.
  * - A row that is enqueued while it runs is run again at once. One to which that happens at every run, because its own handler
@@ -22,8 +23,10 @@ import {
   type Claimed,
   holdPresence,
   KEPT_LEASE_MS,
+  LEASE_MS,
   look,
   type Outcome,
+  type Presence,
   release,
   renew,
   reviveTheDead,
@@ -55,6 +58,9 @@ const AGAIN_PAUSES = { firstMs: 20, longestMs: 1_000 };
  */
 const FIRST_RENEW_MS = 8_000;
 const RENEW_MS = KEPT_LEASE_MS / 2;
+/** A worker counts as present for so long after its last beat. */
+const PRESENT_MS = LEASE_MS;
+const BEATS = 3;
 
 export interface Workers {
   /** Stops claiming and waits for running handlers. */
@@ -71,6 +77,8 @@ export interface WorkersOptions {
   concurrency?: number;
   /** How long to sleep at most without a notification, in milliseconds. */
   pollMs?: number;
+  /** Shortened in tests, in milliseconds: after this without a turn of its loop a worker's rows are free. */
+  presentMs?: number;
   /** Called for every handler that threw, for metrics and tests. */
   onFailure?: (kind: string, subject: string, error: unknown) => void;
 }
@@ -96,8 +104,12 @@ interface Worker extends WorkersOptions {
   readonly token: string;
   readonly concurrency: number;
   readonly pollMs: number;
+  readonly presentMs: number;
   readonly wakeup: Wakeup;
-  holder: () => number;
+  presence: Presence | undefined;
+  beatAt: number;
+  /** Leases taken before may be another worker's now. */
+  doubtedAt: number;
   readonly running: Set<Promise<void>>;
   /** Those of them that were kept. */
   readonly runningKept: Set<Promise<void>>;
@@ -115,15 +127,18 @@ interface Worker extends WorkersOptions {
 }
 
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
-  const { db, clock, log, concurrency = 8, pollMs = IDLE_MS } = options;
+  const { db, clock, log, concurrency = 8, pollMs = IDLE_MS, presentMs = PRESENT_MS } = options;
   await reviveTheDead(db, clock.now());
   const worker: Worker = {
     ...options,
     concurrency,
     pollMs,
+    presentMs,
     token: randomHex(),
     wakeup: openWakeup(),
-    holder: () => 0,
+    presence: undefined,
+    beatAt: Number.POSITIVE_INFINITY,
+    doubtedAt: Number.NEGATIVE_INFINITY,
     running: new Set(),
     runningKept: new Set(),
     kept: new Map(),
@@ -134,8 +149,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     tidiedAt: Number.NEGATIVE_INFINITY,
     isStopped: false,
   };
-  const presence = await holdPresence(db, () => worker.isStopped, log);
-  worker.holder = presence.id;
+  const presence = await holdPresence(db, {
+    ...{ idleMs: presentMs, log, isStopped: () => worker.isStopped },
+    onDoubt: () => doubtLeases(worker),
+  });
+  Object.assign(worker, { presence, beatAt: performance.now() });
   const listening = await db.listen('jobs', (name) => hear(worker, name));
   const looping = loop(worker);
   return {
@@ -167,6 +185,7 @@ async function loop(worker: Worker): Promise<void> {
   const { kept, wakeup, log } = worker;
   while (!worker.isStopped) {
     wakeup.begin();
+    beat(worker);
     try {
       await runKept(worker);
       if (worker.isStale || performance.now() >= worker.lookAt) await claimAll(worker);
@@ -181,8 +200,26 @@ async function loop(worker: Worker): Promise<void> {
     const nextKept = hasRoomForKept(worker)
       ? Math.min(...[...kept.values()].map(({ dueIn }) => dueIn))
       : Number.POSITIVE_INFINITY;
-    if (!worker.isStopped) await wakeup.wait(Math.max(0, Math.min(worker.lookAt, nextKept) - performance.now()));
+    const next = Math.min(worker.lookAt, nextKept, nextBeat(worker));
+    if (!worker.isStopped) await wakeup.wait(Math.max(0, next - performance.now()));
   }
+}
+
+const nextBeat = ({ beatAt, presentMs }: Worker): number => beatAt + presentMs / BEATS;
+
+/** Says that the loop turns. If it stood still for too long, others may have taken what it keeps. */
+function beat(worker: Worker): void {
+  const now = performance.now();
+  if (now < nextBeat(worker)) return;
+  if (now - worker.beatAt >= worker.presentMs) doubtLeases(worker);
+  worker.beatAt = now;
+  worker.presence?.beat();
+}
+
+/** Kept rows are renewed before the next one runs, which tells whose they are. */
+function doubtLeases(worker: Worker): void {
+  worker.doubtedAt = performance.now();
+  worker.wakeup.signal();
 }
 
 /** Kept rows come first and leave one slot to the table: neither has to wait until the other has no due rows. */
@@ -207,7 +244,7 @@ async function claimAll(worker: Worker): Promise<void> {
   const { claimed, nextAt } = await look(db, {
     kinds: Object.keys(handlers),
     room,
-    holder: worker.holder(),
+    holder: holderOf(worker),
     now,
     token,
     isTidied,
@@ -226,6 +263,8 @@ async function claimAll(worker: Worker): Promise<void> {
   const untilNextMs = nextAt === undefined ? pollMs : nextAt > now ? nextAt.getTime() - now.getTime() : BLOCKED_MS;
   worker.lookAt = Math.min(worker.lookAt, performance.now() + untilNextMs);
 }
+
+const holderOf = ({ presence }: Worker): number => presence?.id() ?? 0;
 
 function run(worker: Worker, item: Claimed, lease: Lease, wasKept = false): void {
   const { running, runningKept, concurrency } = worker;
@@ -310,8 +349,7 @@ const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, to
 /** Runs the kept rows that are due, as many as there is room for. */
 async function runKept(worker: Worker): Promise<void> {
   const { clock, kept } = worker;
-  const isOld = ({ lease: { at, renewMs } }: Kept): boolean => performance.now() - at > renewMs;
-  if ([...kept.values()].some(isOld)) await renewKept(worker);
+  if ([...kept.values()].some(({ lease }) => isOlder(worker, lease, lease.renewMs))) await renewKept(worker);
   const now = { timer: performance.now(), clock: clock.now() };
   for (const [name, { item, lease, dueIn, dueAt }] of kept) {
     if (!hasRoomForKept(worker)) return;
@@ -322,18 +360,16 @@ async function runKept(worker: Worker): Promise<void> {
   }
 }
 
+const isOlder = ({ doubtedAt }: Worker, { at }: Lease, ms: number): boolean =>
+  at < doubtedAt || performance.now() - at > ms;
+
 /** In one statement, and not those that were renewed just now. One that is no longer ours is forgotten. */
-async function renewKept({ db, clock, token, kept }: Worker): Promise<void> {
-  const waiting = [...kept].filter(
-    ([
-      ,
-      {
-        lease: { at, renewMs },
-      },
-    ]) => performance.now() - at > renewMs / 2,
-  );
+async function renewKept(worker: Worker): Promise<void> {
+  const { db, clock, token, kept } = worker;
+  const waiting = [...kept].filter(([, { lease }]) => isOlder(worker, lease, lease.renewMs / 2));
   const lease = { at: performance.now(), renewMs: RENEW_MS };
-  const ours = await renew(db, { ids: waiting.map(([, { item }]) => item.id), token, now: clock.now() });
+  const ids = waiting.map(([, { item }]) => item.id);
+  const ours = await renew(db, { ids, token, holder: holderOf(worker), now: clock.now() });
   for (const [name, one] of waiting) {
     const enqueued = ours.get(one.item.id);
     if (enqueued === undefined) kept.delete(name);

@@ -1,6 +1,8 @@
 /** Due work that fails: which failures are retried, which are given up, and where they are shown. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import { enqueue, enqueueAt, type Handled, type Handlers, shiftDueTimes } from '../../src/base/jobs.ts';
@@ -395,4 +397,53 @@ test('two transactions that insert the same jobs in opposite order do not deadlo
     rows.map(({ enqueued }) => enqueued),
     [2, 2],
   );
+});
+
+/** The locks of `holdPresence` in this database. */
+const PRESENT = `select count(*)::int as count from pg_locks l join pg_database d on d.oid = l.database
+  where l.locktype = 'advisory' and l.classid = x'776f726b'::int and l.granted and d.datname = current_database()`;
+
+test('the polls of a frozen process are taken over as soon as it does not say that it lives, and stay taken', async () => {
+  const { db, clock, log, serverUrl } = fixture;
+  const kind = 'look_frozen';
+  const presentMs = 2_000;
+  let ran = 0;
+  const handlers: Handlers = {
+    [kind]: async () => {
+      ran += 1;
+      return { againInMs: 20 };
+    },
+  };
+  const holder = async () =>
+    (await db.asSystem((tx) => tx.row<{ holder: number | null }>('select holder from jobs where kind = $1', [kind])))
+      ?.holder;
+  await db.asSystem((tx) => enqueue(tx, { kind, subject: '1', dueAt: clock.now() }));
+  const file = fileURLToPath(new URL('worker.process.ts', import.meta.url));
+  const other = spawn(process.execPath, [file, JSON.stringify({ serverUrl, kind, presentMs })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let otherRan = 0;
+  other.stdout.on('data', (text: Buffer) => (otherRan += text.toString().split('\n').length - 1));
+  let workers: Workers | undefined;
+  try {
+    await until('the other process keeps the poll', () => otherRan > 5);
+    const before = await holder();
+    workers = await startWorkers({ db, clock, log, handlers, polls: [kind], presentMs });
+    other.kill('SIGSTOP');
+    // A poll that waits is leased for a minute.
+    await until('the poll is taken over', () => ran > 5);
+    assert.notEqual(await holder(), before);
+    const [frozenAt, ranAt] = [otherRan, ran];
+    other.kill('SIGCONT');
+    await until('both hold a presence lock', async () => {
+      const row = await db.asSystem((tx) => tx.row<{ count: number }>(PRESENT));
+      return row?.count === 2;
+    });
+    await until('the poll goes on', () => ran > ranAt + 5);
+    // What was on its way when it was stopped.
+    assert.ok(otherRan <= frozenAt + 1, `the other process ran it ${otherRan - frozenAt} times more`);
+  } finally {
+    other.kill('SIGKILL');
+    await workers?.stop();
+  }
 });

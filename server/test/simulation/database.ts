@@ -342,14 +342,17 @@ export async function openBackends(deps: {
           const session: Session = { backend: undefined, lost: false, submits: [] };
           process.sessions.add(session);
           const client = {
-            query: (text: string, values: unknown[]) =>
-              scheduler.perform(`${scheduler.context().task}: session`, async () => {
+            // A beat: time that stands still ends no idle session here.
+            query: async (text: string, values?: unknown[]) => {
+              if (values === undefined) return;
+              return await scheduler.perform(`${scheduler.context().task}: session`, async () => {
                 if (session.backend === undefined) {
                   session.backend = await backendOf('cloverleaf_system');
                   await session.backend.client.query('commit');
                 }
                 return await session.backend.client.query(text, values);
-              }),
+              });
+            },
             once: (_what: string, lost: () => void) => {
               process.presence = async () => {
                 process.presence = undefined;

@@ -163,6 +163,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       polls: POLLS,
       concurrency: 6,
       pollMs: 20_000,
+      presentMs: 60_000,
       onFailure: (kind, subject, error) => world.complain(`${kind} ${subject}`, error),
     });
     await enqueueRecurring(db, clock, { rails: [...rails.keys()], sources: ['fixed'], chains: [...chains.keys()] });
