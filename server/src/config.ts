@@ -21,10 +21,10 @@ import {
   text,
   webAddress,
 } from './base/env.ts';
-import { listSources, USUAL_THRESHOLD } from './compliance/index.ts';
+import { listSources, THRESHOLDS, USUAL_THRESHOLD } from './compliance/index.ts';
 import { LISTS, type Lists } from './registry.ts';
 
-const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannels }: Lists) => ({
+const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannels, addressRisks }: Lists) => ({
   profile: oneOf(
     'PROFILE',
     'sandbox brings local chains, a simulated bank and test controls; production refuses them',
@@ -146,6 +146,24 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
     USUAL_THRESHOLD,
     { min: 5_000, max: 10_000 },
   ),
+  addressRisk: oneOf(
+    'ADDRESS_RISK',
+    'provider that is asked how risky addresses on chains are; unset asks none',
+    addressRisks.map(codeOf),
+    undefined,
+  ),
+  addressRiskHit: oneOf(
+    'ADDRESS_RISK_HIT',
+    'risk from which on an address is a hit: its money is held until people have decided',
+    THRESHOLDS,
+    'high',
+  ),
+  addressRiskMaxAgeS: integer(
+    'ADDRESS_RISK_MAX_AGE_S',
+    "maximum age of the provider's answer about an address in seconds; with an older one its money waits for a new one",
+    86_400,
+    { min: 60, max: 2_592_000 },
+  ),
   filesS3Url: webAddress(
     'FILES_S3_URL',
     "an S3 store for customers' files, without the bucket; unset keeps them in DATA_DIR/documents",
@@ -250,6 +268,7 @@ export const allOf = (lists: Lists): Declaring[] => [
   ...lists.codeSenders,
   ...lists.banks,
   ...lists.alertChannels,
+  ...lists.addressRisks,
 ];
 
 /** Every setting, with the adapter that declares it. */

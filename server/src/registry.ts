@@ -1,9 +1,11 @@
 /**
- * Registry: the one list of the parts of an installation. A price source, verifier, code sender or bank is one file or folder
+ * Registry: the one list of the parts of an installation. A price source, verifier, code sender, bank, channel of alerts or
+ * provider of address risk is one file or folder
  * with its own declaration (base/adapter.ts), and one line here. Its settings, what production requires and rejects, `npm run
  * config`, docs/settings.md and its contract tests follow from that line.
  *
- * Settings choose which adapters are used (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS). By default all price sources are
+ * Settings choose which adapters are used (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS, ALERT_CHANNELS, ADDRESS_RISK). The last
+ * two are used only where they are named. By default all price sources are
  * used, and of each other list the first, each as far as it fits the profile: `sandboxOnly` ones in the sandbox, the others
  * in production. Chain families are chosen by the chains file, which names one for each chain.
  */
@@ -15,6 +17,10 @@ import type { Channel, ChannelContext } from './alerts/index.ts';
 import type { Adapter, Values } from './base/adapter.ts';
 import { SettingError } from './base/env.ts';
 import { assert } from './base/errors.ts';
+import { ask } from './base/http.ts';
+import { chainalysisRisk } from './compliance/address-risk/providers/chainalysis.ts';
+import { simulatedRisk } from './compliance/address-risk/providers/simulated.ts';
+import type { AddressRiskContext, AddressRiskProvider } from './compliance/index.ts';
 import { type CodeSender, knownCodes, webhookCodes } from './protocols/checkout/index.ts';
 import type { PriceSource } from './quotes/index.ts';
 import { binanceSource } from './quotes/sources/binance.ts';
@@ -53,6 +59,8 @@ export interface Lists {
   banks: readonly Adapter<AnyBank, Brought | undefined>[];
   /** None is used unless ALERT_CHANNELS names it. */
   alertChannels: readonly Adapter<Channel, ChannelContext>[];
+  /** None is used unless ADDRESS_RISK names it. */
+  addressRisks: readonly Adapter<AddressRiskProvider, AddressRiskContext>[];
 }
 
 export const LISTS: Lists = {
@@ -89,6 +97,11 @@ export const LISTS: Lists = {
     webhookChannel,
     // A channel of alerts: one line here.
   ],
+  addressRisks: [
+    simulatedRisk,
+    chainalysisRisk,
+    // A provider of address risk: one line here.
+  ],
 };
 
 /** The settings of the lists; `Config` is one. */
@@ -100,11 +113,15 @@ interface Choice {
   readonly codeSender: string | undefined;
   readonly banks: readonly string[] | undefined;
   readonly alertChannels: readonly string[] | undefined;
+  readonly addressRisk: string | undefined;
   valuesOf(adapter: Adapter<unknown, never>): Values;
 }
 
 /** What every channel of alerts is given. */
 export const CHANNELS: ChannelContext = { deadlineMs: 10_000 };
+
+/** What every provider of address risk is given. */
+export const RISK_CONTEXT: AddressRiskContext = { ask, deadlineMs: 10_000 };
 
 /** The outside systems that this installation is connected to. */
 export interface Connections {
@@ -144,6 +161,12 @@ export const verifier = (config: Choice, context: VerifierContext): Verifier =>
 export const alertChannels = (config: Choice): ReadonlyMap<string, Channel> =>
   byCode(chosen(config, 'alertChannels').map((one) => create(config, one, CHANNELS)));
 
+/** Undefined where none is named. @throws SettingError as `priceSources` */
+export function addressRisk(config: Choice): AddressRiskProvider | undefined {
+  const [named] = chosen(config, 'addressRisks');
+  return named === undefined ? undefined : create(config, named, RISK_CONTEXT);
+}
+
 /** @throws SettingError as `priceSources` */
 export const codeSender = (config: Choice): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
 
@@ -172,6 +195,7 @@ const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Choice) =
   codeSenders: ['CODE_SENDER', ({ codeSender: code }) => (code === undefined ? undefined : [code])],
   banks: ['BANKS', (config) => config.banks],
   alertChannels: ['ALERT_CHANNELS', (config) => config.alertChannels ?? []],
+  addressRisks: ['ADDRESS_RISK', ({ addressRisk: code }) => (code === undefined ? [] : [code])],
 };
 
 /**

@@ -95,6 +95,7 @@ const FRONTS: readonly RegExp[] = [
   /^verifiers\/verifier\.ts$/,
   /^quotes\/sources\/[a-z]+\.ts$/,
   /^alerts\/channels\/[a-z]+\.ts$/,
+  /^compliance\/address-risk\/providers\/[a-z]+\.ts$/,
 ];
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
@@ -220,7 +221,16 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   compliance: ['customer_details', 'customers', 'deposits', 'fiat_accounts', 'orders'],
   customers: ['restores'],
   erasure: [
-    ...['cases', 'customer_destinations', 'customers', 'deposits', 'events', 'information_requests', 'login_sends'],
+    ...[
+      'address_hits',
+      'cases',
+      'customer_destinations',
+      'customers',
+      'deposits',
+      'events',
+      'information_requests',
+      'login_sends',
+    ],
     ...['orders', 'payouts', 'refunds', 'sanctions_hits', 'screenings', 'submissions', 'verifications'],
   ],
   ops: ['jobs', 'orders', 'quotes'],

@@ -4,6 +4,8 @@
  *
  * Requests of partners and hosted pages run as cloverleaf_partner, with the columns that their statements need. Workers, rails
  * and operators run as cloverleaf_system.
+ *
+ * Long because every table is one row of its lists.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -270,6 +272,11 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   return_links: ['insert, update', 'an operator asks a customer where coins go back to, and the customer confirms'],
   released_nonces: ['insert, update', 'nonces of reservations that were given up, until a send takes them'],
   name_screenings: ['insert, update', 'what names were compared with, until names, rules or findings change'],
+  address_hits: [
+    'insert; update (state, people, reason, decided_at)',
+    'addresses that are too risky are found, and people decide about them',
+  ],
+  address_risks: ['insert', ONCE],
   sanctions_entries: ['insert, update', 'an entry ends with the version that no longer has it'],
   sanctions_hits: ['insert, update', 'hits are found, and people decide about them'],
   sanctions_lists: ['insert, update', 'the newest version of each list'],

@@ -17,6 +17,7 @@ const KINDS: Readonly<Record<keyof typeof LISTS, string>> = {
   codeSenders: 'sender of login codes',
   banks: 'bank',
   alertChannels: 'channel of alerts',
+  addressRisks: 'provider of address risk',
 };
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

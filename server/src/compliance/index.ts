@@ -4,12 +4,29 @@
  * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. A question for an
  * operator is a case (cases.ts), whose kind describes its meaning and the next steps (kinds.ts).
  *
- * Names are compared with sanctions lists (sanctions/).
+ * Names are compared with sanctions lists (sanctions/). A provider says how risky addresses are (address-risk/).
  *
  * A customer's check at a verifier is followed to its result (checks.ts).
  *
  * Not here: limits of a market (partners), how far a customer is verified (customers).
  */
+export {
+  ADDRESS_HIT_STATES,
+  decideAddressHit,
+  eraseAddressHits,
+  findAddressHit,
+  listAddressHits,
+  listAnswers,
+  MAX_ADDRESS_HITS,
+  MAX_ANSWERS,
+} from './address-risk/decisions.ts';
+export {
+  type AddressRiskContext,
+  type AddressRiskProvider,
+  LEVELS,
+  THRESHOLDS,
+} from './address-risk/provider.ts';
+export { type AddressRisk, openAddressRisk, REFRESH_ADDRESSES, type Sender } from './address-risk/service.ts';
 export {
   assignCase,
   type Case,
@@ -50,7 +67,15 @@ export { type ListState, listStates, reloadAddresses } from './sanctions/lists.t
 export { RULES_VERSION, USUAL_THRESHOLD } from './sanctions/match.ts';
 export { renewedHit, renewedResult } from './sanctions/results.ts';
 export { agedWhy, openSanctions, REFRESH_LIST, type Sanctions, SCREEN_NAMES } from './sanctions/service.ts';
-export type { Screener, Screening, Verdict } from './screener.ts';
+export {
+  combined,
+  ProviderDown,
+  type Screener,
+  type Screening,
+  type StoredScreening,
+  type Verdict,
+  type Waits,
+} from './screener.ts';
 export { deniedBefore, MAGIC_HOLDS, magicScreener, openScreener, replaceDenyList, screenOwn } from './screening.ts';
 export {
   type Approval,

@@ -74,7 +74,8 @@ export const CASE_KINDS = {
   },
 
   screening_unavailable: {
-    means: 'The screening provider does not answer. Money that must be screened before it leaves is waiting.',
+    means:
+      'A screening provider does not answer: the subject says which. Money that must be screened before it leaves is waiting.',
     remedy:
       'Find out why the provider does not answer. Waiting payments continue by themselves when it does. Two people may accept older results for a limited time (screening extend).',
     who: 'operator',
@@ -93,6 +94,14 @@ export const CASE_KINDS = {
     remedy: 'Read the reason. Repair the source of the list, or configure another one. The case closes by itself.',
     who: 'operator',
     page: 'sanctions.md',
+  },
+  address_risk_hit: {
+    means:
+      'The provider of address risk finds an address of this money too risky. What came from it and what would go there stays until people have decided.',
+    remedy:
+      'List the hits (risk hits), read what the provider says about the address (risk answers), and decide: risk confirm keeps the money; risk dismiss takes two people. Then release or refund what is on hold. Do not tell the partner or the customer.',
+    who: 'operator',
+    page: 'address-risk.md',
   },
   hold_too_late: {
     means:

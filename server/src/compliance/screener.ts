@@ -1,7 +1,11 @@
 /**
  * The contract of a screener: its input and its answer. The built-in one is screening.ts; a bought one implements `Screener` too.
+ *
+ * And of what it reads: results of something that was asked beforehand, and stored (`StoredScreening`): comparisons of names with
+ * sanctions lists (sanctions/), answers about the risk of addresses (address-risk/).
  */
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
 
 export interface Screener {
   /** May call outside, so it takes no `tx`. @throws Unavailable */
@@ -20,6 +24,8 @@ export interface Screening {
   /** Destination: an account of the customer's, or an address. */
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
+  /** Code of the rail that would pay it. */
+  rail?: string;
   /** The asset the order was to be paid in. */
   depositAsset?: string;
   depositUnits?: bigint;
@@ -38,13 +44,55 @@ export interface Hit {
   own: boolean;
 }
 
-export interface NameScreening {
-  /** Compares subjects without a current result. May take seconds, so it takes no `tx`. @throws Unavailable without any list */
+export interface StoredScreening {
+  /** Gets what has no current result. May take seconds and call outside, so it takes no `tx`. @throws Unavailable */
   ensure(input: Screening): Promise<void>;
   /** Present hits, for the gate and the screener. Rows only. */
-  read(tx: Tx, input: Screening): Promise<{ hits: Hit[]; rules: string }>;
+  read(tx: Tx, input: Screening): Promise<Hits>;
   /** Why money has to wait; undefined when every result is current. Rows only. */
-  wait(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
+  wait(tx: Tx, input: Screening): Promise<Waits | undefined>;
+}
+
+export interface Hits {
+  hits: readonly Hit[];
+  rules: string;
+  /** For the recorded decision: ids and words only. */
+  inputs?: Verdict['inputs'];
+}
+
+export interface Waits {
+  cause: 'lists' | 'screening';
+  why: string;
+}
+
+/** All of them as one; undefined when there is none. */
+export function combined(all: readonly (StoredScreening | undefined)[]): StoredScreening | undefined {
+  const parts = all.filter((one) => one !== undefined);
+  if (parts.length === 0) return undefined;
+  return {
+    async ensure(input) {
+      for (const part of parts) await part.ensure(input);
+    },
+    async read(tx, input) {
+      const read = await awaitAll(...parts.map((part) => part.read(tx, input)));
+      return {
+        hits: read.flatMap(({ hits }) => hits),
+        rules: read.map(({ rules }) => rules).join(', '),
+        inputs: Object.assign({}, ...read.map(({ inputs }) => inputs)) as Verdict['inputs'],
+      };
+    },
+    async wait(tx, input) {
+      const waits = await awaitAll(...parts.map((part) => part.wait(tx, input)));
+      return waits.find((one) => one !== undefined);
+    },
+  };
+}
+
+/** A provider that does not answer, and whose case is open already. */
+export class ProviderDown extends Unavailable {
+  constructor({ source, message, retryAfterMs }: Unavailable) {
+    super(source, message.slice(`${source}: `.length), { retryAfterMs });
+  }
 }
 
 export interface Verdict {
@@ -69,5 +117,11 @@ export type HeldReason =
   | 'sanctions_hit'
   /** Lists are configured, and the customer has no known name to compare. */
   | 'sanctions_nameless'
+  /** The risk of an address is too high, and the hit is undecided. */
+  | 'address_risk_undecided'
+  /** Operators decided that the risk is real. */
+  | 'address_risk_hit'
+  /** The risk of addresses is asked, and the chain does not say where a deposit came from. */
+  | 'sender_unknown'
   /** The holder of the account is not the customer, as far as names show (account-names.ts). */
   | 'account_name_differs';

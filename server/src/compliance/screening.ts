@@ -13,7 +13,7 @@ import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
 import { blockOf, openFiatAccount } from '../customers/index.ts';
 import { accountNameHits } from './account-names.ts';
-import type { Hit, NameScreening, Screener, Screening, Verdict } from './screener.ts';
+import type { Hit, Screener, Screening, StoredScreening, Verdict } from './screener.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
 /** Further checks that an operator configures for payouts; none by default. */
@@ -27,33 +27,33 @@ const RULES = 'built-in 1';
 export const openScreener = ({
   db,
   vault,
-  names,
+  stored,
   rules,
 }: {
   db: Database;
   vault: Vault;
-  /** Present if sanctions lists are configured. */
-  names?: NameScreening | undefined;
+  /** Present if sanctions lists or a provider of address risk are configured. */
+  stored?: StoredScreening | undefined;
   rules?: OwnRules;
 }): Screener => ({
   async screen(input) {
-    await names?.ensure(input);
-    return await db.asSystem((tx) => screenOwn(tx, vault, input, names, rules));
+    await stored?.ensure(input);
+    return await db.asSystem((tx) => screenOwn(tx, vault, input, stored, rules));
   },
 });
 
 /**
- * Checks our own blocks and deny lists, and the results of comparisons with sanctions lists, in this transaction. The customer's
- * row is locked against a block until `tx` ends: a block committed before is seen, and a later one waits.
+ * Checks our own blocks and deny lists, and stored results about names and addresses, in this transaction. The customer's row is
+ * locked against a block until `tx` ends: a block committed before is seen, and a later one waits.
  */
 export async function screenOwn(
   tx: Tx,
   vault: Vault,
   input: Screening,
-  names?: Pick<NameScreening, 'read'>,
+  stored?: Pick<StoredScreening, 'read'>,
   rules: OwnRules = {},
 ): Promise<Verdict> {
-  const named = await names?.read(tx, input);
+  const read = await stored?.read(tx, input);
   const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
   const { kind, values } = await destinationOf(tx, vault, input);
   const indexes = values.flatMap((value) => indexesOf(vault, kind, value));
@@ -61,14 +61,14 @@ export async function screenOwn(
   const hits: Hit[] = [
     ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
     ...entries.map(({ entry }) => ({ rule: 'destination_denied' as const, entry, own: true })),
-    ...(named?.hits ?? []),
+    ...(read?.hits ?? []),
     ...(rules.accountNames === 'hold' ? await accountNameHits(tx, vault, input) : []),
   ];
   return {
     ...verdictOf(hits),
     rules: [
       RULES,
-      ...(named === undefined ? [] : [named.rules]),
+      ...(read === undefined ? [] : [read.rules]),
       ...lists.map(({ list, version }) => `${list}@${version}`),
     ].join(', '),
     inputs: {
@@ -79,6 +79,7 @@ export async function screenOwn(
       // The blind indexes themselves: only with the key can an old list be checked again.
       destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
       foundOn: [...new Set(entries.map(({ list }) => list))],
+      ...read?.inputs,
     },
   };
 }

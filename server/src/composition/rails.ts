@@ -6,7 +6,10 @@
  */
 import { ask } from '../base/http.ts';
 import {
+  type AddressRisk,
+  combined,
   listSources,
+  openAddressRisk,
   openSanctions,
   openScreener,
   RULES_VERSION,
@@ -22,8 +25,10 @@ import {
   type GateRules,
   lockOrdersOf,
   type OrdersContext,
+  openAddresses,
   orderFacts,
   payerOf,
+  senderOf,
 } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
@@ -39,6 +44,8 @@ export interface RailParts {
   readonly context: OrdersContext;
   /** Where sanctions lists are configured. */
   readonly sanctions: Sanctions | undefined;
+  /** Where a provider of address risk is named. */
+  readonly addressRisk: AddressRisk | undefined;
   /** Without those whose node sleeps. */
   awake(): Rail[];
 }
@@ -66,19 +73,27 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
           maxAgeMs: config.sanctionsMaxAgeS * 1_000,
           payerOf: (tx, depositId) => payerOf({ rails }, tx, depositId),
         });
+  const provider = registry.addressRisk(config);
+  const addressRisk =
+    provider === undefined
+      ? undefined
+      : openAddressRisk({
+          ...{ db, clock, provider, threshold: config.addressRiskHit, maxAgeMs: config.addressRiskMaxAgeS * 1_000 },
+          senderOf: (tx, depositId) => senderOf({ rails }, tx, depositId),
+          underWay: openAddresses,
+        });
+  const stored = combined([sanctions, addressRisk]);
   const gate: GateRules = {
-    screenOwn: (tx, input) => screenOwn(tx, vault, input, sanctions, { accountNames: config.accountNames }),
-    ...(sanctions === undefined ? {} : { namesWait: (tx, input) => sanctions.wait(tx, input) }),
+    screenOwn: (tx, input) => screenOwn(tx, vault, input, stored, { accountNames: config.accountNames }),
+    ...(stored === undefined ? {} : { storedWait: (tx, input) => stored.wait(tx, input) }),
     isSwitchedOff: isSubmittingOff,
     peopleNeeded,
     heldDestination,
     unconfirmedUntil: waitsUntil,
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
-  const screener = world.screener(
-    openScreener({ db, vault, names: sanctions, rules: { accountNames: config.accountNames } }),
-  );
+  const screener = world.screener(openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }));
   const context: OrdersContext = { db, clock, log, rails, screener, vault, gate };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  return { rails, chains, report, context, sanctions, awake };
+  return { rails, chains, report, context, sanctions, addressRisk, awake };
 }

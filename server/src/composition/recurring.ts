@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { BugError } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
-import { closeCases, openCase, REFRESH_LIST, SCREEN_NAMES } from '../compliance/index.ts';
+import { closeCases, openCase, REFRESH_ADDRESSES, REFRESH_LIST, SCREEN_NAMES } from '../compliance/index.ts';
 import { seal } from '../ledger/index.ts';
 import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
@@ -36,6 +36,7 @@ export async function enqueueRecurring(
     sources: string[];
     chains: string[];
     lists?: readonly string[];
+    asksAddresses?: boolean;
     tells?: boolean;
     monitors?: boolean;
   },
@@ -48,6 +49,7 @@ export async function enqueueRecurring(
     const { lists = [] } = subjects;
     for (const subject of lists) enqueue(tx, { kind: REFRESH_LIST, subject, dueAt });
     if (lists.length > 0) enqueue(tx, { kind: SCREEN_NAMES, subject: 'all', dueAt });
+    if (subjects.asksAddresses === true) enqueue(tx, { kind: REFRESH_ADDRESSES, subject: 'all', dueAt });
     enqueue(tx, { kind: 'watch_prices', subject: 'all', dueAt });
     enqueue(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
     enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });

@@ -46,6 +46,7 @@ export async function startWork(
     sources: [...more.sources.keys()],
     chains: [...parts.chains.keys()],
     lists: parts.sanctions?.lists ?? [],
+    asksAddresses: parts.addressRisk !== undefined,
     tells: more.channels.size > 0,
     monitors: true,
   });
@@ -89,6 +90,7 @@ function handlersOf(
         ]),
     }),
     ...parts.sanctions?.handlers,
+    ...parts.addressRisk?.handlers,
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...informationHandlers({ db, clock }),
     ...monitoringHandlers({ db, vault, clock }),

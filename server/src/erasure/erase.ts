@@ -15,7 +15,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { ErasureList } from '../base/erasurelist.ts';
 import { Refusal } from '../base/errors.ts';
-import { closeCases, eraseCaseTexts, eraseScreenings } from '../compliance/index.ts';
+import { closeCases, eraseAddressHits, eraseCaseTexts, eraseScreenings } from '../compliance/index.ts';
 import { blockCustomer, eraseCustomerRows, lockAgainstOrders, lockCustomer } from '../customers/index.ts';
 import { eraseTexts } from '../events/index.ts';
 import { eraseAuditTexts, recordByMachine } from '../operators/index.ts';
@@ -91,7 +91,10 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
     const requests = removed.requests.map((id) => `information:${id}`);
     // Only a customer that a restore has brought back has one that is open.
     for (const subject of requests) await closeCases(tx, { subject, outcome: 'erased', now });
-    const screenings = await eraseScreenings(tx, { owners, now });
+    const screenings = [
+      ...(await eraseScreenings(tx, { owners, now })),
+      ...(await eraseAddressHits(tx, { owners, now })),
+    ];
     const subjects = [...owners, ...orders.map((id) => `order:${id}`), ...requests, ...screenings];
     await eraseOrderTexts(tx, customerId);
     await eraseTexts(tx, subjects);

@@ -48,7 +48,7 @@ const OBSTACLES: readonly [what: string, text: string][] = [
   [
     'cases are open',
     `select c.id::text from cases c where c.closed_at is null
-       and (c.subject in ('customer:' || $1, $1, 'sanctions:customer:' || $1)
+       and (c.subject in ('customer:' || $1, $1, 'sanctions:customer:' || $1, 'address_risk:customer:' || $1)
          or c.subject in (select 'information:' || i.id from information_requests i where i.customer_id = $1)
          or c.order_id in (select id from orders where customer_id = $1)
          or c.subject in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
@@ -56,6 +56,11 @@ const OBSTACLES: readonly [what: string, text: string][] = [
   [
     'hits in sanctions lists are undecided',
     `select h.id::text from sanctions_hits h where h.state = 'open' and (h.owner = 'customer:' || $1
+       or h.owner in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
+  ],
+  [
+    'hits of address risk are undecided',
+    `select h.id::text from address_hits h where h.state = 'open' and (h.owner = 'customer:' || $1
        or h.owner in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
   ],
   [

@@ -94,6 +94,7 @@ export {
   requireSigned,
   returnText,
   senderAccount,
+  senderOf,
 } from './deposits/payers.ts';
 export {
   closeConfirmed,
@@ -154,6 +155,7 @@ export {
   paidIn,
   tradedBefore,
 } from './read/monitored.ts';
+export { openAddresses } from './read/open-addresses.ts';
 export { opened } from './read/opened.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './read/reasons.ts';
 export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn, toldState } from './read/told.ts';

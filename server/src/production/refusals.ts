@@ -114,6 +114,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   used('verifiers');
   used('priceSources');
   for (const one of used('alertChannels')) read(() => one.create(config.valuesOf(one), CHANNELS));
+  used('addressRisks');
 
   if (config.operators === 'one' && config.operatorDelayS < SHORTEST_DELAY_S)
     wrong.push(`OPERATOR_DELAY_S must be at least ${SHORTEST_DELAY_S} in production: it replaces the second person`);

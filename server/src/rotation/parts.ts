@@ -202,6 +202,7 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'login_sends.link': 'forgotten after an hour, at the exchange',
   'login_sends.network': 'forgotten after an hour, at the exchange',
   'login_sends.code': 'forgotten after an hour, at the exchange',
+  'address_risks.digest': 'a hash without a key',
   'audit_reencrypted.content': 'a hash without a key',
   'audit_reencrypted.proof': 'made again with the audit',
   'audit_seals.hash': 'a hash without a key',

@@ -18,6 +18,7 @@ import {
   sourceAt,
   tickers,
 } from '../support/pricehosts.ts';
+import { type AddressRiskWorld, testAddressRisk } from './addressrisk.ts';
 import { type ChannelWorld, testChannel } from './channel.ts';
 import { type PriceSourceWorld, testPriceSource } from './pricesource.ts';
 import { type SenderWorld, testSender } from './sender.ts';
@@ -149,4 +150,10 @@ for (const { code } of LISTS.alertChannels) {
   const make = await fixtureOf<() => Promise<ChannelWorld>>('channels', code);
   if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/channels/${code}.ts is missing`));
   else testChannel(code, make);
+}
+
+for (const { code } of LISTS.addressRisks) {
+  const make = await fixtureOf<() => Promise<AddressRiskWorld>>('addressrisks', code);
+  if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/addressrisks/${code}.ts is missing`));
+  else testAddressRisk(code, make);
 }

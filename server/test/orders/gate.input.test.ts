@@ -7,7 +7,15 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
-import { approve, screenOwn, type Verdict } from '../../src/compliance/index.ts';
+import {
+  approve,
+  decideAddressHit,
+  listAddressHits,
+  openAddressRisk,
+  type StoredScreening,
+  screenOwn,
+  type Verdict,
+} from '../../src/compliance/index.ts';
 import { addFiatAccount, findCustomer } from '../../src/customers/index.ts';
 import { type GateContext } from '../../src/orders/context.ts';
 import { lockOrder } from '../../src/orders/index.ts';
@@ -52,6 +60,7 @@ let says: {
   people: number;
   notDeep?: string;
   held?: { since: Date; why: string; isRejected: boolean };
+  stored?: StoredScreening;
 };
 let asked: ApprovedAction[] = [];
 
@@ -92,7 +101,8 @@ const context = (): GateContext => {
     clock,
     rails: new Map([bank, chain].map((rail) => [rail.code, rail as unknown as Rail])),
     gate: {
-      screenOwn: (tx, input) => screenOwn(tx, fixture.vault, input),
+      screenOwn: (tx, input) => screenOwn(tx, fixture.vault, input, says.stored),
+      storedWait: async (tx, input) => await says.stored?.wait(tx, input),
       isSwitchedOff: async (_, rail) => says.switchedOff.includes(rail),
       peopleNeeded: async (_, { action }) => {
         asked.push(action);
@@ -273,6 +283,55 @@ test('a screening result counts for its own destination and for so long, and is 
     `payout:order:${one.orderId}:account:1`,
   ]);
   assert.equal((await asks(one)).outcome, 'wait', 'another destination was screened, and not this one');
+});
+
+test('where coins came from counts by its stored answer: without one it waits, and no approval passes a hit', async () => {
+  const one = await made();
+  const level = { of: 'severe' as 'severe' | 'low' };
+  let sender: string | null = '0xsender';
+  const risk = openAddressRisk({
+    ...{ db: fixture.db, clock, threshold: 'high', maxAgeMs: MAX_AGE_MS, underWay: async () => [] },
+    provider: {
+      ...{ code: 'test', rules: '1' },
+      assess: async () => ({ level: level.of, score: level.of, reason: 'mixing', answer: Buffer.from(level.of) }),
+    },
+    senderOf: async () => ({ rail: CHAIN, address: sender }),
+  });
+  says.stored = risk;
+  await rows.query("delete from jobs where kind = 'rescreen_payout'");
+  assert.equal((await asks(one)).outcome, 'wait');
+  assert.equal((await rows.query("select from jobs where kind = 'rescreen_payout'")).length, 1, 'nobody asks');
+
+  const ensures = () => inTx(one, async (_, leaving) => screeningOf(leaving)).then((input) => risk.ensure(input));
+  await ensures();
+  await holds(one, 'address_risk_undecided');
+  await assert.rejects(approves(one, ['ada', 'bea', 'cleo']), { code: 'order_over' });
+  const decide = async (outcome: 'true_hit' | 'false_positive') => {
+    const [hit] = await fixture.db.asSystem((tx) => listAddressHits(tx, { state: 'open', after: 0n, limit: 10 }));
+    assert(hit);
+    const by = { people: ['ada', 'bea'], reason: '', now: clock.now() };
+    await fixture.db.asSystem((tx) => decideAddressHit(tx, { id: hit.id, outcome, ...by }));
+  };
+  await decide('false_positive');
+  await pays(one);
+  // Its next answer is another finding.
+  passes(MAX_AGE_MS + 1);
+  await screened(one);
+  assert.equal((await asks(one)).outcome, 'wait', 'an answer that is too old let it leave');
+  sender = '0xother';
+  await ensures();
+  await decide('true_hit');
+  await holds(one, 'address_risk_hit');
+  await assert.rejects(approves(one, ['ada', 'bea', 'cleo']), { code: 'order_over' });
+
+  // A chain that does not say where coins came from: people look, and let this payout pass.
+  const other = await made();
+  sender = null;
+  await holds(other, 'sender_unknown');
+  asked = [];
+  await approves(other, ['ada', 'bea']);
+  assert.ok(asked.every((action) => action === 'release.screening_hit'));
+  await pays(other);
 });
 
 test('a kill switch makes payouts of its rail wait, without asking the screener', async () => {

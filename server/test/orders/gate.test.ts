@@ -36,11 +36,11 @@ const TABLE: readonly [string, Partial<GateFacts>, string][] = [
   ['never screened', { screenedAt: undefined }, 'wait screening'],
   ['a result as old as it may be', { screenedAt: ago(1_000) }, 'pay'],
   ['a result one millisecond older', { screenedAt: ago(1_001) }, 'wait screening'],
-  ['a sanctions list that is too old', { names: { cause: 'lists', why: 'of last year' } }, 'wait lists'],
-  ['a name without a result of the newest lists', { names: { cause: 'screening', why: 'new' } }, 'wait screening'],
+  ['a sanctions list that is too old', { stored: { cause: 'lists', why: 'of last year' } }, 'wait lists'],
+  ['a name without a result of the newest lists', { stored: { cause: 'screening', why: 'new' } }, 'wait screening'],
   [
     'a hit while a list is too old',
-    { findings: [BLOCKED], names: { cause: 'lists', why: '' } },
+    { findings: [BLOCKED], stored: { cause: 'lists', why: '' } },
     'hold customer_blocked',
   ],
 ];

@@ -19,7 +19,7 @@ import { Refusal, Unavailable } from '../../base/errors.ts';
 import type { Http } from '../../base/http.ts';
 import type { Handled, Handlers } from '../../base/jobs.ts';
 import { closeCases, tellCase } from '../cases.ts';
-import type { Hit, NameScreening, Screening } from '../screener.ts';
+import type { Hit, Screening, StoredScreening } from '../screener.ts';
 import { fetchList, type Source } from './fetch.ts';
 import { type NameIndex, openIndex } from './find.ts';
 import { entriesAt, type ListState, listStates, newestVersion, takeList } from './lists.ts';
@@ -54,7 +54,7 @@ export interface SanctionsDeps {
 }
 
 /** Options of a running server. */
-export interface Sanctions extends NameScreening {
+export interface Sanctions extends StoredScreening {
   /** Codes of the configured lists. */
   readonly lists: readonly string[];
   readonly handlers: Handlers;

@@ -31,6 +31,21 @@ export async function payerOf(context: Rails, tx: Tx, depositId: bigint): Promis
   return (await shownBy(context, tx, await paidDeposit(tx, depositId))) ?? {};
 }
 
+/**
+ * The address on a chain that a deposit came from; null where the chain does not say. Undefined for money of a bank, and for money
+ * that did not come from outside: a payout that came back, what the law released, a fee that was paid back.
+ */
+export async function senderOf(
+  context: Rails,
+  tx: Tx,
+  depositId: bigint,
+): Promise<{ rail: string; address: string | null } | undefined> {
+  const deposit = await paidDeposit(tx, depositId);
+  const { rail, origin } = deposit;
+  if (context.rails.get(rail)?.kind !== 'chain' || (origin !== 'rail' && origin !== 'credit')) return undefined;
+  return { rail, address: (await shownBy(context, tx, deposit))?.address ?? null };
+}
+
 /** Ids of the deposits that a case is about: the case's own, its refund's, or those of its order. */
 export async function depositsAbout(
   tx: Tx,

@@ -70,14 +70,14 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
   const backing = await backedBy(tx, leaving);
-  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil, names] = await awaitAll(
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil, stored] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
     notReady(context, tx, backing, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
     unconfirmed(context, tx, leaving, now),
-    context.gate.namesWait?.(tx, screeningOf(leaving)),
+    context.gate.storedWait?.(tx, screeningOf(leaving)),
   );
   const screenedAt = kept?.at;
   const { id: key, rail, asset, units } = payout;
@@ -88,7 +88,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
   const facts = {
     ...{ findings: left, switchedOff, doubtful, unread, notReady: unready, unconfirmedUntil },
-    ...{ screenedAt, maxAgeMs, names, now },
+    ...{ screenedAt, maxAgeMs, stored, now },
   };
   const judgement = judge(facts);
   switch (judgement.outcome) {
@@ -212,13 +212,13 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
 }
 
 /**
- * The approval that lets money pass a hit. A sanctions hit cannot be approved: an undecided one is decided first, and a true
- * match stays, except for money that the law has released.
+ * The approval that lets money pass a hit. A hit in a sanctions list, or of an address that is too risky, cannot be approved: an
+ * undecided one is decided first, and a confirmed one stays, except for money that the law has released.
  */
 function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
   if (rule === 'customer_blocked') return 'release.customer_blocked';
-  if (rule === 'sanctions_undecided') return null;
-  if (rule === 'sanctions_hit')
+  if (rule === 'sanctions_undecided' || rule === 'address_risk_undecided') return null;
+  if (rule === 'sanctions_hit' || rule === 'address_risk_hit')
     return deposits.some(({ origin }) => origin === 'released') ? 'release.screening_hit' : null;
   return 'release.screening_hit';
 }

@@ -1,5 +1,6 @@
 /** The gate's decision: from facts about a payout to pay, wait or hold. Pure. */
 import { defined } from '../../base/defined.ts';
+import type { Waits } from '../../compliance/index.ts';
 import type { Finding } from './rules.ts';
 
 export interface GateFacts {
@@ -16,8 +17,8 @@ export interface GateFacts {
   /** Undefined when the destination was never screened. */
   screenedAt: Date | undefined;
   maxAgeMs: number;
-  /** Why there is no current comparison of names with sanctions lists. */
-  names?: { cause: 'lists' | 'screening'; why: string } | undefined;
+  /** Why names were not compared with the newest lists, or addresses not answered for. */
+  stored?: Waits | undefined;
   now: Date;
 }
 
@@ -62,6 +63,6 @@ export function judge(facts: GateFacts): Judgement {
     };
   if (screenedAt === undefined || now.getTime() - screenedAt.getTime() > maxAgeMs)
     return { outcome: 'wait', cause: 'screening', why: 'its screening is too old and is asked again' };
-  if (facts.names !== undefined) return { outcome: 'wait', ...facts.names };
+  if (facts.stored !== undefined) return { outcome: 'wait', ...facts.stored };
   return { outcome: 'pay' };
 }

@@ -147,7 +147,7 @@ export function screeningSubject(leaving: Leaving): string {
 
 /** The screening request for money that leaves. */
 export function screeningOf(leaving: Leaving): Screening {
-  const { purpose, order, customerId, refundId, deposits, address, fiatAccountId } = leaving;
+  const { purpose, order, customerId, refundId, deposits, rail, address, fiatAccountId } = leaving;
   return {
     id: order?.id ?? refundId ?? 0n,
     partnerId: order?.partnerId ?? deposits[0]?.partnerId ?? null,
@@ -156,6 +156,7 @@ export function screeningOf(leaving: Leaving): Screening {
     purpose,
     fiatAccountId,
     payoutAddress: address,
+    rail,
     depositIds: deposits.map(({ id }) => id),
     ...(order === undefined ? {} : { depositAsset: order.depositAsset, depositUnits: order.depositUnits }),
   };

@@ -5,7 +5,7 @@
  */
 import { Unavailable } from '../../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
-import { closeCases, openCase, record, type Screening, type Verdict } from '../../compliance/index.ts';
+import { closeCases, openCase, ProviderDown, record, type Screening, type Verdict } from '../../compliance/index.ts';
 import { findPayout } from '../../rails/payouts.ts';
 import type { OrdersContext } from '../context.ts';
 import { keepVerdict } from './gate.ts';
@@ -34,7 +34,8 @@ export async function screenOutside(context: OrdersContext, input: Screening): P
     }
     return verdict;
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
+    // A provider whose case is open already needs no second one.
+    if (!(error instanceof Unavailable) || error instanceof ProviderDown) throw error;
     mayBeDown.set(screener, true);
     await db.asSystem((tx) =>
       openCase(tx, {

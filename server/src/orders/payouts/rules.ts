@@ -1,6 +1,6 @@
 /** Types of the gate that its callers use too: its inputs from other modules, and its findings. */
 import type { Tx } from '../../base/db.ts';
-import type { Screening, Verdict } from '../../compliance/index.ts';
+import type { Screening, Verdict, Waits } from '../../compliance/index.ts';
 
 /** The gate's inputs from other modules, read in its transaction. None of them calls outside. */
 export interface GateRules {
@@ -22,8 +22,11 @@ export interface GateRules {
     tx: Tx,
     d: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
   ): Promise<Date | undefined>;
-  /** Present if sanctions lists are configured: money then waits for names to be compared, or for a list. */
-  namesWait?(tx: Tx, input: Screening): Promise<{ cause: 'lists' | 'screening'; why: string } | undefined>;
+  /**
+   * Present if sanctions lists or a provider of address risk are configured: money then waits for names to be compared, for a
+   * list, or for a provider's answer.
+   */
+  storedWait?(tx: Tx, input: Screening): Promise<Waits | undefined>;
   /** Default maximum age of a stored screening result, in milliseconds. */
   screeningMaxAgeMs: number;
 }

@@ -91,9 +91,9 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_bulk: advice('There is no such bulk action.', 'Use the number from the reply of the action.'),
   unknown_movement: advice('There is no such movement.', 'Read `movements`.'),
   unknown_break: advice('There is no such break.', 'Read `breaks`.'),
-  unknown_hit: advice('There is no such hit.', 'Read `sanctions hits`.'),
+  unknown_hit: advice('There is no such hit.', 'Read `sanctions hits`, or `risk hits`.'),
   unknown_screening: advice('There is no such comparison.', 'Read `sanctions hits`.'),
-  hit_over: advice('The hit was already decided, or is no longer found.', 'Read `sanctions hits`.'),
+  hit_over: advice('The hit was already decided, or is no longer found.', 'Read `sanctions hits`, or `risk hits`.'),
   unknown_path: advice(
     'This server has no bank without an API, or the handbook has no such page.',
     'Nothing: the action is only for such a bank. A case names its page of the handbook.',

@@ -32,6 +32,7 @@ import {
   viaOf,
 } from './action.ts';
 import { ACCOUNT_ACTIONS } from './actions/accounts.ts';
+import { ADDRESS_RISK_ACTIONS } from './actions/addressrisk.ts';
 import { bankActions } from './actions/bank.ts';
 import { BULK_ACTIONS } from './actions/bulk.ts';
 import { CASE_ACTIONS } from './actions/cases.ts';
@@ -84,6 +85,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...PAYER_ACTIONS,
   ...REVIEW_ACTIONS,
   ...SANCTIONS_ACTIONS,
+  ...ADDRESS_RISK_ACTIONS,
   ...SCREENING_ACTIONS,
   ...SHORTAGE_ACTIONS,
   ...DORMANCY_ACTIONS,

@@ -9,7 +9,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { findCase, listCases, listHits, listStates } from '../../compliance/index.ts';
+import { findCase, listAddressHits, listAnswers, listCases, listHits, listStates } from '../../compliance/index.ts';
 import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
 import { erasureOf } from '../../erasure/index.ts';
 import { endpoints } from '../../events/index.ts';
@@ -67,6 +67,7 @@ import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
 import { ALERT_READS } from './alerts.ts';
 import { changed } from './changes.ts';
+import { ADDRESS_RISK } from './declared/addressrisk.ts';
 import { CASES, CUSTOMERS } from './declared/cases.ts';
 import { DEPOSITS, UNCLAIMED } from './declared/deposits.ts';
 import { BULK, ORDERS } from './declared/orders.ts';
@@ -361,6 +362,20 @@ export const READS: readonly Read[] = [
       const hits = found.slice(0, most);
       return { hits, next: found.length > most ? String(hits.at(-1)?.id) : null };
     },
+  }),
+  read({
+    ...ADDRESS_RISK.hits,
+    async answer(_deps, tx, { state = 'open', after = 0n, limit: most = 50 }) {
+      const found = await listAddressHits(tx, { state, after, limit: most + 1 });
+      const hits = found.slice(0, most);
+      return { hits, next: found.length > most ? String(hits.at(-1)?.id) : null };
+    },
+  }),
+  read({
+    ...ADDRESS_RISK.answers,
+    answer: async (_deps, tx, { address, limit: most = 50 }) => ({
+      answers: await listAnswers(tx, { address, limit: most }),
+    }),
   }),
   read({
     ...SWITCHES.list,

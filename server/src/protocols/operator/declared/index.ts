@@ -4,6 +4,7 @@
  */
 import type { Declared } from '../declare.ts';
 import { ACCOUNTS } from './accounts.ts';
+import { ADDRESS_RISK } from './addressrisk.ts';
 import { ALERTS } from './alerts.ts';
 import { BANK } from './bank.ts';
 import { CASES, CUSTOMERS } from './cases.ts';
@@ -50,6 +51,7 @@ export const GROUPS: readonly Group[] = [
   group('Alerts', 'Who is notified about cases, and through which channel.', ALERTS),
   group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, ACCOUNTS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Sanctions lists, hits in them, and the decisions about hits.', SANCTIONS),
+  group('Address risk', 'Addresses on chains whose risk is too high, and the decisions about them.', ADDRESS_RISK),
   group('Transaction monitoring', 'Rules over the orders of customers, and their findings.', MONITORING),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
