@@ -277,6 +277,16 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
     'addresses that are too risky are found, and people decide about them',
   ],
   address_risks: ['insert', ONCE],
+  travel_records: ['insert; update (ivms)', 'the data of a transfer is written once; an erasure empties it'],
+  travel_rules: [
+    'insert (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at)',
+    'a rule is changed and switched off by another version',
+  ],
+  travel_waits: ['insert', ONCE],
+  travel_wallets: [
+    'insert; update (kind, owner, details, proven_at, declared_at)',
+    'a partner says of a wallet whose it is, and proves it; an erasure empties the names',
+  ],
   sanctions_entries: ['insert, update', 'an entry ends with the version that no longer has it'],
   sanctions_hits: ['insert, update', 'hits are found, and people decide about them'],
   sanctions_lists: ['insert, update', 'the newest version of each list'],

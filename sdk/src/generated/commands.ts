@@ -369,6 +369,73 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
+    name: 'orders.wallets',
+    says: 'Lists the wallets on the other side of an order that the travel rule still asks about.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'orders.nameWallet',
+    says: 'Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing.',
+    fields: [
+      {
+        name: 'order',
+        place: 'path',
+        says: 'Id of the order',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'address',
+        place: 'body',
+        says: 'The wallet: that a purchase is paid to, or that the coins of a sale come from',
+        required: true,
+        example: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
+      },
+      {
+        name: 'kind',
+        place: 'body',
+        says: 'Held by a provider, or by its owner',
+        required: true,
+        words: ['hosted', 'self_hosted'],
+        example: 'self_hosted',
+      },
+      {
+        name: 'owner',
+        place: 'body',
+        says: "The customer's own, or another's",
+        required: true,
+        words: ['customer', 'other'],
+        example: 'customer',
+      },
+      {
+        name: 'ownerName',
+        place: 'body',
+        says: "Name of the owner, if it is another's",
+        example: 'Asha Rao',
+      },
+      {
+        name: 'provider',
+        place: 'body',
+        says: 'Name of the provider of a hosted wallet',
+        example: 'An Exchange Ltd',
+      },
+      {
+        name: 'signature',
+        place: 'body',
+        says: 'Over the text that orders.wallets answers, by the key of the address',
+        example: '0x1b',
+      },
+    ],
+  },
+  {
     name: 'orders.namePayerReference',
     says: 'Notes the bank reference that the customer claims to have paid with.',
     fields: [

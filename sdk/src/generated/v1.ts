@@ -1375,6 +1375,58 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Order>;
+    /** Lists the wallets on the other side of an order that the travel rule still asks about. */
+    wallets(
+      order: string,
+      options?: CallOptions,
+    ): Promise<{
+      /** Wallets that something is missing of */
+      readonly data: readonly {
+        /** Where the coins of a sale come from, or where those of a purchase go */
+        readonly direction: 'in' | 'out';
+        /** The wallet; null where the chain does not say */
+        readonly address: string | null;
+        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address */
+        readonly missing: readonly ('wallet' | 'proof' | 'name' | 'sender')[];
+        /** The text that its owner signs */
+        readonly text: string | null;
+      }[];
+      /** Until when the payout waits for it; null while none does */
+      readonly dueAt: string | null;
+    }>;
+    /** Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing. */
+    nameWallet(
+      order: string,
+      body: {
+        /** The wallet: that a purchase is paid to, or that the coins of a sale come from */
+        readonly address: string;
+        /** Held by a provider, or by its owner */
+        readonly kind: 'hosted' | 'self_hosted';
+        /** The customer's own, or another's */
+        readonly owner: 'customer' | 'other';
+        /** Name of the owner, if it is another's */
+        readonly ownerName?: string | undefined;
+        /** Name of the provider of a hosted wallet */
+        readonly provider?: string | undefined;
+        /** Over the text that orders.wallets answers, by the key of the address */
+        readonly signature?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<{
+      /** Wallets that something is missing of */
+      readonly data: readonly {
+        /** Where the coins of a sale come from, or where those of a purchase go */
+        readonly direction: 'in' | 'out';
+        /** The wallet; null where the chain does not say */
+        readonly address: string | null;
+        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address */
+        readonly missing: readonly ('wallet' | 'proof' | 'name' | 'sender')[];
+        /** The text that its owner signs */
+        readonly text: string | null;
+      }[];
+      /** Until when the payout waits for it; null while none does */
+      readonly dueAt: string | null;
+    }>;
     /** Notes the bank reference that the customer claims to have paid with. */
     namePayerReference(
       order: string,
@@ -1949,6 +2001,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'orders.cancel': ['POST', '/orders/{order}/cancel', 'none', false],
   'orders.refund': ['POST', '/orders/{order}/refund', 'body', false],
   'orders.changePayoutDestination': ['POST', '/orders/{order}/payout-destination', 'body', false],
+  'orders.wallets': ['GET', '/orders/{order}/wallets', 'none', false],
+  'orders.nameWallet': ['POST', '/orders/{order}/wallets', 'body', false],
   'orders.namePayerReference': ['POST', '/orders/{order}/payer-reference', 'body', false],
   'customers.list': ['GET', '/customers', 'query', true],
   'customers.create': ['POST', '/customers', 'body', false],

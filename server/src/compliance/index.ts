@@ -5,6 +5,7 @@
  * operator is a case (cases.ts), whose kind describes its meaning and the next steps (kinds.ts).
  *
  * Names are compared with sanctions lists (sanctions/). A provider says how risky addresses are (address-risk/).
+ * Transfers of coins leave with the data that the travel rule asks for (travel-rule/).
  *
  * A customer's check at a verifier is followed to its result (checks.ts).
  *
@@ -89,3 +90,14 @@ export {
   screeningMaxAgeMs,
   useApprovals,
 } from './screenings.ts';
+export {
+  MAX_TRAVEL_RULES,
+  setTravelRule,
+  TRAVEL_POLICIES,
+  travelRule,
+  travelRules,
+  travelRuleVersions,
+} from './travel-rule/rules.ts';
+export { openTravelRule, type TravelRule } from './travel-rule/service.ts';
+export type { TravelRuleRow } from './travel-rule/store.ts';
+export { eraseTravelData, recordsOfOrder, travelDataOf, WALLET_KINDS, WALLET_OWNERS } from './travel-rule/wallets.ts';

@@ -103,6 +103,14 @@ export const CASE_KINDS = {
     who: 'operator',
     page: 'address-risk.md',
   },
+  travel_rule_missing: {
+    means:
+      'The travel rule asks for the wallet on the other side of this order, and its partner has not named it, or its owner has not proven it.',
+    remedy:
+      'The payout waits until its partner names the wallet (POST /v1/orders/<order>/wallets). Ask the partner. At the deadline it is held, or leaves without the data, as the rule says (travel rules). A held one: retry it when the data is there, let it pass as two, or refund the deposit.',
+    who: 'partner',
+    page: 'travel-rule.md',
+  },
   hold_too_late: {
     means:
       'An order was held after one of its refunds had been submitted. That refund may still arrive; the others are stopped.',

@@ -2,7 +2,7 @@
  * The contract of a screener: its input and its answer. The built-in one is screening.ts; a bought one implements `Screener` too.
  *
  * And of what it reads: results of something that was asked beforehand, and stored (`StoredScreening`): comparisons of names with
- * sanctions lists (sanctions/), answers about the risk of addresses (address-risk/).
+ * sanctions lists (sanctions/), answers about the risk of addresses (address-risk/), data of transfers (travel-rule/).
  */
 import { awaitAll, type Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -61,7 +61,7 @@ export interface Hits {
 }
 
 export interface Waits {
-  cause: 'lists' | 'screening';
+  cause: 'lists' | 'screening' | 'travel_rule';
   why: string;
 }
 
@@ -123,5 +123,7 @@ export type HeldReason =
   | 'address_risk_hit'
   /** The risk of addresses is asked, and the chain does not say where a deposit came from. */
   | 'sender_unknown'
+  /** The travel rule asked for the wallet on the other side, and its deadline has passed. */
+  | 'travel_rule_missing'
   /** The holder of the account is not the customer, as far as names show (account-names.ts). */
   | 'account_name_differs';

@@ -12,22 +12,26 @@ import {
   openAddressRisk,
   openSanctions,
   openScreener,
+  openTravelRule,
   RULES_VERSION,
   type Sanctions,
   SCREENING_MAX_AGE_MS,
   screenOwn,
+  type TravelRule,
 } from '../compliance/index.ts';
 import { comparePayer, waitsUntil } from '../customers/index.ts';
 import type { Environment } from '../environment.ts';
 import { peopleNeeded } from '../operators/index.ts';
 import {
   askBeforeSigning,
+  fundingOf,
   type GateRules,
   lockOrdersOf,
   type OrdersContext,
   openAddresses,
   orderFacts,
   payerOf,
+  payoutPlanned,
   senderOf,
 } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
@@ -46,6 +50,7 @@ export interface RailParts {
   readonly sanctions: Sanctions | undefined;
   /** Where a provider of address risk is named. */
   readonly addressRisk: AddressRisk | undefined;
+  readonly travelRule: TravelRule;
   /** Without those whose node sleeps. */
   awake(): Rail[];
 }
@@ -82,7 +87,14 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
           senderOf: (tx, depositId) => senderOf({ rails }, tx, depositId),
           underWay: openAddresses,
         });
-  const stored = combined([sanctions, addressRisk]);
+  const travelRule = openTravelRule({
+    ...{ db, vault, clock },
+    senderOf: (tx, depositId) => senderOf({ rails }, tx, depositId),
+    depositsOf: (tx, orderId) => fundingOf(tx, { id: orderId }),
+    payoutOf: payoutPlanned,
+    isSignedBy: async (rail, ...signed) => (await rails.get(rail)?.isSignedBy?.(...signed)) === true,
+  });
+  const stored = combined([sanctions, addressRisk, travelRule]);
   const gate: GateRules = {
     screenOwn: (tx, input) => screenOwn(tx, vault, input, stored, { accountNames: config.accountNames }),
     ...(stored === undefined ? {} : { storedWait: (tx, input) => stored.wait(tx, input) }),
@@ -93,7 +105,7 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
   const screener = world.screener(openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }));
-  const context: OrdersContext = { db, clock, log, rails, screener, vault, gate };
+  const context: OrdersContext = { db, clock, log, rails, screener, vault, gate, travelRule };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  return { rails, chains, report, context, sanctions, addressRisk, awake };
+  return { rails, chains, report, context, sanctions, addressRisk, travelRule, awake };
 }

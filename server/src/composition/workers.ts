@@ -91,6 +91,7 @@ function handlersOf(
     }),
     ...parts.sanctions?.handlers,
     ...parts.addressRisk?.handlers,
+    ...parts.travelRule.handlers,
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...informationHandlers({ db, clock }),
     ...monitoringHandlers({ db, vault, clock }),

@@ -15,7 +15,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { ErasureList } from '../base/erasurelist.ts';
 import { Refusal } from '../base/errors.ts';
-import { closeCases, eraseAddressHits, eraseCaseTexts, eraseScreenings } from '../compliance/index.ts';
+import { closeCases, eraseAddressHits, eraseCaseTexts, eraseScreenings, eraseTravelData } from '../compliance/index.ts';
 import { blockCustomer, eraseCustomerRows, lockAgainstOrders, lockCustomer } from '../customers/index.ts';
 import { eraseTexts } from '../events/index.ts';
 import { eraseAuditTexts, recordByMachine } from '../operators/index.ts';
@@ -96,6 +96,7 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
       ...(await eraseAddressHits(tx, { owners, now })),
     ];
     const subjects = [...owners, ...orders.map((id) => `order:${id}`), ...requests, ...screenings];
+    await eraseTravelData(tx, customerId);
     await eraseOrderTexts(tx, customerId);
     await eraseTexts(tx, subjects);
     await eraseCaseTexts(tx, { subjects, orders });

@@ -5,7 +5,7 @@
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { openTextOrNull } from '../base/texts.ts';
-import { comparedOf } from '../compliance/index.ts';
+import { comparedOf, travelDataOf } from '../compliance/index.ts';
 import {
   clientIdOf,
   fiatAccounts,
@@ -71,6 +71,7 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
     information: information.slice(0, MOST),
     // Without findings: a hit is never disclosed (decision 73).
     compared,
+    travelRule: await travelDataOf(tx, vault, { customerId, limit: MOST }),
     ...tables,
     erasure: (await erasureOf(tx, customerId)) ?? null,
     more,

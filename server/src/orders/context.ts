@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { Log } from '../base/log.ts';
-import type { Screener } from '../compliance/index.ts';
+import type { Screener, TravelRule } from '../compliance/index.ts';
 import type { PayerMatch } from '../customers/index.ts';
 import type { Rail, RailFact } from '../rails/rail.ts';
 import type { GateRules, SeenFinding } from './payouts/rules.ts';
@@ -18,6 +18,8 @@ export interface OrdersContext {
   vault: Vault;
   /** The gate's inputs from other modules. */
   gate: GateRules;
+  /** What partners say of wallets; absent in tests without it. */
+  travelRule?: TravelRule;
 }
 
 /** The gate's dependencies. */

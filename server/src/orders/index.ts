@@ -124,7 +124,16 @@ export { isFinal, type OrderState, STATES } from './machine.ts';
 export { paidBefore, settleBy } from './payouts/actions.ts';
 export { readPayTo, requireNotHeldByOperator, retryTo } from './payouts/elsewhere.ts';
 export { askBeforeSigning, askGate, seenFindings, uncoveredFindings } from './payouts/gate.ts';
-export { isNewDestination, type Leaving, payoutOf, refundOf, suspenseRefundOf, weightOf } from './payouts/leaving.ts';
+export {
+  fundingOf,
+  isNewDestination,
+  type Leaving,
+  payoutOf,
+  payoutPlanned,
+  refundOf,
+  suspenseRefundOf,
+  weightOf,
+} from './payouts/leaving.ts';
 export { declareNeverPaid, requireUnpaid } from './payouts/never-paid.ts';
 export { type NotReady, notReady } from './payouts/ready.ts';
 export type { Finding, GateRules, SeenFinding } from './payouts/rules.ts';

@@ -34,6 +34,7 @@ export const ACTIVITIES = [
   'destination.confirmed',
   'order.created',
   'order.payer_reference_named',
+  'order.wallet_named',
   'order.cancelled',
   'refund_destination.named',
   'key.made',

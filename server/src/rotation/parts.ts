@@ -140,6 +140,18 @@ export const PARTS: readonly Part[] = [
   ),
   encrypted('information_requests', 'question', ['id'], ({ id }) => `information_requests.question:${id}`),
   encrypted('information_requests', 'answer', ['id'], ({ id }) => `information_requests.answer:${id}`),
+  encrypted(
+    'travel_wallets',
+    'details',
+    ['customer_id', 'rail', 'address'],
+    (row) => `travel_wallets.details:${row.customer_id}:${row.rail}:${row.address}`,
+  ),
+  encrypted(
+    'travel_records',
+    'ivms',
+    ['order_id', 'direction', 'address'],
+    (row) => `travel_records.ivms:${row.order_id}:${row.direction}:${row.address}`,
+  ),
   {
     name: 'name_screenings.inputs',
     table: 'name_screenings',

@@ -151,6 +151,7 @@ const PAUSE_MS = {
   confirmations: DEPTH_EVERY_MS,
   screening: SCREENING_EVERY_MS,
   lists: SCREENING_EVERY_MS,
+  travel_rule: SCREENING_EVERY_MS,
   unconfirmed: UNCONFIRMED_EVERY_MS,
 } as const;
 

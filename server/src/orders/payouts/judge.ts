@@ -26,7 +26,15 @@ export type Judgement =
   | { outcome: 'pay' }
   | {
       outcome: 'wait';
-      cause: 'switched_off' | 'restore' | 'clearing' | 'confirmations' | 'unconfirmed' | 'screening' | 'lists';
+      cause:
+        | 'switched_off'
+        | 'restore'
+        | 'clearing'
+        | 'confirmations'
+        | 'unconfirmed'
+        | 'screening'
+        | 'lists'
+        | 'travel_rule';
       why: string;
       until?: Date;
     }

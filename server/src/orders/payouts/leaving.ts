@@ -35,6 +35,16 @@ export interface Leaving {
   fiatAccountId: bigint | null;
 }
 
+/** Ids of the deposits that fund an order. */
+export const fundingOf = async (tx: Tx, order: Pick<Order, 'id'>): Promise<bigint[]> =>
+  (await backing(tx, order)).map(({ id }) => id);
+
+/** Where an order is to be paid, and by which rail; undefined for no order. */
+export async function payoutPlanned(tx: Tx, id: bigint) {
+  const order = await store.get(tx, id);
+  return order && { payoutAddress: order.payoutAddress, rail: order.payoutRail };
+}
+
 /** The money of a payout row. Locks its order before the payout, as everywhere. */
 export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
@@ -116,7 +126,7 @@ export async function suspenseRefundOf(
 const ownerOf = async (tx: Tx, order: Order | undefined, fiatAccountId: bigint | null): Promise<string | null> =>
   order?.customerId ?? (fiatAccountId === null ? null : (await findFiatAccount(tx, fiatAccountId)).customerId);
 
-const backing = async (tx: Tx, order: Order): Promise<DepositRow[]> =>
+const backing = async (tx: Tx, order: Pick<Order, 'id'>): Promise<DepositRow[]> =>
   (await depositStore.depositsOf(tx, order.id)).filter(
     // A deposit that was lost after its refund was paid is a debt: it backs no payout, and never gets the required confirmations.
     ({ takenUnits, refundUnits, state }) => takenUnits > 0n || (refundUnits > 0n && state !== 'lost'),

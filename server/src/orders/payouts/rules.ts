@@ -23,8 +23,8 @@ export interface GateRules {
     d: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
   ): Promise<Date | undefined>;
   /**
-   * Present if sanctions lists or a provider of address risk are configured: money then waits for names to be compared, for a
-   * list, or for a provider's answer.
+   * Money waits for names to be compared, for a
+   * list, for a provider's answer, or for the data of a transfer.
    */
   storedWait?(tx: Tx, input: Screening): Promise<Waits | undefined>;
   /** Default maximum age of a stored screening result, in milliseconds. */

@@ -69,6 +69,7 @@ import { LIMIT_ACTIONS } from './limits.ts';
 import { MONITORING_ACTIONS } from './monitoring.ts';
 import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
+import { TRAVEL_ACTIONS } from './travel.ts';
 
 export type { OperatorDeps } from './deps.ts';
 export { readHandbook } from './handbook.ts';
@@ -86,6 +87,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...REVIEW_ACTIONS,
   ...SANCTIONS_ACTIONS,
   ...ADDRESS_RISK_ACTIONS,
+  ...TRAVEL_ACTIONS,
   ...SCREENING_ACTIONS,
   ...SHORTAGE_ACTIONS,
   ...DORMANCY_ACTIONS,

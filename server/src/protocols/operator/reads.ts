@@ -89,6 +89,7 @@ import { RECONCILIATION_READ } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
+import { TRAVEL_READS } from './travel.ts';
 import { TREASURY_READS } from './treasury.ts';
 
 const DAY_MS = 86_400_000;
@@ -118,6 +119,7 @@ export const READS: readonly Read[] = [
   ...HANDBOOK_READS,
   ...MONEY_READS,
   ...MONITORING_READS,
+  ...TRAVEL_READS,
   ...OUTSIDE_READS,
   ...TREASURY_READS,
   read({

@@ -24,6 +24,7 @@ import { SESSIONS } from './session.ts';
 import { SWITCHES } from './switches.ts';
 import { TEAM } from './team.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
+import { TRAVEL } from './travel.ts';
 import { TREASURY } from './treasury.ts';
 
 interface Group {
@@ -52,6 +53,7 @@ export const GROUPS: readonly Group[] = [
   group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, ACCOUNTS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Sanctions lists, hits in them, and the decisions about hits.', SANCTIONS),
   group('Address risk', 'Addresses on chains whose risk is too high, and the decisions about them.', ADDRESS_RISK),
+  group('Travel rule', 'From which amounts on transfers need data, and the data of transfers.', TRAVEL),
   group('Transaction monitoring', 'Rules over the orders of customers, and their findings.', MONITORING),
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),

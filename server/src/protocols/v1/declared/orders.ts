@@ -1,7 +1,9 @@
 /** Orders: create, read, cancel, refund, and where their money is. */
+
+import { WALLET_KINDS, WALLET_OWNERS } from '../../../compliance/index.ts';
 import { about, id, oneOf, optional, personal, text, time } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
-import { Deposit, Order, Payout, Refund, Trace } from '../schemas/orders.ts';
+import { Deposit, Order, Payout, Refund, Trace, Wallets } from '../schemas/orders.ts';
 import { pageOf, SHOWN_STATES } from '../schemas/parts.ts';
 
 const order = { order: id };
@@ -167,6 +169,47 @@ export const ORDERS = {
       'refund_under_way',
       'unknown_refund',
     ],
+  }),
+  wallets: declare({
+    name: 'orders.wallets',
+    method: 'GET',
+    path: '/orders/:order/wallets',
+    scope: 'read',
+    says: 'Lists the wallets on the other side of an order that the travel rule still asks about.',
+    more: 'Empty where no rule asks, and once all is there. The wallet that a sale is paid from is known once its deposit has come.',
+    fields: order,
+    gives: Wallets,
+    refuses: ['unknown_order'],
+  }),
+  nameWallet: declare({
+    name: 'orders.nameWallet',
+    method: 'POST',
+    path: '/orders/:order/wallets',
+    scope: 'trade',
+    member: 'none',
+    says: 'Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing.',
+    more: 'What is said counts for later orders of the customer too. The owner of a self-hosted wallet proves it with a signature over `text`, as `orders.wallets` answers it, by the key of the address (EIP-191 on EVM chains). A payout that waits for it then leaves by itself.',
+    fields: {
+      ...order,
+      address: about(
+        text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces'),
+        'The wallet: that a purchase is paid to, or that the coins of a sale come from',
+        '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
+      ),
+      kind: about(oneOf(WALLET_KINDS), 'Held by a provider, or by its owner', 'self_hosted'),
+      owner: about(oneOf(WALLET_OWNERS), "The customer's own, or another's", 'customer'),
+      ownerName: optional(personal(about(text(200), "Name of the owner, if it is another's", 'Asha Rao'))),
+      provider: optional(about(text(200), 'Name of the provider of a hosted wallet', 'An Exchange Ltd')),
+      signature: optional(
+        about(
+          text(1_000, /^0x[0-9a-fA-F]+$/, 'a signature in hex, with 0x'),
+          'Over the text that orders.wallets answers, by the key of the address',
+          '0x1b',
+        ),
+      ),
+    },
+    gives: Wallets,
+    refuses: ['unknown_order'],
   }),
   namePayerReference: declare({
     name: 'orders.namePayerReference',

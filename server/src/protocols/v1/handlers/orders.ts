@@ -249,6 +249,37 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     },
   ),
 
+  reads(ORDERS.wallets, async (asked) => {
+    const order = await asked.readOnly((tx) => own(tx, asked));
+    return await asked.deps.db.asSystem((tx) => walletsOf(tx, asked, order));
+  }),
+
+  writes(
+    ORDERS.nameWallet,
+    async (tx, asked) => {
+      const { deps, values, caller, now } = asked;
+      const order = await own(tx, asked);
+      const { customerId, partnerId, payoutAddress, id } = order;
+      const rail = payoutAddress === null ? order.depositRail : order.payoutRail;
+      const address = deps.context.rails.get(rail)?.readAddress?.(values.address);
+      const wrong = (rule: string) => new Refusal('malformed_field', { fields: { address: rule } });
+      if (address === undefined) throw wrong('must be an address on the chain of the order');
+      if (payoutAddress !== null && address !== payoutAddress)
+        throw wrong('must be the address that the order is paid to');
+      const { kind, owner, ownerName, provider, signature } = values;
+      const said = { kind, owner, ...defined({ ownerName, provider, signature }) };
+      await deps.context.travelRule?.declare(tx, orderOf(order), { customerId, partnerId, rail, address, ...said });
+      recordActivity(tx, throughOf(caller), {
+        action: 'order.wallet_named',
+        subject: `order:${id}`,
+        facts: { address },
+        now,
+      });
+      return await walletsOf(tx, asked, order);
+    },
+    mine,
+  ),
+
   writes(ORDERS.namePayerReference, async (tx, asked) => {
     const { deps, values, caller, now } = asked;
     const { direction, customerId, id } = await own(tx, asked);
@@ -259,6 +290,17 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     return await shaped(tx, await own(tx, asked), asked);
   }),
 ];
+
+const orderOf = ({ id, payoutAddress, payoutRail: rail }: Order) => ({ id, payoutAddress, rail });
+
+/** Through the system's role: a partner's sees nothing of the travel rule. */
+async function walletsOf(tx: Tx, { deps }: Pick<Asked, 'deps'>, order: Order) {
+  const { needed = [], dueAt } = (await deps.context.travelRule?.needs(tx, orderOf(order))) ?? {};
+  return {
+    data: needed.map(({ direction, address, missing, text }) => ({ direction, address, missing: [...missing], text })),
+    dueAt: dueAt?.toISOString() ?? null,
+  };
+}
 
 /** @throws Refusal 'unknown_destination' when money of this asset cannot arrive there */
 function requireFit(

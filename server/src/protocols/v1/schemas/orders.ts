@@ -248,3 +248,28 @@ export const Trace = Type.Object(
     description: 'Where the money of an order is: who holds it, since when, the evidence, and the next step',
   },
 );
+
+export const Wallets = Type.Object(
+  {
+    data: list(
+      Type.Object(
+        {
+          direction: word(
+            ['in', 'out'] as const,
+            'Where the coins of a sale come from, or where those of a purchase go',
+          ),
+          address: rarely(text('The wallet; null where the chain does not say', ADDRESS)),
+          missing: list(
+            word(['wallet', 'proof', 'name', 'sender'] as const, 'What is missing'),
+            'What is missing: who holds the wallet, its proof, the name of the customer, or the address',
+          ),
+          text: rarely(text('The text that its owner signs', 'I control 0x… on evm.matic20, as customer 4kXw9Zb2Lq_7')),
+        },
+        closed,
+      ),
+      'Wallets that something is missing of',
+    ),
+    dueAt: rarely(time('Until when the payout waits for it; null while none does')),
+  },
+  closed,
+);

@@ -1,0 +1,97 @@
+/**
+ * IVMS101: the names of originator and beneficiary of a transfer, in the data model that travel rule protocols share. Pure.
+ *
+ * What we know of our own customer is a legal name, an id, and the country; of the other side of a transfer what its customer says.
+ * Optional parts that nobody has given are left out. Our own name, and the protocol's envelope, are added by the exchange.
+ *
+ * Source: the JSON schema at https://github.com/codevasp-lab/IVMS101 (after intervasp.org).
+ */
+
+/** A person as IVMS101 has one. */
+type Person = Readonly<Record<string, unknown>>;
+
+export interface Ivms {
+  readonly originator: { readonly originatorPersons: readonly Person[]; readonly accountNumber: readonly string[] };
+  readonly beneficiary: { readonly beneficiaryPersons: readonly Person[]; readonly accountNumber: readonly string[] };
+  readonly originatingVASP?: Person;
+  readonly beneficiaryVASP?: Person;
+}
+
+export interface Known {
+  readonly direction: 'in' | 'out';
+  /** Of the other side. */
+  readonly address: string;
+  readonly orderId: bigint;
+  readonly customer: {
+    readonly id: string;
+    readonly country: string;
+    readonly details: Readonly<Record<string, string>>;
+  };
+  /** Undefined where nobody has said anything of it. */
+  readonly wallet: { readonly ownerName?: string | undefined; readonly provider?: string | undefined } | undefined;
+}
+
+/** Longest text of the model. */
+const LONGEST = 100;
+const cut = (text: string): string => text.trim().slice(0, LONGEST);
+
+/** The customer as a person; undefined without a name. */
+export function customerPerson({ id, country, details }: Known['customer']): Person | undefined {
+  const company = cut(details.companyName ?? details.legalName ?? details.businessName ?? '');
+  if (company !== '')
+    return {
+      legalPerson: { name: legalName(company), customerNumber: id, countryOfRegistration: country },
+    };
+  const family = cut([details.lastName, details.firstSurname, details.secondSurname].filter(Boolean).join(' '));
+  const given = cut(details.firstName ?? '');
+  const [primary, secondary] = family === '' ? [given, ''] : [family, given];
+  if (primary === '') return undefined;
+  return {
+    naturalPerson: {
+      name: naturalName(primary, secondary),
+      customerIdentification: id,
+      countryOfResidence: country,
+    },
+  };
+}
+
+/** @param known whose customer has a name */
+export function ivmsOf(known: Known): Ivms {
+  const { direction, address, orderId, wallet } = known;
+  const customer = customerPerson(known.customer);
+  const own = customer === undefined ? [] : [customer];
+  const other =
+    wallet === undefined
+      ? []
+      : wallet.ownerName === undefined
+        ? own
+        : [{ naturalPerson: { name: naturalName(cut(wallet.ownerName), '') } }];
+  const provider =
+    wallet?.provider === undefined ? undefined : { legalPerson: { name: legalName(cut(wallet.provider)) } };
+  const [ours, theirs] = [[`order ${orderId}`], address === '' ? [] : [address]];
+  return direction === 'out'
+    ? {
+        originator: { originatorPersons: own, accountNumber: ours },
+        beneficiary: { beneficiaryPersons: other, accountNumber: theirs },
+        ...(provider === undefined ? {} : { beneficiaryVASP: provider }),
+      }
+    : {
+        originator: { originatorPersons: other, accountNumber: theirs },
+        beneficiary: { beneficiaryPersons: own, accountNumber: ours },
+        ...(provider === undefined ? {} : { originatingVASP: provider }),
+      };
+}
+
+const naturalName = (primaryIdentifier: string, secondaryIdentifier: string) => ({
+  nameIdentifier: [
+    {
+      primaryIdentifier,
+      ...(secondaryIdentifier === '' ? {} : { secondaryIdentifier }),
+      nameIdentifierType: 'LEGL',
+    },
+  ],
+});
+
+const legalName = (legalPersonName: string) => ({
+  nameIdentifier: [{ legalPersonName, legalPersonNameIdentifierType: 'LEGL' }],
+});

@@ -1,0 +1,34 @@
+/**
+ * Rules of the travel rule, by the country of a customer and the fiat of an order. A change is another version; a rule that is
+ * switched off for a country asks nothing there, whatever the rule of every other country says.
+ */
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { sql, type TravelRuleRow } from './store.ts';
+
+export const TRAVEL_POLICIES = ['hold', 'send'] as const;
+export const MAX_TRAVEL_RULES = 200;
+
+export const travelRules = (tx: Tx) => tx.rows<TravelRuleRow>(sql.newest);
+
+export const travelRule = (tx: Tx, of: { jurisdiction: string; fiatAsset: string }) =>
+  tx.row<TravelRuleRow>(sql.newestOf, [of.jurisdiction, of.fiatAsset]);
+
+/** All versions, the newest first. */
+export const travelRuleVersions = (tx: Tx, l: { below: bigint | undefined; limit: number }) =>
+  tx.rows<TravelRuleRow>(sql.versions, [l.below ?? null, Math.min(l.limit, MAX_TRAVEL_RULES + 1)]);
+
+/** Puts a rule, or another version of it, in force. Two at once are two versions. */
+export async function setTravelRule(
+  tx: Tx,
+  r: Omit<TravelRuleRow, 'id' | 'version' | 'setBy' | 'setAt'> & { by: string; now: Date },
+): Promise<TravelRuleRow> {
+  await tx.run(sql.lockRules);
+  const before = await travelRule(tx, r);
+  const row = await tx.row<TravelRuleRow>(sql.insertRule, [
+    ...[r.jurisdiction, r.fiatAsset, (before?.version ?? 0) + 1, r.isOn],
+    ...[r.thresholdUnits, r.proofUnits, r.deadlineS, r.policy, r.by, r.why, r.now],
+  ]);
+  assert(row !== undefined, 'an inserted rule is answered');
+  return row;
+}

@@ -1,0 +1,87 @@
+/** Rows of the travel rule: versions of rules, wallets, records of transfers, orders that wait. */
+
+export interface TravelRuleRow {
+  id: bigint;
+  /** Two letters, or `*`. */
+  jurisdiction: string;
+  fiatAsset: string;
+  version: number;
+  isOn: boolean;
+  thresholdUnits: bigint;
+  proofUnits: bigint | null;
+  deadlineS: number;
+  policy: 'hold' | 'send';
+  setBy: string;
+  why: string;
+  setAt: Date;
+}
+
+export interface WalletRow {
+  customerId: string;
+  rail: string;
+  address: string;
+  kind: 'hosted' | 'self_hosted';
+  owner: 'customer' | 'other';
+  details: Buffer;
+  provenAt: Date | null;
+  declaredAt: Date;
+}
+
+export interface RecordRow {
+  orderId: bigint;
+  customerId: string;
+  direction: 'in' | 'out';
+  address: string;
+  state: 'complete' | 'without';
+  ivms: Buffer;
+  madeAt: Date;
+}
+
+const RULE =
+  'id, jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at';
+const WALLET = 'customer_id, rail, address, kind, owner, details, proven_at, declared_at';
+const RECORD = 'order_id, customer_id, direction, address, state, ivms, made_at';
+
+export const sql = {
+  // Rules.
+  newest: `select distinct on (jurisdiction, fiat_asset) ${RULE} from travel_rules
+    order by jurisdiction, fiat_asset, version desc`,
+  newestOf: `select ${RULE} from travel_rules where jurisdiction = $1 and fiat_asset = $2 order by version desc limit 1`,
+  versions: `select ${RULE} from travel_rules where $1::bigint is null or id < $1 order by id desc limit $2`,
+  lockRules: "select pg_advisory_xact_lock(hashtextextended('travel rules', 0))",
+  insertRule: `insert into travel_rules
+      (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning ${RULE}`,
+
+  // An order with the rule of its customer's country, or else the one of every other. Worth as transaction monitoring counts it.
+  required: `select o.id as order_id, o.partner_id, o.customer_id, c.country, r.id as rule_id,
+      r.is_on, r.threshold_units, r.proof_units, r.deadline_s, r.policy,
+      case when o.deposit_asset = o.fiat_asset then o.deposit_units else o.gross_units end as worth_units
+    from orders o join customers c on c.id = o.customer_id
+    join lateral (select ${RULE} from travel_rules
+      where fiat_asset = o.fiat_asset and jurisdiction in (c.country, '*')
+      order by jurisdiction = '*', version desc limit 1) as r on true
+    where o.id = $1`,
+  recordsOf: 'select direction, address from travel_records where order_id = $1',
+  walletsOf: `select ${WALLET} from travel_wallets where customer_id = $1
+    and (rail, address) in (select * from unnest($2::text[], $3::text[])) limit 200`,
+  waitOf: 'select since, due_at from travel_waits where order_id = $1',
+  insertWait: `insert into travel_waits (order_id, rule_id, since, due_at) values ($1, $2, $3, $4)
+    on conflict (order_id) do nothing`,
+  insertRecord: `insert into travel_records (order_id, customer_id, partner_id, direction, address, rule_id, state, ivms, made_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (order_id, direction, address) do nothing`,
+  // A wallet that is said to be another kind, or another's, has to be proven again.
+  declare: `insert into travel_wallets (customer_id, partner_id, rail, address, kind, owner, details, proven_at, declared_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    on conflict (customer_id, rail, address) do update set kind = excluded.kind, owner = excluded.owner,
+      details = excluded.details, declared_at = excluded.declared_at,
+      proven_at = case when excluded.proven_at is not null then excluded.proven_at
+        when excluded.kind = travel_wallets.kind and excluded.owner = travel_wallets.owner then travel_wallets.proven_at end`,
+
+  // About one customer.
+  allWallets: `select ${WALLET} from travel_wallets where customer_id = $1 order by id limit $2`,
+  allRecords: `select ${RECORD} from travel_records where customer_id = $1 order by id limit $2`,
+  recordsOfOrder: `select ${RECORD} from travel_records where order_id = $1 order by id`,
+  eraseWallets: `update travel_wallets set details = '' where customer_id = $1`,
+  eraseRecords: `update travel_records set ivms = '' where customer_id = $1`,
+} as const;

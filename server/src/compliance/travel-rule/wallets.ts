@@ -1,0 +1,90 @@
+/**
+ * Wallets: what a partner says about the other side of a transfer: held by a provider or by its owner, and whose it is.
+ *
+ * The owner of a self-hosted wallet proves it by a text signed with its key (EIP-191 on EVM chains). The text names customer and
+ * address, so a signature proves nothing for another customer or another address.
+ */
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
+import { Refusal } from '../../base/errors.ts';
+import { type RecordRow, sql, type WalletRow } from './store.ts';
+
+export const WALLET_KINDS = ['hosted', 'self_hosted'] as const;
+export const WALLET_OWNERS = ['customer', 'other'] as const;
+
+export interface WalletDetails {
+  ownerName?: string;
+  provider?: string;
+}
+
+export interface Declared {
+  customerId: string;
+  partnerId: bigint;
+  rail: string;
+  /** In the rail's spelling. */
+  address: string;
+  kind: WalletRow['kind'];
+  owner: WalletRow['owner'];
+  ownerName?: string | undefined;
+  provider?: string | undefined;
+  isProven: boolean;
+}
+
+/** The text that the owner of a wallet signs. */
+export const walletText = ({ customerId, rail, address }: Pick<Declared, 'customerId' | 'rail' | 'address'>): string =>
+  `I control ${address} on ${rail}, as customer ${customerId}`;
+
+const contextOf = ({ customerId, rail, address }: Pick<WalletRow, 'customerId' | 'rail' | 'address'>): string =>
+  `travel_wallets.details:${customerId}:${rail}:${address}`;
+
+/** @throws Refusal 'malformed_field' when a name is missing that its kind or owner needs */
+export async function declareWallet(tx: Tx, vault: Vault, w: Declared & { now: Date }): Promise<void> {
+  const missing = (name: string, rule: string) => new Refusal('malformed_field', { fields: { [name]: rule } });
+  if (w.kind === 'hosted' && w.provider === undefined) throw missing('provider', 'must be named of a hosted wallet');
+  if (w.owner === 'other' && w.ownerName === undefined) throw missing('ownerName', "must be named of another's wallet");
+  const details: WalletDetails = {
+    ...(w.owner === 'other' ? defined({ ownerName: w.ownerName }) : {}),
+    ...(w.kind === 'hosted' ? defined({ provider: w.provider }) : {}),
+  };
+  const bytes = vault.encrypt(JSON.stringify(details), contextOf(w));
+  const provenAt = w.isProven && w.kind === 'self_hosted' ? w.now : null;
+  await tx.run(sql.declare, [
+    ...[w.customerId, w.partnerId, w.rail, w.address, w.kind, w.owner, bytes, provenAt, w.now],
+  ]);
+}
+
+/** Once erased, nothing but kind and owner is left. */
+export const openWallet = (vault: Vault, row: WalletRow): WalletDetails =>
+  row.details.length === 0 ? {} : (JSON.parse(vault.decrypt(row.details, contextOf(row))) as WalletDetails);
+
+export const recordContext = ({ orderId, direction, address }: Pick<RecordRow, 'orderId' | 'direction' | 'address'>) =>
+  `travel_records.ivms:${orderId}:${direction}:${address}`;
+
+function openedRecord(vault: Vault, row: RecordRow) {
+  const { orderId, direction, address, state, madeAt } = row;
+  const ivms: unknown = row.ivms.length === 0 ? null : JSON.parse(vault.decrypt(row.ivms, recordContext(row)));
+  return { orderId, direction, address, state, madeAt, ivms };
+}
+
+/** The data of an order's transfers, decrypted, for operators with that right. */
+export const recordsOfOrder = async (tx: Tx, vault: Vault, orderId: bigint) =>
+  (await tx.rows<RecordRow>(sql.recordsOfOrder, [orderId])).map((row) => openedRecord(vault, row));
+
+/** All of a customer's, decrypted, for its export. */
+export async function travelDataOf(tx: Tx, vault: Vault, of: { customerId: string; limit: number }) {
+  const wallets = await tx.rows<WalletRow>(sql.allWallets, [of.customerId, of.limit]);
+  const records = await tx.rows<RecordRow>(sql.allRecords, [of.customerId, of.limit]);
+  return {
+    wallets: wallets.map((row) => {
+      const { rail, address, kind, owner, provenAt, declaredAt } = row;
+      return { rail, address, kind, owner, provenAt, declaredAt, ...openWallet(vault, row) };
+    }),
+    records: records.map((row) => openedRecord(vault, row)),
+  };
+}
+
+export async function eraseTravelData(tx: Tx, customerId: string): Promise<void> {
+  await tx.run(sql.eraseWallets, [customerId]);
+  await tx.run(sql.eraseRecords, [customerId]);
+}

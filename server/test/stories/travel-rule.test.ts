@@ -1,0 +1,109 @@
+/** The travel rule and money: a payout of coins waits for the wallet that it goes to, which its partner names and its owner proves. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { findCustomer, saveDetails } from '../../src/customers/index.ts';
+import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
+import { openV1, type V1Client } from '../support/v1.ts';
+
+let world: Story;
+let ada: Person;
+let bea: Person;
+let api: V1Client;
+
+before(async () => {
+  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
+  const [keys] = world.server.sandbox.partners;
+  assert(keys);
+  api = openV1(world.server.baseUrl, keys);
+  const terms = { threshold: '4000', proofFrom: '4000', deadlineHours: 2, policy: 'hold' };
+  const alone = await ada.does('/travel-rules', { jurisdiction: '*', fiat: 'inr', ...terms });
+  assert.equal(alone.status, 202, 'one person set the rule');
+  assert.equal((await bea.does(`/proposals/${alone.body.proposal}/confirm`)).status, 200);
+});
+after(async () => await world?.close());
+
+async function named(): Promise<StoryCustomer> {
+  const made = await world.verifiedCustomer();
+  await world.read(async (tx) => {
+    const customer = await findCustomer(tx, made.id);
+    await saveDetails(tx, world.server.vault, {
+      customer,
+      details: { firstName: 'Zebulon', lastName: 'Quagmire', dob: '1990-01-31' },
+      now: world.clock.now(),
+    });
+  });
+  return made;
+}
+
+async function bought(amount: string, address: string): Promise<Purchase> {
+  const order = await world.buys(amount, 'usdc', { address, customer: await named() });
+  await world.credits(order, amount, { name: 'Zebulon Quagmire' });
+  return order;
+}
+const isIn = (order: Sale | Purchase, state: string) =>
+  world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
+const waits = async (order: Sale | Purchase): Promise<void> => {
+  await isIn(order, 'paying_out');
+  await world.until('it says what it waits for', async () => /travel rule/.test((await world.traceOf(order)).next));
+};
+const walletsOf = (order: Sale | Purchase) => api.does('GET', `/orders/${order.id}/wallets`);
+const names = (order: Sale | Purchase, body: Record<string, unknown>) =>
+  api.does('POST', `/orders/${order.id}/wallets`, { kind: 'self_hosted', owner: 'customer', ...body });
+const OWNER = privateKeyToAccount(generatePrivateKey());
+
+test('a purchase below the threshold is paid without any data', async () => {
+  await world.reaches(await bought('3000', OWNER.address.toLowerCase()), 4);
+});
+
+test('a purchase above it waits, is named and proven by its partner, and leaves; operators see the data', async () => {
+  const order = await bought('5000', OWNER.address.toLowerCase());
+  await waits(order);
+  const { data, dueAt } = await walletsOf(order);
+  assert.deepEqual(
+    data.map(({ direction, missing }: Record<string, unknown>) => [direction, missing]),
+    [['out', ['wallet']]],
+  );
+  assert.ok(new Date(dueAt) > world.clock.now());
+  const half = await names(order, { address: OWNER.address });
+  assert.deepEqual(half.data[0].missing, ['proof']);
+  const signature = await OWNER.signMessage({ message: half.data[0].text });
+  const whole = await names(order, { address: OWNER.address, signature });
+  assert.deepEqual(whole.data, []);
+  await world.reaches(order, 4);
+
+  const shown = (await ada.does(`/orders/${order.id}/travel-rule`)).body;
+  assert.deepEqual([shown.records.length, shown.records[0].state], [1, 'complete']);
+  assert.match(JSON.stringify(shown.records[0].ivms), /Quagmire/);
+  // A second order to the same wallet needs nothing more from the partner of this customer.
+  assert.equal((await ada.reads('/cases?kind=travel_rule_missing')).body.cases.length, 0);
+});
+
+test('at the deadline it is held; once its wallet is named it is retried, and paid once', async () => {
+  const order = await bought('5001', OWNER.address.toLowerCase());
+  await waits(order);
+  world.clock.advance(2 * 3_600_000 + 60_000);
+  await isIn(order, 'payout_held');
+  const alone = await ada.does(`/orders/${order.id}/retry`);
+  assert.equal(alone.status, 202, 'one person let it leave without the data');
+  assert.equal((await ada.does(`/proposals/${alone.body.proposal}/decline`)).status, 200);
+  const { text } = (await names(order, { address: OWNER.address })).data[0];
+  await names(order, { address: OWNER.address, signature: await OWNER.signMessage({ message: text }) });
+  assert.equal((await oneOrTwoDo(ada, bea, `/orders/${order.id}/retry`)).status, 200);
+  await world.reaches(order, 4);
+});
+
+test('the wallet that a sale is paid from is asked for once its coins have come', async () => {
+  const order = await world.sells('60', 'usdc', { customer: await named() });
+  assert.deepEqual((await walletsOf(order)).data, []);
+  await world.pays(order, '60');
+  await world.mines(2);
+  await waits(order);
+  const [asked] = (await walletsOf(order)).data;
+  assert.deepEqual([asked.direction, asked.missing], ['in', ['wallet']]);
+  const signature = await world.signsAsPayer(asked.text);
+  assert.deepEqual((await names(order, { address: asked.address, signature })).data, []);
+  await world.reaches(order, 6);
+});
