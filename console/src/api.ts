@@ -21,6 +21,7 @@ export interface Session {
   readonly rights: readonly string[];
   readonly profile: 'sandbox' | 'production';
   readonly session: string | null;
+  readonly recoveryCodes: number;
   readonly expires: string | null;
 }
 

@@ -22,6 +22,14 @@ export async function enrolByToken(token: string): Promise<void> {
   await sendOnce('/session/passkeys', { credential }, token);
 }
 
+/** By a recovery code, which is used up. It signs nobody in. @returns how many codes are left */
+export async function enrolByCode(code: string): Promise<number> {
+  type Options = { options: PublicKeyCredentialCreationOptionsJSON };
+  const { options } = await sendOnce<Options>('/session/recovery/options', { code });
+  const credential = await startRegistration({ optionsJSON: options });
+  return (await sendOnce<{ recoveryCodes: number }>('/session/recovery', { code, credential })).recoveryCodes;
+}
+
 /** Another passkey of the operator who is signed in. */
 export async function enrolAnother(): Promise<void> {
   type Options = { options: PublicKeyCredentialCreationOptionsJSON };

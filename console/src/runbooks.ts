@@ -7,6 +7,7 @@ const ORDERS = 'runbooks/orders.md';
 const TREASURY = 'runbooks/treasury.md';
 const RAILS = 'runbooks/rails.md';
 const SERVER = 'runbooks/server.md';
+const SESSIONS = 'sessions.md';
 
 export interface Section {
   readonly page: string;
@@ -39,6 +40,7 @@ export const RUNBOOKS: ReadonlyMap<string, Section> = new Map([
   ...of(RAILS, 'A rail is not well', ['rail_unread']),
   ...of(RAILS, 'A statement has a gap', ['statement_gap', 'statement_line_refused']),
   ...of(SERVER, 'Quoting is halted', ['price_halted']),
+  ...of(SESSIONS, 'A recovery code was used', ['recovery_code_used']),
   ...of(SERVER, 'Partners are not told', ['webhook_undelivered', 'webhook_off']),
 ]);
 

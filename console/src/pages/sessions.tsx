@@ -1,14 +1,18 @@
-/** Your own sessions and passkeys. */
+/** Your own sessions, passkeys and recovery codes. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { read, type SessionRow, send } from '../api.ts';
+import { Codes } from '../codes.tsx';
 import { enrolAnother } from '../passkey.ts';
+import { useSession } from '../shell.tsx';
 import { PASSKEY_COLUMNS, type Passkey, SESSION_COLUMNS } from '../signins.tsx';
 import { type Column, Failure, Table } from '../ui.tsx';
 
 export function Sessions() {
   const client = useQueryClient();
   const [error, setError] = useState<unknown>();
+  const [codes, setCodes] = useState<readonly string[]>();
+  const { data: session } = useSession();
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => read<{ sessions: SessionRow[] }>('/sessions') });
   const passkeys = useQuery({
     queryKey: ['passkeys'],
@@ -22,6 +26,10 @@ export function Sessions() {
       setError(caught);
     }
     await client.invalidateQueries();
+  };
+  const makeCodes = async () => {
+    const made = await send<{ codes: readonly string[] }>('POST', '/session/recovery-codes', {});
+    setCodes(made.codes);
   };
   const columns: readonly Column<SessionRow>[] = [
     ...SESSION_COLUMNS,
@@ -77,6 +85,23 @@ export function Sessions() {
         keyOf={({ id }) => id}
         empty="No passkey."
       />
+      <div className="title">
+        <h2>Your recovery codes</h2>
+        <button type="button" onClick={run(makeCodes)}>
+          Make new recovery codes
+        </button>
+      </div>
+      {codes === undefined ? (
+        <p className={session?.recoveryCodes === 0 ? 'note is-warn' : 'muted'}>
+          {session?.recoveryCodes === 0
+            ? 'You have none. Without one, the way back after a lost passkey is a token that a colleague admits.'
+            : `${session?.recoveryCodes ?? 0} are left. Each enrols a new passkey once, should you lose yours. New ones end these.`}
+        </p>
+      ) : (
+        <section className="panel" aria-label="Recovery codes">
+          <Codes codes={codes} />
+        </section>
+      )}
     </>
   );
 }

@@ -1,8 +1,8 @@
-/** Signing in with a passkey, and enrolling the first one with a token. */
+/** Signing in with a passkey; enrolling the first one with a token, or another one with a recovery code. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useAttempt } from '../attempt.ts';
-import { enrolByToken, login } from '../passkey.ts';
+import { enrolByCode, enrolByToken, login } from '../passkey.ts';
 import { Failure } from '../ui.tsx';
 
 const isAddress = /^([0-9.]+|\[.*\])$/.test(window.location.hostname);
@@ -12,7 +12,7 @@ const named = `${window.location.protocol}//localhost${window.location.port === 
 export function SignIn() {
   const client = useQueryClient();
   const { error, isBusy, attempt } = useAttempt();
-  const [isEnrolled, setEnrolled] = useState(false);
+  const [enrolled, setEnrolled] = useState<string>();
   const signIn = () => attempt(async () => void client.setQueryData(['session'], await login()));
   const enrol = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -21,7 +21,17 @@ export function SignIn() {
     return attempt(async () => {
       await enrolByToken(token);
       form.reset();
-      setEnrolled(true);
+      setEnrolled('Your passkey is enrolled. Sign in with it now, and then make recovery codes under Sessions.');
+    });
+  };
+  const recover = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const code = String(new FormData(form).get('code')).trim();
+    return attempt(async () => {
+      const left = await enrolByCode(code);
+      form.reset();
+      setEnrolled(`Your passkey is enrolled, and earlier ones have ended. Sign in with it now. Codes left: ${left}.`);
     });
   };
   return (
@@ -34,9 +44,9 @@ export function SignIn() {
             A passkey belongs to a name, and {window.location.hostname} is an address: open <a href={named}>{named}</a>.
           </p>
         )}
-        {isEnrolled && (
+        {enrolled !== undefined && (
           <p className="note is-ok" role="status">
-            Your passkey is enrolled. Sign in with it now.
+            {enrolled}
           </p>
         )}
         {error !== undefined && <Failure error={error} />}
@@ -47,7 +57,25 @@ export function SignIn() {
         </div>
       </section>
       <details className="panel">
-        <summary>First time here, or passkey lost</summary>
+        <summary>Passkey lost, recovery code at hand</summary>
+        <form className="inside-form" onSubmit={(event) => void recover(event)}>
+          <p>
+            A recovery code enrols a new passkey on this device, once. Your earlier passkeys and sessions end, and your
+            colleagues are notified.
+          </p>
+          <div className="field">
+            <label htmlFor="code">Recovery code</label>
+            <input id="code" name="code" autoComplete="off" spellCheck={false} required minLength={20} maxLength={64} />
+          </div>
+          <div className="row">
+            <button type="submit" disabled={isBusy}>
+              Enrol a new passkey
+            </button>
+          </div>
+        </form>
+      </details>
+      <details className="panel">
+        <summary>First time here, or no recovery code left</summary>
         <form className="inside-form" onSubmit={(event) => void enrol(event)}>
           <p>An operator token enrols a passkey on this device, once. It does not sign you in, and is not kept.</p>
           <ol>

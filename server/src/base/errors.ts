@@ -101,6 +101,7 @@ export type RefusalCode =
   | 'hit_over'
   | 'break_over'
   | 'case_claimed'
+  | 'own_recovery'
   | 'money_in_suspense'
   | 'partner_exists'
   // the request itself

@@ -12,7 +12,7 @@ const HOURS = {
     ...['payout_unknown', 'payout_contradiction', 'unexplained_debit', 'movement_unmatched', 'uncovered'],
     ...['break_missing_in_ledger', 'break_missing_outside', 'break_amount', 'break_balance'],
     ...['rail_halted', 'rail_failing', 'screening_unavailable', 'block_too_late', 'hold_too_late', 'deposit_lost'],
-    ...['action_delayed', 'partner_contained', 'treasury_short'],
+    ...['action_delayed', 'recovery_code_used', 'partner_contained', 'treasury_short'],
   ],
   4: [
     ...['on_hold', 'payout_held', 'refund_held', 'rail_unread', 'overdue', 'sanctions_hit', 'sanctions_list'],

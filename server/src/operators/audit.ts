@@ -16,7 +16,7 @@ export interface Doing {
   readonly address: string;
   readonly reason: string;
   readonly now: Date;
-  /** `token` or `session:<number>`. */
+  /** `token`, `recovery` or `session:<number>`. */
   readonly via?: string | undefined;
 }
 

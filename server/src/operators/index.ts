@@ -44,6 +44,7 @@ export {
   requireOther,
   validAgreers,
 } from './proposals.ts';
+export { newRecoveryCodes, operatorOfCode, recoveryCodesOf, spendCode } from './recovery.ts';
 export {
   declareInstallation,
   FINDINGS,

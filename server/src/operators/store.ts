@@ -94,7 +94,7 @@ export interface AuditRow {
   operator: string;
   role: Role | 'machine';
   address: string;
-  /** `token` or `session:<number>`; null in older rows and for the machine. */
+  /** `token`, `recovery` or `session:<number>`; null in older rows and for the machine. */
   via: string | null;
   action: string;
   subject: string;

@@ -236,6 +236,7 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'member_passkeys.public_key': 'public',
   'member_sessions.hash': 'a hash without a key',
   'operator_challenges.hash': 'a hash without a key',
+  'operator_codes.hash': 'a hash without a key',
   'operator_passkeys.credential_id': 'public',
   'operator_passkeys.public_key': 'public',
   'operator_sessions.hash': 'a hash without a key',

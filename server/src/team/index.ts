@@ -10,10 +10,11 @@
  *
  * Not here: cookies and requests (protocols/team), the right that each endpoint needs (protocols/v1/declared).
  */
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
+import { hashOfRecoveryCode, makeRecoveryCodes } from '../base/recovery.ts';
 import { openSignIn, type Session } from '../base/signin.ts';
 import { closeActivity } from '../partners/index.ts';
 import type { MemberRight, MemberRole } from './roles.ts';
@@ -31,10 +32,7 @@ export {
 } from './roles.ts';
 
 const INVITED_FOR_MS = 3 * 24 * 3_600_000;
-export const RECOVERY_CODES = 10;
 const MOST_MEMBERS = 100n;
-/** Without letters that look like digits. Twenty of them are 100 bits. */
-const RECOVERY_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 export interface Member {
   readonly id: bigint;
@@ -164,14 +162,12 @@ export async function signOutMember(tx: Tx, m: { partnerId: bigint; id: bigint; 
   return member;
 }
 
-const plainCode = (typed: string): string =>
-  /^[\w-]{43}$/.test(typed)
-    ? typed
-    : typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
+/** The code of an invitation comes in a link; that of recovery is typed. */
+const hashOfCode = (code: string): Buffer => (/^[\w-]{43}$/.test(code) ? hashOf(code) : hashOfRecoveryCode(code));
 
 /** The member of a code, in any typed form. It uses up nothing. @throws Refusal 'unauthenticated' */
 export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ member: Member; kind: CodeKind }> {
-  const found = await store.code(tx, hashOf(plainCode(typed)), now);
+  const found = await store.code(tx, hashOfCode(typed), now);
   if (found === undefined) throw new Refusal('unauthenticated');
   const { kind, ...member } = found;
   return { member, kind };
@@ -184,7 +180,7 @@ export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ 
  * @throws Refusal 'unauthenticated' when another used it first
  */
 export async function spendCode(tx: Tx, c: { typed: string; member: Member; now: Date }): Promise<void> {
-  const taken = await store.takeCode(tx, hashOf(plainCode(c.typed)), c.member.id, c.now);
+  const taken = await store.takeCode(tx, hashOfCode(c.typed), c.member.id, c.now);
   if (taken === undefined) throw new Refusal('unauthenticated');
   await signIn.revokeAccess(tx, c.member.id, c.now);
   await store.join(tx, c.member.id, c.now);
@@ -193,12 +189,9 @@ export async function spendCode(tx: Tx, c: { typed: string; member: Member; now:
 /** New recovery codes; earlier ones end. Shown here and never again. */
 export async function newRecoveryCodes(tx: Tx, memberId: bigint, now: Date): Promise<string[]> {
   await store.dropCodes(tx, memberId, 'recovery');
-  const codes = Array.from({ length: RECOVERY_CODES }, () =>
-    Array.from({ length: 20 }, () => RECOVERY_ALPHABET[randomInt(RECOVERY_ALPHABET.length)]).join(''),
-  );
-  for (const code of codes)
-    await store.insertCode(tx, { hash: hashOf(code), memberId, kind: 'recovery', now, expiresAt: null });
-  return codes.map((code) => (code.match(/.{5}/g) ?? []).join('-'));
+  const codes = makeRecoveryCodes();
+  for (const { hash } of codes) await store.insertCode(tx, { hash, memberId, kind: 'recovery', now, expiresAt: null });
+  return codes.map(({ shown }) => shown);
 }
 
 export const recoveryCodesLeft = (tx: Tx, memberId: bigint): Promise<number> => store.countRecovery(tx, memberId);

@@ -1,13 +1,13 @@
 /** The signed-in member: sessions, passkeys and recovery codes. */
 import { useQuery } from '@tanstack/react-query';
 import type { SessionRow } from '../../api.ts';
+import { Codes } from '../../codes.tsx';
 import { PASSKEY_COLUMNS, type Passkey, SESSION_COLUMNS } from '../../signins.tsx';
 import { type Column, Fact, Table } from '../../ui.tsx';
 import { Act } from '../act.tsx';
 import { own } from '../api.ts';
 import { enrolAnother } from '../passkey.ts';
 import { useSession } from '../shell.tsx';
-import { Codes } from './signin.tsx';
 
 const SESSIONS: readonly Column<SessionRow>[] = [
   ...SESSION_COLUMNS,

@@ -2,6 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useAttempt } from '../../attempt.ts';
+import { Codes } from '../../codes.tsx';
 import { Failure } from '../../ui.tsx';
 import { type Joined, join, login } from '../passkey.ts';
 
@@ -136,35 +137,5 @@ function Welcome({ joined }: { joined: Joined }) {
         </div>
       </section>
     </main>
-  );
-}
-
-export function Codes({ codes }: { codes: readonly string[] }) {
-  const [isCopied, setCopied] = useState(false);
-  return (
-    <>
-      <p>
-        Keep these recovery codes where you keep passwords. Each lets you make a new passkey once, should you lose this
-        one. They are shown now and never again.
-      </p>
-      <ul className="codes mono">
-        {codes.map((code) => (
-          <li key={code}>{code}</li>
-        ))}
-      </ul>
-      <div className="row">
-        <button
-          type="button"
-          onClick={() =>
-            void navigator.clipboard.writeText(codes.join('\n')).then(
-              () => setCopied(true),
-              () => {},
-            )
-          }
-        >
-          {isCopied ? 'Copied' : 'Copy all'}
-        </button>
-      </div>
-    </>
   );
 }

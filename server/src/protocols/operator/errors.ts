@@ -32,6 +32,12 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 401,
     say: () => 'This takes a login of the last ten minutes: log in again with the passkey.',
   },
+  wrong_code: { status: 401, say: () => 'This recovery code is wrong, or was used or replaced.' },
+  session_required: { status: 403, say: () => 'This takes a session in the console: a token does not suffice.' },
+  own_recovery: {
+    status: 403,
+    say: () => 'Another operator has to close this case: it is about a passkey of your own.',
+  },
   address_not_allowed: { status: 403, say: () => 'Operators may not come from this network address.' },
   cross_site: {
     status: 403,

@@ -11,7 +11,9 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   people: whole('How many people it takes'),
   agreed: texts('Who has agreed so far'),
   reason: text('Why, in words'),
-  via: maybe(text('By what the operator came: token, or session:<number>; null in older rows')),
+  via: maybe(
+    text('By what the operator came: token, recovery (a recovery code), or session:<number>; null in older rows'),
+  ),
 
   // Ids
   id: text('Number or id'),

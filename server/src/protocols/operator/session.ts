@@ -5,9 +5,7 @@
  *
  * Cookies and origins are browser.ts; sessions and passkeys themselves are operators/sessions.ts.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { later } from '../../base/clock.ts';
-import type { Tx } from '../../base/db.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
 import {
   checkEnrolment,
@@ -15,30 +13,19 @@ import {
   endSession,
   enrolOptions,
   loginOptions,
-  may,
-  type Operator,
   operatorOf,
   operatorOfSession,
   passkeysOf,
-  RIGHTS,
-  type Right,
-  recordAction,
   revokePasskey,
-  type Session,
   sessionsOf,
 } from '../../operators/index.ts';
-import { cookieNamed, requireOwnSite, type SiteDeps, STEP_UP_MS, siteOf } from '../browser.ts';
-import { type Fields, givenBy, readFields, type Values } from '../declaration/fields.ts';
-import { networkOf, openLimiter } from '../limit.ts';
-import { type Caller, requireFresh, viaOf } from './action.ts';
-import type { Declared } from './declare.ts';
+import { requireOwnSite, siteOf } from '../browser.ts';
+import { type Caller, requireFresh } from './action.ts';
 import { SESSIONS } from './declared/session.ts';
 import type { OperatorDeps } from './deps.ts';
 import { type Read, read } from './read.ts';
-
-const LOGINS_PER_MINUTE = 30;
-
-const COOKIE = cookieNamed('console');
+import { recoveryRoutes } from './recover.ts';
+import { COOKIE, type Inside, record, routeIn, shownSession } from './signin.ts';
 
 /** @throws Refusal 'unauthenticated' | 'cross_site' */
 export async function identify(deps: OperatorDeps, request: FastifyRequest): Promise<Caller> {
@@ -57,32 +44,10 @@ export async function identify(deps: OperatorDeps, request: FastifyRequest): Pro
   return { ...found, address: request.ip };
 }
 
-const record = (
-  tx: Tx,
-  { operator, address, session }: Caller,
-  did: { action: string; reason: string; now: Date; after: unknown },
-): Promise<void> =>
-  recordAction(
-    tx,
-    { operator, people: [operator.name], address, reason: did.reason, now: did.now, via: viaOf({ session }) },
-    { action: did.action, subject: `operator:${operator.name}`, outcome: 'done', after: did.after },
-  );
-
-const shownSession = ({ profile }: SiteDeps, operator: Operator, session: Session | undefined) => ({
-  name: operator.name,
-  role: operator.role,
-  rights: (Object.keys(RIGHTS) as Right[]).filter((right) => may(operator, right)),
-  profile: profile ?? 'production',
-  session: session?.id ?? null,
-  since: session?.begunAt ?? null,
-  expires: session?.expiresAt ?? null,
-  stepUpUntil: session === undefined ? null : later(session.begunAt, STEP_UP_MS),
-});
-
 export const SESSION_READS: readonly Read[] = [
   read({
     ...SESSIONS.self,
-    answer: async (deps, _tx, _input, { operator, session }) => shownSession(deps, operator, session),
+    answer: (deps, tx, _input, { operator, session }) => shownSession(deps, tx, operator, session),
   }),
   read({
     ...SESSIONS.list,
@@ -104,37 +69,11 @@ export const SESSION_READS: readonly Read[] = [
   }),
 ];
 
-/** Logins, passkeys and what ends them. @param callerOf of a request that was identified */
-export function sessionRoutes(
-  deps: OperatorDeps,
-  inside: FastifyInstance,
-  o: { callerOf: (request: FastifyRequest) => Caller; shown: (body: unknown) => Promise<unknown> },
-): void {
+/** Logins, passkeys and what ends them. */
+export function sessionRoutes(deps: OperatorDeps, inside: FastifyInstance, o: Inside): void {
   const { db } = deps;
-  const limiter = openLimiter();
-  const route = <F extends Fields>(
-    declared: Declared<F>,
-    answer: (input: Values<F>, request: FastifyRequest, reply: FastifyReply) => Promise<object>,
-  ) =>
-    inside.route({
-      method: declared.method,
-      url: declared.path,
-      bodyLimit: 64 * 1024,
-      config: { isOpen: declared.isOpen === true },
-      handler: async (request, reply) => {
-        if (declared.isOpen === true) {
-          requireOwnSite(deps, request);
-          const { allowed, retryAfterMs } = limiter.take(
-            networkOf(request.ip),
-            deps.loginsPerMinute ?? LOGINS_PER_MINUTE,
-          );
-          if (!allowed) throw new Refusal('too_many_requests', { retryAfterMs });
-        }
-        const said = declared.method === 'DELETE' ? {} : (request.body ?? {});
-        const body = await answer(readFields(declared.fields, givenBy(said, request.params)), request, reply);
-        return await o.shown(body);
-      },
-    });
+  const route = routeIn(deps, inside, o);
+  recoveryRoutes(deps, route, o.callerOf);
 
   route(SESSIONS.loginOptions, async () => ({
     options: await db.asSystem((tx) => loginOptions(tx, siteOf(deps), deps.clock.now())),
@@ -142,14 +81,14 @@ export function sessionRoutes(
   route(SESSIONS.login, async ({ credential }, request, reply) => {
     const now = deps.clock.now();
     const { operator, begin } = await checkLogin(db, { credential, site: siteOf(deps), now });
-    const { secret, ...session } = await db.asSystem(async (tx) => {
-      const begun = await begin(tx, { address: request.ip, replaces: COOKIE.in(deps, request) });
-      const caller = { operator, address: request.ip, session: begun };
-      await record(tx, caller, { action: 'session.begin', reason: 'a passkey', now, after: { session: begun.id } });
-      return begun;
+    return await db.asSystem(async (tx) => {
+      const { secret, ...session } = await begin(tx, { address: request.ip, replaces: COOKIE.in(deps, request) });
+      const caller = { operator, address: request.ip, session };
+      await record(tx, caller, { action: 'session.begin', reason: 'a passkey', now, after: { session: session.id } });
+      const shown = await shownSession(deps, tx, operator, session);
+      reply.header('set-cookie', COOKIE.of(deps, secret));
+      return shown;
     });
-    reply.header('set-cookie', COOKIE.of(deps, secret));
-    return shownSession(deps, operator, session);
   });
   const end = async (request: FastifyRequest, session: bigint | undefined): Promise<object> => {
     const caller = o.callerOf(request);

@@ -82,6 +82,7 @@ const NOT_OF_THIS_WIRE = {
   unknown_break: elsewhere,
   break_over: elsewhere,
   case_claimed: elsewhere,
+  own_recovery: elsewhere,
   money_in_suspense: elsewhere,
   does_not_fit: elsewhere,
 

@@ -4,14 +4,11 @@ import { after, before, describe, test } from 'node:test';
 import { purgeSessions } from '../../../src/operators/index.ts';
 import { cookieNamed, siteOf } from '../../../src/protocols/browser.ts';
 import { authenticator } from '../../support/authenticator.ts';
-import type { Came } from '../../support/client.ts';
-import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { type World, wireWorld } from '../whitelabel/world.ts';
 import { operatorNamed, type Person } from './people.ts';
+import { bearer, by, consoleClient, OURS, SITE } from './signing.ts';
 
-const SITE = { origin: 'https://ramp.test', host: 'ramp.test' };
-const OURS = { 'x-console': '1', 'sec-fetch-site': 'same-origin' };
 const MINUTE_MS = 60_000;
 
 let world: World;
@@ -28,41 +25,7 @@ before(async () => {
 });
 after(async () => await world?.stop());
 
-async function ask(method: string, path: string, headers: Record<string, string>, body?: unknown) {
-  const reply = await fetch(`${world.baseUrl}/operator/v1${path}`, {
-    method,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const came: Came = await reply.json();
-  assertDeclaredOperator({ method, path }, reply.status, came);
-  const set = reply.headers.get('set-cookie') ?? '';
-  return { status: reply.status, body: came, set, cookie: set.split(';')[0] ?? '' };
-}
-
-const bearer = ({ token }: Person) => ({ authorization: `Bearer ${token}` });
-const by = (cookie: string) => ({ ...OURS, cookie });
-type Key = ReturnType<typeof authenticator>;
-
-async function enrolled(person: Person, key = authenticator()): Promise<Key> {
-  const { body } = await ask('POST', '/session/passkeys/options', bearer(person));
-  const credential = key.enrol({ ...SITE, options: body.options });
-  const { status } = await ask('POST', '/session/passkeys', bearer(person), { credential });
-  assert.equal(status, 200);
-  return key;
-}
-
-const loginOptions = async () => (await ask('POST', '/session/options', OURS)).body.options;
-async function login(key: Key, headers: Record<string, string> = OURS) {
-  const credential = key.login({ ...SITE, options: await loginOptions() });
-  return await ask('POST', '/session', headers, { credential });
-}
-async function loggedIn(key: Key): Promise<string> {
-  const { status, cookie } = await login(key);
-  assert.equal(status, 200);
-  return cookie;
-}
-const statusBy = async (cookie: string) => (await ask('GET', '/session', { cookie })).status;
+const { ask, enrolled, loginOptions, login, loggedIn, statusBy } = consoleClient(() => world);
 
 describe('a login', () => {
   test('begins a session with a cookie that no script reads, and stores no more than its hash', async () => {

@@ -4,7 +4,7 @@
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { assignCase, closeCase, findCase, noteCase, requireUnclaimed } from '../../../compliance/index.ts';
-import { findOperator } from '../../../operators/index.ts';
+import { findOperator, installation } from '../../../operators/index.ts';
 import { suspenseAbout } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
@@ -34,6 +34,17 @@ async function leftInSuspense(tx: Tx, id: bigint): Promise<string | undefined> {
     .join(', ');
 }
 
+/**
+ * Whoever stole a recovery code can sign in as its operator: that case is closed by another one, where there is another.
+ *
+ * @throws Refusal 'own_recovery'
+ */
+async function requireNotOwnRecovery(tx: Tx, id: bigint, name: string): Promise<void> {
+  const there = await findCase(tx, id);
+  if (there?.found.kind !== 'recovery_code_used' || there.found.facts.operator !== name) return;
+  if ((await installation(tx)).operators !== 'one') throw new Refusal('own_recovery');
+}
+
 export const CASE_ACTIONS: readonly Action[] = [
   action({
     ...CASES.assign,
@@ -59,6 +70,7 @@ export const CASE_ACTIONS: readonly Action[] = [
     look,
     async perform(_deps, tx, input, { operator, now }) {
       await requireUnclaimed(tx, { id: input.case, by: operator.name });
+      await requireNotOwnRecovery(tx, input.case, operator.name);
       const left = await leftInSuspense(tx, input.case);
       if (left !== undefined && input.leaveInSuspense !== true) throw new Refusal('money_in_suspense', { what: left });
       if (left !== undefined)

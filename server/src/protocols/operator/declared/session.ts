@@ -1,6 +1,6 @@
 /** Sessions of the console: passkeys, logins and what ends them. No command: a terminal uses a token. */
 import { Type } from 'typebox';
-import { id, object } from '../../declaration/fields.ts';
+import { about, id, object, text } from '../../declaration/fields.ts';
 import { type Declared, look } from '../declare.ts';
 import { maybe, rows, thing } from '../replies.ts';
 
@@ -20,8 +20,14 @@ const SESSION = [
     since: maybe(moment('When its passkey was shown')),
     expires: maybe(moment('When it ends at the latest; half an hour without a request ends it before')),
     stepUpUntil: maybe(moment('Until when actions that need a fresh login are done')),
+    recoveryCodes: Type.Integer({ description: 'How many recovery codes are left' }),
   },
 ];
+const code = about(
+  text(64, /^[\w -]{20,}$/, 'a recovery code of twenty letters and digits'),
+  'One of your recovery codes; capitals, spaces and dashes do not matter',
+  '7k2m9-4pqxa-b3c8d-e5f6g',
+);
 const written = <F extends Declared['fields']>(
   declared: Pick<Declared<F>, 'method' | 'path' | 'says' | 'fields' | 'gives' | 'refuses' | 'isOpen'>,
 ): Declared<F> => ({ ...declared, right: 'read', withoutReason: true }) as Declared<F>;
@@ -116,5 +122,36 @@ export const SESSIONS = {
     fields: { passkey: id },
     refuses: ['unknown_passkey'],
     gives: ended('It no longer works'),
+  }),
+  recoverOptions: written({
+    method: 'POST',
+    path: '/session/recovery/options',
+    says: 'Begins to enrol a passkey with a recovery code, which stays unused: what the browser gives to the authenticator. It holds for five minutes, once.',
+    fields: { code },
+    refuses: ['wrong_code', 'too_many_requests'],
+    gives: thing([{ options }]),
+    isOpen: true,
+  }),
+  recover: written({
+    method: 'POST',
+    path: '/session/recovery',
+    says: 'Uses a recovery code up: enrols the passkey, and ends your earlier passkeys and sessions. It begins no session. It opens a case, so that others are notified.',
+    fields: { code, credential: object },
+    refuses: ['wrong_code', 'too_many_requests'],
+    gives: thing([
+      {
+        passkey: Type.String({ description: 'Number of the passkey' }),
+        recoveryCodes: Type.Integer({ description: 'How many recovery codes are left' }),
+      },
+    ]),
+    isOpen: true,
+  }),
+  newCodes: written({
+    method: 'POST',
+    path: '/session/recovery-codes',
+    says: 'Makes ten recovery codes of your own, shown once; earlier ones end. Needs a session with a fresh login: a token does not suffice.',
+    fields: {},
+    refuses: ['step_up_required', 'session_required'],
+    gives: thing([{ codes: Type.Array(Type.String(), { description: 'The codes: shown once' }) }]),
   }),
 };

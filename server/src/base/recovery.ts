@@ -1,0 +1,30 @@
+/**
+ * Recovery codes: what a person keeps on paper against the loss of every passkey. A code enrols a passkey, once, and does nothing
+ * else. The same for all people who sign in; each module stores the hashes of its own.
+ *
+ * Twenty symbols are 100 random bits, so SHA-256 without a salt is enough: nobody finds a code from its hash by trying.
+ */
+import { createHash, randomInt } from 'node:crypto';
+
+const CODES = 10;
+/** Without letters that look like digits. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const SYMBOLS = 20;
+
+export interface RecoveryCode {
+  /** In groups of five symbols: shown once, stored nowhere. */
+  readonly shown: string;
+  readonly hash: Buffer;
+}
+
+export const makeRecoveryCodes = (): RecoveryCode[] =>
+  Array.from({ length: CODES }, () => {
+    const code = Array.from({ length: SYMBOLS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+    return { shown: (code.match(/.{5}/g) ?? []).join('-'), hash: hashOf(code) };
+  });
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Of a code as a person types it: capitals, spaces, no hyphens, `O` for 0, `I` or `l` for 1. */
+export const hashOfRecoveryCode = (typed: string): Buffer =>
+  hashOf(typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1'));
