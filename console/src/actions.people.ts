@@ -75,6 +75,19 @@ export const OPERATOR_ACTIONS = {
     ...{ ...EACH, name: 'operator.enable', label: 'Enable', path: `${OPERATOR}/enable` },
     says: 'Lets a disabled operator in again.',
   },
+  bind: {
+    ...{ ...EACH, name: 'operator.bind', label: 'Bind an account', path: `${OPERATOR}/bind` },
+    says: 'Lets the operator sign in by an account at the provider of single sign-on.',
+    fields: [
+      { name: 'account', label: 'Id of the account', hint: 'The claim sub of its tokens: the provider shows it' },
+      { name: 'email', label: 'Or e-mail address', hint: 'One that the provider has verified' },
+    ],
+  },
+  unbind: {
+    ...{ ...AT_ONCE, name: 'operator.unbind', label: 'Unbind', path: `${OPERATOR}/unbind` },
+    says: 'Ends the binding of the account, and the sessions that began by it.',
+    isGrave: true,
+  },
 } as const satisfies Record<string, FormAction>;
 
 const ALERT_NAME = {

@@ -6,8 +6,10 @@ import { Chrome, SearchBox, SignedIn } from './chrome.tsx';
 import type { Choice } from './frame.tsx';
 import { every } from './live.ts';
 import { SignIn } from './pages/signin.tsx';
+import { SsoAnswer } from './pages/sso.tsx';
 import { login } from './passkey.ts';
 import { PAGES, PLACES } from './places.ts';
+import { ANSWER_PAGE } from './sso.ts';
 
 export const useSession = () =>
   useQuery({ queryKey: ['session'], queryFn: readSession, refetchInterval: every(60_000) });
@@ -18,7 +20,14 @@ export function useMay(): (right: string) => boolean {
   return (right) => data?.rights.includes(right) ?? false;
 }
 
+/** Where the page began: the router does not leave the one that the provider sends back to. */
+const isAnswer = window.location.pathname === ANSWER_PAGE;
+
 export function Shell() {
+  return isAnswer ? <SsoAnswer /> : <Frame />;
+}
+
+function Frame() {
   const session = useSession();
   return (
     <SignedIn title="Cloverleaf console" session={session} login={login} signIn={<SignIn />}>

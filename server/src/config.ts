@@ -113,6 +113,23 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
     'OPERATOR_NETWORKS',
     'addresses or networks from which operators may connect, separated by commas; unset or none allows any',
   ),
+  oidcIssuer: issuerAddress(
+    'OIDC_ISSUER',
+    'provider at which operators can sign in to the console: its issuer, exactly as the provider spells it',
+  ),
+  oidcClientId: text('OIDC_CLIENT_ID', 'id of this installation at that provider', undefined),
+  oidcClientSecret: secret('OIDC_CLIENT_SECRET', 'its secret there; unset for a public client'),
+  oidcName: text('OIDC_NAME', 'name of the provider on the sign-in page', 'single sign-on'),
+  oidcStrong: proofs(
+    'OIDC_STRONG',
+    'proofs of a login there that are more than a password, such as amr=hwk or acr=phr, separated by commas; with none of them a passkey is asked for after the login',
+  ),
+  oidcStepUp: oneOf(
+    'OIDC_STEP_UP',
+    'what money asks for after such a login: passkey; or provider, where a proof of OIDC_STRONG in the last ten minutes suffices',
+    ['passkey', 'provider'],
+    'passkey',
+  ),
   priceSources: someOf(
     'PRICE_SOURCES',
     'price sources, separated by commas; unset is fixed in the sandbox, all others in production. Each market names the ones it uses',
@@ -198,6 +215,25 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
   ),
 });
 
+/** Kept as it is spelt: tokens have it letter by letter. */
+function issuerAddress(name: string, about: string): Setting<string | undefined> {
+  const safe = webAddress(name, about, undefined);
+  return { ...safe, read: (value) => (safe.read(value) === undefined ? undefined : value) };
+}
+
+function proofs(name: string, about: string): Setting<readonly string[]> {
+  return {
+    ...text(name, about, undefined),
+    read(value) {
+      const all = (value ?? '').split(',').map((one) => one.trim());
+      const named = all.filter((one) => one !== '');
+      if (named.length > 20 || named.some((one) => !/^(acr|amr)=[\x21-\x7e]{1,200}$/.test(one)))
+        throw new SettingError(`${name} must be at most 20 of acr=… and amr=…, with commas between them`);
+      return named;
+    },
+  };
+}
+
 /** Stored unchanged once it parses: its content is data. */
 function sanctionsLists(name: string, about: string): Setting<string | undefined> {
   return {
@@ -248,6 +284,10 @@ export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config
     throw new SettingError('DATABASE_URL must begin with postgres:// or postgresql://');
   const { profile, operators = profile === 'sandbox' ? 'one' : 'two', operatorDelayS = DELAY_S[profile] } = config;
   const { destinationCoolingOffS = COOLING_OFF_S[profile], sanctionsMaxAgeS = SANCTIONS_MAX_AGE_S[profile] } = config;
+  if ((config.oidcIssuer === undefined) !== (config.oidcClientId === undefined))
+    throw new SettingError('OIDC_ISSUER and OIDC_CLIENT_ID must both be set, or neither');
+  if (profile === 'production' && config.oidcIssuer?.startsWith('http://') === true)
+    throw new SettingError('OIDC_ISSUER must begin with https:// in production');
   if (profile === 'sandbox' && config.banks !== undefined)
     throw new SettingError('BANKS must not be set in the sandbox: it brings a bank of its own along');
   return Object.freeze({

@@ -54,7 +54,8 @@ export interface Named {
 }
 export type OperatorForm = Exclude<keyof typeof OPERATOR_ACTIONS, 'create'>;
 
-const effects: Readonly<Record<OperatorForm, (of: Named, typed: Typed, token: string) => ReactNode>> = {
+/** @param number of the token or the account that it is about */
+const effects: Readonly<Record<OperatorForm, (of: Named, typed: Typed, number: string) => ReactNode>> = {
   role: ({ name, role }, typed) => <NewRole operator={name} from={role} to={typed.role ?? role} />,
   token: ({ name }, typed) => (
     <>
@@ -70,10 +71,24 @@ const effects: Readonly<Record<OperatorForm, (of: Named, typed: Typed, token: st
       Token {token} stops working at once. Passkeys and sessions of {name} stay.
     </p>
   ),
+  bind: ({ name }, { account = '', email = '' }) => (
+    <>
+      <p>
+        Whoever signs in as {account || email || 'this account'} at the provider works here as {name}. Money still asks
+        for the passkey, unless this server says otherwise.
+      </p>
+      <p>Before it is confirmed, the other operator compares the account with {name} over another channel.</p>
+    </>
+  ),
+  unbind: ({ name }, _, identity) => (
+    <p>
+      Account {identity} no longer signs in as {name}, and its sessions end at once. Passkeys stay.
+    </p>
+  ),
   endSessions: ({ name }) => <p>{name} is signed out everywhere at once, and may sign in again with a passkey.</p>,
   disable: ({ name }) => (
     <ul>
-      <li>Sessions of {name} end at once, and its passkeys are revoked for good.</li>
+      <li>Sessions of {name} end at once. Its passkeys, recovery codes and bound accounts end for good.</li>
       <li>Its tokens do not work while it is disabled.</li>
       <li>What {name} did stays in the audit.</li>
     </ul>
@@ -89,14 +104,20 @@ const effects: Readonly<Record<OperatorForm, (of: Named, typed: Typed, token: st
   ),
 };
 
-/** @param token number of the token that is revoked */
-export const OperatorDialog = (p: { form: OperatorForm; of: Named; token?: string; onClose: () => void }) => (
+/** What a form is about besides the operator, by its number. */
+export interface Part {
+  readonly kind: 'token' | 'identity';
+  readonly number: string;
+}
+const PART = { token: 'token', identity: 'account' } as const;
+
+export const OperatorDialog = (p: { form: OperatorForm; of: Named; part?: Part; onClose: () => void }) => (
   <ActionDialog
     action={OPERATOR_ACTIONS[p.form]}
-    about={p.token === undefined ? p.of.name : `token ${p.token} of ${p.of.name}`}
-    given={{ operator: p.of.name, ...(p.token === undefined ? {} : { token: p.token }) }}
+    about={p.part === undefined ? p.of.name : `${PART[p.part.kind]} ${p.part.number} of ${p.of.name}`}
+    given={{ operator: p.of.name, ...(p.part === undefined ? {} : { [p.part.kind]: p.part.number }) }}
     now={p.form === 'role' ? { role: p.of.role } : p.form === 'token' ? { days: '7' } : {}}
-    effect={(typed) => effects[p.form](p.of, typed, p.token ?? '')}
+    effect={(typed) => effects[p.form](p.of, typed, p.part?.number ?? '')}
     onClose={p.onClose}
   />
 );

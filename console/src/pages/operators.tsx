@@ -11,7 +11,7 @@ import { Pending } from '../pending.tsx';
 import { hours, type Rule, useRules } from '../rules.ts';
 import { useMay, useSession } from '../shell.tsx';
 import { Amount, type Column, Dialog, Failure, State, Table, Time } from '../ui.tsx';
-import { CreateDialog, OperatorDialog, type OperatorForm, RuleDialog } from './operators.forms.tsx';
+import { CreateDialog, OperatorDialog, type OperatorForm, type Part, RuleDialog } from './operators.forms.tsx';
 
 interface Operator {
   readonly id: string;
@@ -65,8 +65,52 @@ const SESSIONS: readonly Column<SessionOf>[] = [
   { head: 'Last used', cell: ({ seen }) => <Time at={seen} /> },
 ];
 
+interface Identity {
+  readonly id: string;
+  readonly kind: string;
+  readonly value: string;
+  readonly issuer: string;
+  readonly createdAt: string;
+}
+/** Accounts by which an operator may sign in at a provider. */
+function Accounts({ of, unbind }: { of: string; unbind: (identity: string) => void }) {
+  const may = useMay();
+  const found = useQuery({
+    queryKey: ['operator', of, 'identities'],
+    queryFn: () => read<{ identities: Identity[] }>(`/operators/${encodeURIComponent(of)}/identities`),
+  });
+  const columns: readonly Column<Identity>[] = [
+    { head: 'Account', cell: ({ id }) => id },
+    { head: 'Known by', cell: ({ kind, value }) => <span className="long">{`${kind} ${value}`}</span> },
+    { head: 'Provider', cell: ({ issuer }) => <span className="long">{issuer}</span> },
+    {
+      head: 'Action',
+      cell: ({ id }) => (
+        <button
+          type="button"
+          aria-label={`Unbind account ${id}`}
+          disabled={!may(OPERATOR_ACTIONS.unbind.right)}
+          onClick={() => unbind(id)}
+        >
+          Unbind
+        </button>
+      ),
+    },
+    { head: 'Bound', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  ];
+  return (
+    <Table
+      label={`Accounts of ${of}`}
+      columns={columns}
+      rows={found.error === null ? found.data?.identities : []}
+      keyOf={({ id }) => id}
+      empty="No account for single sign-on is bound."
+    />
+  );
+}
+
 /** The panel beside the list: the possible actions on one operator, and its tokens. No token itself is stored anywhere. */
-function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, token?: string) => void }) {
+function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, part?: Part) => void }) {
   const may = useMay();
   const { name, role, disabledAt } = of;
   const found = useQuery({
@@ -89,7 +133,7 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, tok
             type="button"
             aria-label={`Revoke token ${one.id}`}
             disabled={!may(OPERATOR_ACTIONS.revoke.right)}
-            onClick={() => choose('revoke', one.id)}
+            onClick={() => choose('revoke', { kind: 'token', number: one.id })}
           >
             Revoke
           </button>
@@ -98,7 +142,7 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, tok
     ...TOKENS.slice(3),
   ];
   const forms = (
-    disabledAt === null ? ['role', 'token', 'endSessions', 'disable'] : ['enable', 'role']
+    disabledAt === null ? ['role', 'token', 'bind', 'endSessions', 'disable'] : ['enable', 'role']
   ) as readonly OperatorForm[];
   return (
     <>
@@ -134,6 +178,7 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, tok
         keyOf={({ id }) => id}
         empty="No session in the console."
       />
+      <Accounts of={name} unbind={(number) => choose('unbind', { kind: 'identity', number })} />
       <Link to="/audit" search={{ operator: name }}>
         What {name} did
       </Link>
@@ -160,7 +205,7 @@ const RULES: readonly Column<Rule>[] = [
 ];
 export function Operators() {
   const may = useMay();
-  const [form, setForm] = useState<{ form: OperatorForm; token?: string } | 'create'>();
+  const [form, setForm] = useState<{ form: OperatorForm; part?: Part } | 'create'>();
   const [rule, setRule] = useState<Rule | 'new'>();
   const { row: opened } = useSearch({ strict: false }) as { row?: string };
   const { values, set } = useFilters();
@@ -257,7 +302,7 @@ export function Operators() {
         <Dialog label={`Operator ${one.name}`} onClose={() => set(others, 'stays')}>
           <Opened
             of={one}
-            choose={(chosen, token) => setForm({ form: chosen, ...(token === undefined ? {} : { token }) })}
+            choose={(chosen, part) => setForm({ form: chosen, ...(part === undefined ? {} : { part }) })}
           />
         </Dialog>
       )}

@@ -1,8 +1,9 @@
-/** Signing in with a passkey; enrolling the first one with a token, or another one with a recovery code. */
-import { useQueryClient } from '@tanstack/react-query';
+/** Signing in with a passkey, or at a provider; enrolling the first one with a token, or another one with a recovery code. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useAttempt } from '../attempt.ts';
 import { enrolByCode, enrolByToken, login } from '../passkey.ts';
+import { goToProvider, readProvider } from '../sso.ts';
 import { Failure } from '../ui.tsx';
 
 const isAddress = /^([0-9.]+|\[.*\])$/.test(window.location.hostname);
@@ -12,6 +13,7 @@ const named = `${window.location.protocol}//localhost${window.location.port === 
 export function SignIn() {
   const client = useQueryClient();
   const { error, isBusy, attempt } = useAttempt();
+  const provider = useQuery({ queryKey: ['provider'], queryFn: async () => (await readProvider()) ?? null }).data;
   const [enrolled, setEnrolled] = useState<string>();
   const signIn = () => attempt(async () => void client.setQueryData(['session'], await login()));
   const enrol = (event: FormEvent<HTMLFormElement>) => {
@@ -54,6 +56,11 @@ export function SignIn() {
           <button type="button" className="primary" disabled={isBusy} onClick={() => void signIn()}>
             Sign in with a passkey
           </button>
+          {provider && (
+            <button type="button" disabled={isBusy} onClick={() => void attempt(goToProvider)}>
+              Sign in with {provider}
+            </button>
+          )}
         </div>
       </section>
       <details className="panel">

@@ -1,6 +1,7 @@
 /**
  * Rows of passkeys, sessions and challenges, in the tables of one kind of people. The module that owns the tables names them; the
- * columns are the same in all.
+ * columns are the same in all. Where people may sign in by an account at a provider, its table is named, and sessions have two more
+ * columns: the account that they began by, and since when that was as fresh as money takes.
  */
 import type { Tx } from './db.ts';
 
@@ -18,6 +19,8 @@ export interface PeopleTables {
   readonly people: string;
   /** Columns of a person, of the alias `o`. */
   readonly columns: string;
+  /** Of their accounts at a provider of single sign-on. */
+  readonly identities?: string;
   /** A further condition for a person to sign in, on the alias `o`. */
   readonly lives?: string;
 }
@@ -30,7 +33,8 @@ interface PasskeyRow {
 
 interface SessionRow {
   id: bigint;
-  passkeyId: bigint;
+  /** Null where it began by an account at a provider. */
+  passkeyId: bigint | null;
   address: string;
   begunAt: Date;
   lastSeenAt: Date;
@@ -38,14 +42,37 @@ interface SessionRow {
 }
 
 type KnownPasskey<P> = P & { passkey: bigint; publicKey: Buffer; counter: bigint };
-type KnownSession<P> = P & Omit<SessionRow, 'id'> & { session: bigint };
+type KnownSession<P> = P & Omit<SessionRow, 'id'> & { session: bigint; freshAt: Date | null };
+
+/** What a session begins by: a passkey that was shown, or an account at a provider. */
+export type BegunBy = { readonly passkeyId: bigint } | { readonly identityId: bigint; readonly freshAt: Date | null };
+
+interface NewSession {
+  by: BegunBy;
+  personId: bigint;
+  hash: Buffer;
+  address: string;
+  now: Date;
+  expiresAt: Date;
+}
 
 const SESSION = 's.passkey_id, s.address, s.begun_at, s.last_seen_at, s.expires_at';
 const LIVES = 's.ended_at is null and s.expires_at > $2 and s.last_seen_at > $3';
 
-function statements({ prefix, people, columns, lives = 'true' }: PeopleTables) {
+/** What a session began by, whether that still stands, and when the person proved it. */
+const begunBy = (passkeys: string, identities: string | undefined) =>
+  identities === undefined
+    ? { join: `join ${passkeys} p on p.id = s.passkey_id`, stands: 'p.revoked_at is null', freshAt: 's.begun_at' }
+    : {
+        join: `left join ${passkeys} p on p.id = s.passkey_id left join ${identities} i on i.id = s.identity_id`,
+        stands: '((p.id is not null and p.revoked_at is null) or (i.id is not null and i.ended_at is null))',
+        freshAt: 'case when s.passkey_id is null then s.fresh_at else s.begun_at end',
+      };
+
+function statements({ prefix, people, columns, identities, lives = 'true' }: PeopleTables) {
   const [passkeys, sessions, challenges] = [`${prefix}_passkeys`, `${prefix}_sessions`, `${prefix}_challenges`];
   const person = `${prefix}_id`;
+  const by = begunBy(passkeys, identities);
   return {
     insertChallenge: `insert into ${challenges} (hash, ${person}, expires_at) values ($1, $2, $3)`,
     takeChallenge: `delete from ${challenges} where hash = $1 returning ${person} as person_id, expires_at`,
@@ -65,15 +92,18 @@ function statements({ prefix, people, columns, lives = 'true' }: PeopleTables) {
 
     insertSession: `insert into ${sessions} (${person}, passkey_id, hash, address, begun_at, last_seen_at, expires_at)
       values ($1, $2, $3, $4, $5, $5, $6) returning id`,
-    session: `select ${columns}, s.id as session, ${SESSION} from ${sessions} s
-      join ${people} o on o.id = s.${person} join ${passkeys} p on p.id = s.passkey_id
-      where s.hash = $1 and ${LIVES} and o.disabled_at is null and p.revoked_at is null and ${lives}`,
+    insertSsoSession: `insert into ${sessions} (${person}, identity_id, fresh_at, hash, address, begun_at, last_seen_at, expires_at)
+      values ($1, $2, $7, $3, $4, $5, $5, $6) returning id`,
+    session: `select ${columns}, s.id as session, ${SESSION}, ${by.freshAt} as fresh_at from ${sessions} s
+      join ${people} o on o.id = s.${person} ${by.join}
+      where s.hash = $1 and ${LIVES} and o.disabled_at is null and ${by.stands} and ${lives}`,
     see: `update ${sessions} set last_seen_at = $2 where id = $1 and last_seen_at < $2`,
     sessionsOf: `select s.id, ${SESSION} from ${sessions} s where s.${person} = $1 and ${LIVES}
       order by s.id desc limit 100`,
     end: `update ${sessions} set ended_at = $3 where id = $2 and ${person} = $1 and ended_at is null`,
     endAll: `update ${sessions} set ended_at = $2 where ${person} = $1 and ended_at is null`,
     endOf: `update ${sessions} set ended_at = $2 where passkey_id = $1 and ended_at is null`,
+    endOfIdentity: `update ${sessions} set ended_at = $2 where identity_id = $1 and ended_at is null`,
     endByHash: `update ${sessions} set ended_at = $2 where hash = $1 and ended_at is null`,
     purgeChallenges: `delete from ${challenges} where expires_at <= $1`,
     purgeSessions: `delete from ${sessions} where expires_at <= $1`,
@@ -98,10 +128,16 @@ export function signInStore<P extends Person>(tables: PeopleTables) {
     revokePasskey: (tx: Tx, personId: bigint, id: bigint, now: Date) => tx.run(sql.revokePasskey, [personId, id, now]),
     revokePasskeys: (tx: Tx, personId: bigint, now: Date) => tx.run(sql.revokePasskeys, [personId, now]),
 
-    insertSession: (
-      tx: Tx,
-      s: { personId: bigint; passkeyId: bigint; hash: Buffer; address: string; now: Date; expiresAt: Date },
-    ) => tx.row<{ id: bigint }>(sql.insertSession, [s.personId, s.passkeyId, s.hash, s.address, s.now, s.expiresAt]),
+    /** @param s.by what it begins by; an account only where `identities` is named */
+    insertSession: (tx: Tx, s: NewSession) => {
+      const { by, personId, hash, address, now, expiresAt } = s;
+      return 'passkeyId' in by
+        ? tx.row<{ id: bigint }>(sql.insertSession, [personId, by.passkeyId, hash, address, now, expiresAt])
+        : tx.row<{ id: bigint }>(sql.insertSsoSession, [
+            ...[personId, by.identityId, hash, address, now, expiresAt],
+            by.freshAt,
+          ]);
+    },
     session: (tx: Tx, hash: Buffer, now: Date, seenAfter: Date) =>
       tx.row<KnownSession<P>>(sql.session, [hash, now, seenAfter]),
     see: (tx: Tx, id: bigint, now: Date) => tx.run(sql.see, [id, now]),
@@ -109,6 +145,7 @@ export function signInStore<P extends Person>(tables: PeopleTables) {
       tx.rows<SessionRow>(sql.sessionsOf, [personId, now, seenAfter]),
     end: (tx: Tx, personId: bigint, id: bigint, now: Date) => tx.run(sql.end, [personId, id, now]),
     endAll: (tx: Tx, personId: bigint, now: Date) => tx.run(sql.endAll, [personId, now]),
+    endOfIdentity: (tx: Tx, identityId: bigint, now: Date) => tx.run(sql.endOfIdentity, [identityId, now]),
     endOf: (tx: Tx, passkeyId: bigint, now: Date) => tx.run(sql.endOf, [passkeyId, now]),
     endByHash: (tx: Tx, hash: Buffer, now: Date) => tx.run(sql.endByHash, [hash, now]),
     purge: async (tx: Tx, now: Date) => {

@@ -2,6 +2,8 @@
  * Signing in with a passkey, and the sessions that begin so, for people of one kind: operators, or a partner's team. Each kind has
  * tables of its own (signin.store.ts), with the same columns.
  *
+ * A session begins with a passkey; that of an operator also by an account at a provider (operators/identities.ts).
+ *
  * The session's id is 256 random bits, a new one at each login, and stored as its SHA-256. It is looked up at each request with
  * its person and its passkey, so disabling, another role and a revoked passkey act at once. It ends after half an hour without
  * a request, and twelve hours after login.
@@ -23,10 +25,10 @@ import {
   registrationOptions,
   type Site,
 } from './passkeys.ts';
-import { type PeopleTables, type Person, signInStore } from './signin.store.ts';
+import { type BegunBy, type PeopleTables, type Person, signInStore } from './signin.store.ts';
 
 export type { Site } from './passkeys.ts';
-export type { PeopleTables, Person } from './signin.store.ts';
+export type { BegunBy, PeopleTables, Person } from './signin.store.ts';
 
 const CHALLENGE_FOR_MS = 5 * 60_000;
 const IDLE_MS = 30 * 60_000;
@@ -35,8 +37,9 @@ const NOTE_EVERY_MS = 60_000;
 
 export interface Session {
   readonly id: bigint;
-  /** When its person proved a passkey. */
   readonly begunAt: Date;
+  /** When its person last proved who they are, well enough for money; null where they did not. */
+  readonly freshAt: Date | null;
   readonly expiresAt: Date;
 }
 
@@ -56,13 +59,14 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
   const { storeChallenge, takeChallenge } = openChallenges(store);
   const handleOf = (id: bigint): Buffer => Buffer.from(`${tables.prefix}:${id}`);
 
-  async function begin(tx: Tx, s: LoginAt & { personId: bigint; passkeyId: bigint; now: Date }) {
-    const { personId, passkeyId, address, replaces, now } = s;
+  async function begin(tx: Tx, s: LoginAt & { personId: bigint; by: BegunBy; now: Date }) {
+    const { personId, by, address, replaces, now } = s;
     if (replaces !== undefined) await store.endByHash(tx, hashOf(replaces), now);
     const secret = randomBytes(32).toString('base64url');
     const expiresAt = later(now, SESSION_FOR_MS);
-    const made = await store.insertSession(tx, { personId, passkeyId, hash: hashOf(secret), address, now, expiresAt });
-    return { id: made?.id ?? 0n, begunAt: now, expiresAt, secret };
+    const made = await store.insertSession(tx, { personId, by, hash: hashOf(secret), address, now, expiresAt });
+    const freshAt = 'passkeyId' in by ? now : by.freshAt;
+    return { id: made?.id ?? 0n, begunAt: now, freshAt, expiresAt, secret };
   }
 
   return {
@@ -119,12 +123,12 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
         person: known as P,
         async begin(tx: Tx, at: LoginAt): Promise<Session & { secret: string }> {
           if ((await store.countUse(tx, known.passkey, counter, now)) === 0) throw new Refusal('unauthenticated');
-          return await begin(tx, { ...at, personId: known.id, passkeyId: known.passkey, now });
+          return await begin(tx, { ...at, personId: known.id, by: { passkeyId: known.passkey }, now });
         },
       };
     },
 
-    /** Of a person who has just enrolled this passkey, and so has shown it. */
+    /** Of a person who has just enrolled this passkey, and so has shown it; or by an account at a provider. */
     begin,
 
     /** Undefined when it is unknown, has ended or expired, its passkey is revoked, or its person disabled. */
@@ -132,7 +136,7 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
       const row = await store.session(tx, hashOf(secret), now, idleSince(now));
       if (row === undefined) return undefined;
       if (now.getTime() - row.lastSeenAt.getTime() >= NOTE_EVERY_MS) await store.see(tx, row.session, now);
-      return { person: row, session: { id: row.session, begunAt: row.begunAt, expiresAt: row.expiresAt } };
+      return { person: row, session: sessionOf(row) };
     },
 
     sessionsOf: (tx: Tx, personId: bigint, now: Date) => store.sessionsOf(tx, personId, now, idleSince(now)),
@@ -149,6 +153,8 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
       await store.endOf(tx, p.passkey, p.now);
     },
 
+    endOfIdentity: store.endOfIdentity,
+
     /** All sessions of a person; passkeys go on working. */
     endSessions: async (tx: Tx, personId: bigint, now: Date): Promise<void> =>
       void (await store.endAll(tx, personId, now)),
@@ -163,6 +169,10 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
     purge: (db: Database, now: Date): Promise<void> => db.asSystem((tx) => store.purge(tx, now)),
   };
 }
+
+const sessionOf = (row: { session: bigint; begunAt: Date; freshAt: Date | null; expiresAt: Date }): Session => ({
+  ...{ id: row.session, begunAt: row.begunAt, freshAt: row.freshAt, expiresAt: row.expiresAt },
+});
 
 /** Challenges: each is for one answer. */
 function openChallenges(store: Pick<ReturnType<typeof signInStore>, 'insertChallenge' | 'takeChallenge'>) {

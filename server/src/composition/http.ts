@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { defined } from '../base/defined.ts';
+import { openOidc } from '../base/oidc.ts';
 import { CONSOLE, consolePages } from '../console/index.ts';
 import type { Environment } from '../environment.ts';
 import { type EgressPolicy, type Sender } from '../events/index.ts';
@@ -14,7 +15,7 @@ import { askGate, type Orders } from '../orders/index.ts';
 import type { Partners } from '../partners/index.ts';
 import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
-import { operator, readHandbook } from '../protocols/operator/index.ts';
+import { operator, readHandbook, type SingleSignOn } from '../protocols/operator/index.ts';
 import { team } from '../protocols/team/index.ts';
 import { requestDesk, unreadablePath, v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
@@ -126,6 +127,17 @@ async function mountForCustomers(
   await app.register(callbacks({ db, clock, log, verifier }));
 }
 
+/** Logins of operators at a provider, where one is set. */
+function singleSignOn(config: Base['config']): SingleSignOn | undefined {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  return {
+    name: config.oidcName,
+    client: openOidc({ issuer, clientId, clientSecret }),
+    policy: { strong: config.oidcStrong, isFresh: config.oidcStepUp === 'provider' },
+  };
+}
+
 async function mountForOperators(
   app: FastifyInstance,
   { config, db, vault, blobs, erasing, clock, log }: Base,
@@ -150,6 +162,7 @@ async function mountForOperators(
       chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
       networks: config.operatorNetworks ?? [],
       handbook: (page) => readHandbook(DOCS, page),
+      ...defined({ sso: singleSignOn(config) }),
       alertChannels: config.alertChannels ?? [],
       ...(bank && { bank }),
     }),

@@ -9,7 +9,7 @@ import { type AskedVerifier, checkHandlers, informationHandlers, openCase } from
 import { numberAccounts, openPayee, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { monitoringHandlers } from '../monitoring/index.ts';
-import { purgeSessions } from '../operators/index.ts';
+import { purgeSessions, purgeSsoLogins } from '../operators/index.ts';
 import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
 import { purgeRequestLog } from '../protocols/v1/index.ts';
@@ -86,7 +86,7 @@ function handlersOf(
       purge: async (now) =>
         await Promise.all([
           ...[purgeRequestLog(db, now), sweepFiles(db, blobs, now)],
-          ...[purgeSessions(db, now), purgeTeams(db, now), numberAccounts(db, vault)],
+          ...[purgeSessions(db, now), purgeSsoLogins(db, now), purgeTeams(db, now), numberAccounts(db, vault)],
         ]),
     }),
     ...parts.sanctions?.handlers,

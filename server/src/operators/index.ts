@@ -7,6 +7,18 @@
 export { type Doing, MAX_AUDIT, readAudit, recordAction, recordByMachine, recordLook } from './audit.ts';
 export { eraseAuditTexts } from './erase.ts';
 export {
+  beginSsoLogin,
+  bindIdentity,
+  identitiesOf,
+  operatorOfAccount,
+  operatorOfIdentity,
+  purgeSsoLogins,
+  type SsoPolicy,
+  takeSsoLogin,
+  unbindIdentity,
+  worthOf,
+} from './identities.ts';
+export {
   admitToken,
   createOperator,
   disable,
@@ -73,6 +85,7 @@ export {
   verifySeals,
 } from './seals.ts';
 export {
+  beginSession,
   checkEnrolment,
   checkLogin,
   endSession,

@@ -9,6 +9,7 @@ import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { recordByMachine } from './audit.ts';
+import { identityStore } from './identities.store.ts';
 import { recoveryStore } from './recovery.store.ts';
 import { revokeAccess } from './sessions.ts';
 import { type Operator, type OperatorRow, type Role, store, type TokenRow } from './store.ts';
@@ -126,10 +127,11 @@ export async function revokeToken(tx: Tx, t: { operatorId: bigint; token: bigint
 
 export const setRole = async (tx: Tx, id: bigint, role: Role): Promise<void> =>
   void (await store.setRole(tx, id, role));
-/** Its passkeys, recovery codes and sessions end for good; its tokens work again once it is enabled. */
+/** Its passkeys, recovery codes, accounts at a provider and sessions end for good; its tokens work again once it is enabled. */
 export async function disable(tx: Tx, id: bigint, now: Date): Promise<void> {
   await store.disable(tx, id, now);
   await recoveryStore.drop(tx, id);
+  await identityStore.endAll(tx, id, now);
   await revokeAccess(tx, id, now);
 }
 export const enable = async (tx: Tx, id: bigint): Promise<void> => void (await store.enable(tx, id));

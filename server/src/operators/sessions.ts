@@ -1,11 +1,12 @@
 /**
- * Sessions of operators in a browser. A session begins with a passkey, always: a token enrols one and never becomes a session.
+ * Sessions of operators in a browser. A session begins with a passkey, or by an account at the provider of single sign-on
+ * (identities.ts): a token enrols a passkey and never becomes a session.
  * How passkeys are checked, and when sessions end, is the same for all people who sign in (base/signin.ts).
  *
  * Not here: cookies, origins and which requests need a fresh login (protocols/browser.ts, protocols/operator/session.ts).
  */
 import type { Database, Tx } from '../base/db.ts';
-import { type LoginAt, openSignIn, type Session, type Site } from '../base/signin.ts';
+import { type BegunBy, type LoginAt, openSignIn, type Session, type Site } from '../base/signin.ts';
 import type { Operator, OperatorRow } from './store.ts';
 
 export type { Session, Site } from '../base/signin.ts';
@@ -14,7 +15,16 @@ const signIn = openSignIn<OperatorRow>({
   prefix: 'operator',
   people: 'operators',
   columns: 'o.id, o.name, o.role, o.created_at, o.disabled_at',
+  identities: 'operator_identities',
 });
+
+/** @param s.by an account at the provider, and since when that is a fresh login */
+export const beginSession = (
+  tx: Tx,
+  { operatorId, ...s }: LoginAt & { operatorId: bigint; by: BegunBy; now: Date },
+): Promise<Session & { secret: string }> => signIn.begin(tx, { ...s, personId: operatorId });
+export const endSessionsOfIdentity = async (tx: Tx, identity: bigint, now: Date): Promise<void> =>
+  void (await signIn.endOfIdentity(tx, identity, now));
 
 export const { loginOptions, enrolOptions, endSessions, passkeysOf, sessionsOf, revokeAccess } = signIn;
 /** Deletes what has expired. */

@@ -240,6 +240,7 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'operator_passkeys.credential_id': 'public',
   'operator_passkeys.public_key': 'public',
   'operator_sessions.hash': 'a hash without a key',
+  'operator_sso_logins.hash': 'a hash without a key',
   'operator_tokens.hash': 'a hash without a key',
   'sanctions_entries.digest': 'a hash without a key',
   'sanctions_versions.sha256': 'a hash without a key',

@@ -67,6 +67,7 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   'bank.close_file': ['asset', 'payouts'],
   'review.document': ['file'],
   'operator.revoke-token': ['token'],
+  'operator.unbind': ['identity'],
   'held.release': ['items'],
   'held.reject': ['items'],
   'alert.test': ['name'],

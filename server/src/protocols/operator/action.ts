@@ -99,7 +99,8 @@ export interface Caller {
 
 /** A stolen session alone moves no money. A token is no browser's. @throws Refusal 'step_up_required' */
 export function requireFresh({ session }: Pick<Caller, 'session'>, now: Date): void {
-  if (session !== undefined && now.getTime() - session.begunAt.getTime() > STEP_UP_MS)
+  if (session === undefined) return;
+  if (session.freshAt === null || now.getTime() - session.freshAt.getTime() > STEP_UP_MS)
     throw new Refusal('step_up_required');
 }
 

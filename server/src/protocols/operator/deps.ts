@@ -6,7 +6,9 @@ import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
+import type { OidcClient } from '../../base/oidc.ts';
 import type { Erasing } from '../../erasure/index.ts';
+import type { SsoPolicy } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
 
 export interface OperatorDeps {
@@ -29,6 +31,8 @@ export interface OperatorDeps {
   requests: RequestDesk;
   /** Networks that operators may come from; an empty list allows any. */
   networks?: readonly string[];
+  /** The provider of single sign-on, if there is one. */
+  sso?: SingleSignOn;
   /** A page of the handbook, as Markdown. */
   handbook?: (page: string) => Promise<string | undefined>;
   /** Codes of the channels by which people can be notified. */
@@ -40,6 +44,14 @@ export interface OperatorDeps {
   /** The dependencies of an erasure, and the minimum number of days since the last order. */
   erasing?: Erasing;
   eraseAfterDays?: number;
+}
+
+/** Logins at a provider of the operator's. */
+export interface SingleSignOn {
+  /** As shown on the sign-in page. */
+  readonly name: string;
+  readonly client: OidcClient;
+  readonly policy: SsoPolicy;
 }
 
 /** Differences between books and outside, and the entries that correct them. */

@@ -77,6 +77,33 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   file_refused: { status: 400, say: (facts) => String(facts.why) },
   erasure_refused: { status: 409, say: (facts) => String(facts.why) },
   batch_refused: { status: 409, say: (facts) => String(facts.why) },
+  identity_bound: { status: 409, say: () => 'This account is bound to an operator already.' },
+  too_many_identities: { status: 409, say: (facts) => `At most ${facts.most} accounts are bound to one operator.` },
+  sso_off: { status: 404, say: () => 'Single sign-on is not set up on this server.' },
+  sso_unavailable: {
+    status: 503,
+    say: () => 'The provider of single sign-on does not answer. Sign in with your passkey, or try again.',
+  },
+  sso_declined: {
+    status: 403,
+    say: () => 'The provider declined the login. Try again, or sign in with your passkey.',
+  },
+  sso_unproved: {
+    status: 401,
+    say: () => 'The answer of the provider is not for this login, is too old, or was used before. Begin again.',
+  },
+  sso_expired: {
+    status: 401,
+    say: () => 'This login was used, is older than ten minutes, or began in another browser. Begin again.',
+  },
+  sso_unbound: {
+    status: 403,
+    say: () => 'No enabled operator is bound to this account. Another operator binds it (operator bind).',
+  },
+  sso_other_operator: {
+    status: 403,
+    say: () => 'The passkey belongs to another operator than the account of single sign-on. Begin again.',
+  },
   operator_exists: { status: 409, say: () => 'There is an operator of this name.' },
   partner_exists: { status: 409, say: () => 'There is a partner of this name.' },
   rail_not_halted: {
@@ -134,6 +161,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_token: missing('token of this operator'),
   unknown_session: missing('session of yours'),
   unknown_passkey: missing('passkey of yours'),
+  unknown_identity: missing('account of this operator'),
   unknown_proposal: missing('proposal'),
   unknown_partner: missing('partner'),
   unknown_market: missing('market'),

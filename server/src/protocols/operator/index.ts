@@ -44,6 +44,7 @@ import { DORMANCY_ACTIONS } from './actions/dormancy.ts';
 import { DUST_ACTIONS } from './actions/dust.ts';
 import { ERASURE_ACTIONS } from './actions/erasure.ts';
 import { HOLD_ACTIONS } from './actions/holds.ts';
+import { IDENTITY_ACTIONS } from './actions/identities.ts';
 import { INFORMATION_ACTIONS } from './actions/information.ts';
 import { KILL_SWITCH_ACTIONS } from './actions/kill-switches.ts';
 import { OPERATOR_ACTIONS } from './actions/operators.ts';
@@ -71,7 +72,7 @@ import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
 import { TRAVEL_ACTIONS } from './travel.ts';
 
-export type { OperatorDeps } from './deps.ts';
+export type { OperatorDeps, SingleSignOn } from './deps.ts';
 export { readHandbook } from './handbook.ts';
 
 /** All operator actions; with a bank without an API also those of actions/bank.ts. */
@@ -104,6 +105,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...BULK_ACTIONS,
   ...COMPENSATION_ACTIONS,
   ...OPERATOR_ACTIONS,
+  ...IDENTITY_ACTIONS,
   ...ALERT_ACTIONS,
 ];
 

@@ -25,6 +25,7 @@ export const NAMES: Readonly<Record<string, Name>> = {
   passkey: name('Number of the passkey', '2'),
   credential: name('What the browser got from the authenticator, as WebAuthn has it', { id: 'AQID', response: {} }),
   token: name('Number of the token', '7'),
+  identity: name('Number of the bound account', '3'),
 
   // Why
   reason: name('Why it is done, in words; the audit records it', 'papers are in order'),

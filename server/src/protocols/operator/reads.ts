@@ -63,6 +63,7 @@ import {
 import { liveExposure, priceLevels } from '../../quotes/index.ts';
 import { invitationsOf, membersOf } from '../../team/index.ts';
 import { closeExpired } from './action.ts';
+import { IDENTITY_READS } from './actions/identities.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
 import { ALERT_READS } from './alerts.ts';
@@ -122,6 +123,7 @@ export const READS: readonly Read[] = [
   ...TRAVEL_READS,
   ...OUTSIDE_READS,
   ...TREASURY_READS,
+  ...IDENTITY_READS,
   read({
     ...OPERATORS.self,
     async answer(_deps, tx, _ask, { operator }) {

@@ -26,6 +26,7 @@ import type { OperatorDeps } from './deps.ts';
 import { type Read, read } from './read.ts';
 import { recoveryRoutes } from './recover.ts';
 import { COOKIE, type Inside, record, routeIn, shownSession } from './signin.ts';
+import { ssoRoutes } from './sso.ts';
 
 /** @throws Refusal 'unauthenticated' | 'cross_site' */
 export async function identify(deps: OperatorDeps, request: FastifyRequest): Promise<Caller> {
@@ -74,6 +75,7 @@ export function sessionRoutes(deps: OperatorDeps, inside: FastifyInstance, o: In
   const { db } = deps;
   const route = routeIn(deps, inside, o);
   recoveryRoutes(deps, route, o.callerOf);
+  ssoRoutes(deps, route);
 
   route(SESSIONS.loginOptions, async () => ({
     options: await db.asSystem((tx) => loginOptions(tx, siteOf(deps), deps.clock.now())),

@@ -1,5 +1,5 @@
 /**
- * What logins by passkey and by recovery code share: how their endpoints are mounted and audited, and how a
+ * What logins by passkey, by recovery code and by single sign-on share: how their endpoints are mounted and audited, and how a
  * session is shown. They are no actions: nobody else confirms them, and the reason in the audit is ours.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -36,7 +36,7 @@ export async function shownSession({ profile }: SiteDeps, tx: Tx, operator: Oper
     session: session?.id ?? null,
     since: session?.begunAt ?? null,
     expires: session?.expiresAt ?? null,
-    stepUpUntil: session === undefined ? null : later(session.begunAt, STEP_UP_MS),
+    stepUpUntil: session?.freshAt ? later(session.freshAt, STEP_UP_MS) : null,
     recoveryCodes: await recoveryCodesOf(tx, operator.id),
   };
 }
@@ -73,7 +73,7 @@ export function routeIn(deps: OperatorDeps, inside: FastifyInstance, o: Inside):
       bodyLimit: 64 * 1024,
       config: { isOpen: declared.isOpen === true },
       handler: async (request, reply) => {
-        if (declared.isOpen === true) {
+        if (declared.isOpen === true && declared.method !== 'GET') {
           requireOwnSite(deps, request);
           const { allowed, retryAfterMs } = limiter.take(
             networkOf(request.ip),

@@ -221,7 +221,7 @@ const openHandlers = (deps: TeamDeps): OpenHandlers => {
       const at = { address: request.ip, replaces: COOKIE.in(deps, request), personId: member.id, now };
       return await db.asSystem(async (tx) => {
         await spendCode(tx, { typed: input.code, member, now });
-        const { secret, ...session } = await signIn.begin(tx, { ...at, passkeyId: await keep(tx) });
+        const { secret, ...session } = await signIn.begin(tx, { ...at, by: { passkeyId: await keep(tx) } });
         const codes = kind === 'invitation' ? await newRecoveryCodes(tx, member.id, now) : null;
         const here = await withPartner(tx, member, session);
         note(tx, member, kind === 'invitation' ? 'member.joined' : 'member.recovered', now);

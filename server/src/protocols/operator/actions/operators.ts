@@ -61,7 +61,7 @@ const mayConfirm = (role: Role): boolean =>
   [...ACTIONS.values()].some(({ right, needs }) => needs !== undefined && may({ role }, right));
 
 /** With one declared operator the delay applies from the start: another name must not avoid it. */
-const twoOnceThereAre = async (tx: Tx) =>
+export const twoOnceThereAre = async (tx: Tx) =>
   (await installation(tx)).operators === 'one' || (await hasTwoConfirmers(tx)) ? ('always' as const) : undefined;
 
 export const OPERATOR_ACTIONS: readonly Action[] = [

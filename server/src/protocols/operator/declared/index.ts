@@ -21,6 +21,7 @@ import { AUDITED, OPERATORS, PROPOSALS, RULES } from './people.ts';
 import { REPORTS_OF } from './reports.ts';
 import { SANCTIONS } from './sanctions.ts';
 import { SESSIONS } from './session.ts';
+import { IDENTITY, SSO } from './sso.ts';
 import { SWITCHES } from './switches.ts';
 import { TEAM } from './team.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
@@ -69,8 +70,9 @@ export const GROUPS: readonly Group[] = [
     'Sessions',
     'The console of operators: a passkey begins a session, and a token enrols the first passkey. A session ends after half an hour without a request, and after twelve hours.',
     SESSIONS,
+    SSO,
   ),
-  group('Operators', 'Operators, their tokens, and how many people an action takes.', OPERATORS, RULES),
+  group('Operators', 'Operators, their tokens, and how many people an action takes.', OPERATORS, IDENTITY, RULES),
 ];
 
 export const ENDPOINTS: readonly Declared[] = GROUPS.flatMap(({ endpoints }) => endpoints);

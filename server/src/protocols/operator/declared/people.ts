@@ -265,8 +265,8 @@ export const OPERATORS = {
       'id',
       {
         address: Type.String({ description: 'Network address that it began at' }),
-        passkey: Type.String({ description: 'Number of its passkey' }),
-        since: Type.String({ description: 'When its passkey was shown: ISO 8601 in UTC' }),
+        passkey: maybe(Type.String({ description: 'Number of its passkey; null by single sign-on' })),
+        since: Type.String({ description: 'When it began: ISO 8601 in UTC' }),
         seen: Type.String({ description: 'When it was last used, to the minute: ISO 8601 in UTC' }),
         expires: Type.String({ description: 'When it ends at the latest: ISO 8601 in UTC' }),
       },

@@ -4,20 +4,20 @@ import { about, id, object, text } from '../../declaration/fields.ts';
 import { type Declared, look } from '../declare.ts';
 import { maybe, rows, thing } from '../replies.ts';
 
-const moment = (description: string) =>
+export const moment = (description: string) =>
   Type.String({ description: `${description}: ISO 8601 in UTC`, format: 'date-time' });
-const options = Type.Object(
+export const options = Type.Object(
   {},
   { description: 'What the browser is given, as WebAuthn has it', additionalProperties: true },
 );
-const SESSION = [
+export const SESSION = [
   'name',
   'role',
   {
     rights: Type.Array(Type.String(), { description: 'Rights of the role' }),
     profile: Type.Union([Type.Literal('sandbox'), Type.Literal('production')], { description: 'What this server is' }),
     session: maybe(Type.String({ description: 'Number of the session; null with a token' })),
-    since: maybe(moment('When its passkey was shown')),
+    since: maybe(moment('When it began')),
     expires: maybe(moment('When it ends at the latest; half an hour without a request ends it before')),
     stepUpUntil: maybe(moment('Until when actions that need a fresh login are done')),
     recoveryCodes: Type.Integer({ description: 'How many recovery codes are left' }),
@@ -28,7 +28,7 @@ const code = about(
   'One of your recovery codes; capitals, spaces and dashes do not matter',
   '7k2m9-4pqxa-b3c8d-e5f6g',
 );
-const written = <F extends Declared['fields']>(
+export const written = <F extends Declared['fields']>(
   declared: Pick<Declared<F>, 'method' | 'path' | 'says' | 'fields' | 'gives' | 'refuses' | 'isOpen'>,
 ): Declared<F> => ({ ...declared, right: 'read', withoutReason: true }) as Declared<F>;
 const ended = (what: string) => thing([{ ended: Type.Literal(true, { description: what }) }]);
@@ -74,8 +74,8 @@ export const SESSIONS = {
       'id',
       'address',
       {
-        passkey: Type.String({ description: 'Number of its passkey' }),
-        since: moment('When its passkey was shown'),
+        passkey: maybe(Type.String({ description: 'Number of its passkey; null by single sign-on' })),
+        since: moment('When it began'),
         seen: moment('When it was last used, to the minute'),
         expires: moment('When it ends at the latest'),
         current: Type.Boolean({ description: 'Whether the request came with it' }),
