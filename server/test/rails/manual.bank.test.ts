@@ -440,7 +440,10 @@ describe('the first statement of an account', () => {
         await w.db.asSystem((tx) => sumOfLines(tx, w.rail.code, 'eur')),
         await w.rail.balance('main', 'eur'),
       );
-      await assert.rejects(w.imports(of('2026-11-01', 4_000n, 1_000n)), refusedFile(/whose opening balance includes them/));
+      await assert.rejects(
+        w.imports(of('2026-11-01', 4_000n, 1_000n)),
+        refusedFile(/whose opening balance includes them/),
+      );
       await w.takes(of('2026-11-03', 5_010n, 7n));
       assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
       assert.equal(w.of('funding_confirmed').length, 1);
@@ -605,7 +608,10 @@ describe('a statement file', () => {
         ],
       });
     await w.imports(same(700n, 'K', 141_351n));
-    await assert.rejects(w.imports(same(7_000n, 'L', 142_060n)), refusedFile(/has the reference of a line imported before/));
+    await assert.rejects(
+      w.imports(same(7_000n, 'L', 142_060n)),
+      refusedFile(/has the reference of a line imported before/),
+    );
   });
 
   it('reports a funding, a customer’s reference, and a credit that the bank recalls', async () => {

@@ -260,7 +260,10 @@ describe('a camt.053', () => {
     for (const other of [bytes(`\ufeff${text}`), utf16('le'), utf16('be'), latin])
       assert.deepEqual(await readXml(other), expected);
     await assert.rejects(readXml(Buffer.from(text, 'latin1')), refuses(/not in the encoding/));
-    await assert.rejects(readXml(text.replace('UTF-8', 'EBCDIC')), refuses(/an encoding that the server does not support/));
+    await assert.rejects(
+      readXml(text.replace('UTF-8', 'EBCDIC')),
+      refuses(/an encoding that the server does not support/),
+    );
     const raw = bytes(text);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 20 }), async (sizes) => {

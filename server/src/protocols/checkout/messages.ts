@@ -81,7 +81,10 @@ const en = {
     goOn: 'Continue with the check',
   },
   done: { title: 'You are verified', text: 'Nothing more is needed.' },
-  refused: { title: 'We cannot verify you', text: 'You cannot continue here. Ask the app that sent you here what to do.' },
+  refused: {
+    title: 'We cannot verify you',
+    text: 'You cannot continue here. Ask the app that sent you here what to do.',
+  },
 
   bank: {
     title: 'Add a bank account',
@@ -148,8 +151,7 @@ const en = {
     accountEnding: (hint: string) => (hint === '' ? 'Your account' : `Account ending in ${hint}`),
     addAccount: 'Add another account',
     back: 'Back',
-    notVerified:
-      'Your verification level is too low for this order. Ask the app that sent you here what to do.',
+    notVerified: 'Your verification level is too low for this order. Ask the app that sent you here what to do.',
     limits: (least: string, most: string) =>
       `This amount is outside your limits: it must be between ${least} and ${most}.`,
     customerLimit: (left: string, most: string, period: string) =>

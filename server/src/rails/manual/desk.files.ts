@@ -339,9 +339,7 @@ function requireAllOf(
     .map((key) => ({ key, why: stays.find((one) => one.key === key)?.why ?? 'it no longer waits for a file' }));
   if (missing.length === 0) return;
   const which = missing.length === 1 ? 'Payout' : 'Payouts';
-  throw refuse(
-    `${which} ${named(missing)} can no longer be in this file. No file was closed: look at the list again.`,
-  );
+  throw refuse(`${which} ${named(missing)} can no longer be in this file. No file was closed: look at the list again.`);
 }
 
 const refuse = (why: string): Refusal => new Refusal('batch_refused', { why });

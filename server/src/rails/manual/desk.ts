@@ -217,8 +217,7 @@ function requireDated({ clock }: DeskContext, file: ReadFile, reason: string | u
   // Somewhere on earth it is tomorrow already.
   const tomorrow = new Date(clock.now().getTime() + DAY_MS).toISOString().slice(0, 10);
   if (last === undefined || last <= tomorrow) return;
-  if (reason === undefined)
-    throw refuseFile(`The statement ends on ${last}, which is in the future: give a reason.`);
+  if (reason === undefined) throw refuseFile(`The statement ends on ${last}, which is in the future: give a reason.`);
   // A stated reason may cover a bank that dates by the month's end, but not a wrong year.
   if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
     throw refuseFile(

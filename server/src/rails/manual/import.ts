@@ -178,7 +178,9 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       if (fits.fit === 'gap' && fits.missing !== null && fresh.length > 0 && !isTorn)
         fits = fit(taken, ends, { ...about, shownBefore: await statementStore.isShownBefore(tx, rail, asset, said) });
       if (fits.fit === 'too_early')
-        throw refuseFile('The file has lines older than the first imported statement, whose opening balance includes them.');
+        throw refuseFile(
+          'The file has lines older than the first imported statement, whose opening balance includes them.',
+        );
       if (taken === undefined) await storeOpening(context, tx, file, place.id, ends);
       if (fits.fit === 'contradicts')
         throw refuseFile(
@@ -297,7 +299,9 @@ async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly R
     for (const there of await statementStore.linesByIds(tx, rail, ids.slice(at, at + LINES_AT_ONCE))) {
       const line = byId.get(there.externalId);
       if (line?.units !== there.units || line.chargeUnits !== there.chargeUnits)
-        throw refuseFile(`A line of ${line?.bookedOn} has the reference of a line imported before, and another amount.`);
+        throw refuseFile(
+          `A line of ${line?.bookedOn} has the reference of a line imported before, and another amount.`,
+        );
       known.add(there.externalId);
     }
   }

@@ -400,7 +400,10 @@ describe('changes while the page is open', () => {
     assert.match(limited.shown.text, /must lie between 100 INR and 1000 INR/);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: 9_999n }));
     const nothing = await ready('nothing');
-    assert.deepEqual([nothing.shown.status, /cannot place this order at the moment/.test(nothing.shown.text)], [409, true]);
+    assert.deepEqual(
+      [nothing.shown.status, /cannot place this order at the moment/.test(nothing.shown.text)],
+      [409, true],
+    );
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: null }));
 
     const across = { fiatAsset: 'inr', direction: null, marketId: null, level: 5, period: 'day' } as const;
@@ -822,7 +825,11 @@ describe('the page of an order', () => {
       assert.notEqual(news(page), undefined, 'the last page has no state for the previous page to compare with');
       assert.equal(/<noscript>/.test(page.text), waits);
       assert.equal(rowOf(page, 'Refund'), '2500 INR: on its way');
-      assert.doesNotMatch(page.text, /could not send the code/, 'the page shows a failed attempt beside the one under way');
+      assert.doesNotMatch(
+        page.text,
+        /could not send the code/,
+        'the page shows a failed attempt beside the one under way',
+      );
       assert.doesNotMatch(page.text, /id="reference"/, 'the page still asks for a payment');
       assert.doesNotMatch(page.text, /law|blocked|frozen/);
       assert.equal(wayBack(page)?.searchParams.get('orderId'), String(id));
