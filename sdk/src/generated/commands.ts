@@ -1404,7 +1404,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'team.inviteAgain',
-    says: 'Makes a new link for a member who lost the first one, or every passkey. When it is used, earlier passkeys end.',
+    says: 'Makes a new link for a member who has not joined yet. The earlier link ends.',
     fields: [
       {
         name: 'member',

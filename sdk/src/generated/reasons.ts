@@ -32,6 +32,7 @@ export type Reason =
   | 'malformed_request'
   | 'market_switched_off'
   | 'member_exists'
+  | 'member_joined'
   | 'method_not_allowed'
   | 'missing_fields'
   | 'money_arrived'

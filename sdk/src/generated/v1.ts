@@ -1815,7 +1815,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Invitation>;
-    /** Makes a new link for a member who lost the first one, or every passkey. When it is used, earlier passkeys end. */
+    /** Makes a new link for a member who has not joined yet. The earlier link ends. */
     inviteAgain(member: string, options?: CallOptions): Promise<Invitation>;
     /** Gives a member another role. */
     changeRole(

@@ -54,6 +54,7 @@ export type RefusalCode =
   | 'last_passkey'
   | 'unknown_member'
   | 'member_exists'
+  | 'member_joined'
   | 'last_owner'
   | 'too_many_members'
   | 'too_many_keys'

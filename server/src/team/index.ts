@@ -103,12 +103,19 @@ export async function inviteMember(
   return { member, ...(await newInvitation(tx, member.id, m.now)) };
 }
 
-/** A new code for a member who lost the link, or every passkey and recovery code. Earlier invitations end. */
+/**
+ * A new code for a member who lost the link, or every passkey and recovery code. Earlier invitations end.
+ *
+ * @param m.evenJoined whoever has the code is that member: a colleague must not become another member by it, an operator may give
+ *   access back
+ * @throws Refusal 'unknown_member' | 'member_joined'
+ */
 export async function inviteAgain(
   tx: Tx,
-  m: { partnerId: bigint; id: bigint; now: Date },
+  m: { partnerId: bigint; id: bigint; now: Date; evenJoined?: boolean },
 ): Promise<{ member: Member; code: string; expiresAt: Date }> {
   const member = await active(tx, m);
+  if (member.joinedAt !== null && m.evenJoined !== true) throw new Refusal('member_joined');
   return { member, ...(await newInvitation(tx, member.id, m.now)) };
 }
 

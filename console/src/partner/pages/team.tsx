@@ -68,14 +68,16 @@ const ACTIONS: Column<Member> = {
           inputs={[role(one.role)]}
           run={(body) => send('PATCH', `/team/${one.id}`, body)}
         />
-        <Act
-          name="New link"
-          label={`New link for ${one.name}`}
-          right="team"
-          says={`Makes a link for ${one.name}, who lost the first one, or every passkey. When it is used, earlier passkeys and sessions end.`}
-          run={() => send<Invitation>('POST', `/team/${one.id}/invitation`)}
-          shows={(of) => <Shown of={of} />}
-        />
+        {one.state === 'invited' && (
+          <Act
+            name="New link"
+            label={`New link for ${one.name}`}
+            right="team"
+            says={`Makes a new link for ${one.name}. The earlier one ends.`}
+            run={() => send<Invitation>('POST', `/team/${one.id}/invitation`)}
+            shows={(of) => <Shown of={of} />}
+          />
+        )}
         {one.state === 'active' && (
           <Act
             name="Sign out"

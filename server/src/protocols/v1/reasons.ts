@@ -164,6 +164,12 @@ export const REASONS = {
     'Your team has or had a member of this name: a name is used once.',
     'Choose another name.',
   ),
+  member_joined: told(
+    409,
+    'The member has joined',
+    'A link would let whoever opens it sign in as this member.',
+    'A recovery code enrols a new passkey. Without one, ask the operator for a link, or invite the person under another name.',
+  ),
   last_owner: told(
     409,
     'The last owner',

@@ -51,6 +51,7 @@ const NOT_OF_THIS_WIRE = {
   last_passkey: elsewhere,
   unknown_member: elsewhere,
   member_exists: elsewhere,
+  member_joined: elsewhere,
   last_owner: elsewhere,
   too_many_members: elsewhere,
   too_many_keys: elsewhere,

@@ -107,6 +107,18 @@ describe('an invitation', () => {
     await stranger.signsIn();
   });
 
+  test('is made again by an owner only before its member has joined, by an operator at any time', async () => {
+    const { member, url } = await owner.does('POST', '/team', { name: 'mona', role: 'viewer' });
+    const joined = await joins(team, codeIn(url));
+    assert.equal(joined.status, 200, JSON.stringify(joined.body));
+    const refused = await owner.asks('POST', `/team/${member.id}/invitation`);
+    assert.deepEqual([refused.status, refused.body.reason], [409, 'member_joined']);
+    assert.equal(await statusBy(joined.cookie), 200, 'the member was signed out');
+    const made = await operator.does(`/partners/${partnerId}/team/${member.id}/invitation`);
+    assert.equal(made.status, 200, JSON.stringify(made.body));
+    assert.equal((await joins(team, codeIn(made.body.url))).status, 200);
+  });
+
   test('accepts a name once, and only a short plain one', async () => {
     assert.equal((await owner.asks('POST', '/team', { name: 'olga', role: 'viewer' })).body.reason, 'member_exists');
     for (const name of ['<b>', 'A', 'x', 'ö-team', "o'neil"])

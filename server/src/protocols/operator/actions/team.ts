@@ -37,7 +37,7 @@ export const TEAM_ACTIONS: readonly Action[] = [
     subject,
     look: lookAtMember,
     async perform(deps, tx, { partner, member }, { now }) {
-      const { code, expiresAt } = await inviteAgain(tx, { partnerId: partner, id: member, now });
+      const { code, expiresAt } = await inviteAgain(tx, { partnerId: partner, id: member, now, evenJoined: true });
       return { url: linkOf(deps, code), expiresAt };
     },
   }),

@@ -65,11 +65,11 @@ export const TEAM = {
     scope: 'admin',
     member: 'team',
     person: true,
-    says: 'Makes a new link for a member who lost the first one, or every passkey. When it is used, earlier passkeys end.',
+    says: 'Makes a new link for a member who has not joined yet. The earlier link ends.',
     fields: member,
     gives: Invitation,
     status: 201,
-    refuses: ['unknown_member'],
+    refuses: ['unknown_member', 'member_joined'],
   }),
   changeRole: declare({
     name: 'team.changeRole',
