@@ -397,7 +397,7 @@ describe('changes while the page is open', () => {
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: 100_000n }));
     const limited = await ready('limited');
     assert.deepEqual([limited.shown.status, limited.shown.title], [409, 'Buy USDC']);
-    assert.match(limited.shown.text, /must lie between 100 INR and 1000 INR/);
+    assert.match(limited.shown.text, /must be between 100 INR and 1000 INR/);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: 9_999n }));
     const nothing = await ready('nothing');
     assert.deepEqual(

@@ -249,7 +249,7 @@ test('a file holds exactly the payouts that were shown when it was proposed, or 
   const files = (await get('files')).body.files.length;
   const late = await post(first.confirm, { reason: 'looked at' }, bob);
   assert.deepEqual([late.statusCode, late.json().reason], [409, 'batch_refused'], late.body);
-  assert.match(late.json().error, new RegExp(`Payout ${held} .*held: customer_blocked.*Nothing was closed`));
+  assert.match(late.json().error, new RegExp(`Payout ${held} .*held: customer_blocked.*No file was closed`));
   assert.equal((await get('files')).body.files.length, files, 'a file other than the shown one was created');
   await w.looksAt(held);
   const leaves = await propose();
