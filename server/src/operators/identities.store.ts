@@ -19,6 +19,8 @@ const IDENTITY = 'id, operator_id, issuer, kind, value, created_at';
 const sql = {
   insert: `insert into operator_identities (operator_id, issuer, kind, value, created_at) values ($1, $2, $3, $4, $5)
     on conflict (issuer, kind, value) where ended_at is null do nothing returning id`,
+  taken: `select id from operator_identities
+    where ended_at is null and issuer = $1 and kind = $2 and value = any($3::text[]) limit 1`,
   list: `select ${IDENTITY} from operator_identities where operator_id = $1 and ended_at is null order by id limit 100`,
   end: `update operator_identities set ended_at = $3 where id = $2 and operator_id = $1 and ended_at is null`,
   endAll: `update operator_identities set ended_at = $2 where operator_id = $1 and ended_at is null`,
@@ -39,6 +41,8 @@ const sql = {
 export const identityStore = {
   insert: (tx: Tx, i: Omit<IdentityRow, 'id'>) =>
     tx.row<{ id: bigint }>(sql.insert, [i.operatorId, i.issuer, i.kind, i.value, i.createdAt]),
+  taken: (tx: Tx, t: { issuer: string; kind: IdentityKind; values: readonly string[] }) =>
+    tx.row<{ id: bigint }>(sql.taken, [t.issuer, t.kind, t.values]),
   list: (tx: Tx, operatorId: bigint) => tx.rows<IdentityRow>(sql.list, [operatorId]),
   end: (tx: Tx, operatorId: bigint, id: bigint, now: Date) => tx.run(sql.end, [operatorId, id, now]),
   endAll: (tx: Tx, operatorId: bigint, now: Date) => tx.run(sql.endAll, [operatorId, now]),

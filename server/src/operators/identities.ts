@@ -16,7 +16,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import type { Claims } from '../base/oidc.ts';
-import { typedLike } from '../base/typed.ts';
+import { openTyped, typedLike } from '../base/typed.ts';
 import { type IdentityKind, type IdentityRow, identityStore as store } from './identities.store.ts';
 import { endSessionsOfIdentity } from './sessions.ts';
 import type { Operator } from './store.ts';
@@ -68,10 +68,14 @@ export const identitiesOf = async (tx: Tx, operatorId: bigint): Promise<Identity
  */
 export async function bindIdentity(
   tx: Tx,
+  vault: Vault,
   i: { operatorId: bigint; issuer: string; kind: IdentityKind; value: string; now: Date },
 ): Promise<void> {
   if ((await store.list(tx, i.operatorId)).length >= MOST_PER_OPERATOR)
     throw new Refusal('too_many_identities', { most: MOST_PER_OPERATOR });
+  // While the master key is exchanged, the row of an earlier binding may be encrypted under the old one: the index sees another value.
+  const values = typedLike(vault, openTyped(vault, i.value));
+  if ((await store.taken(tx, { ...i, values })) !== undefined) throw new Refusal('identity_bound');
   if ((await store.insert(tx, { ...i, createdAt: i.now })) === undefined) throw new Refusal('identity_bound');
 }
 

@@ -126,6 +126,17 @@ describe('after a partner was paid all that it was owed', () => {
     await isSound();
   });
 
+  test('an account of fees that a server of the version before creates may become negative, too', async () => {
+    const code = 'fee_partner:99:inr';
+    const [made] = await world.read((tx) =>
+      tx.rows<{ side: string }>(
+        "insert into accounts (code, kind, asset, side, partner_id) values ($1, 'fee_partner', 'inr', 'credit', null) returning side",
+        [code],
+      ),
+    );
+    assert.equal(made?.side, 'either');
+  });
+
   test('its part of a fee is paid back to a customer, and the partner owes it', async () => {
     const sale = await sold('20');
     await settle(await owed());

@@ -23,6 +23,8 @@ const REFRESH_EVERY_MS = 30_000;
 const REFRESH_FAILED_MS = 60_000;
 /** Addresses of one look; the others are asked when their money is about to move. */
 const REFRESHED_AT_ONCE = 500;
+/** A look that lasts longer goes on in the next one: with one question more it ends before the lease of its job. */
+const REFRESHING_FOR_MS = 8_000;
 /** After this many in a row without an answer a look ends: the provider is down, and not only for one address. */
 const MOST_SILENCES = 3;
 /** An address without an answer keeps its case open this long: waiting money is asked about more often. */
@@ -134,7 +136,9 @@ export function openAnswers(deps: AnswersDeps) {
         return all.length === 0 ? [] : await tx.rows<AskedAddress>(sql.due, [...columnsOf(all), rules, since]);
       });
       let [silences, inARow] = [0, 0];
+      const began = performance.now();
       for (const one of due) {
+        if (performance.now() - began > REFRESHING_FOR_MS) return { againInMs: 0 };
         try {
           await ask(one);
           inARow = 0;

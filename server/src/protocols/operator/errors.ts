@@ -30,7 +30,8 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unauthenticated: { status: 401, say: () => 'The operator token or session is missing, wrong, expired or revoked.' },
   step_up_required: {
     status: 401,
-    say: () => 'This takes a login of the last ten minutes: log in again with the passkey.',
+    say: () =>
+      'This takes a login of the last ten minutes: log in again, with the passkey or, where that counts, by single sign-on.',
   },
   wrong_code: { status: 401, say: () => 'This recovery code is wrong, or was used or replaced.' },
   session_required: { status: 403, say: () => 'This takes a session in the console: a token does not suffice.' },

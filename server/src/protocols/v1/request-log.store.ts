@@ -1,5 +1,6 @@
 /** SQL of the request log. */
 import type { Tx } from '../../base/db.ts';
+import { parameters } from '../../base/scan.ts';
 
 export interface Line {
   partnerId: bigint;
@@ -33,16 +34,6 @@ const COLUMNS = `id, partner_id, request_id, client_request_id, api_key,
   operation, method, path, status, reason, took_ms, replayed, version, idempotency_key,
   request, reply, why, at`;
 
-export const requestLogSql = {
-  // A page walks the partner's lines by id; what filters drop is bounded by the thirty days that are kept.
-  page: `select ${COLUMNS} from request_log
-    where partner_id = $1 and ($2::bigint is null or id < $2) and ($3::text is null or operation = $3)
-      and ($9::text is null or api_key = $9)
-      and ($4::integer is null or status = $4) and ($5::text is null or reason = $5)
-      and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7)
-    order by id desc limit $8`,
-};
-
 export const requestLog = {
   insert: (tx: Tx, line: Line) =>
     tx.defer(
@@ -71,11 +62,26 @@ export const requestLog = {
       below: bigint | undefined;
       limit: number;
     },
-  ) =>
-    tx.rows<LineRow>(requestLogSql.page, [
-      ...[input.partnerId, input.below ?? null, input.operation ?? null, input.status ?? null, input.reason ?? null],
-      ...[input.from ?? null, input.until ?? null, input.limit, input.key ?? null],
-    ]),
+  ) => {
+    const { values, put } = parameters();
+    // Only what is asked for: a condition that may be empty hides from the planner that the index of the partner has the page in order.
+    const equal = (column: string, value: unknown) => (value === undefined ? [] : [`${column} = ${put(value)}`]);
+    const where = [
+      ...equal('partner_id', input.partnerId),
+      ...(input.below === undefined ? [] : [`id < ${put(input.below)}`]),
+      ...equal('operation', input.operation),
+      ...equal('api_key', input.key),
+      ...equal('status', input.status),
+      ...equal('reason', input.reason),
+      ...(input.from === undefined ? [] : [`at >= ${put(input.from)}`]),
+      ...(input.until === undefined ? [] : [`at < ${put(input.until)}`]),
+    ];
+    // What filters drop is bounded by the thirty days that are kept.
+    return tx.rows<LineRow>(
+      `select ${COLUMNS} from request_log where ${where.join(' and ')} order by id desc limit ${put(input.limit)}`,
+      values,
+    );
+  },
 
   find: (tx: Tx, { partnerId, id }: { partnerId: bigint; id: string }) =>
     tx.row<LineRow>(

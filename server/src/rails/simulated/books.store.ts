@@ -185,7 +185,7 @@ export async function readLines(
   );
   return {
     // A page without lines is one row that has none.
-    lines: rows.flatMap(({ hasFaults: _, seq, bookedAt, ...line }) =>
+    lines: rows.flatMap(({ hasFaults: _hasFaults, seq, bookedAt, ...line }) =>
       seq === null ? [] : [{ seq, shown: { ...line, bookedAt: bookedAt.toISOString() } }],
     ),
     hasFaults: rows[0]?.hasFaults === true,

@@ -388,6 +388,30 @@ test('destinations of open orders are asked beforehand; a hit found so holds mon
   assert.equal(await outages(), 0);
 });
 
+test('a look at many destinations ends before the lease of its job, and the next one asks about the others', async (t) => {
+  let ms = 0;
+  t.mock.method(performance, 'now', () => ms);
+  const all = Array.from({ length: 20 }, newAddress);
+  for (const address of all) open.add(address);
+  const risk = openAddressRisk({
+    ...{ db: fixture.db, clock: fixture.clock, threshold: 'high', maxAgeMs: MAX_AGE_MS },
+    provider: provider({
+      assess: async (one) => {
+        ms += 1_000;
+        return await provider().assess(one);
+      },
+    }),
+    senderOf: async () => undefined,
+    underWay: async () => all.map((address) => ({ rail: RAIL, address })),
+  });
+  const refresh = async () => await risk.handlers.refresh_address_risk?.('all');
+  assert.deepEqual(await refresh(), { againInMs: 0 });
+  assert.equal(asked.length, 9);
+  await refresh();
+  assert.deepEqual(await refresh(), { againInMs: 30_000 });
+  assert.deepEqual(asked.toSorted(), all.toSorted());
+});
+
 test('an erasure takes out what operators typed, and leaves address, finding and decision', async () => {
   const risk = opens();
   const [customer, address] = [await newCustomer(), newAddress()];

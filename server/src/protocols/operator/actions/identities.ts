@@ -41,10 +41,10 @@ export const IDENTITY_ACTIONS: readonly Action[] = [
       return await look(deps, tx, input);
     },
     needs: async (_deps, tx) => await twoOnceThereAre(tx),
-    async perform({ sso }, tx, input, { now }) {
+    async perform({ sso, vault }, tx, input, { now }) {
       if (sso === undefined) throw new Refusal('sso_off');
       const { id: operatorId } = await findOperator(tx, input.operator);
-      await bindIdentity(tx, { ...accountOf(input), operatorId, issuer: sso.client.issuer, now });
+      await bindIdentity(tx, vault, { ...accountOf(input), operatorId, issuer: sso.client.issuer, now });
     },
   }),
   action({
