@@ -32,6 +32,7 @@ import {
   orderFacts,
   payerOf,
   payoutPlanned,
+  wakePayouts,
   senderOf,
 } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
@@ -92,6 +93,7 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
     senderOf: (tx, depositId) => senderOf({ rails }, tx, depositId),
     depositsOf: (tx, orderId) => fundingOf(tx, { id: orderId }),
     payoutOf: payoutPlanned,
+    wake: (tx, orderId) => wakePayouts(tx, orderId, clock.now()),
     isSignedBy: async (rail, ...signed) => (await rails.get(rail)?.isSignedBy?.(...signed)) === true,
   });
   const stored = combined([sanctions, addressRisk, travelRule]);

@@ -136,6 +136,7 @@ export {
 } from './payouts/leaving.ts';
 export { declareNeverPaid, requireUnpaid } from './payouts/never-paid.ts';
 export { type NotReady, notReady } from './payouts/ready.ts';
+export { wakePayouts } from './payouts/rescreen.ts';
 export type { Finding, GateRules, SeenFinding } from './payouts/rules.ts';
 export { endLettingPass, letPass, shortageNow } from './payouts/short.ts';
 export { checkOrders } from './read/check.ts';

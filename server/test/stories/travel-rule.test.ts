@@ -38,8 +38,8 @@ async function named(): Promise<StoryCustomer> {
   return made;
 }
 
-async function bought(amount: string, address: string): Promise<Purchase> {
-  const order = await world.buys(amount, 'usdc', { address, customer: await named() });
+async function bought(amount: string, address: string, by?: StoryCustomer): Promise<Purchase> {
+  const order = await world.buys(amount, 'usdc', { address, customer: by ?? (await named()) });
   await world.credits(order, amount, { name: 'Zebulon Quagmire' });
   return order;
 }
@@ -79,6 +79,47 @@ test('a purchase above it waits, is named and proven by its partner, and leaves;
   assert.match(JSON.stringify(shown.records[0].ivms), /Quagmire/);
   // A second order to the same wallet needs nothing more from the partner of this customer.
   assert.equal((await ada.reads('/cases?kind=travel_rule_missing')).body.cases.length, 0);
+});
+
+test('of two orders that wait for one wallet both leave once it is named for the first', async () => {
+  const owner = privateKeyToAccount(generatePrivateKey());
+  const customer = await named();
+  const first = await bought('5010', owner.address.toLowerCase(), customer);
+  const second = await bought('5020', owner.address.toLowerCase(), customer);
+  await waits(first);
+  await waits(second);
+  const { text } = (await walletsOf(first)).data[0];
+  await names(first, { address: owner.address, signature: await owner.signMessage({ message: text }) });
+  await world.reaches(first, 4);
+  // It asks again every half minute.
+  world.clock.advance(31_000);
+  await world.reaches(second, 4);
+  const records = (await ada.does(`/orders/${second.id}/travel-rule`)).body.records;
+  assert.deepEqual([records.length, records[0].state], [1, 'complete']);
+});
+
+test('a payout that goes to another address asks for that wallet, and its partner can name it', async () => {
+  const nowhere = privateKeyToAccount(generatePrivateKey());
+  world.takesNothing(nowhere.address.toLowerCase(), 'matic20');
+  const order = await bought('5030', nowhere.address.toLowerCase());
+  await waits(order);
+  const { text } = (await walletsOf(order)).data[0];
+  await names(order, { address: nowhere.address, signature: await nowhere.signMessage({ message: text }) });
+  await isIn(order, 'payout_held');
+  const other = privateKeyToAccount(generatePrivateKey());
+  const address = other.address.toLowerCase();
+  assert.equal((await oneOrTwoDo(ada, bea, `/orders/${order.id}/retry`, { address })).status, 200);
+  await waits(order);
+  const [asked] = (await walletsOf(order)).data;
+  assert.deepEqual([asked.direction, asked.address, asked.missing], ['out', address, ['wallet']]);
+  const refused = await api.post(`/orders/${order.id}/wallets`, {
+    ...{ kind: 'self_hosted', owner: 'customer', address: nowhere.address },
+  });
+  assert.equal(refused.body.reason, 'malformed_field', 'the address that took nothing was named once more');
+  await names(order, { address, signature: await other.signMessage({ message: asked.text }) });
+  await world.payoutIsSubmitted(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
 });
 
 test('at the deadline it is held; once its wallet is named it is retried, and paid once', async () => {

@@ -39,6 +39,8 @@ export interface TravelRuleDeps extends RecordsDeps {
   depositsOf(tx: Tx, orderId: bigint): Promise<readonly bigint[]>;
   /** Where an order is paid to, and by which rail. */
   payoutOf(tx: Tx, orderId: bigint): Promise<Pick<OrderOf, 'payoutAddress' | 'rail'> | undefined>;
+  /** Makes the payouts of an order that wait ask the gate again. */
+  wake(tx: Tx, orderId: bigint): Promise<void>;
   /** Whether the key of this address signed the text. */
   isSignedBy(rail: string, address: string, text: string, signature: string): Promise<boolean>;
 }
@@ -98,7 +100,9 @@ export function openTravelRule(deps: TravelRuleDeps): TravelRule {
     const [standing, wait] = await awaitAll(standingOf(deps, tx, asked, legs), waitOf(tx, asked.orderId));
     if (standing.every(({ isRecorded }) => isRecorded)) return undefined;
     const isHeld = wait !== undefined && wait.dueAt <= clock.now() && asked.policy === 'hold';
-    return { isHeld, isTold: wait !== undefined };
+    // Complete since: another order named the wallet, or the customer's name came. Screening writes the record, and nobody else.
+    const lacks = standing.some(({ isRecorded, missing }) => !isRecorded && missing.length > 0);
+    return { isHeld: isHeld && lacks, isTold: wait !== undefined && lacks };
   }
 
   return {
@@ -147,7 +151,9 @@ export function openTravelRule(deps: TravelRuleDeps): TravelRule {
         throw new Refusal('malformed_field', { fields: { signature: `must be that of ${address} over: ${text}` } });
       await declareWallet(tx, vault, { ...wallet, isProven: signature !== undefined, now: clock.now() });
       const found = await ofOrder(tx, of);
-      if (found !== undefined) await settle(deps, tx, found.asked, found.legs);
+      if (found === undefined) return;
+      await settle(deps, tx, found.asked, found.legs);
+      await deps.wake(tx, of.id);
     },
 
     handlers: {

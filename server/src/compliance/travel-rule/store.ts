@@ -70,15 +70,18 @@ export const sql = {
     on conflict (order_id) do nothing`,
   insertRecord: `insert into travel_records (order_id, customer_id, partner_id, direction, address, rule_id, state, ivms, made_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (order_id, direction, address) do nothing`,
-  // A wallet that is said to be another kind, or another's, has to be proven again.
+  // A wallet that is said to be another kind, or another's, has to be proven again; one of another also when only its name is new.
   declare: `insert into travel_wallets (customer_id, partner_id, rail, address, kind, owner, details, proven_at, declared_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (customer_id, rail, address) do update set kind = excluded.kind, owner = excluded.owner,
       details = excluded.details, declared_at = excluded.declared_at,
       proven_at = case when excluded.proven_at is not null then excluded.proven_at
-        when excluded.kind = travel_wallets.kind and excluded.owner = travel_wallets.owner then travel_wallets.proven_at end`,
+        when excluded.kind = travel_wallets.kind and excluded.owner = travel_wallets.owner and excluded.owner = 'customer'
+          then travel_wallets.proven_at end`,
 
   // About one customer.
+  countWallets:
+    'select count(*)::int as count from travel_wallets where customer_id = $1 and (rail, address) <> ($2, $3)',
   allWallets: `select ${WALLET} from travel_wallets where customer_id = $1 order by id limit $2`,
   allRecords: `select ${RECORD} from travel_records where customer_id = $1 order by id limit $2`,
   recordsOfOrder: `select ${RECORD} from travel_records where order_id = $1 order by id`,

@@ -13,6 +13,9 @@ import { type RecordRow, sql, type WalletRow } from './store.ts';
 export const WALLET_KINDS = ['hosted', 'self_hosted'] as const;
 export const WALLET_OWNERS = ['customer', 'other'] as const;
 
+/** Of one customer: each request may name another one. */
+const MOST_WALLETS = 1_000;
+
 export interface WalletDetails {
   ownerName?: string;
   provider?: string;
@@ -43,6 +46,9 @@ export async function declareWallet(tx: Tx, vault: Vault, w: Declared & { now: D
   const missing = (name: string, rule: string) => new Refusal('malformed_field', { fields: { [name]: rule } });
   if (w.kind === 'hosted' && w.provider === undefined) throw missing('provider', 'must be named of a hosted wallet');
   if (w.owner === 'other' && w.ownerName === undefined) throw missing('ownerName', "must be named of another's wallet");
+  const counted = await tx.row<{ count: number }>(sql.countWallets, [w.customerId, w.rail, w.address]);
+  if ((counted?.count ?? 0) >= MOST_WALLETS)
+    throw missing('address', `must not be named: ${MOST_WALLETS} wallets of this customer are`);
   const details: WalletDetails = {
     ...(w.owner === 'other' ? defined({ ownerName: w.ownerName }) : {}),
     ...(w.kind === 'hosted' ? defined({ provider: w.provider }) : {}),

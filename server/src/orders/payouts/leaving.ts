@@ -42,7 +42,7 @@ export const fundingOf = async (tx: Tx, order: Pick<Order, 'id'>): Promise<bigin
 /** Where an order is to be paid, and by which rail; undefined for no order. */
 export async function payoutPlanned(tx: Tx, id: bigint) {
   const order = await store.get(tx, id);
-  return order && { payoutAddress: order.payoutAddress, rail: order.payoutRail };
+  return order && { payoutAddress: (await destinationNow(tx, order)).address, rail: order.payoutRail };
 }
 
 /** The money of a payout row. Locks its order before the payout, as everywhere. */

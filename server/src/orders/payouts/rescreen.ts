@@ -3,10 +3,11 @@
  *
  * While a screener does not answer, money waits. One case covers the outage for all orders; the next answer closes it.
  */
+import type { Tx } from '../../base/db.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
 import { closeCases, openCase, ProviderDown, record, type Screening, type Verdict } from '../../compliance/index.ts';
-import { findPayout } from '../../rails/payouts.ts';
+import { findPayout, payoutsOf } from '../../rails/payouts.ts';
 import type { OrdersContext } from '../context.ts';
 import { keepVerdict } from './gate.ts';
 import { leavingOf, screeningOf } from './leaving.ts';
@@ -47,6 +48,12 @@ export async function screenOutside(context: OrdersContext, input: Screening): P
     );
     throw error;
   }
+}
+
+/** Makes the payouts of an order that wait ask the gate again: what they wait for has come. */
+export async function wakePayouts(tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id, state } of await payoutsOf(tx, orderId))
+    if (state === 'created') enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
 }
 
 export function rescreenHandlers(context: OrdersContext): Handlers {

@@ -54,6 +54,7 @@ const travel = () =>
     senderOf: async (_tx, id) => senders.get(id),
     depositsOf: async (_tx, id) => deposits.get(id) ?? [],
     payoutOf: async (_tx, id) => paidTo.get(id),
+    wake: async () => {},
     isSignedBy: async (_rail, address, message, signature) =>
       await verifyMessage({ address: address as `0x${string}`, message, signature: signature as `0x${string}` }).catch(
         () => false,

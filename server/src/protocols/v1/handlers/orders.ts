@@ -16,6 +16,7 @@ import {
   MAX_LISTED,
   type Order,
   payElsewhereFor,
+  payoutPlanned,
   refundHeldFor,
   refundSuspenseFor,
 } from '../../../orders/index.ts';
@@ -259,7 +260,9 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     async (tx, asked) => {
       const { deps, values, caller, now } = asked;
       const order = await own(tx, asked);
-      const { customerId, partnerId, payoutAddress, id } = order;
+      const { customerId, partnerId, id } = order;
+      const of = await travelOf(tx, order);
+      const { payoutAddress } = of;
       const rail = payoutAddress === null ? order.depositRail : order.payoutRail;
       const address = deps.context.rails.get(rail)?.readAddress?.(values.address);
       const wrong = (rule: string) => new Refusal('malformed_field', { fields: { address: rule } });
@@ -268,7 +271,7 @@ export const ORDER_HANDLERS: readonly Handled[] = [
         throw wrong('must be the address that the order is paid to');
       const { kind, owner, ownerName, provider, signature } = values;
       const said = { kind, owner, ...defined({ ownerName, provider, signature }) };
-      await deps.context.travelRule?.declare(tx, orderOf(order), { customerId, partnerId, rail, address, ...said });
+      await deps.context.travelRule?.declare(tx, of, { customerId, partnerId, rail, address, ...said });
       recordActivity(tx, throughOf(caller), {
         action: 'order.wallet_named',
         subject: `order:${id}`,
@@ -291,11 +294,15 @@ export const ORDER_HANDLERS: readonly Handled[] = [
   }),
 ];
 
-const orderOf = ({ id, payoutAddress, payoutRail: rail }: Order) => ({ id, payoutAddress, rail });
+/** Its payout may have been sent to another address than the order names. */
+const travelOf = async (tx: Tx, { id, payoutAddress, payoutRail: rail }: Order) => ({
+  ...{ id, payoutAddress, rail },
+  ...(await payoutPlanned(tx, id)),
+});
 
 /** Through the system's role: a partner's sees nothing of the travel rule. */
 async function walletsOf(tx: Tx, { deps }: Pick<Asked, 'deps'>, order: Order) {
-  const { needed = [], dueAt } = (await deps.context.travelRule?.needs(tx, orderOf(order))) ?? {};
+  const { needed = [], dueAt } = (await deps.context.travelRule?.needs(tx, await travelOf(tx, order))) ?? {};
   return {
     data: needed.map(({ direction, address, missing, text }) => ({ direction, address, missing: [...missing], text })),
     dueAt: dueAt?.toISOString() ?? null,
