@@ -71,7 +71,9 @@ export function openAnswers(deps: AnswersDeps) {
   }
 
   const standingOf = (tx: Tx, owner: string, asked: readonly AskedAddress[]): Promise<Standing[]> =>
-    asked.length === 0 ? Promise.resolve([]) : tx.rows<Standing>(sql.standing, [...columnsOf(asked), owner]);
+    asked.length === 0
+      ? Promise.resolve([])
+      : tx.rows<Standing>(sql.standing, [...columnsOf(asked), owner, clock.now()]);
 
   const isAnswered = ({ rules: of, askedAt }: Standing, since: Date): boolean =>
     of === rules && askedAt !== null && askedAt >= since;
@@ -130,10 +132,11 @@ export function openAnswers(deps: AnswersDeps) {
 
     /** The job: asks about destinations of open orders before their answers are half as old as they may be. */
     async refresh(): Promise<Handled> {
-      const since = later(clock.now(), -deps.maxAgeMs / 2);
+      const now = clock.now();
+      const since = later(now, -deps.maxAgeMs / 2);
       const due = await db.asSystem(async (tx) => {
         const all = await deps.underWay(tx, REFRESHED_AT_ONCE);
-        return all.length === 0 ? [] : await tx.rows<AskedAddress>(sql.due, [...columnsOf(all), rules, since]);
+        return all.length === 0 ? [] : await tx.rows<AskedAddress>(sql.due, [...columnsOf(all), rules, since, now]);
       });
       let [silences, inARow] = [0, 0];
       const began = performance.now();

@@ -65,6 +65,8 @@ export async function decideAddressHit(
 
 /** One case for each owner with undecided hits; it closes with the last of them. */
 export async function tellOwner(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
+  // One that finds another hit meanwhile is counted, or counts after us.
+  await tx.run(sql.lockOwner, [owner]);
   const { count = 0n } = (await tx.row<{ count: bigint }>(sql.openOf, [owner])) ?? {};
   const about = { kind: CASE, subject: addressCase(owner) } as const;
   if (count === 0n) return await closeCases(tx, { ...about, outcome: 'decided', now });

@@ -42,11 +42,12 @@ export const sql = {
       (rail, address, provider, rules, threshold, level, score, reason, digest, asked_at, kept_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
   answers: `select ${ANSWER}, encode(digest, 'hex') as digest from address_risks where address = $1 ${NEWEST} limit $2`,
-  // For each address its newest answer, and this owner's hit with the same finding.
+  // For each address its newest answer, and this owner's hit with the same finding. An answer that a clock dated ahead counts once that
+  // time has come: until then it would hide newer ones.
   standing: `select a.rail, a.address, r.id, r.rules, r.level, r.reason, r.asked_at, h.state
     from unnest($1::text[], $2::text[]) as a (rail, address)
     left join lateral (select ${ANSWER} from address_risks r
-      where r.rail = a.rail and r.address = a.address ${NEWEST} limit 1) as r on true
+      where r.rail = a.rail and r.address = a.address and r.asked_at <= $4 ${NEWEST} limit 1) as r on true
     left join address_hits h on h.owner = $3 and h.rail = a.rail and h.address = a.address
       and h.level = r.level and h.finding = r.reason`,
   standingHits: `select h.id, h.state from address_hits h
@@ -55,10 +56,11 @@ export const sql = {
   // Of many addresses, those without an answer under these rules since then.
   due: `select a.rail, a.address from unnest($1::text[], $2::text[]) as a (rail, address)
     where not exists (select from address_risks r
-      where r.rail = a.rail and r.address = a.address and r.rules = $3 and r.asked_at > $4)`,
+      where r.rail = a.rail and r.address = a.address and r.rules = $3 and r.asked_at > $4 and r.asked_at <= $5)`,
   insertHit: `insert into address_hits (owner, customer_id, subject, rail, address, risk_id, level, finding, state, found_at)
     select $1, $2, $3, r.rail, r.address, r.id, r.level, r.reason, 'open', $5 from address_risks r where r.id = $4
     on conflict (owner, rail, address, level, finding) do nothing`,
+  lockOwner: `select pg_advisory_xact_lock(hashtextextended('address hits ' || $1, 0))`,
   openOf: `select count(*) as count from address_hits where owner = $1 and state = 'open'`,
   hits: `select ${HIT} from address_hits where state = $1 and id > $2 order by id limit $3`,
   hitById: `select ${HIT} from address_hits where id = $1 for update`,

@@ -388,6 +388,22 @@ test('destinations of open orders are asked beforehand; a hit found so holds mon
   assert.equal(await outages(), 0);
 });
 
+test('an answer that a clock dated ahead hides no newer one', async () => {
+  const [customer, address] = [await newCustomer(), newAddress()];
+  const early = new Date(now().getTime() + HOUR_MS / 2);
+  const ahead = openAddressRisk({
+    ...{ db: fixture.db, clock: { ...fixture.clock, now: () => early }, threshold: 'high', maxAgeMs: MAX_AGE_MS },
+    provider: provider(),
+    senderOf: async () => undefined,
+    underWay: async () => [],
+  });
+  await ahead.ensure(to(customer, address));
+  says.set(address, { level: 'severe', reason: 'sanctioned' });
+  await opens().ensure(to(customer, address));
+  assert.deepEqual(asked, [address, address]);
+  assert.deepEqual(await found(opens(), to(customer, address)), ['address_risk_undecided']);
+});
+
 test('a look at many destinations ends before the lease of its job, and the next one asks about the others', async (t) => {
   let ms = 0;
   t.mock.method(performance, 'now', () => ms);
