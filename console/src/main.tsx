@@ -1,6 +1,7 @@
 /** The operators' console: its pages and their URLs. */
 import { createRoute, createRouter } from '@tanstack/react-router';
 import { mount, rootOf, SEARCH } from './mount.tsx';
+import { AddressHitPage, AddressRisk } from './pages/addressrisk.tsx';
 import { Alerts } from './pages/alerts.tsx';
 import { Audit } from './pages/audit.tsx';
 import { Bank } from './pages/bank.tsx';
@@ -32,6 +33,7 @@ import { Screening } from './pages/screening.tsx';
 import { Search } from './pages/search.tsx';
 import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
+import { TravelRules } from './pages/travel.tsx';
 import { Sweeps, Treasury } from './pages/treasury.tsx';
 import { WebhookPage, Webhooks } from './pages/webhooks.tsx';
 import { Shell } from './shell.tsx';
@@ -82,7 +84,10 @@ const routeTree = root.addChildren([
   route('/screening', Screening),
   route('/screening/$hit', HitPage),
   route('/customers/$customer', CustomerPage),
+  route('/address-risk', AddressRisk),
+  route('/address-risk/$hit', AddressHitPage),
   route('/limits', Limits),
+  route('/travel-rules', TravelRules),
   route('/operators', Operators),
   route('/alerts', Alerts),
   route('/breaks', Breaks),

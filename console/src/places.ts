@@ -6,6 +6,7 @@ const OF = {
     ['/proposals', 'Proposals', 'p'],
     ['/reviews', 'Reviews', 'v'],
     ['/screening', 'Screening', 'e'],
+    ['/address-risk', 'Address risk', 'j'],
   ],
   Money: [
     ['/orders', 'Orders', 'o'],
@@ -22,6 +23,7 @@ const OF = {
     ['/partners', 'Partners', 'n'],
     ['/markets', 'Markets', 'm'],
     ['/limits', 'Limits', 'l'],
+    ['/travel-rules', 'Travel rule', '1'],
     ['/webhooks', 'Webhooks', 'w'],
   ],
   Records: [

@@ -73,6 +73,7 @@ export function CasePage() {
               <h2>What to do</h2>
               <p>{one.remedy}</p>
               {one.kind === 'sanctions_hit' && <Link to="/screening">Hits that wait for a decision</Link>}
+              {one.kind === 'address_risk_hit' && <Link to="/address-risk">Hits that wait for a decision</Link>}
               {isOpen && (
                 <div className="row">
                   {KEYED.map(([name, key]) => (

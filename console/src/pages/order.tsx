@@ -10,6 +10,7 @@ import { every } from '../live.ts';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, CustomerLink, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
+import { OrderTravel } from './travel.tsx';
 
 const SOON_MS = 4_000;
 
@@ -72,6 +73,7 @@ export function OrderPage() {
             <div>
               <Terms row={row.data ?? undefined} line={line} trace={trace.data} />
               <Cases line={line} />
+              <OrderTravel order={order} />
             </div>
           </div>
         </>

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { CORRECT, MOVEMENT_ACTIONS, PAYOUT_ACTIONS } from '../../../console/src/actions.money.ts';
 import { ALERT_ACTIONS, OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
+import { ADDRESS_HIT_ACTIONS, ADDRESS_HIT_STATES, TRAVEL_ACTIONS } from '../../../console/src/actions.risk.ts';
 import { HELD_ACTIONS, KEY_ACTIONS, MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
 import {
   AGAIN_REASONS,
@@ -48,6 +49,8 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(DATA_ACTIONS),
   ...Object.values(HIT_ACTIONS),
   LIMIT_SET,
+  ...Object.values(ADDRESS_HIT_ACTIONS),
+  ...Object.values(TRAVEL_ACTIONS),
   ...Object.values(OPERATOR_ACTIONS),
   ...Object.values(ALERT_ACTIONS),
   ...Object.values(PAYOUT_ACTIONS),
@@ -141,6 +144,7 @@ test('the filters of the console have every state of an order and of a proposal'
     ['/payouts', PAYOUT_STATES],
     ['/endpoints/:endpoint/deliveries', DELIVERY_STATES],
     ['/sanctions/hits', HIT_STATES],
+    ['/address-risk/hits', ADDRESS_HIT_STATES],
   ] as const)
     assert.deepEqual(states, statesAt(path), path);
 });

@@ -1,0 +1,48 @@
+/** Actions on the risk of addresses and on the travel rule, as forms; a test compares them with the server's declarations. */
+import type { FormAction } from './actions.ts';
+
+const HIT = '/address-risk/hits/:hit';
+export const ADDRESS_HIT_ACTIONS = {
+  confirm: {
+    ...{ name: 'risk.confirm', label: 'Confirm', path: `${HIT}/confirm`, right: 'reviews', people: 'one' },
+    says: 'Decides that the risk is real: what came from the address, and what would go there, stays.',
+    isGrave: true,
+  },
+  dismiss: {
+    ...{ name: 'risk.dismiss', label: 'Accept the risk', path: `${HIT}/dismiss`, right: 'reviews', people: 'two' },
+    says: 'Accepts the risk of this address for this owner. The hit opens again if the provider finds something else.',
+  },
+} as const satisfies Record<string, FormAction>;
+export const ADDRESS_HIT_STATES = ['open', 'true_hit', 'false_positive'];
+
+export const TRAVEL_ACTIONS = {
+  set: {
+    ...{ name: 'travel.set', label: 'Set a rule', path: '/travel-rules', right: 'terms', people: 'two' },
+    says: 'From which worth on coins leave, or are paid out for, only with the data of both sides. The rule before stays among the versions.',
+    fields: [
+      {
+        name: 'jurisdiction',
+        label: 'Country',
+        hint: 'Of the customer: two capital letters, or * for every other',
+        isRequired: true,
+      },
+      { name: 'fiat', label: 'Fiat', hint: 'Code of the fiat of the order, such as eur', isRequired: true },
+      { name: 'threshold', label: 'From', hint: 'Worth in the fiat; 0 for every transfer', isRequired: true },
+      { name: 'proofFrom', label: 'Proof from', hint: 'From this worth on, the owner of a wallet signs for it' },
+      { name: 'deadlineHours', label: 'Hours to wait', hint: 'Until the deadline: 1 to 720', isRequired: true },
+      {
+        name: 'policy',
+        label: 'At the deadline',
+        hint: 'Hold the payout, or send it without the data',
+        isRequired: true,
+        choices: ['hold', 'send'],
+      },
+      { name: 'isOn', label: 'In use', hint: 'In use without an answer', isSwitch: true },
+    ],
+  },
+  open: {
+    ...{ name: 'travel.open', label: 'Look at the data', path: '/orders/:order/travel-rule', right: 'personal' },
+    people: 'one',
+    says: 'Shows the names and wallets that go with the transfers of the order. That you looked, and why, stands in the audit.',
+  },
+} as const satisfies Record<string, FormAction>;
