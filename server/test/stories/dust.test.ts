@@ -108,7 +108,7 @@ describe('a deposit with a case', () => {
     const order = await late('0.015');
     const { id, evidence } = await caseOf(order);
     const input = { as: 'dust', amount: '0.015', evidence };
-    assert.match((await ada.does(`/cases/${id}/correct`, input)).body.error, /no dust/);
+    assert.match((await ada.does(`/cases/${id}/correct`, input)).body.error, /is not dust/);
     await world.read((tx) => setDustThreshold(tx, ASSET, 20_000n));
     for (const wrong of [{ evidence: '0x00' }, { amount: '0.014' }, { as: 'debt' }])
       assert.equal((await ada.does(`/cases/${id}/correct`, { ...input, ...wrong })).body.reason, 'does_not_fit');

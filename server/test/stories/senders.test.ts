@@ -317,7 +317,7 @@ describe('a credit in another name that its order holds goes back to the account
     await world.reaches(order, 3);
     const said = await ada.does(`/orders/${order.id}/refund`, { failure: 'other', toSender: true });
     assert.deepEqual([said.status, said.body.reason], [409, 'does_not_fit']);
-    assert.match(said.body.error, /send your coins back/);
+    assert.match(said.body.error, /coins go back to an address that their sender proves/);
   });
 
   test('and neither a partner nor an operator can name that account as a destination', async () => {
