@@ -167,8 +167,14 @@ export async function openBackends(deps: {
     const said = NAMES_THE_CLOCK.test(asked.text)
       ? { ...asked, text: asked.text.replaceAll(NAMES_THE_CLOCK_ALL, `$${values.length}::timestamptz`), values }
       : asked;
-    const [answer] = await sendAll(backend.client, [said]);
-    return answer as Answer;
+    try {
+      const [answer] = await sendAll(backend.client, [said]);
+      return answer as Answer;
+    } catch (error) {
+      // PostgreSQL reports an error before it releases the locks of the transaction: its next answer comes afterwards.
+      await backend.client.query('').catch(() => {});
+      throw error;
+    }
   }
 
   /** The end of one transaction and the beginning of the next. @returns the answer to the first */

@@ -11,6 +11,7 @@ import { misnamed, misplaced } from './mutants.ts';
 import { TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
 import { type Outcome, type Play, parting, simulate } from './run.ts';
+import { openWorkers } from './workers.ts';
 
 /** Each says what it found when it was recorded. */
 const KEPT: readonly { seed: number; orders: number; found: string }[] = [
@@ -160,12 +161,22 @@ test('with a bank that shows as paid what it has refused: what was taken back me
   );
 });
 
-test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
-  const first = await simulate(fixture, { seed: 21, orders: 6 });
-  const second = await simulate(fixture, { seed: 21, orders: 6 });
+test('a seed plays the same twice, to the last step, with statements that wait for each other; in another process, too', async () => {
+  const play = { seed: 21, orders: 6 };
+  const first = await simulate(fixture, play);
+  const second = await simulate(fixture, play);
   assert.equal(told(first), '');
   assert.equal(parting(first, second), undefined);
   assert.ok(first.waits > 3, 'statements waited');
+  // On a ground of its own: its customers have the same ids.
+  const other = await openWorkers(1);
+  let elsewhere: Outcome | undefined;
+  await other.play([play], (outcome) => {
+    elsewhere = outcome;
+    return undefined;
+  });
+  await other.close();
+  assert.equal(elsewhere?.digest, first.digest);
 });
 
 test('a bank that promises to deduplicate and does not is found to have paid twice', async () => {

@@ -73,9 +73,27 @@ export function installTime(chance: Chance, ownerOf: () => unknown): Time {
   const clear = (handle: { timer?: Timer } | undefined) => {
     if (handle?.timer !== undefined) timers.delete(handle.timer);
   };
-  const bytes = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => chance.int(0, 255)));
   Object.assign(globalThis, { Date: VirtualDate, setTimeout: set, clearTimeout: clear });
   performance.now = () => now - EPOCH + sinceStart;
+  const restoreRandomness = seedRandomness(chance);
+
+  return {
+    now: () => now,
+    advanceTo(ms) {
+      if (ms > now) now = ms;
+    },
+    timers,
+    remove() {
+      Object.assign(globalThis, { Date: real.Date, setTimeout: real.setTimeout, clearTimeout: real.clearTimeout });
+      performance.now = real.now;
+      restoreRandomness();
+    },
+  };
+}
+
+/** Random numbers of this process follow from the seed until the returned function is called. */
+export function seedRandomness(chance: Chance): () => void {
+  const bytes = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => chance.int(0, 255)));
   Math.random = chance.next;
   Object.assign(crypto, {
     randomInt: (low: number, high?: number) =>
@@ -87,20 +105,10 @@ export function installTime(chance: Chance, ownerOf: () => unknown): Time {
     },
   });
   syncBuiltinESMExports();
-
-  return {
-    now: () => now,
-    advanceTo(ms) {
-      if (ms > now) now = ms;
-    },
-    timers,
-    remove() {
-      Object.assign(globalThis, { Date: real.Date, setTimeout: real.setTimeout, clearTimeout: real.clearTimeout });
-      performance.now = real.now;
-      Math.random = real.random;
-      const { randomInt, randomBytes, randomUUID } = real;
-      Object.assign(crypto, { randomInt, randomBytes, randomUUID });
-      syncBuiltinESMExports();
-    },
+  return () => {
+    Math.random = real.random;
+    const { randomInt, randomBytes, randomUUID } = real;
+    Object.assign(crypto, { randomInt, randomBytes, randomUUID });
+    syncBuiltinESMExports();
   };
 }
