@@ -32,8 +32,8 @@ import {
   orderFacts,
   payerOf,
   payoutPlanned,
-  wakePayouts,
   senderOf,
+  wakePayouts,
 } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
