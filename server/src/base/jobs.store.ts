@@ -136,6 +136,13 @@ export async function settle(
 }
 
 /**
+ * Rows of this process, locked in the order in which a transaction that enqueues several locks them (deferLast in db.ts): in any other,
+ * PostgreSQL would have to end one of two.
+ */
+const OURS_IN_ORDER = `array(select id from jobs where id = any($1) and lease = $2
+  order by length(kind || ' ' || subject), (kind || ' ' || subject) collate "C" for update)`;
+
+/**
  * Renews the leases of rows that wait in this process, under its present number.
  *
  * @returns how often each that is still ours has been enqueued
@@ -147,7 +154,7 @@ export const renew = async (
   const rows = await db.asSystem((tx) =>
     tx.rows<{ id: bigint; enqueued: number }>(
       `update jobs set leased_until = clock_timestamp() + make_interval(secs => $3), due_at = $4, slept_at = $4, holder = $5
-        where id = any($1) and lease = $2 returning id, enqueued`,
+        where id = any(${OURS_IN_ORDER}) returning id, enqueued`,
       [ids, token, KEPT_LEASE_MS / 1000, now, holder],
     ),
   );
@@ -162,7 +169,7 @@ export const release = (
   db.asSystem((tx) =>
     tx.run(
       `update jobs set holder = null, lease = null, leased_until = null, due_at = $3, slept_at = $3
-        where id = any($1) and lease = $2`,
+        where id = any(${OURS_IN_ORDER})`,
       [ids, token, now],
     ),
   );

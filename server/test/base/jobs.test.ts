@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
+import { release, renew } from '../../src/base/jobs.store.ts';
 import { enqueue, enqueueAt, type Handled, type Handlers, shiftDueTimes } from '../../src/base/jobs.ts';
 import { startWorkers, type Workers } from '../../src/base/workers.ts';
 import { failingJobsCheck, workCheck } from '../../src/ops/index.ts';
@@ -397,6 +399,48 @@ test('two transactions that insert the same jobs in opposite order do not deadlo
     rows.map(({ enqueued }) => enqueued),
     [2, 2],
   );
+});
+
+test('leases are renewed, and let go, in the order in which jobs are enqueued', async () => {
+  const { db, clock, adminUrl } = fixture;
+  // The later one has the lower id.
+  const made = await db.asSystem(async (tx) => {
+    const ids: bigint[] = [];
+    for (const subject of ['2', '1'])
+      ids.push(
+        ...(
+          await tx.rows<{ id: bigint }>(
+            `insert into jobs (kind, subject, due_at, lease, leased_until)
+           values ('ordered', $1, now(), 'ours', clock_timestamp() + interval '1 hour') returning id`,
+            [subject],
+          )
+        ).map(({ id }) => id),
+      );
+    return ids;
+  });
+  const [enqueuing, looking] = [1, 2].map(
+    () => new Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' }),
+  ) as [Client, Client];
+  await Promise.all([enqueuing.connect(), looking.connect()]);
+  try {
+    for (const write of [renew, release]) {
+      await enqueuing.query('begin');
+      await enqueuing.query(`select from jobs where kind = 'ordered' and subject = '1' for update`);
+      const written = write(db, { ids: made, token: 'ours', holder: 1, now: clock.now() });
+      await until('it waits for the first', async () => {
+        // By a connection without a transaction: within one, the activity of others stands still.
+        const { rows } = await looking.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%update jobs%'`,
+        );
+        return rows.length > 0;
+      });
+      await enqueuing.query(`select from jobs where kind = 'ordered' and subject = '2' for update nowait`);
+      await enqueuing.query('commit');
+      await written;
+    }
+  } finally {
+    await Promise.all([enqueuing.end(), looking.end()]);
+  }
 });
 
 /** The locks of `holdPresence` in this database. */
