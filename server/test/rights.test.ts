@@ -99,13 +99,14 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'what a partner asked is noted for it',
   ],
   submission_files: [
-    `insert (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at);
+    `insert (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at,
+     information_request_id);
      update (replaced_at)`,
     'a program sends files, and others in their place',
   ],
   submissions: [
     `insert (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at);
-     update (state, answers, reasons, details_version, updated_at)`,
+     update (form_id, state, answers, reasons, details_version, updated_at)`,
     'a program submits a customer in parts, and the sandbox’s partner drives it',
   ],
   verifications: [

@@ -570,6 +570,30 @@ export interface PostKycStatusRequest {
   readonly customerId: string;
 }
 
+export interface PostKycSubmitDataRequest {
+  /** Our id of the customer, as kyc/url answered it */
+  readonly customerId: string;
+  /** Fiat: its code or its number */
+  readonly fiatType: string;
+  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  readonly countryCode?: string | undefined;
+  /** Number of the identity document */
+  readonly identityNumber?: Readonly<Record<string, string>> | string | undefined;
+  /** Answers of the group `details` */
+  readonly details?: Readonly<Record<string, string>> | string | undefined;
+  /** Answers of the group `address` */
+  readonly address?: Readonly<Record<string, string>> | string | undefined;
+}
+
+export interface PostKycSubmitFilesRequest {
+  /** Our id of the customer, as kyc/url answered it */
+  readonly customerId: string;
+  /** Fiat: its code or its number */
+  readonly fiatType?: string | undefined;
+  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  readonly countryCode?: string | undefined;
+}
+
 export interface PostKycSubmitRequest {
   /** Our id of the customer, as kyc/url answered it */
   readonly customerId: string;
@@ -1684,6 +1708,10 @@ export interface WhitelabelEndpoints {
     'kyc/requirements': { takes: PostKycRequirementsRequest; gives: KycRequirements };
     /** Submits what a person must supply, by which the verifier verifies it. */
     'kyc/submit': { takes: PostKycSubmitRequest; gives: Submitted };
+    /** Submits the answers of a person, at once or in parts, before or after its files: what is missing still, and what must be corrected, is in `reasons`. */
+    'kyc/submitData': { takes: PostKycSubmitDataRequest; gives: Submitted };
+    /** Takes the files of documents of a person, as multipart/form-data, each named as in the requirements, before or after its answers: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
+    'kyc/submitFiles': { takes: PostKycSubmitFilesRequest; gives: Submitted };
     /** Submits what a business must supply, at once or in parts: what is missing still, and what must be corrected, is in `reasons`. */
     'kyb/submit': { takes: PostKybSubmitRequest; gives: Submitted };
     /** Takes the files of documents of a business, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
@@ -2100,6 +2128,8 @@ export const WHITELABEL: Record<string, Record<string, readonly [path: string, r
     'kyc/status': ['/onramp/api/v2/whiteLabel/kyc/status', 'read'],
     'kyc/requirements': ['/onramp/api/v2/whiteLabel/kyc/requirements', 'read'],
     'kyc/submit': ['/onramp/api/v2/whiteLabel/kyc/submit', 'once'],
+    'kyc/submitData': ['/onramp/api/v2/whiteLabel/kyc/submitData', 'once'],
+    'kyc/submitFiles': ['/onramp/api/v2/whiteLabel/kyc/submitFiles', 'once'],
     'kyb/submit': ['/onramp/api/v2/whiteLabel/kyb/submit', 'once'],
     'kyb/files': ['/onramp/api/v2/whiteLabel/kyb/files', 'once'],
     'kyb/status': ['/onramp/api/v2/whiteLabel/kyb/status', 'read'],

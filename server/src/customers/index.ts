@@ -83,18 +83,19 @@ export {
   openFiatAccount,
   openPayee,
 } from './fiat-accounts.ts';
-export { faultOf, isCountry } from './identity/answers.ts';
+export { exampleOf, faultOf, isCountry } from './identity/answers.ts';
 export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
 export {
   customerKey,
   filesOf,
+  inspectFiles,
   KEPT_AFTER_RESTORE_MS,
   openFile,
   type StoredFile,
   storeFiles,
   sweepFiles,
 } from './identity/documents.ts';
-export { type Form, fieldsOf, type Requirement, slotsOf } from './identity/form.ts';
+export { documentsOf, FIELD_TYPES, type Form, fieldsOf, type Requirement } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { type FileType, inspect } from './identity/inspect.ts';
 export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
@@ -111,13 +112,17 @@ export {
 } from './identity/requests.ts';
 export {
   addFiles,
+  answeredFields,
   driveSubmission,
   findSubmission,
+  formOfSubmission,
   type Given,
   missingOf,
+  neededOf,
   openSubmissions,
   type Submission,
   saidReasons,
+  submissionsOf,
   submit,
 } from './identity/submissions.ts';
 export {

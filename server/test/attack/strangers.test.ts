@@ -90,6 +90,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     }),
     makes: true,
   },
+  'POST whiteLabel/kyc/submitData': { ...ofCustomer({ fiatType: '1', identityNumber: 'ABCDE1234F' }), makes: true },
+  'POST whiteLabel/kyc/submitFiles': ofCustomer(),
   'POST whiteLabel/kyb/submit': { ...ofCustomer({ entityName: 'Rao Traders' }), makes: true },
   'POST whiteLabel/kyb/files': ofCustomer(),
   'POST whiteLabel/kyb/status': ofCustomer(),

@@ -430,27 +430,31 @@ describe('the activity of a key', () => {
       return answering.taken.length > 0;
     });
 
+    const sendsPicture = (path: string, of: string) => {
+      const text = new FormData();
+      text.set('customerId', of);
+      text.set('passportFront', new Blob([png()]), 'front.png');
+      const { 'content-type': _, ...headers } = sign(client, { customerId: of }).headers;
+      return ask(world.server.baseUrl, path, { method: 'POST', headers, body: text });
+    };
+
     /** By the first path of each route: a call, and the activity it records. */
     const CALLS: Record<string, [actions: string[], call: () => Promise<{ status: number; text: string }>]> = {
       'POST kyc/url': [
         ['customer.contact_changed', 'link.made'],
         () => client.post('kyc/url', { customerId, phoneNumber: '+91-9000000001' }),
       ],
+      'POST kyc/submitData': [
+        ['submission.given'],
+        () => client.post('kyc/submitData', { customerId: person, fiatType: 1, identityNumber: 'ABCDE1234F' }),
+      ],
       'POST kyc/submit': [
         ['submission.given'],
         () => client.post('kyc/submit', { customerId: person, fiatType: 1, ...PERSON }),
       ],
+      'POST kyc/submitFiles': [['submission.given'], () => sendsPicture('kyc/submitFiles', person)],
       'POST kyb/submit': [['submission.given'], () => client.post('kyb/submit', { customerId: business, ...BUSINESS })],
-      'POST kyb/files': [
-        ['submission.given'],
-        () => {
-          const text = new FormData();
-          text.set('customerId', business);
-          text.set('passportFront', new Blob([png()]), 'front.png');
-          const { 'content-type': _, ...headers } = sign(client, { customerId: business }).headers;
-          return ask(world.server.baseUrl, 'kyb/files', { method: 'POST', headers, body: text });
-        },
-      ],
+      'POST kyb/files': [['submission.given'], () => sendsPicture('kyb/files', business)],
       'POST bank/addFiatAccount': [
         ['account.added'],
         () => client.post('bank/addFiatAccount', { customerId, fiatAccount: '000122224444', ifsc: 'HDFC0000001' }),

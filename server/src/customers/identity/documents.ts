@@ -12,9 +12,10 @@ import { type Blobs, newBlobId } from '../../base/blobs.ts';
 import { later } from '../../base/clock.ts';
 import { decryptBytes, encryptBytes, type Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
-import { assert } from '../../base/errors.ts';
+import { assert, Refusal } from '../../base/errors.ts';
 import { findCustomer, requireNotErased } from '../customers.ts';
-import type { FileType } from './inspect.ts';
+import { type Form, slotsOf } from './form.ts';
+import { type FileType, inspect } from './inspect.ts';
 import { sql } from './store.ts';
 
 /** A file that was inspected and is in the store; its row is not written yet. */
@@ -60,6 +61,33 @@ async function keyOf(tx: Tx, vault: Vault, customerId: string): Promise<Buffer |
   const row = await tx.row<{ wrapped: Buffer }>(sql.key, [customerId]);
   return row && Buffer.from(vault.decrypt(row.wrapped, keyContext(customerId)), 'hex');
 }
+
+/**
+ * Files as sent, each in its slot and inspected.
+ *
+ * @param sent.names the names by which its slot is recognised
+ * @throws Refusal 'malformed_field' that names each slot; a file without a slot of the form is named `files`
+ */
+export function inspectFiles(
+  form: Form,
+  sent: readonly { names: readonly string[]; content: Buffer }[],
+): { slot: string; type: FileType; content: Buffer }[] {
+  const slots = slotsOf(form);
+  const wrong: Record<string, string> = {};
+  const inspected = sent.flatMap(({ names, content }) => {
+    const slot = names.map((name) => slotNamed(slots, name)).find((one) => one !== undefined);
+    const found = inspect(content);
+    if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
+    else if ('why' in found) wrong[slot] = found.why;
+    return slot === undefined || 'why' in found ? [] : [{ slot, type: found.type, content }];
+  });
+  if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+  return inspected;
+}
+
+/** Programs name the part, or the file in it, as the slot, with or without its ending. */
+const slotNamed = (slots: ReadonlySet<string>, name: string): string | undefined =>
+  slots.has(name) ? name : [...slots].find((slot) => slot.replace(/\.[a-z]+$/, '') === name);
 
 /** Puts inspected files into the store. Calls outside, so never in a transaction. */
 export async function storeFiles(

@@ -46,6 +46,11 @@ export async function formFor(tx: Tx, scope: FormScope, now: Date): Promise<Chos
   return { id: row.id, version: row.version, form: row.form, needsDocument: row.needsDocument };
 }
 
+/** A form by its row: the one that a submission was begun with. */
+export async function formById(tx: Tx, id: bigint): Promise<ChosenForm | undefined> {
+  return await tx.row<FormRow>(sql.formById, [id]);
+}
+
 /**
  * Saves a new version of a form.
  *

@@ -13,6 +13,15 @@ export const FIELD_REASONS = {
   incomplete: 'is incomplete',
   not_accepted: 'is not accepted',
 } as const;
+/** What to do about each. */
+export const REMEDIES: Readonly<Record<keyof typeof FIELD_REASONS, string>> = {
+  missing: 'Send it.',
+  unreadable: 'Send it again, whole, sharp and bright.',
+  expired: 'Send one that is still valid.',
+  does_not_match: 'Correct it, so that it agrees with the other answers and the documents.',
+  incomplete: 'Send all of it.',
+  not_accepted: 'Send another one.',
+};
 export type FieldReason = keyof typeof FIELD_REASONS;
 export type FieldReasons = Readonly<Record<string, FieldReason>>;
 

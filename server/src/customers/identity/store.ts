@@ -32,6 +32,7 @@ export const sql = {
       and effective_at <= $5
     order by (fiat is not null)::int + (country is not null)::int + (level is not null)::int desc,
       fiat nulls last, country nulls last, effective_at desc, version desc limit 1`,
+  formById: 'select id, version, form, needs_document from requirement_forms where id = $1',
   insertForm: `insert into requirement_forms (kind, fiat, country, level, version, form, needs_document, effective_at, set_by, set_at)
     select $1::text, $2::text, $3::text, $4::smallint,
       coalesce(max(version), 0) + 1, $5::json, $6::boolean, $7::timestamptz, $8::text, $9::timestamptz
@@ -41,10 +42,12 @@ export const sql = {
   submissionById: `select ${SUBMISSION} from submissions where id = $1 and customer_id = $2`,
   newest: `select ${SUBMISSION} from submissions where customer_id = $1 order by id desc limit 1`,
   ofCustomer: `select ${SUBMISSION} from submissions where customer_id = $1 order by id limit 1000`,
+  page: `select ${SUBMISSION} from submissions where customer_id = $1 and ($2::bigint is null or id < $2)
+    order by id desc limit $3`,
   underWay: `select ${SUBMISSION} from submissions where customer_id = $1 and state in ('open', 'in_review')`,
   insert: `insert into submissions (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version,
       created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) returning ${SUBMISSION}`,
-  change: `update submissions set state = $2, answers = $3, reasons = $4, details_version = $5, updated_at = $6
+  change: `update submissions set state = $2, answers = $3, reasons = $4, details_version = $5, updated_at = $6, form_id = $7
     where id = $1 returning ${SUBMISSION}`,
   // A result applies to the version that was checked: a submission that was corrected since waits for its own result.
   found: `update submissions set state = $3, reasons = $4, updated_at = $5
@@ -62,6 +65,7 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
   filesOf: `select id, submission_id, slot, type, bytes, created_at from submission_files
     where submission_id = $1 and replaced_at is null order by slot`,
+  digestsOf: 'select slot, digest from submission_files where submission_id = $1 and replaced_at is null',
   allFilesOf: `select id, submission_id, slot, type, bytes, created_at from submission_files
     where submission_id = $1 order by created_at, id`,
   fileById:

@@ -4,7 +4,8 @@
  *
  * A customer has at most one submission under way. While something is missing it is `open`, and a retry with its id adds to it.
  * When it is complete, its answers become the customer's details (details.ts) and go to the verifier like those from our own
- * pages; the result closes it, or opens it again with a reason per field.
+ * pages; the result closes it, or opens it again with a reason per field. Then only what was refused may change: the rest has been
+ * accepted, and changes nothing if it is sent again as it is.
  *
  * Reasons are codes: they are stored unencrypted, and contain no personal data.
  */
@@ -18,10 +19,10 @@ import { lockGivenDetails, saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
-import { type DocumentRow, filesOf, recordFiles, type StoredFile } from './documents.ts';
+import { type DocumentRow, recordFiles, type StoredFile } from './documents.ts';
 import { fieldsOf, missingSlots, slotsOf } from './form.ts';
-import type { ChosenForm } from './forms.ts';
-import { FIELD_REASONS, type FieldReason, type FieldReasons, stateAfter } from './outcome.ts';
+import { type ChosenForm, formById } from './forms.ts';
+import { FIELD_REASONS, type FieldReason, type FieldReasons, REMEDIES, stateAfter } from './outcome.ts';
 import type { Person } from './people.ts';
 import { newestSubmission, type SubmissionRow, sql } from './store.ts';
 
@@ -58,6 +59,7 @@ const submissionOf = (row: SubmissionRow): Submission => ({
  * Adds the given parts to the customer's submission, or begins one.
  *
  * @param s.submissionId  the submission to add to
+ * @param s.begins        without an id, begins one even if a person's is open
  * @param s.inParts       missing parts may come later; otherwise the request is refused
  * @throws Refusal 'unknown_customer' | 'unknown_submission' | 'customer_blocked'; 'malformed_field' | 'missing_fields' with every
  *   field; 'submission_exists' {submissionId} when another is under way, or this one is in review; 'submission_over'
@@ -68,6 +70,7 @@ export async function submit(
   s: {
     customerId: string;
     submissionId?: bigint | undefined;
+    begins?: boolean;
     form: ChosenForm;
     given: Given;
     inParts: boolean;
@@ -83,13 +86,15 @@ export async function submit(
   const { faults, answers: taken } = checkAnswers(form.form, given.answers, now);
   if (Object.keys(faults).length > 0) throw new Refusal('malformed_field', { fields: faults });
   const known = before === undefined ? {} : openAnswers(vault, before);
-  const answers = { ...known, ...given.more, ...taken };
+  const said: Record<string, string> = { ...given.more, ...taken };
   for (const role of ['owners', 'directors'] as const)
-    if (given[role] !== undefined) answers[role] = JSON.stringify(given[role]);
-  const { missing } = checkAnswers(form.form, answers, now);
+    if (given[role] !== undefined) said[role] = JSON.stringify(given[role]);
   const sent = given.files ?? [];
-  const slots = new Set([...(await slotsBefore(tx, before)), ...sent.map(({ slot }) => slot)]);
-  missing.push(...missingSlots(form, slots));
+  const there = await digestsBefore(tx, before);
+  requireAsked(before, { known, said, there, sent, faults: checkAnswers(form.form, known, now).faults });
+  const answers = { ...known, ...said };
+  const { missing } = checkAnswers(form.form, answers, now);
+  missing.push(...missingSlots(form, new Set([...there.keys(), ...sent.map(({ slot }) => slot)])));
   if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
   const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
   // A part that the verifier asked for again stays required until it is sent.
@@ -112,7 +117,7 @@ export async function submit(
           ...[id, customer.partnerId, customerId, customer.kind, form.id],
           ...written,
         ])
-      : await tx.row<SubmissionRow>(sql.change, [id, ...written]);
+      : await tx.row<SubmissionRow>(sql.change, [id, ...written, form.id]);
   assert(row !== undefined, 'a written submission is returned');
   await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
   return { ...submissionOf(row), isNew: before === undefined };
@@ -122,8 +127,39 @@ export async function submit(
 const isCountryField = ({ name, type }: { name: string; type?: string }): boolean =>
   name === 'country' && type === 'country';
 
-const slotsBefore = async (tx: Tx, before: SubmissionRow | undefined): Promise<string[]> =>
-  before === undefined ? [] : (await filesOf(tx, before.id)).map(({ slot }) => slot);
+async function digestsBefore(tx: Tx, before: SubmissionRow | undefined): Promise<Map<string, Buffer>> {
+  if (before === undefined) return new Map();
+  const rows = await tx.rows<{ slot: string; digest: Buffer }>(sql.digestsOf, [before.id]);
+  return new Map(rows.map(({ slot, digest }) => [slot, digest]));
+}
+
+/**
+ * While something was refused, the rest of the submission may be completed, and sent again unchanged.
+ *
+ * @throws Refusal 'malformed_field' that names each part that was accepted and would change
+ */
+function requireAsked(
+  before: SubmissionRow | undefined,
+  is: {
+    known: Answers;
+    said: Answers;
+    there: ReadonlyMap<string, Buffer>;
+    sent: readonly StoredFile[];
+    /** Answers that the form accepts no longer: they may change, too. */
+    faults: Readonly<Record<string, string>>;
+  },
+): void {
+  const { known, said, there, sent, faults } = is;
+  const refused = Object.entries(before?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));
+  if (refused.length === 0) return;
+  const changed = [
+    ...Object.keys(said).filter((name) => Object.hasOwn(known, name) && known[name] !== said[name]),
+    ...sent.filter(({ slot, digest }) => there.get(slot)?.equals(digest) === false).map(({ slot }) => slot),
+  ].filter((name) => !refused.includes(name) && !Object.hasOwn(faults, name));
+  if (changed.length === 0) return;
+  const why = `was accepted: only ${refused.join(', ')} may be sent again`;
+  throw new Refusal('malformed_field', { fields: Object.fromEntries(changed.map((name) => [name, why])) });
+}
 
 const isGivenAgain = (given: Given, name: string): boolean =>
   Object.hasOwn(given.answers, name) ||
@@ -169,7 +205,7 @@ export async function addFiles(
 async function addedTo(
   tx: Tx,
   { id: customerId, kind }: Customer,
-  s: { submissionId?: bigint | undefined },
+  s: { submissionId?: bigint | undefined; begins?: boolean },
 ): Promise<SubmissionRow | undefined> {
   const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
   const named =
@@ -178,8 +214,8 @@ async function addedTo(
       : await tx.row<SubmissionRow>(sql.submissionById, [s.submissionId, customerId]);
   if (s.submissionId !== undefined && named === undefined) throw new Refusal('unknown_submission');
   if (named?.state === 'completed' || named?.state === 'failed') throw new Refusal('submission_over');
-  // The endpoint for persons has no submissionId: a retry without one refers to the open submission.
-  const isMeant = named !== undefined || (kind === 'INDIVIDUAL' && current?.state === 'open');
+  // The older wire has no submissionId for persons: a retry without one refers to the open submission.
+  const isMeant = named !== undefined || (s.begins !== true && kind === 'INDIVIDUAL' && current?.state === 'open');
   if (current !== undefined && (current.state === 'in_review' || !isMeant))
     throw new Refusal('submission_exists', { submissionId: String(current.id), state: current.state });
   return current;
@@ -231,7 +267,7 @@ export async function missingOf(
   if (current?.state === 'in_review') return { fields: [], files: [] };
   const answers = current === undefined ? {} : openAnswers(vault, current);
   const { missing, faults } = checkAnswers(form.form, answers, now);
-  const files = missingSlots(form, new Set(await slotsBefore(tx, current)));
+  const files = missingSlots(form, new Set((await digestsBefore(tx, current)).keys()));
   const again = Object.entries(current?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));
   const slots = slotsOf(form.form);
   const fields = [...missing, ...Object.keys(faults), ...again.filter((name) => !slots.has(name))];
@@ -250,6 +286,33 @@ export async function findSubmission(tx: Tx, customerId: string, submissionId?: 
       : await tx.row<SubmissionRow>(sql.submissionById, [submissionId, customerId]);
   if (row === undefined) throw new Refusal('unknown_submission');
   return submissionOf(row);
+}
+
+/** The form that a submission was begun with, by default the newest; undefined where it has no row. */
+export async function formOfSubmission(
+  tx: Tx,
+  customerId: string,
+  submissionId?: bigint,
+): Promise<ChosenForm | undefined> {
+  const row =
+    submissionId === undefined
+      ? await newestSubmission(tx, customerId)
+      : await tx.row<SubmissionRow>(sql.submissionById, [submissionId, customerId]);
+  const formId = row?.formId ?? null;
+  return formId === null ? undefined : await formById(tx, formId);
+}
+
+/** A customer's submissions, the newest first. @param of.below only those older than this one */
+export const submissionsOf = async (
+  tx: Tx,
+  of: { customerId: string; below?: bigint | undefined; limit: number },
+): Promise<Submission[]> =>
+  (await tx.rows<SubmissionRow>(sql.page, [of.customerId, of.below ?? null, of.limit])).map(submissionOf);
+
+/** Names of the fields that have an answer. */
+export async function answeredFields(tx: Tx, vault: Vault, submission: Submission): Promise<string[]> {
+  const row = await tx.row<SubmissionRow>(sql.submissionById, [submission.id, submission.customerId]);
+  return row === undefined ? [] : Object.keys(openAnswers(vault, row));
 }
 
 /** Sets the result that the sandbox control requests, in addition to the customer's own verification state. */
@@ -279,4 +342,28 @@ export function saidReasons({ form }: ChosenForm, reasons: FieldReasons): Record
       return [name, example === undefined ? said : `${said}, for example ${example}`];
     }),
   );
+}
+
+export interface Need {
+  readonly name: string;
+  readonly what: 'field' | 'file';
+  readonly reason: FieldReason;
+  readonly means: string;
+  readonly remedy: string;
+  readonly example: string | null;
+}
+
+/** What an open submission needs, each with its reason and remedy. */
+export function neededOf({ form }: ChosenForm, { state, reasons }: Pick<Submission, 'state' | 'reasons'>): Need[] {
+  if (state !== 'open') return [];
+  const fields = new Map(fieldsOf(form).map((field) => [field.name, field]));
+  const slots = slotsOf(form);
+  return Object.entries(reasons).map(([name, reason]) => {
+    const field = fields.get(name);
+    return {
+      ...{ name, what: slots.has(name) ? 'file' : 'field', reason },
+      ...{ means: FIELD_REASONS[reason], remedy: REMEDIES[reason] },
+      example: (field === undefined || field.type === 'file' ? undefined : exampleOf(field)) ?? null,
+    };
+  });
 }

@@ -174,3 +174,10 @@ export function plainDecimal(number: JsonNumber, maxChars = 60): string | undefi
   const rest = padded.slice(at).replace(/0+$/, '');
   return `${sign}${intPart}${rest === '' ? '' : `.${rest}`}`;
 }
+
+/** Whether every signed text was sent unchanged. Files are not signed, and other texts need not be. */
+export const signedTextsAgree = (signed: Body, sent: Body): boolean =>
+  [...signed].every(([name, value]) => {
+    if (isAbsent(value)) return isAbsent(sent.get(name));
+    return canonical(new Map([[name, value]])) === canonical(new Map([[name, sent.get(name) ?? null]]));
+  });

@@ -19,8 +19,9 @@ import { frameworkCode, isBare, isPath, lastOfEach, readBodiesAsBytes } from '..
 import { openLimiter, openStrangers, type Strangers } from '../limit.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
+import { readUpload, UPLOAD_LIMITS, type UploadedFile } from '../uploads.ts';
 import { authenticate, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
-import { type Body, bodyKind, readBody, sameMeaning } from './body.ts';
+import { type Body, bodyKind, readBody, sameMeaning, signedTextsAgree } from './body.ts';
 import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
 import { withLoginLink } from './endpoints/customers.ts';
 import { gasFees } from './endpoints/public.ts';
@@ -28,10 +29,10 @@ import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
 import { type Route, type WhitelabelDeps, withIgnored } from './route.ts';
 import { ROUTES } from './table.ts';
-import { readUpload, signedTextsAgree, UPLOAD_LIMITS, type UploadedFile } from './uploads.ts';
 
 export { purgeIdempotencyRecords } from '../idempotency.ts';
 export type { BankFault, PayHow, SandboxControls, SandboxDriver } from '../sandbox.ts';
+export type { UploadLimits } from '../uploads.ts';
 export { CLOCK_WINDOW } from './auth.ts';
 export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
 export { flatFormat } from './flat.ts';
@@ -39,7 +40,6 @@ export type { WhitelabelDeps } from './route.ts';
 export { createServer } from './server.ts';
 export { CONTROLS, type Control } from './table/controls.ts';
 export { ROUTES } from './table.ts';
-export type { UploadLimits } from './uploads.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';
 

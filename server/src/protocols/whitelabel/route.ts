@@ -15,11 +15,11 @@ import type { Orders } from '../../orders/index.ts';
 import type { Market, openPartners, Scope, Through } from '../../partners/index.ts';
 import type { Call, Reply } from '../protocol.ts';
 import type { SandboxDriver } from '../sandbox.ts';
+import type { UploadedFile, UploadLimits } from '../uploads.ts';
 import type { Caller, ClockWindow } from './auth.ts';
 import type { Body } from './body.ts';
 import { type Fields, readFields, undeclared, type Values } from './fields.ts';
 import type { NetworkIds } from './reference.ts';
-import type { UploadedFile, UploadLimits } from './uploads.ts';
 
 export interface WhitelabelDeps {
   readonly db: Database;

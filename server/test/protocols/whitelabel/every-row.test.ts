@@ -26,6 +26,7 @@ type Story = readonly [file: string, words: string];
 const LIFE = 'protocols/whitelabel/life.test.ts';
 const COMMON_TEST = 'protocols/whitelabel/common.test.ts';
 const IDENTITY = 'protocols/whitelabel/identity.test.ts';
+const PARTS = 'protocols/whitelabel/identity.parts.test.ts';
 const OPEN = 'protocols/whitelabel/open.test.ts';
 const SELLING = 'blackbox/offramp.test.ts';
 const BUYING = 'blackbox/onramp.test.ts';
@@ -38,6 +39,8 @@ const STORIES: Readonly<Record<string, Story>> = {
   'POST kyc/requirements': [COMMON_TEST, 'kyc/requirements'],
   'POST kyc/submit': [IDENTITY, 'kyc/submit'],
   'GET kyb/requirements': [SELLING, 'kyb/requirements'],
+  'POST kyc/submitData': [PARTS, 'kyc/submitData'],
+  'POST kyc/submitFiles': [PARTS, 'kyc/submitFiles'],
   'POST kyb/submit': [IDENTITY, 'kyb/submit'],
   'POST kyb/files': ['protocols/whitelabel/files.test.ts', 'kyb/files'],
   'POST kyb/status': [IDENTITY, 'kyb/status'],

@@ -4,7 +4,6 @@
  * Answers come in the groups of the form (`details`, `address`), each an object or its JSON text, or one by one under their own
  * names, as programs send both. A refusal names each field, its rule and an example.
  */
-import { createHash } from 'node:crypto';
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -12,27 +11,22 @@ import {
   addFiles,
   type ChosenForm,
   type Customer,
-  countryFor,
-  customerKey,
   findCustomer,
   findSubmission,
-  formFor,
   type Given,
-  inspect,
   isCountry,
   readPeople,
-  type StoredFile,
   type Submission,
   saidReasons,
   setCountry,
-  slotsOf,
-  storeFiles,
   submit,
 } from '../../../customers/index.ts';
-import { kybRequirementsOf, markets, type Partner, recordActivity } from '../../../partners/index.ts';
+import { markets, type Partner, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
+import { businessForm, customerForm, formBegunWith, storedFiles } from '../../submissions.ts';
+import { digestOfFiles } from '../../uploads.ts';
 import { type Body, type BodyValue, isAbsent, JsonNumber, parseJson } from '../body.ts';
-import { fiatNamed, optionalFiat, requiredFiat } from '../fiat.ts';
+import { fiatNamed, namesFiat, optionalFiat, requiredFiat } from '../fiat.ts';
 import {
   type Field,
   type Fields,
@@ -175,71 +169,21 @@ export function submissionIdOf(sent: string | undefined): bigint | undefined {
   return BigInt(sent);
 }
 
-const countryOf = (sent: string | undefined): string | undefined => {
+export const countryOf = (sent: string | undefined): string | undefined => {
   const country = sent?.toUpperCase();
   return country !== undefined && isCountry(country) ? country : undefined;
 };
 
-/** The form of a partner's businesses: its own, or that of the customer's country; without a customer, of the country asked for. */
-export async function businessForm(
-  tx: Tx,
-  partner: Pick<Partner, 'id' | 'tradeLevel'> | undefined,
-  { customer, country }: { customer?: Customer | undefined; country: string | undefined },
-  now: Date,
-): Promise<ChosenForm> {
-  const own = partner === undefined ? null : await kybRequirementsOf(tx, partner.id);
-  if (own !== null) return { id: null, version: 0, form: own, needsDocument: false };
-  const level = partner?.tradeLevel;
-  const asked = countryOf(country);
-  const of = customer === undefined ? asked : countryFor(customer, asked);
-  return await formFor(tx, { kind: 'BUSINESS', country: of, level }, now);
-}
-
+/** The form of a person, by the fiat that the request names. */
 export async function personForm(
   tx: Tx,
-  { partner, customer }: { partner: Pick<Partner, 'tradeLevel'>; customer: Customer },
+  { partner, customer }: { partner: Pick<Partner, 'id' | 'tradeLevel'>; customer: Customer },
   values: { fiatType?: string | undefined; countryCode?: string | undefined },
   now: Date,
 ): Promise<ChosenForm> {
   const fiat = fiatNamed(values, await markets(tx)).code;
-  const scope = {
-    kind: 'INDIVIDUAL',
-    fiat,
-    country: countryFor(customer, countryOf(values.countryCode)),
-    level: partner.tradeLevel,
-  } as const;
-  return await formFor(tx, scope, now);
+  return await customerForm(tx, partner, { customer, fiat, country: countryOf(values.countryCode) }, now);
 }
-
-/**
- * The files of a request, each in its slot and inspected, in the store. Before any transaction that writes rows.
- *
- * @throws Refusal 'malformed_field' that names each slot; a file without a slot of the form is named `files`
- */
-async function stored(
-  { deps, inTx, files }: Pick<SignedRequest<Fields>, 'deps' | 'inTx' | 'files'>,
-  customerId: string,
-  formOf: (tx: Tx, now: Date) => Promise<ChosenForm>,
-): Promise<StoredFile[]> {
-  if (files.length === 0) return [];
-  const now = deps.clock.now();
-  const slots = slotsOf((await inTx((tx) => formOf(tx, now))).form);
-  const wrong: Record<string, string> = {};
-  const inspected = files.flatMap(({ names, content }) => {
-    const slot = names.map((name) => slotNamed(slots, name)).find((one) => one !== undefined);
-    const found = inspect(content);
-    if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
-    else if ('why' in found) wrong[slot] = found.why;
-    return slot === undefined || 'why' in found ? [] : [{ slot, type: found.type, content }];
-  });
-  if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  const key = await inTx(async (tx) => customerKey(tx, deps.vault, await findCustomer(tx, customerId), now));
-  return await storeFiles(deps.blobs, deps.vault, { customerId, key, files: inspected });
-}
-
-/** Programs name the part, or the file in it, as the slot, with or without its ending. */
-const slotNamed = (slots: ReadonlySet<string>, name: string): string | undefined =>
-  slots.has(name) ? name : [...slots].find((slot) => slot.replace(/\.[a-z]+$/, '') === name);
 
 type Submitting = Pick<SignedRequest<Fields>, 'deps' | 'caller' | 'body' | 'files' | 'call' | 'path'>;
 
@@ -249,7 +193,7 @@ async function submitted(
   work: (tx: Tx, now: Date) => Promise<{ form: ChosenForm; submission: Submission & { isNew: boolean } }>,
 ): Promise<Reply> {
   // Files are not signed: with the same texts and other files it is another request.
-  const content = files.map((one) => createHash('sha256').update(one.content).digest('hex')).join(' ');
+  const content = digestOfFiles(files);
   const key = idempotencyKey(call.headers['idempotency-key'], `${caller.payload}${content}`);
   const whole: Body = content === '' ? body : new Map([...body, ['files', content]]);
   const now = deps.clock.now();
@@ -264,20 +208,61 @@ async function submitted(
 }
 
 export async function kycSubmit(input: SignedRequest<ReturnType<typeof kycSubmitFields>>): Promise<Reply> {
-  const { values, caller, deps } = input;
-  const formOf = async (tx: Tx, now: Date) => {
-    const customer = await findCustomer(tx, values.customerId);
-    if (customer.kind !== 'INDIVIDUAL')
-      throw malformedField('customerId', 'is a business: it is submitted by kyb/submit');
-    return await personForm(tx, { partner: caller.partner, customer }, values, now);
-  };
-  const files = await stored(input, values.customerId, formOf);
+  const { values, deps } = input;
+  const formOf = namedForm(input);
+  const files = await storedFiles(input, values.customerId, formOf);
   return await submitted(input, async (tx, now) => {
     const form = await formOf(tx, now);
     const given: Given = { answers: answersOf(values), files };
     const about = { customerId: values.customerId, form, given, inParts: false, now };
     return { form, submission: await submit(tx, deps.vault, about) };
   });
+}
+
+/** The answers of a person: the first part of what kyc/submit takes at once, or the second. */
+export async function kycSubmitData(input: SignedRequest<ReturnType<typeof kycSubmitFields>>): Promise<Reply> {
+  const { values, deps } = input;
+  return await submitted(input, async (tx, now) => {
+    const form = await namedForm(input)(tx, now);
+    const about = { customerId: values.customerId, form, given: { answers: answersOf(values) }, inParts: true, now };
+    return { form, submission: await submit(tx, deps.vault, about) };
+  });
+}
+
+const namedForm =
+  ({ values, caller }: SignedRequest<ReturnType<typeof kycSubmitFields>>) =>
+  async (tx: Tx, now: Date): Promise<ChosenForm> => {
+    const customer = await personOf(tx, values.customerId);
+    return await personForm(tx, { partner: caller.partner, customer }, values, now);
+  };
+
+export const kycFilesFields = { customerId: required(id), ...optionalFiat };
+
+/** The files of a person: the other part. Without a fiat, they are those of the form that the submission was begun with. */
+export async function kycSubmitFiles(input: SignedRequest<typeof kycFilesFields>): Promise<Reply> {
+  const { values, caller, deps } = input;
+  const { customerId } = values;
+  if (input.files.length === 0) {
+    await input.inTx((tx) => personOf(tx, customerId));
+    throw missingFields(['files']);
+  }
+  const formOf = async (tx: Tx, now: Date) => {
+    const customer = await personOf(tx, customerId);
+    if (namesFiat(input.body)) return await personForm(tx, { partner: caller.partner, customer }, values, now);
+    return await formBegunWith(tx, caller.partner, { customer }, now);
+  };
+  const files = await storedFiles(input, customerId, formOf);
+  return await submitted(input, async (tx, now) => {
+    const form = await formOf(tx, now);
+    return { form, submission: await addFiles(tx, deps.vault, { customerId, form, files, now }) };
+  });
+}
+
+async function personOf(tx: Tx, customerId: string): Promise<Customer> {
+  const customer = await findCustomer(tx, customerId);
+  if (customer.kind !== 'INDIVIDUAL')
+    throw malformedField('customerId', 'is a business: it is submitted by kyb/submit');
+  return customer;
 }
 
 export const kybFilesFields = { customerId: required(id), submissionId: optional(id), ...COUNTRY };
@@ -290,9 +275,9 @@ export async function kybFiles(input: SignedRequest<typeof kybFilesFields>): Pro
   }
   const formOf = async (tx: Tx, now: Date) => {
     const customer = await businessOf(tx, values.customerId);
-    return await businessForm(tx, caller.partner, { customer, country: values.country }, now);
+    return await businessForm(tx, caller.partner, { customer, country: countryOf(values.country) }, now);
   };
-  const files = await stored(input, values.customerId, formOf);
+  const files = await storedFiles(input, values.customerId, formOf);
   return await submitted(input, async (tx, now) => {
     const form = await formOf(tx, now);
     const about = {
@@ -319,7 +304,7 @@ export async function kybSubmit(input: SignedRequest<typeof kybDeclared>): Promi
     const said = countryOf(values.country);
     if (said !== undefined) await setCountry(tx, { customerId: known.id, country: said, by: 'partner', now });
     const customer = said === undefined ? known : await findCustomer(tx, known.id);
-    const form = await businessForm(tx, caller.partner, { customer, country: values.countryCode }, now);
+    const form = await businessForm(tx, caller.partner, { customer, country: countryOf(values.countryCode) }, now);
     const given: Given = {
       answers: answersOf(values),
       more: defined({ entityName: values.entityName, legalEntityNature: values.legalEntityNature }),
@@ -353,7 +338,7 @@ export async function kybStatus({
     const found = await findSubmission(tx, values.customerId, submissionIdOf(values.submissionId));
     const now = deps.clock.now();
     const customer = await findCustomer(tx, values.customerId);
-    const form = await businessForm(tx, caller.partner, { customer, country: values.country }, now);
+    const form = await businessForm(tx, caller.partner, { customer, country: countryOf(values.country) }, now);
     return ok(shape(form, found));
   });
 }

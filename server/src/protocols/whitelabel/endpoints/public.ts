@@ -3,6 +3,7 @@ import { formatUnits } from '../../../base/money.ts';
 import { BUSINESS_FORM } from '../../../customers/index.ts';
 import { type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
+import { businessForm } from '../../submissions.ts';
 import type { Fields } from '../fields.ts';
 import {
   allConfig,
@@ -17,7 +18,7 @@ import {
 } from '../reference.ts';
 import { type Input, type MaybeSigned, ok, whenNeeded } from '../route.ts';
 import { rawNumber } from '../shapes.ts';
-import { businessForm } from './identity.ts';
+import { countryOf } from './identity.ts';
 
 const fromMarkets =
   (view: (all: readonly Market[], networkIds: NetworkIds) => unknown) =>
@@ -41,7 +42,7 @@ const KYB_DEFAULT: Reply = {
 /** Unsigned: the form of the country, or the default; signed: the partner's own, if any. */
 export async function kybRequirements({ deps, call, caller, inTx }: MaybeSigned): Promise<Reply> {
   const now = deps.clock.now();
-  const country = call.query?.country;
+  const country = countryOf(call.query?.country);
   const chosen =
     inTx === undefined
       ? await businessForm(whenNeeded(deps.db), undefined, { country }, now)

@@ -16,11 +16,12 @@ import {
 } from '../../../customers/index.ts';
 import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
+import { businessForm } from '../../submissions.ts';
 import { type Field, type Fields, id, malformedField, optional, required, text } from '../fields.ts';
 import { ok, type SignedRequest } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION_WORDS } from '../verification.ts';
-import { businessForm, submissionIdOf } from './identity.ts';
+import { submissionIdOf } from './identity.ts';
 import { orderIn } from './orders.ts';
 
 /** Any text is looked up: a partner may have words of its own. */

@@ -17,8 +17,11 @@ import {
   kybStatusFields,
   kybSubmit,
   kybSubmitFields,
+  kycFilesFields,
   kycSubmit,
+  kycSubmitData,
   kycSubmitFields,
+  kycSubmitFiles,
 } from '../endpoints/identity.ts';
 import { kybRequirements } from '../endpoints/public.ts';
 import { kycRequirements, kycRequirementsFields } from '../endpoints/requirements.ts';
@@ -68,6 +71,26 @@ export const CUSTOMERS: readonly Route[] = [
     gives: replies.SUBMITTED,
     refuses: [...SUBMITTING, 'unsupported_pair'],
     answer: kycSubmit,
+  }),
+  signed({
+    paths: wl('kyc/submitData'),
+    scope: 'customers',
+    says: 'Submits the answers of a person, at once or in parts, before or after its files: what is missing still, and what must be corrected, is in `reasons`.',
+    takes: kycSubmitFields,
+    forms: [kycSubmitFields(sent())],
+    gives: replies.SUBMITTED,
+    refuses: [...SUBMITTING, 'unsupported_pair'],
+    answer: kycSubmitData,
+  }),
+  signed({
+    paths: wl('kyc/submitFiles'),
+    scope: 'customers',
+    files: true,
+    says: 'Takes the files of documents of a person, as multipart/form-data, each named as in the requirements, before or after its answers: JPEG, PNG, WEBP or PDF of at most 5 MiB.',
+    takes: kycFilesFields,
+    gives: replies.SUBMITTED,
+    refuses: [...SUBMITTING, 'unsupported_pair'],
+    answer: kycSubmitFiles,
   }),
   signed({
     paths: wl('kyb/submit'),

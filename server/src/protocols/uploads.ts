@@ -1,17 +1,16 @@
 /**
- * Uploads: multipart bodies with files, read as a stream, within hard limits.
+ * Uploads: multipart bodies with files, read as a stream, within hard limits. Shared by the wires that accept files.
  *
- * No part of them is read before the headers are verified (index.ts). A file is kept in memory until it was inspected as a whole,
- * so that no unencrypted content reaches a disk; that is why files are few and small, and requests with files a few at a time.
+ * No part of them is read before the headers are verified. A file is kept in memory until it was inspected as a whole, so that no
+ * unencrypted content reaches a disk; that is why files are few and small, and requests with files a few at a time.
  *
  * A file belongs to a slot of the form, which the name of its part, or its file name, must equal. Names from outside are used
- * nowhere else:
- * neither in the store nor in a sentence.
+ * nowhere else: neither in the store nor in a sentence.
  */
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
-import { Refusal, Unavailable } from '../../base/errors.ts';
-import { type Body, type BodyValue, canonical, isAbsent, utf8 } from './body.ts';
+import { Refusal, Unavailable } from '../base/errors.ts';
 
 export interface UploadLimits {
   readonly fileBytes: number;
@@ -34,6 +33,12 @@ export interface UploadedFile {
   readonly content: Buffer;
 }
 
+export interface Upload {
+  /** The texts, by the name of their part. */
+  readonly body: ReadonlyMap<string, string>;
+  readonly files: readonly UploadedFile[];
+}
+
 const MOST_PARTS = 100;
 const MOST_FIELD_BYTES = 64 * 1024;
 const MOST_HEADER_BYTES = 2_048;
@@ -46,11 +51,7 @@ let underWay = 0;
 /**
  * @throws Refusal 'malformed_body' | 'body_too_large'; Unavailable when too many are under way
  */
-export async function readUpload(
-  stream: Readable,
-  contentType: string,
-  limits: UploadLimits,
-): Promise<{ body: Body; files: UploadedFile[] }> {
+export async function readUpload(stream: Readable, contentType: string, limits: UploadLimits): Promise<Upload> {
   if (underWay >= MOST_AT_ONCE) throw new Unavailable('uploads', 'too many at once', { retryAfterMs: 1_000 });
   underWay += 1;
   try {
@@ -65,12 +66,8 @@ export async function readUpload(
 
 const malformed = (why: string): Refusal => new Refusal('malformed_body', { why });
 
-async function readParts(
-  stream: Readable,
-  contentType: string,
-  limits: UploadLimits,
-): Promise<{ body: Body; files: UploadedFile[] }> {
-  const fields = new Map<string, BodyValue>();
+async function readParts(stream: Readable, contentType: string, limits: UploadLimits): Promise<Upload> {
+  const fields = new Map<string, string>();
   const files: UploadedFile[] = [];
   const tooLarge = (maxBytes: number): Refusal => new Refusal('body_too_large', { maxBytes });
   let parser: InstanceType<typeof Busboy>;
@@ -109,7 +106,7 @@ async function readParts(
       parser.on('field', (name, value, nameCut, valueCut) => {
         if (name === undefined || name === '') refuse(malformed('has a part without a name'));
         else if (nameCut || valueCut) refuse(malformed('has a part that is too long'));
-        else if (utf8(Buffer.from(value)) === undefined || value.includes('\ufffd')) refuse(malformed('is not UTF-8'));
+        else if (!value.isWellFormed() || value.includes('\ufffd')) refuse(malformed('is not UTF-8'));
         else fields.set(name, value);
       });
       parser.on('file', (name, part, fileName) => {
@@ -137,9 +134,8 @@ async function readParts(
   return { body: fields, files };
 }
 
-/** Whether every signed text was sent unchanged. Files are not signed, and other texts need not be. */
-export const signedTextsAgree = (signed: Body, sent: Body): boolean =>
-  [...signed].every(([name, value]) => {
-    if (isAbsent(value)) return isAbsent(sent.get(name));
-    return canonical(new Map([[name, value]])) === canonical(new Map([[name, sent.get(name) ?? null]]));
-  });
+/** A digest of the files and of where each belongs: by it a repeated request is told from another one. */
+export const digestOfFiles = (files: readonly UploadedFile[]): string =>
+  files
+    .map(({ names, content }) => JSON.stringify([names, createHash('sha256').update(content).digest('hex')]))
+    .join(' ');

@@ -1,0 +1,91 @@
+/**
+ * Submissions, whichever wire they come by: the form that applies to a customer, and the files of a request.
+ *
+ * Not here: what an answer or a file may be, and what a submission still needs (customers/identity/).
+ */
+import type { Blobs } from '../base/blobs.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import {
+  type ChosenForm,
+  type Customer,
+  countryFor,
+  customerKey,
+  findCustomer,
+  formFor,
+  formOfSubmission,
+  inspectFiles,
+  type StoredFile,
+  storeFiles,
+} from '../customers/index.ts';
+import { kybRequirementsOf, type Partner } from '../partners/index.ts';
+import type { UploadedFile } from './uploads.ts';
+
+/** What a request says of the form beside the customer's kind and own country. */
+export interface Asked {
+  /** Asset code of the fiat; persons only. */
+  readonly fiat?: string | undefined;
+  /** Two letters; counts if the customer's country is not known. */
+  readonly country?: string | undefined;
+  /** Without it, the level from which the partner's customers may trade. */
+  readonly level?: number | undefined;
+}
+
+/** The form of a partner's businesses: its own, or that of the customer's country; without a customer, of the country asked for. */
+export async function businessForm(
+  tx: Tx,
+  partner: Pick<Partner, 'id' | 'tradeLevel'> | undefined,
+  { customer, country, level }: { customer?: Customer | undefined } & Asked,
+  now: Date,
+): Promise<ChosenForm> {
+  const own = partner === undefined ? null : await kybRequirementsOf(tx, partner.id);
+  if (own !== null) return { id: null, version: 0, form: own, needsDocument: false };
+  const of = customer === undefined ? country : countryFor(customer, country);
+  return await formFor(tx, { kind: 'BUSINESS', country: of, level: level ?? partner?.tradeLevel }, now);
+}
+
+/** The form that a customer is verified by. */
+export async function customerForm(
+  tx: Tx,
+  partner: Pick<Partner, 'id' | 'tradeLevel'>,
+  { customer, ...asked }: { customer: Customer } & Asked,
+  now: Date,
+): Promise<ChosenForm> {
+  if (customer.kind === 'BUSINESS') return await businessForm(tx, partner, { customer, ...asked }, now);
+  const { fiat, country, level = partner.tradeLevel } = asked;
+  return await formFor(tx, { kind: 'INDIVIDUAL', fiat, country: countryFor(customer, country), level }, now);
+}
+
+/** The form that a submission was begun with; without a row of its own, the one that applies now. */
+export async function formBegunWith(
+  tx: Tx,
+  partner: Pick<Partner, 'id' | 'tradeLevel'>,
+  { customer, submissionId }: { customer: Customer; submissionId?: bigint | undefined },
+  now: Date,
+): Promise<ChosenForm> {
+  const begun = await formOfSubmission(tx, customer.id, submissionId);
+  return begun ?? (await customerForm(tx, partner, { customer }, now));
+}
+
+/**
+ * The files of a request, each in its slot and inspected, in the store. Before any transaction that writes rows.
+ *
+ * @throws Refusal 'unknown_customer' | 'malformed_field' that names each slot; a file without a slot of the form is named `files`
+ */
+export async function storedFiles(
+  at: {
+    deps: { blobs: Blobs; vault: Vault; clock: Clock };
+    inTx: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+    files: readonly UploadedFile[];
+  },
+  customerId: string,
+  formOf: (tx: Tx, now: Date) => Promise<ChosenForm>,
+): Promise<StoredFile[]> {
+  const { deps, inTx } = at;
+  if (at.files.length === 0) return [];
+  const now = deps.clock.now();
+  const files = inspectFiles((await inTx((tx) => formOf(tx, now))).form, at.files);
+  const key = await inTx(async (tx) => customerKey(tx, deps.vault, await findCustomer(tx, customerId), now));
+  return await storeFiles(deps.blobs, deps.vault, { customerId, key, files });
+}
