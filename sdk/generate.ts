@@ -257,12 +257,16 @@ interface Named extends Endpoint {
   verb: string;
   inPath: string[];
   /** Where fields go that are not in the path. */
-  input: 'query' | 'body' | 'none';
+  input: 'query' | 'body' | 'files' | 'none';
   inputType: string;
   needsInput: boolean;
   gives: string;
   isPaged: boolean;
 }
+
+const takesFiles = ({ operation }: Endpoint): boolean =>
+  operation.requestBody?.content['application/json'] === undefined &&
+  operation.requestBody?.content['multipart/form-data'] !== undefined;
 
 function namedOf(api: OpenApi): Named[] {
   return endpointsOf(api).map((endpoint) => {
@@ -271,6 +275,7 @@ function namedOf(api: OpenApi): Named[] {
     const inQuery = parameters.filter((one) => one.in === 'query');
     const schema = endpoint.operation.requestBody?.content['application/json']?.schema;
     const hasBody = Object.keys((schema?.properties ?? {}) as Json).length > 0;
+    const hasFiles = takesFiles(endpoint);
     const success = successOf(api, endpoint);
     const rows = (success.properties as Record<string, Json> | undefined)?.data?.items;
     const isPaged = inQuery.some(({ name }) => name === 'cursor');
@@ -286,8 +291,14 @@ function namedOf(api: OpenApi): Named[] {
     return {
       ...{ ...endpoint, group, verb, isPaged },
       inPath: [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
-      input: inQuery.length > 0 ? 'query' : hasBody ? 'body' : 'none',
-      inputType: inQuery.length > 0 ? typeOf(query, '    ') : hasBody ? typeOf(schema, '    ') : '',
+      input: hasFiles ? 'files' : inQuery.length > 0 ? 'query' : hasBody ? 'body' : 'none',
+      inputType: hasFiles
+        ? 'Files'
+        : inQuery.length > 0
+          ? typeOf(query, '    ')
+          : hasBody
+            ? typeOf(schema, '    ')
+            : '',
       needsInput: needsBody || query.required.length > 0,
       gives: isPaged ? `Pages<${typeOf(rows, '    ')}>` : `Promise<${typeOf(success, '    ')}>`,
     };
@@ -309,7 +320,7 @@ export function v1File(api: OpenApi & { info: Json }): string {
     );
   };
   return `${HEADER('docs/openapi-v1.json')}
-import type { CallOptions } from '../http.ts';
+import type { CallOptions, Files } from '../http.ts';
 import type { Pages } from '../pages.ts';
 
 /** The version of the API that these types describe: every request names it. */
@@ -327,13 +338,35 @@ ${groups
   .join('\n')}
 }
 
-export type Operation = readonly [method: string, path: string, input: 'query' | 'body' | 'none', paged: boolean];
+export type Operation = readonly [
+  method: string,
+  path: string,
+  input: 'query' | 'body' | 'files' | 'none',
+  paged: boolean,
+];
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
 ${all.map((one) => `  ${quoted(`${one.group}.${one.verb}`)}: [${quoted(one.method)}, ${quoted(one.path)}, ${quoted(one.input)}, ${one.isPaged}],`).join('\n')}
 };
 `;
 }
+
+/** Types that a text on a command line is read as. */
+const TYPED = new Set<unknown>(['integer', 'boolean', 'array', 'object']);
+const shown = (example: unknown): string =>
+  typeof example === 'object' &&
+  example !== null &&
+  !(Array.isArray(example) && example.every((one) => typeof one !== 'object'))
+    ? JSON.stringify(example)
+    : String(example);
+const FILES: Json = {
+  name: 'files',
+  place: 'files',
+  says: 'Files: the name of each in the form, =, and its path; several with commas between',
+  required: true,
+  type: 'array',
+  example: 'passportFront.jpg=front.jpg',
+};
 
 /** What the commands say of themselves: sentences, fields and words, from the same declarations. */
 export function commandsFile(api: OpenApi, controls: OpenApi): string {
@@ -343,8 +376,8 @@ export function commandsFile(api: OpenApi, controls: OpenApi): string {
     says: oneLine(description ?? schema.description),
     ...(required ? { required } : {}),
     ...(Array.isArray(schema.enum) ? { words: schema.enum } : {}),
-    ...(schema.type === 'integer' || schema.type === 'boolean' || schema.type === 'array' ? { type: schema.type } : {}),
-    ...(Array.isArray(schema.examples) ? { example: String(schema.examples[0]) } : {}),
+    ...(TYPED.has(schema.type) ? { type: schema.type } : {}),
+    ...(Array.isArray(schema.examples) ? { example: shown(schema.examples[0]) } : {}),
   });
   const fieldsOf = (of: OpenApi, endpoint: Endpoint): Json[] => {
     const parameters = inputsOf(of, endpoint).parameters.map((one) =>
@@ -357,10 +390,10 @@ export function commandsFile(api: OpenApi, controls: OpenApi): string {
     const example = endpoint.operation.requestBody?.content['application/json']?.example ?? {};
     const inBody = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, one]) => ({
       ...field(name, one, undefined, required.includes(name), 'body'),
-      ...(example[name] === undefined ? {} : { example: String(example[name]) }),
+      ...(example[name] === undefined ? {} : { example: shown(example[name]) }),
       ...(example[name] === undefined || required.includes(name) ? {} : { isInExample: true }),
     }));
-    return [...parameters, ...inBody];
+    return [...parameters, ...inBody, ...(takesFiles(endpoint) ? [FILES] : [])];
   };
   const rows = [
     ...namedOf(api).map((one) => ({
@@ -380,11 +413,11 @@ export function commandsFile(api: OpenApi, controls: OpenApi): string {
   return `${HEADER('docs/openapi*.json')}
 export interface Field {
   readonly name: string;
-  readonly place: 'path' | 'query' | 'body';
+  readonly place: 'path' | 'query' | 'body' | 'files';
   readonly says: string;
   readonly required?: boolean;
   readonly words?: readonly string[];
-  readonly type?: 'integer' | 'boolean' | 'array';
+  readonly type?: 'integer' | 'boolean' | 'array' | 'object';
   readonly example?: string;
   /** Not required, and in the example request. */
   readonly isInExample?: boolean;

@@ -12,6 +12,7 @@
  *
  * Not here: signing (sign.ts), the list of requests (generated/).
  */
+import type { Bytes } from './bytes.ts';
 import { ApiError, NoAnswerError, UsageError } from './errors.ts';
 
 export interface HttpOptions {
@@ -36,12 +37,15 @@ export interface CallOptions {
   readonly repeat?: boolean;
 }
 
+/** Files by their names in the form, such as `passportFront.jpg`. */
+export type Files = Readonly<Record<string, Blob | Uint8Array>>;
+
 export interface Outgoing {
   readonly method: string;
   /** With the query. */
   readonly path: string;
-  /** The exact text. */
-  readonly body: string | undefined;
+  /** The exact text or bytes. */
+  readonly body: string | Uint8Array | undefined;
   readonly repeatable: boolean;
   readonly idempotencyKey: string | undefined;
   /** Made again for each attempt. */
@@ -117,7 +121,7 @@ export function openHttp(options: HttpOptions): Http {
       const response = await request(`${baseUrl}${outgoing.path}`, {
         method: outgoing.method,
         headers,
-        ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
+        ...(outgoing.body === undefined ? {} : { body: outgoing.body as string | Bytes }),
         // A redirect would send the signed request elsewhere.
         redirect: 'manual',
         signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),

@@ -8,7 +8,7 @@ export { ApiError, CloverleafError, hasReason, NoAnswerError, type Reason, Usage
 export type * from './generated/v1.ts';
 export type * as whitelabel from './generated/whitelabel.ts';
 export type { SandboxControls, WhitelabelEndpoints } from './generated/whitelabel.ts';
-export type { CallOptions, HttpOptions } from './http.ts';
+export type { CallOptions, Files, HttpOptions } from './http.ts';
 export { type Followed, type FollowOptions, type Page, Pages } from './pages.ts';
 export { verifyQuote } from './quotes.ts';
 export { bearerToken, signRequest, signWhitelabel, type WhitelabelKey } from './sign.ts';

@@ -1,7 +1,7 @@
 /**
  * Signatures of requests, of both APIs.
  */
-import { hmac, toBase64, toHex, utf8 } from './bytes.ts';
+import { type Bytes, hmac, toBase64, toHex, utf8 } from './bytes.ts';
 
 export interface WhitelabelKey {
   readonly apiKey: string;
@@ -32,11 +32,12 @@ export async function signWhitelabel(
  * @returns Content-Digest, Signature-Input and Signature
  */
 export async function signRequest(
-  request: { method: string; path: string; body: string | undefined; idempotencyKey: string },
+  request: { method: string; path: string; body: string | Uint8Array | undefined; idempotencyKey: string },
   key: WhitelabelKey,
   nowMs = Date.now(),
 ): Promise<Record<string, string>> {
-  const digest = await crypto.subtle.digest('SHA-256', utf8(request.body ?? ''));
+  const { body = '' } = request;
+  const digest = await crypto.subtle.digest('SHA-256', typeof body === 'string' ? utf8(body) : (body as Bytes));
   const contentDigest = `sha-256=:${toBase64(new Uint8Array(digest))}:`;
   const [path = '', query] = request.path.split('?');
   const covered: [string, string][] = [

@@ -4,9 +4,10 @@
  * Values of the path come first, then the fields as one object, then options. A write carries an Idempotency-Key, the same for
  * all of its attempts, and is signed if the client has a secret.
  */
+import type { Bytes } from './bytes.ts';
 import { UsageError } from './errors.ts';
 import { API_VERSION, OPERATIONS, type Operation, type V1 } from './generated/v1.ts';
-import type { CallOptions, Http } from './http.ts';
+import type { CallOptions, Files, Http } from './http.ts';
 import { type Page, Pages } from './pages.ts';
 import { signRequest, type WhitelabelKey } from './sign.ts';
 
@@ -55,7 +56,9 @@ export function v1Client(http: Http, access: V1Access): V1 {
     const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
     const target = input === 'query' && given.length > 0 ? `${path}?${query}` : path;
     const isWrite = method !== 'GET';
-    const body = isWrite && method !== 'DELETE' ? JSON.stringify(Object.fromEntries(given)) : undefined;
+    const upload = input === 'files' ? await multipart(fields as Files) : undefined;
+    const body =
+      upload?.body ?? (isWrite && method !== 'DELETE' ? JSON.stringify(Object.fromEntries(given)) : undefined);
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const token = await access.token();
     const { json } = await http.send(
@@ -69,7 +72,7 @@ export function v1Client(http: Http, access: V1Access): V1 {
             authorization: `Bearer ${token}`,
             'cloverleaf-version': API_VERSION,
           };
-          if (body !== undefined) headers['content-type'] = 'application/json';
+          if (body !== undefined) headers['content-type'] = upload?.type ?? 'application/json';
           if (idempotencyKey === undefined) return headers;
           headers['idempotency-key'] = idempotencyKey;
           if (access.key === undefined) return headers;
@@ -80,4 +83,14 @@ export function v1Client(http: Http, access: V1Access): V1 {
     );
     return json;
   }
+}
+
+/** The files as one body. Its bytes stay the same over all attempts, so that they are signed and recognised as one request. */
+async function multipart(files: Files): Promise<{ body: Uint8Array; type: string }> {
+  const form = new FormData();
+  for (const [name, file] of Object.entries(files))
+    form.set(name, file instanceof Blob ? file : new Blob([file as Bytes]), name);
+  const encoded = new Response(form);
+  const type = encoded.headers.get('content-type') ?? '';
+  return { body: new Uint8Array(await encoded.arrayBuffer()), type };
 }

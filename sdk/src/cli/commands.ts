@@ -5,9 +5,11 @@
  * Values of the path and required fields may be given without their names, in the order of the declaration.
  */
 
+import { readFile } from 'node:fs/promises';
 import type { Cloverleaf } from '../client.ts';
 import { DECLARED, type Declared, type Field } from '../generated/commands.ts';
 import { OPERATIONS } from '../generated/v1.ts';
+import type { Files } from '../http.ts';
 import { Pages } from '../pages.ts';
 import { Misuse } from './misuse.ts';
 
@@ -71,6 +73,13 @@ export function valueOf({ name, type, words }: Field, text: string): unknown {
     if (text !== 'true' && text !== 'false') throw new Misuse(`--${name} must be true or false`);
     return text === 'true';
   }
+  if (type === 'object' || (type === 'array' && /^\s*\[/.test(text))) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new Misuse(`--${name} must be JSON`);
+    }
+  }
   return type === 'array' ? text.split(',').filter((one) => one !== '') : text;
 }
 
@@ -86,16 +95,32 @@ export async function call(
   if (method === undefined) throw new Misuse(`there is no ${declared.name}`);
   const inPath = declared.fields.filter(({ place }) => place === 'path');
   const others = Object.entries(values).filter(([name]) => !inPath.some((field) => field.name === name));
-  const takesFields = group === 'sandbox' || OPERATIONS[declared.name]?.[2] !== 'none';
+  const input = OPERATIONS[declared.name]?.[2];
+  const takesFields = group === 'sandbox' || input !== 'none';
   const options = how.idempotencyKey === undefined ? {} : { idempotencyKey: how.idempotencyKey };
   const given = [
     ...inPath.map(({ name }) => values[name]),
-    ...(takesFields ? [Object.fromEntries(others)] : []),
+    ...(takesFields ? [input === 'files' ? await filesIn(values.files) : Object.fromEntries(others)] : []),
     options,
   ];
   const got = method(...given);
   if (!(got instanceof Pages)) return await got;
   return how.all === true ? { data: await got.toArray(MOST_ROWS), nextCursor: null } : await got.first();
+}
+
+/** `name=path`, as files by name. @throws Misuse */
+async function filesIn(given: unknown): Promise<Files> {
+  const files: Record<string, Blob> = {};
+  for (const one of Array.isArray(given) ? given.map(String) : []) {
+    const [name = '', ...path] = one.split('=');
+    if (name === '' || path.length === 0) throw new Misuse('files must be name=path');
+    try {
+      files[name] = new Blob([await readFile(path.join('='))]);
+    } catch {
+      throw new Misuse(`the file of ${name} cannot be read`);
+    }
+  }
+  return files;
 }
 
 const MOST_ROWS = 100_000;

@@ -4,11 +4,11 @@
 
 export interface Field {
   readonly name: string;
-  readonly place: 'path' | 'query' | 'body';
+  readonly place: 'path' | 'query' | 'body' | 'files';
   readonly says: string;
   readonly required?: boolean;
   readonly words?: readonly string[];
-  readonly type?: 'integer' | 'boolean' | 'array';
+  readonly type?: 'integer' | 'boolean' | 'array' | 'object';
   readonly example?: string;
   /** Not required, and in the example request. */
   readonly isInExample?: boolean;
@@ -647,6 +647,221 @@ export const DECLARED: readonly Declared[] = [
     fields: [],
   },
   {
+    name: 'submissions.requirements',
+    says: 'Answers the form by which a customer is verified: fields, and documents with the names of their files.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'asset',
+        place: 'query',
+        says: 'Fiat whose form is meant, of a person',
+        example: 'inr',
+      },
+      {
+        name: 'level',
+        place: 'query',
+        says: 'Level that the form is for; without it, the one from which your customers trade',
+        type: 'integer',
+        example: '1',
+      },
+    ],
+  },
+  {
+    name: 'submissions.list',
+    says: 'Lists the submissions of a customer, the newest first.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'cursor',
+        place: 'query',
+        says: 'The page that begins after this: `nextCursor` of the page before',
+        example: 'MTcwMA',
+      },
+      {
+        name: 'limit',
+        place: 'query',
+        says: 'Most rows of the page',
+        type: 'integer',
+        example: '50',
+      },
+    ],
+  },
+  {
+    name: 'submissions.create',
+    says: 'Begins a submission: with all answers, some, or none.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'asset',
+        place: 'body',
+        says: 'Fiat whose form is meant, of a person',
+        example: 'inr',
+        isInExample: true,
+      },
+      {
+        name: 'level',
+        place: 'body',
+        says: 'Level that the form is for; without it, the one from which your customers trade',
+        type: 'integer',
+        example: '1',
+      },
+      {
+        name: 'answers',
+        place: 'body',
+        says: 'Answers, by the names of `submissions.requirements`',
+        type: 'object',
+        example: '{"firstName":"Asha","city":"Pune"}',
+        isInExample: true,
+      },
+      {
+        name: 'entityName',
+        place: 'body',
+        says: 'Name of a business',
+        example: 'Rao Traders',
+      },
+      {
+        name: 'legalEntityNature',
+        place: 'body',
+        says: 'Legal form of a business',
+        example: 'Private limited',
+      },
+      {
+        name: 'owners',
+        place: 'body',
+        says: 'Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent',
+        type: 'array',
+        example: '[{"firstName":"Asha","lastName":"Rao","share":"51"}]',
+      },
+      {
+        name: 'directors',
+        place: 'body',
+        says: 'Directors of a business, as owners but without a share',
+        type: 'array',
+        example: '[{"firstName":"Asha","lastName":"Rao"}]',
+      },
+    ],
+  },
+  {
+    name: 'submissions.get',
+    says: 'Answers one submission: its state, and what it needs, each with the reason and the remedy.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'submission',
+        place: 'path',
+        says: 'Id of the submission',
+        required: true,
+        example: '747983292881815',
+      },
+    ],
+  },
+  {
+    name: 'submissions.update',
+    says: 'Adds answers to an open submission, or corrects them.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'submission',
+        place: 'path',
+        says: 'Id of the submission',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'answers',
+        place: 'body',
+        says: 'Answers, by the names of `submissions.requirements`',
+        type: 'object',
+        example: '{"firstName":"Asha","city":"Pune"}',
+        isInExample: true,
+      },
+      {
+        name: 'entityName',
+        place: 'body',
+        says: 'Name of a business',
+        example: 'Rao Traders',
+      },
+      {
+        name: 'legalEntityNature',
+        place: 'body',
+        says: 'Legal form of a business',
+        example: 'Private limited',
+      },
+      {
+        name: 'owners',
+        place: 'body',
+        says: 'Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent',
+        type: 'array',
+        example: '[{"firstName":"Asha","lastName":"Rao","share":"51"}]',
+      },
+      {
+        name: 'directors',
+        place: 'body',
+        says: 'Directors of a business, as owners but without a share',
+        type: 'array',
+        example: '[{"firstName":"Asha","lastName":"Rao"}]',
+      },
+    ],
+  },
+  {
+    name: 'submissions.addFiles',
+    says: 'Adds files to a submission, as multipart/form-data.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'submission',
+        place: 'path',
+        says: 'Id of the submission',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'files',
+        place: 'files',
+        says: 'Files: the name of each in the form, =, and its path; several with commas between',
+        required: true,
+        type: 'array',
+        example: 'passportFront.jpg=front.jpg',
+      },
+    ],
+  },
+  {
     name: 'informationRequests.open',
     says: 'Lists what the operator waits for you to answer about any customer, the most urgent first: at most 100.',
     fields: [],
@@ -1258,7 +1473,8 @@ export const DECLARED: readonly Declared[] = [
         name: 'headers',
         place: 'body',
         says: 'Headers by name',
-        example: '[object Object]',
+        type: 'object',
+        example: '{"authorization":"Bearer clv_4pQ9aX.5f2…"}',
       },
       {
         name: 'body',

@@ -2,7 +2,7 @@
  * Generated from docs/openapi-v1.json by sdk/generate.ts. Do not edit: change the declarations of the API.
  */
 
-import type { CallOptions } from '../http.ts';
+import type { CallOptions, Files } from '../http.ts';
 import type { Pages } from '../pages.ts';
 
 /** The version of the API that these types describe: every request names it. */
@@ -226,6 +226,46 @@ export interface CustomerLimits {
   } | null;
   /** Your caps, which the orders of all your customers share; empty without one */
   readonly shared: readonly Exposure[];
+}
+
+/** What a customer supplies to be verified */
+export interface CustomerRequirements {
+  /** Id of the customer */
+  readonly customerId: string;
+  /** A person or a business */
+  readonly kind: 'individual' | 'business';
+  /** Fiat whose form it is; null: the one for any */
+  readonly asset: string | null;
+  /** Level that it is for */
+  readonly level: number;
+  /** Fields, in the order of the form */
+  readonly fields: readonly {
+    /** Name of the field, for `answers` */
+    readonly name: string;
+    /** Fields of one group belong together */
+    readonly group: string | null;
+    /** Its label, for people */
+    readonly label: string;
+    /** Whether it is needed */
+    readonly required: boolean;
+    /** What it takes; a `file` is sent with `submissions.addFiles` */
+    readonly type: 'text' | 'date' | 'select' | 'country' | 'file';
+    /** Regular expression that it must match */
+    readonly pattern: string | null;
+    /** Its choices */
+    readonly options: readonly string[] | null;
+    /** An answer that is accepted */
+    readonly example: string | null;
+  }[];
+  /** Kinds of document, of which one is enough */
+  readonly documents: readonly {
+    /** Kind of document */
+    readonly name: string;
+    /** Its files: all of them, once one was sent */
+    readonly files: readonly string[];
+  }[];
+  /** Whether a document is needed */
+  readonly needsDocument: boolean;
 }
 
 /** An event on its way to an endpoint */
@@ -761,6 +801,8 @@ export interface Problem {
   readonly state?: string | undefined;
   /** The customer that exists */
   readonly customerId?: string | undefined;
+  /** The submission that is under way */
+  readonly submissionId?: string | undefined;
   /** From when on the destination may be paid */
   readonly usableAt?: string | undefined;
   /** The limit with the smallest remainder */
@@ -1019,6 +1061,50 @@ export interface StatementDay {
   readonly earned: Money;
   /** All fees in the settled ones, yours included */
   readonly fees: Money;
+}
+
+/** What a customer has supplied to be verified */
+export interface Submission {
+  /** Id of the submission */
+  readonly id: string;
+  /** Id of the customer */
+  readonly customerId: string;
+  /** A person or a business */
+  readonly kind: 'individual' | 'business';
+  /** open: send what `needs` names; in_review: the verifier has it; completed, failed: over */
+  readonly state: 'open' | 'in_review' | 'completed' | 'failed';
+  /** What must be sent, or sent again; empty unless it is open */
+  readonly needs: readonly {
+    /** Name of the field or file */
+    readonly name: string;
+    /** Whether it is an answer or a file */
+    readonly what: 'field' | 'file';
+    /** Why it is needed */
+    readonly reason: 'missing' | 'unreadable' | 'expired' | 'does_not_match' | 'incomplete' | 'not_accepted';
+    /** The reason as the end of a sentence */
+    readonly means: string;
+    /** What to do */
+    readonly remedy: string;
+    /** An answer that is accepted */
+    readonly example: string | null;
+  }[];
+  /** Fields that have an answer */
+  readonly answered: readonly string[];
+  /** Files that count: the newest of each name */
+  readonly files: readonly {
+    /** Name of the file in the form */
+    readonly name: string;
+    /** What it is, by its content */
+    readonly type: string;
+    /** Its size */
+    readonly bytes: number;
+    /** When it was sent */
+    readonly sentAt: string;
+  }[];
+  /** When it was begun */
+  readonly createdAt: string;
+  /** When it last changed */
+  readonly updatedAt: string;
 }
 
 /** Sent */
@@ -1514,6 +1600,73 @@ export interface V1 {
     /** Answers what bank accounts and verification need. */
     get(options?: CallOptions): Promise<Requirements>;
   };
+  readonly submissions: {
+    /** Answers the form by which a customer is verified: fields, and documents with the names of their files. */
+    requirements(
+      customer: string,
+      query?: {
+        /** Fiat whose form is meant, of a person */
+        readonly asset?: string | undefined;
+        /** Level that the form is for; without it, the one from which your customers trade */
+        readonly level?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<CustomerRequirements>;
+    /** Lists the submissions of a customer, the newest first. */
+    list(
+      customer: string,
+      query?: {
+        /** The page that begins after this: `nextCursor` of the page before */
+        readonly cursor?: string | undefined;
+        /** Most rows of the page */
+        readonly limit?: number | undefined;
+      },
+      options?: CallOptions,
+    ): Pages<Submission>;
+    /** Begins a submission: with all answers, some, or none. */
+    create(
+      customer: string,
+      body?: {
+        /** Fiat whose form is meant, of a person */
+        readonly asset?: string | undefined;
+        /** Level that the form is for; without it, the one from which your customers trade */
+        readonly level?: number | undefined;
+        /** Answers, by the names of `submissions.requirements` */
+        readonly answers?: Readonly<Record<string, string>> | undefined;
+        /** Name of a business */
+        readonly entityName?: string | undefined;
+        /** Legal form of a business */
+        readonly legalEntityNature?: string | undefined;
+        /** Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent */
+        readonly owners?: readonly Readonly<Record<string, string>>[] | undefined;
+        /** Directors of a business, as owners but without a share */
+        readonly directors?: readonly Readonly<Record<string, string>>[] | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Submission>;
+    /** Answers one submission: its state, and what it needs, each with the reason and the remedy. */
+    get(customer: string, submission: string, options?: CallOptions): Promise<Submission>;
+    /** Adds answers to an open submission, or corrects them. */
+    update(
+      customer: string,
+      submission: string,
+      body?: {
+        /** Answers, by the names of `submissions.requirements` */
+        readonly answers?: Readonly<Record<string, string>> | undefined;
+        /** Name of a business */
+        readonly entityName?: string | undefined;
+        /** Legal form of a business */
+        readonly legalEntityNature?: string | undefined;
+        /** Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent */
+        readonly owners?: readonly Readonly<Record<string, string>>[] | undefined;
+        /** Directors of a business, as owners but without a share */
+        readonly directors?: readonly Readonly<Record<string, string>>[] | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Submission>;
+    /** Adds files to a submission, as multipart/form-data. */
+    addFiles(customer: string, submission: string, files: Files, options?: CallOptions): Promise<Submission>;
+  };
   readonly informationRequests: {
     /** Lists what the operator waits for you to answer about any customer, the most urgent first: at most 100. */
     open(options?: CallOptions): Promise<{
@@ -1982,7 +2135,12 @@ export interface V1 {
   };
 }
 
-export type Operation = readonly [method: string, path: string, input: 'query' | 'body' | 'none', paged: boolean];
+export type Operation = readonly [
+  method: string,
+  path: string,
+  input: 'query' | 'body' | 'files' | 'none',
+  paged: boolean,
+];
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'markets.list': ['GET', '/markets', 'none', false],
@@ -2012,6 +2170,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'customers.accountLink': ['POST', '/customers/{customer}/account-link', 'body', false],
   'customers.limits': ['GET', '/customers/{customer}/limits', 'none', false],
   'requirements.get': ['GET', '/requirements', 'none', false],
+  'submissions.requirements': ['GET', '/customers/{customer}/requirements', 'query', false],
+  'submissions.list': ['GET', '/customers/{customer}/submissions', 'query', true],
+  'submissions.create': ['POST', '/customers/{customer}/submissions', 'body', false],
+  'submissions.get': ['GET', '/customers/{customer}/submissions/{submission}', 'none', false],
+  'submissions.update': ['PATCH', '/customers/{customer}/submissions/{submission}', 'body', false],
+  'submissions.addFiles': ['POST', '/customers/{customer}/submissions/{submission}/files', 'files', false],
   'informationRequests.open': ['GET', '/information-requests', 'none', false],
   'informationRequests.list': ['GET', '/customers/{customer}/information-requests', 'query', true],
   'informationRequests.answer': ['POST', '/customers/{customer}/information-requests/{request}/answer', 'body', false],

@@ -109,7 +109,7 @@ async function mountForCustomers(
   const coolingOffMs = config.destinationCoolingOffS * 1_000;
   await app.register(
     v1({
-      ...{ db: front, vault, clock, log, partners, orders, context, publicUrl, coolingOffMs, networkIds },
+      ...{ db: front, vault, blobs, clock, log, partners, orders, context, publicUrl, coolingOffMs, networkIds },
       egress: outside,
       profile: config.profile,
       hasDocs: config.docs === '1',

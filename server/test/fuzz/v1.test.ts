@@ -47,11 +47,11 @@ const failureOf = (response: Came): Came =>
 
 const OPERATIONS: readonly Operation[] = Object.entries(described.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]): Operation => {
-    const body = operation.requestBody?.content['application/json'].schema ?? { properties: {}, required: [] };
+    const body = operation.requestBody?.content['application/json']?.schema ?? { properties: {}, required: [] };
     return {
       ...{ name: operation['x-name'], method: method.toUpperCase(), path, statuses: Object.keys(operation.responses) },
       needsSession: failureOf(operation.responses['403'])?.description.includes('`session_required`') ?? false,
-      shown: Object.keys(operation.requestBody?.content['application/json'].example ?? {}),
+      shown: Object.keys(operation.requestBody?.content['application/json']?.example ?? {}),
       fields: [
         ...operation.parameters
           .filter((one: Came) => one.in === 'path' || one.in === 'query')
@@ -108,12 +108,14 @@ before(async () => {
     const { data } = await w.api.does('GET', `/orders/${late.id}/deposits`);
     return data.find(({ state }: Came) => state === 'suspense');
   });
+  const begun = await w.api.does('POST', `/customers/${order.customerId}/submissions`, {});
   const { data: events } = await w.api.does('GET', '/event-feed?limit=1');
   real = {
     ...{ order: order.id, orderId: order.id, quote: quote.id, quoteId: quote.id, customer: order.customerId },
     ...{ customerId: order.customerId, destination: home.id, destinationId: home.id, endpoint: hook.id },
     ...{ event: events[0].id, eventId: events[0].id, depositId: deposit.id, market: order.market, reference: 'fuzz' },
     ...{ payAsset: 'usdc.matic20', receiveAsset: 'inr', url: 'http://127.0.0.1:1999/', chain: 'matic20' },
+    submission: begun.id,
   };
   const asked = await w.api.get('/key');
   real.request = asked.headers.get('x-request-id');

@@ -87,9 +87,17 @@ export function openV1(baseUrl: string, { apiKey, apiSecret }: Keys, how: { sign
 
   async function send(method: string, path: string, body: unknown, sending: Sending = {}): Promise<Asked> {
     const isWrite = method !== 'GET';
-    const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+    const form = body instanceof FormData ? new Response(body) : undefined;
+    const text =
+      form === undefined
+        ? body === undefined
+          ? ''
+          : typeof body === 'string'
+            ? body
+            : JSON.stringify(body)
+        : Buffer.from(await form.arrayBuffer());
     const plain: Record<string, string> = {
-      ...(text === '' ? {} : { 'content-type': 'application/json' }),
+      ...(text === '' ? {} : { 'content-type': form?.headers.get('content-type') ?? 'application/json' }),
       ...(isWrite ? { 'idempotency-key': sending.key ?? randomUUID() } : {}),
     };
     const headers =
@@ -117,6 +125,9 @@ export function openV1(baseUrl: string, { apiKey, apiSecret }: Keys, how: { sign
     send,
     get: (path: string, sending?: Sending) => send('GET', path, undefined, sending),
     post: (path: string, body?: unknown, sending?: Sending) => send('POST', path, body, sending),
+    /** Files by the names of the form. */
+    upload: (path: string, files: Record<string, Buffer>, sending?: Sending) =>
+      send('POST', path, filesOf(files), sending),
     patch: (path: string, body?: unknown, sending?: Sending) => send('PATCH', path, body, sending),
     remove: (path: string, sending?: Sending) => send('DELETE', path, undefined, sending),
     /** The body of a success. */
@@ -128,11 +139,22 @@ export function openV1(baseUrl: string, { apiKey, apiSecret }: Keys, how: { sign
   };
 }
 
+export function filesOf(files: Record<string, Buffer>): FormData {
+  const form = new FormData();
+  for (const [name, content] of Object.entries(files)) form.set(name, new Blob([Uint8Array.from(content)]), 'scan');
+  return form;
+}
+
 const COVERED = ['@method', '@path', 'content-digest', 'idempotency-key'];
 
 /** Signs as a partner's program does: with a library and the secret of its key. */
 export async function signed(
-  { method, url, headers, text }: { method: string; url: string; headers: Record<string, string>; text: string },
+  {
+    method,
+    url,
+    headers,
+    text,
+  }: { method: string; url: string; headers: Record<string, string>; text: string | Buffer },
   { apiKey, apiSecret }: Keys,
   over: { created?: Date; expires?: Date; fields?: string[]; keyid?: string; alg?: string } = {},
 ): Promise<Record<string, string>> {

@@ -3,6 +3,8 @@
  * endpoint. A refusal at any step changes nothing; a signed write that was declined stays declined (refused.ts). Request and
  * reply are recorded in the request log.
  */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
 import { type Credential, cutOff } from '../../partners/index.ts';
@@ -13,6 +15,7 @@ import { idempotencyRecords } from '../idempotency.store.ts';
 import { hashOf, KEPT_FOR_MS, once } from '../idempotency.ts';
 import { openLimiter, openStrangers } from '../limit.ts';
 import type { Reply } from '../protocol.ts';
+import { digestOfFiles, readUpload, UPLOAD_LIMITS, type UploadedFile } from '../uploads.ts';
 import { authenticate } from './auth.ts';
 import { type Declared, isWrite } from './declare.ts';
 import type { Asked, Caller, Handled, V1Deps } from './handler.ts';
@@ -21,6 +24,7 @@ import type { Failed } from './problems.ts';
 import { keepRefused, refusedBefore } from './refused.ts';
 import type { Line } from './request-log.store.ts';
 import { type openRequestLog, shownReply, shownRequest } from './request-log.ts';
+import { isSigned, requireDigest } from './signature.ts';
 import { NEWEST, versionFor } from './version.ts';
 
 export const PREFIX = '/v1';
@@ -42,6 +46,8 @@ interface Underway {
   readonly about: Record<string, string>;
   /** The fields that were understood. */
   given: Given;
+  /** False until the digest of a body with files was compared: until then a signature proves nothing of it. */
+  isProved: boolean;
   replayed: boolean;
 }
 
@@ -65,20 +71,26 @@ export function answerer(
     const beganMs = performance.now();
     const headers = request.headers as Headers;
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const message = { method: request.method, url: request.url, headers, body, isWrite: isWrite(declared) };
+    const isBodyLater = request.body instanceof Readable;
+    const message = {
+      ...{ method: request.method, url: request.url, headers, body, isBodyLater },
+      isWrite: isWrite(declared),
+    };
     const caller = (await memberOfRequest(deps, request)) ?? (await keyOf(one, request, message, beganMs));
     const underway: Underway = {
       ...{ one, request, headers, body, caller, now: clock.now() },
-      ...{ about: {}, given: {}, replayed: false },
+      ...{ about: {}, given: {}, isProved: !isBodyLater, replayed: false },
     };
     let reply: Reply;
     try {
       reply = await answered(underway);
     } catch (error) {
       const { status, body: problem, headers: of } = problemOf(cutOff(error) ?? error, request);
-      if (isWrite(declared))
+      if (isWrite(declared) && underway.isProved)
         await keepRefused(deps, caller, { reply: { status, body: problem, headers: of }, now: underway.now });
-      reply = { status, body: problem, headers: { ...underway.about, ...of } };
+      // What was not read of a body with files is not waited for.
+      const closes = isBodyLater ? { connection: 'close' } : {};
+      reply = { status, body: problem, headers: { ...underway.about, ...of, ...closes } };
     }
     note(lineOf(underway, reply, performance.now() - beganMs));
     return reply;
@@ -129,12 +141,15 @@ export function answerer(
     }
     const key = headers['idempotency-key'];
     if (isWrite(declared) && (key === undefined || !KEY.test(key))) throw new Refusal('idempotency_key_missing');
+    const upload = declared.files === true ? await uploadOf(request, deps) : undefined;
+    underway.isProved = true;
     underway.given = fieldsOf(request, body, declared);
     const asked: Asked = {
       ...{
         deps,
         caller,
         now,
+        files: upload?.files ?? [],
         address: request.ip,
         idempotencyKey: ownKey(caller, key ?? ''),
         values: readFields(declared.fields, underway.given),
@@ -144,16 +159,18 @@ export function answerer(
     };
     const refused = isWrite(declared) ? await refusedBefore(deps, caller, request.id) : undefined;
     underway.replayed = refused !== undefined;
-    const reply = refused ?? (await carriedOut(underway, asked));
+    const reply = refused ?? (await carriedOut(underway, asked, upload?.content));
     if (underway.replayed) about['idempotency-replayed'] = 'true';
     return { ...reply, headers: { ...about, ...deprecation(declared), ...reply.headers } };
   }
 }
 
-async function carriedOut(underway: Underway, asked: Asked): Promise<Reply> {
+async function carriedOut(underway: Underway, asked: Asked, content: string | undefined): Promise<Reply> {
   const { one, given } = underway;
   if (one.kind === 'read') return { status: one.declared.status ?? 200, body: await one.answer(asked) };
-  const { reply, replayed } = await write(one, asked, given);
+  // With other files it is another request.
+  const whole = content === undefined ? given : { ...given, files: content };
+  const { reply, replayed } = await write(one, asked, whole);
   underway.replayed = replayed;
   return reply;
 }
@@ -269,6 +286,29 @@ const shownPath = (declared: Declared, given: Readonly<Record<string, unknown>>)
   `${PREFIX}${declared.path.replaceAll(/:(\w+)/g, (whole, name: string) =>
     declared.fields[name]?.read(given[name]) === undefined ? whole : String(given[name]),
   )}`;
+
+/**
+ * The files of a request, and a digest of them.
+ *
+ * @throws Refusal 'malformed_body' | 'body_too_large' | 'malformed_field'; 'unauthenticated' when it is not the body that was signed
+ */
+async function uploadOf(
+  { headers: of, body }: FastifyRequest,
+  { uploadLimits = UPLOAD_LIMITS }: V1Deps,
+): Promise<{ files: readonly UploadedFile[]; content: string }> {
+  if (!(body instanceof Readable)) return { files: [], content: '' };
+  const headers = of as Headers;
+  const hashes = { sha256: createHash('sha256'), sha512: createHash('sha512') };
+  body.on('data', (chunk: Buffer) => {
+    for (const hash of Object.values(hashes)) hash.update(chunk);
+  });
+  const { body: texts, files } = await readUpload(body, headers['content-type'] ?? '', uploadLimits);
+  if (isSigned({ headers })) requireDigest(headers, (hash) => hashes[hash].digest());
+  // Not named: a name from outside may be anything.
+  if (texts.size > 0)
+    throw new Refusal('malformed_field', { fields: { files: 'must be the only parts, each with a file name' } });
+  return { files, content: digestOfFiles(files) };
+}
 
 /** The fields of a request, from its path and its query or body. @throws Refusal 'malformed_body' | 'malformed_field' */
 function fieldsOf(request: FastifyRequest, body: Buffer, declared: Declared): Record<string, unknown> {

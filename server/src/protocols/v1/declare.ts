@@ -31,6 +31,8 @@ export interface Declared<F extends Fields = Fields, G extends TSchema = TSchema
   /** What else has to be known. */
   readonly more?: string;
   readonly fields: F;
+  /** Its body is multipart/form-data with files; its fields are in the path. */
+  readonly files?: true;
   /** The reply of a success. */
   readonly gives: G;
   /** 201 if it creates something. */

@@ -19,6 +19,7 @@ export function exampleParts(declared: Declared): {
   const fields = exampleRequest(declared);
   const path = declared.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(fields[name])));
   const rest = Object.entries(fields).filter(([name]) => !isInPath(declared, name));
+  if (declared.files === true) return { path, body: undefined };
   if (declared.method !== 'GET') return { path, body: Object.fromEntries(rest) };
   const query = rest.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&');
   return { path: query === '' ? path : `${path}?${query}`, body: undefined };

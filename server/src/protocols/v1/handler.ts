@@ -2,6 +2,7 @@
  * Handlers: the behaviour of an endpoint of this wire. A read answers from one read-only transaction or several. A write does its
  * work in one transaction, together with the stored reply (protocols/idempotency.ts).
  */
+import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
@@ -12,6 +13,7 @@ import type { Credential, Partner, Partners, Through } from '../../partners/inde
 import type { AtWork } from '../../team/index.ts';
 import type { Fields, Values } from '../declaration/fields.ts';
 import type { SandboxDriver } from '../sandbox.ts';
+import type { UploadedFile, UploadLimits } from '../uploads.ts';
 import type { Declared, ReplyOf } from './declare.ts';
 
 export interface V1Deps {
@@ -32,6 +34,9 @@ export interface V1Deps {
   coolingOffMs: number;
   /** EIP-155 ids of chains. */
   networkIds: ReadonlyMap<string, number>;
+  /** Where files of customers go, and their limits. */
+  blobs: Blobs;
+  uploadLimits?: UploadLimits;
   /** Sends one-time codes to phones; absent where none can be sent. */
   codes?: { nextCode?: () => string; sendCode(phone: string, code: string): Promise<void> };
   /** In the sandbox only. */
@@ -55,6 +60,8 @@ export interface Asked<F extends Fields = Fields> {
   readonly deps: V1Deps;
   readonly caller: Caller;
   readonly values: Values<F>;
+  /** Empty unless the endpoint is declared to take files. */
+  readonly files: readonly UploadedFile[];
   readonly now: Date;
   /** Of a write: the same for the same request sent again, and no other caller's. */
   readonly idempotencyKey: string;

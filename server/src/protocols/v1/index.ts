@@ -47,16 +47,34 @@ export const v1: Protocol<V1Deps> = (deps) => async (app) => {
         return reply.code(status).headers(headers).send(JSON.stringify(body));
       });
       const handled = [...HANDLERS, ...(deps.beside ?? [])];
-      for (const one of handled) {
-        const { method, path } = one.declared;
-        inside.route({
-          method,
-          url: path,
-          bodyLimit: MAX_BODY_BYTES,
-          ...(isWrite(one.declared) ? { onRequest: checkMediaType } : {}),
-          handler: async (request, reply) => send(reply, await answer(one, request)),
+      const mount = (on: FastifyInstance, some: readonly Handled[]): void => {
+        for (const one of some) {
+          const { method, path, files } = one.declared;
+          on.route({
+            method,
+            url: path,
+            bodyLimit: MAX_BODY_BYTES,
+            ...(isWrite(one.declared) ? { onRequest: files === true ? checkUpload : checkJson } : {}),
+            handler: async (request, reply) => send(reply, await answer(one, request)),
+          });
+        }
+      };
+      mount(
+        inside,
+        handled.filter(({ declared }) => declared.files !== true),
+      );
+      // Bodies with files are not read by the framework, and have limits of their own (uploads.ts).
+      await inside.register(async (uploads) => {
+        uploads.addContentTypeParser(/^\s*multipart\/form-data/i, (_request, payload, done) => done(null, payload));
+        uploads.addHook('onError', (_request, reply, _error, done) => {
+          reply.header('connection', 'close');
+          done();
         });
-      }
+        mount(
+          uploads,
+          handled.filter(({ declared }) => declared.files === true),
+        );
+      });
       nothingElse(inside, handled);
     },
     { prefix: PREFIX },
@@ -105,18 +123,24 @@ function send(reply: FastifyReply, { status, body, headers }: Reply): FastifyRep
     .send(JSON.stringify(body));
 }
 
+type Check = (request: FastifyRequest, reply: FastifyReply, done: (refused?: Refusal) => void) => void;
+
 /** Throws 'unsupported_media_type'. A request without a body may have any content type. */
-function checkMediaType(request: FastifyRequest, _reply: FastifyReply, done: (refused?: Refusal) => void): void {
-  const { headers } = request;
-  if (isBare(headers)) {
-    // Otherwise the framework would refuse an invalid content type before it sees that there is no body.
-    delete headers['content-type'];
-    return done();
-  }
-  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  const encoding = headers['content-encoding'] ?? 'identity';
-  done(type === 'application/json' && encoding === 'identity' ? undefined : new Refusal('unsupported_media_type'));
-}
+const checkType =
+  (accepted: string): Check =>
+  (request, _reply, done) => {
+    const { headers } = request;
+    if (isBare(headers)) {
+      // Otherwise the framework would refuse an invalid content type before it sees that there is no body.
+      delete headers['content-type'];
+      return done();
+    }
+    const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+    const encoding = headers['content-encoding'] ?? 'identity';
+    done(type === accepted && encoding === 'identity' ? undefined : new Refusal('unsupported_media_type'));
+  };
+const checkJson = checkType('application/json');
+const checkUpload = checkType('multipart/form-data');
 
 /** Everything that is no endpoint: another method of a known path, or an unknown path. Before any body is read. */
 function nothingElse(app: FastifyInstance, handled: readonly Handled[]): void {

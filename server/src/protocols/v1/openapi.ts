@@ -106,8 +106,22 @@ function parameters(declared: Declared): readonly Json[] {
   ];
 }
 
+const FILES_BODY: Json = {
+  required: true,
+  content: {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        description: 'Files, each under its name in the form',
+        additionalProperties: { type: 'string', format: 'binary' },
+      },
+    },
+  },
+};
+
 function requestBody(declared: Declared): Json {
   if (declared.method === 'GET') return {};
+  if (declared.files === true) return { requestBody: FILES_BODY };
   const { body = {} } = exampleParts(declared);
   const schema = bodySchemaOf(MEANINGS, declared);
   const required = (schema.required as readonly string[]).length > 0;

@@ -22,6 +22,7 @@ const PER: Readonly<Record<string, string>> = { order: 'an order', day: 'in 24 h
 
 /** The fault of this request, if more is known than the reason says. */
 const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
+  malformed_body: ({ why }) => (typeof why === 'string' ? `The body ${why}.` : undefined),
   missing_fields: ({ names }) => `Missing: ${texts(names).join(', ')}.`,
   malformed_field: ({ fields }) =>
     `${Object.entries((fields ?? {}) as object)
@@ -100,6 +101,7 @@ export function problemOf(error: unknown, at: { baseUrl: string; requestId: stri
       ...(Array.isArray(facts.supported) ? { supported: facts.supported } : {}),
       ...(facts.state === undefined || reason !== 'order_over' ? {} : { state: shownState(facts.state) }),
       ...(reason === 'customer_exists' && facts.customerId !== undefined ? { customerId: facts.customerId } : {}),
+      ...(reason === 'submission_exists' ? { submissionId: String(facts.submissionId) } : {}),
       ...(reason === 'customer_limit_exceeded' ? { customerLimit: limitOf(facts) } : {}),
       ...(facts.usableAt instanceof Date ? { usableAt: facts.usableAt.toISOString() } : {}),
     },

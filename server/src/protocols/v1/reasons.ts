@@ -17,7 +17,12 @@ const told = (status: number, title: string, means: string, todo: string): Told 
 
 export const REASONS = {
   // The request itself
-  malformed_body: told(400, 'The body is not readable', 'The body is not a JSON object.', 'Send one, in UTF-8.'),
+  malformed_body: told(
+    400,
+    'The body is not readable',
+    'The body is not a JSON object, or not complete multipart/form-data where files are sent.',
+    'Send one, in UTF-8.',
+  ),
   missing_fields: told(400, 'A field is missing', 'A required field is missing; `fields` names each.', 'Send it.'),
   malformed_field: told(
     400,
@@ -37,12 +42,17 @@ export const REASONS = {
     'The header `Cloverleaf-Version` names no version of this API.',
     'Send a version that `key.get` lists, or none: then the version of your key counts.',
   ),
-  body_too_large: told(413, 'The body is too large', 'A body may have 64 KiB.', 'Send less.'),
+  body_too_large: told(
+    413,
+    'The body is too large',
+    'A body may have 64 KiB; one with files 20 MiB, and each file 5 MiB.',
+    'Send less.',
+  ),
   unsupported_media_type: told(
     415,
     'Another media type is needed',
-    'A body must be `application/json`, without a content encoding.',
-    'Send JSON.',
+    'A body must be `application/json`, or `multipart/form-data` where files are sent, without a content encoding.',
+    'Send that.',
   ),
 
   // Authentication
@@ -141,6 +151,24 @@ export const REASONS = {
     'The question is over',
     'It was answered before, or withdrawn.',
     'Read `informationRequests.list`.',
+  ),
+  unknown_submission: told(
+    404,
+    'No such submission',
+    'The customer has no submission of this id.',
+    'Read `submissions.list`.',
+  ),
+  submission_exists: told(
+    409,
+    'A submission is under way',
+    'The customer has another submission under way, or the verifier has this one; `submissionId` names it.',
+    'Continue an open one with `submissions.update`; wait for the result of one in review.',
+  ),
+  submission_over: told(
+    409,
+    'The submission is over',
+    'It is completed, or has failed.',
+    'Begin another with `submissions.create`, if the customer must be verified again.',
   ),
   unknown_endpoint: told(
     404,

@@ -30,6 +30,7 @@ function section(declared: Declared): string[] {
     `\`${method} /v1${example.path}\`${isWrite(declared) ? ' with' : ''}`,
     '',
     ...(example.body === undefined ? [] : json(example.body)),
+    ...(declared.files === true ? ['files as `multipart/form-data`', ''] : []),
     ...(status === 200 ? [] : [`${status} when it is created.`, '']),
     ...replyLines(gives as unknown as Json),
     ...json(exampleReply(declared)),

@@ -28,6 +28,8 @@ export interface SignedMessage {
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
+  /** The body is read later, as a stream: whoever reads it compares the digest. */
+  readonly isBodyLater?: boolean;
 }
 
 const wrong = (why: string): Refusal => new Refusal('unauthenticated', { why });
@@ -87,7 +89,7 @@ export async function verifySignature(
   if (ageS < -AHEAD_S) throw wrong('the time of the signature is ahead: check your clock');
   const expires = parameters.get('expires');
   if (expires !== undefined && !(Number(expires) * 1_000 > nowMs)) throw wrong('the signature has expired');
-  if (!digestMatches(headers['content-digest'], body)) throw wrong('Content-Digest is not that of the body');
+  if (message.isBodyLater !== true) requireDigest(headers, (hash) => createHash(hash).update(body).digest());
 
   const plain = Object.fromEntries(
     Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined),
@@ -118,16 +120,20 @@ export async function verifySignature(
 
 const HASHES = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const;
 
+/** @param of digest of the body @throws Refusal 'unauthenticated' */
+export function requireDigest(headers: SignedMessage['headers'], of: DigestOf): void {
+  if (!digestMatches(headers['content-digest'], of)) throw wrong('Content-Digest is not that of the body');
+}
+
+type DigestOf = (hash: 'sha256' | 'sha512') => Buffer;
+
 /** Every digest that is named and that we know must be that of the body; at least one. */
-export function digestMatches(header: string | undefined, body: Buffer): boolean {
+function digestMatches(header: string | undefined, digest: DigestOf): boolean {
   const known = (header ?? '').split(',').flatMap((part) => {
     const [, name = '', value = ''] = /^\s*([a-z0-9-]{1,16})=:([A-Za-z0-9+/]{1,128}={0,2}):\s*$/.exec(part) ?? [];
     return name in HASHES ? [{ hash: HASHES[name as keyof typeof HASHES], value }] : [];
   });
-  return (
-    known.length > 0 &&
-    known.every(({ hash, value }) => createHash(hash).update(body).digest().equals(Buffer.from(value, 'base64')))
-  );
+  return known.length > 0 && known.every(({ hash, value }) => digest(hash).equals(Buffer.from(value, 'base64')));
 }
 
 /** `Content-Digest` of a body. */

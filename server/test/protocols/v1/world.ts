@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { openFolder } from '../../../src/base/blobs.ts';
 import { outsideFor } from '../../../src/events/index.ts';
 import { openOrders } from '../../../src/orders/index.ts';
 import { openPartners } from '../../../src/partners/index.ts';
@@ -9,6 +10,7 @@ import { team } from '../../../src/protocols/team/index.ts';
 import { type V1Deps, v1 } from '../../../src/protocols/v1/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { type Came, newPhone } from '../../support/client.ts';
+import { freshFolder } from '../../support/folder.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../../support/story.ts';
 import { openV1, type V1Client } from '../../support/v1.ts';
 
@@ -25,7 +27,16 @@ export async function besideStory(
   let baseUrl = '';
   await app.register(
     v1({
-      ...{ db, vault, clock, log, context, publicUrl: () => baseUrl, egress: outsideFor('production') },
+      ...{
+        db,
+        vault,
+        blobs: openFolder(freshFolder('beside')),
+        clock,
+        log,
+        context,
+        publicUrl: () => baseUrl,
+        egress: outsideFor('production'),
+      },
       ...{ profile: 'production', hasDocs: false, coolingOffMs: 86_400_000, networkIds: new Map() },
       partners: openPartners({ db, vault, clock }),
       orders: openOrders({ ...context, vault }),

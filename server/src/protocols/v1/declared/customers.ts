@@ -158,7 +158,7 @@ export const INFORMATION = {
     path: '/customers/:customer/information-requests',
     scope: 'customers',
     says: 'Lists what the operator has asked about a customer, the newest first.',
-    more: 'The event `information.requested` tells each new one. A file is sent with `kyb/files` of the older wire.',
+    more: 'The event `information.requested` tells each new one. A file is sent with `submissions.addFiles`.',
     fields: { ...customer, ...PAGED },
     gives: pageOf(InformationRequest),
     refuses: ['unknown_customer'],

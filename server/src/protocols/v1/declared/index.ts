@@ -9,6 +9,7 @@ import { ORDERS } from './orders.ts';
 import { QUOTES } from './quotes.ts';
 import { SANDBOX } from './sandbox.ts';
 import { STATEMENT } from './statement.ts';
+import { SUBMISSIONS } from './submissions.ts';
 import { KEYS, SETTINGS, TEAM } from './team.ts';
 import { EVENTS, WEBHOOKS } from './webhooks.ts';
 
@@ -29,6 +30,7 @@ export const GROUPS: readonly Group[] = [
   group('Quotes', 'An amount at a price that holds for a while.', QUOTES),
   group('Orders', 'Sales and purchases, their money, and who holds it.', ORDERS),
   group('Customers', 'Who trades.', CUSTOMERS),
+  group('Submissions', 'What customers supply to be verified.', SUBMISSIONS),
   group('Questions', 'What the operator asks about a customer.', INFORMATION),
   group('Destinations', 'Bank accounts and addresses to which customers are paid.', DESTINATIONS),
   group('Events', 'What happened, to be read in order.', EVENTS),

@@ -432,7 +432,7 @@ const ADDRESS_TROUBLE = {
 } as const;
 
 /** @throws Refusal 'malformed_field' */
-async function requireFiat(tx: Tx, asset: string): Promise<void> {
+export async function requireFiat(tx: Tx, asset: string): Promise<void> {
   if (!(await markets(tx)).some(({ fiat }) => fiat.code === asset))
     throw wrong('asset', 'must be a fiat that assets.list names');
 }

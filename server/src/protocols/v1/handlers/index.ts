@@ -8,6 +8,7 @@ import { QUOTE_HANDLERS } from './quotes.ts';
 import { REQUEST_HANDLERS } from './requests.ts';
 import { SANDBOX_HANDLERS } from './sandbox.ts';
 import { STATEMENT_HANDLERS } from './statement.ts';
+import { SUBMISSION_HANDLERS } from './submissions.ts';
 import { TEAM_HANDLERS } from './team.ts';
 import { WEBHOOK_HANDLERS } from './webhooks.ts';
 
@@ -16,6 +17,7 @@ export const HANDLERS: readonly Handled[] = [
   ...QUOTE_HANDLERS,
   ...ORDER_HANDLERS,
   ...CUSTOMER_HANDLERS,
+  ...SUBMISSION_HANDLERS,
   ...INFORMATION_HANDLERS,
   ...WEBHOOK_HANDLERS,
   ...ACCOUNT_HANDLERS,

@@ -21,6 +21,7 @@ import { Fee, PriceUsed, Quote } from './quotes.ts';
 import { Diagnosis, Key, Problem, RequestDetail, RequestLine } from './requests.ts';
 import { Happened } from './sandbox.ts';
 import { StatementDay } from './statement.ts';
+import { CustomerRequirements, Submission } from './submissions.ts';
 import { ActivityLine, ApiKey, ApiKeyWithSecret, Invitation, Member, Settings } from './team.ts';
 import {
   Attempt,
@@ -44,6 +45,7 @@ export const COMPONENTS = {
   CodeSent,
   Customer,
   CustomerLimits,
+  CustomerRequirements,
   Delivery,
   Deposit,
   Destination,
@@ -76,6 +78,7 @@ export const COMPONENTS = {
   Requirements,
   Settings,
   StatementDay,
+  Submission,
   TestSent,
   Trace,
   WebhookEndpoint,

@@ -110,6 +110,7 @@ export const Problem = Type.Object(
     supported: Type.Optional(list(text('A value', 'IMPS'), 'What there is instead')),
     state: Type.Optional(text('State that does not allow it', 'settled')),
     customerId: Type.Optional(text('The customer that exists', '8tvxR5aVmM_1')),
+    submissionId: Type.Optional(id('The submission that is under way')),
     usableAt: Type.Optional(time('From when on the destination may be paid')),
     customerLimit: Type.Optional(
       Type.Object(

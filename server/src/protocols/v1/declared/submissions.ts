@@ -1,0 +1,137 @@
+/** Submissions: what customers supply to be verified, in parts. */
+import { about, type Field, id, optional, personal, text, whole } from '../../declaration/fields.ts';
+import { declare, PAGED } from '../declare.ts';
+import { pageOf } from '../schemas/parts.ts';
+import { CustomerRequirements, Submission } from '../schemas/submissions.ts';
+import { customerId } from './orders.ts';
+import { assetCode } from './quotes.ts';
+
+const customer = { customer: customerId };
+const one = { ...customer, submission: about(id, 'Id of the submission', '747983292881815') };
+
+type Texts = Readonly<Record<string, string>>;
+
+const MOST_NAMES = 60;
+const MOST_CHARS = 4_000;
+const MOST_PEOPLE = 100;
+
+const areTexts = (given: unknown): given is Texts =>
+  typeof given === 'object' &&
+  given !== null &&
+  !Array.isArray(given) &&
+  Object.keys(given).length <= MOST_NAMES &&
+  Object.values(given).every((each) => typeof each === 'string' && each.length <= MOST_CHARS && each.isWellFormed());
+
+const TEXTS = { type: 'object', additionalProperties: { type: 'string' }, maxProperties: MOST_NAMES } as const;
+const texts: Field<Texts> = {
+  rule: `an object of at most ${MOST_NAMES} texts`,
+  schema: TEXTS,
+  read: (given) => (areTexts(given) ? given : undefined),
+};
+/** How many there may be, and what each must have, is checked with the form. */
+const people: Field<readonly Texts[]> = {
+  rule: 'a list of people, each an object of texts',
+  schema: { type: 'array', items: TEXTS, maxItems: MOST_PEOPLE },
+  read: (given) =>
+    Array.isArray(given) && given.length <= MOST_PEOPLE && given.every(areTexts) ? (given as Texts[]) : undefined,
+};
+
+const ANSWERS = {
+  answers: optional(
+    personal(about(texts, 'Answers, by the names of `submissions.requirements`', { firstName: 'Asha', city: 'Pune' })),
+  ),
+  entityName: optional(personal(about(text(256), 'Name of a business', 'Rao Traders'))),
+  legalEntityNature: optional(about(text(128), 'Legal form of a business', 'Private limited')),
+  owners: optional(
+    personal(
+      about(
+        people,
+        'Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent',
+        [{ firstName: 'Asha', lastName: 'Rao', share: '51' }],
+      ),
+    ),
+  ),
+  directors: optional(
+    personal(
+      about(people, 'Directors of a business, as owners but without a share', [{ firstName: 'Asha', lastName: 'Rao' }]),
+    ),
+  ),
+};
+const FORM = {
+  asset: optional(about(assetCode, 'Fiat whose form is meant, of a person', 'inr')),
+  level: optional(
+    about(whole(1, 5), 'Level that the form is for; without it, the one from which your customers trade', 1),
+  ),
+};
+const CHANGES = ['unknown_customer', 'customer_blocked'] as const;
+
+export const SUBMISSIONS = {
+  requirements: declare({
+    name: 'submissions.requirements',
+    method: 'GET',
+    path: '/customers/:customer/requirements',
+    scope: 'read',
+    says: 'Answers the form by which a customer is verified: fields, and documents with the names of their files.',
+    more: 'It depends on the kind and the country of the customer, on the fiat and on the level.',
+    fields: { ...customer, ...FORM },
+    gives: CustomerRequirements,
+    refuses: ['unknown_customer'],
+  }),
+  create: declare({
+    name: 'submissions.create',
+    method: 'POST',
+    path: '/customers/:customer/submissions',
+    scope: 'customers',
+    says: 'Begins a submission: with all answers, some, or none.',
+    more: 'What is missing is in `needs`; send it with `submissions.update` and `submissions.addFiles`, in any order. When nothing is missing, the submission is in review. A customer has one submission under way. A wrong answer is named in `fields` by its name in the form.',
+    fields: { ...customer, ...FORM, ...ANSWERS },
+    gives: Submission,
+    status: 201,
+    refuses: [...CHANGES, 'submission_exists'],
+    example: { customer: '8tvxR5aVmM_1', asset: 'inr', answers: { firstName: 'Asha', city: 'Pune' } },
+  }),
+  update: declare({
+    name: 'submissions.update',
+    method: 'PATCH',
+    path: '/customers/:customer/submissions/:submission',
+    scope: 'customers',
+    says: 'Adds answers to an open submission, or corrects them.',
+    more: 'After a refusal only what `needs` names may change; the rest has been accepted.',
+    fields: { ...one, ...ANSWERS },
+    gives: Submission,
+    refuses: [...CHANGES, 'unknown_submission', 'submission_exists', 'submission_over'],
+    example: { customer: '8tvxR5aVmM_1', submission: '747983292881815', answers: { firstName: 'Asha', city: 'Pune' } },
+  }),
+  addFiles: declare({
+    name: 'submissions.addFiles',
+    method: 'POST',
+    path: '/customers/:customer/submissions/:submission/files',
+    scope: 'customers',
+    files: true,
+    says: 'Adds files to a submission, as multipart/form-data.',
+    more: 'The name of each part is the name of a file in `submissions.requirements`, such as `passportFront.jpg`. JPEG, PNG, WEBP or PDF of at most 5 MiB; at most 10 files and 20 MiB a request. A file sent again replaces the one before. A signature covers the whole body, by its Content-Digest. Files for a submission that is in review, or was, are stored beside it.',
+    fields: one,
+    gives: Submission,
+    refuses: [...CHANGES, 'unknown_submission', 'submission_exists', 'submission_over'],
+  }),
+  get: declare({
+    name: 'submissions.get',
+    method: 'GET',
+    path: '/customers/:customer/submissions/:submission',
+    scope: 'read',
+    says: 'Answers one submission: its state, and what it needs, each with the reason and the remedy.',
+    fields: one,
+    gives: Submission,
+    refuses: ['unknown_customer', 'unknown_submission'],
+  }),
+  list: declare({
+    name: 'submissions.list',
+    method: 'GET',
+    path: '/customers/:customer/submissions',
+    scope: 'read',
+    says: 'Lists the submissions of a customer, the newest first.',
+    fields: { ...customer, ...PAGED },
+    gives: pageOf(Submission),
+    refuses: ['unknown_customer'],
+  }),
+} as const;
