@@ -893,6 +893,34 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
+    name: 'informationRequests.addFiles',
+    says: 'Adds files to an open question, as multipart/form-data, for the answer that follows.',
+    fields: [
+      {
+        name: 'customer',
+        place: 'path',
+        says: 'Id of the customer',
+        required: true,
+        example: '8tvxR5aVmM_1',
+      },
+      {
+        name: 'request',
+        place: 'path',
+        says: 'Id of the question',
+        required: true,
+        example: '747983292881815',
+      },
+      {
+        name: 'files',
+        place: 'files',
+        says: 'Files: the name of each in the form, =, and its path; several with commas between',
+        required: true,
+        type: 'array',
+        example: 'passportFront.jpg=front.jpg',
+      },
+    ],
+  },
+  {
     name: 'informationRequests.answer',
     says: 'Answers what the operator has asked about a customer.',
     fields: [

@@ -452,6 +452,15 @@ export interface InformationRequest {
   readonly question: string;
   /** What you answered */
   readonly answer: string | null;
+  /** Files that you have sent for the answer */
+  readonly files: readonly {
+    /** What it is, by its content */
+    readonly type: string;
+    /** Its size */
+    readonly bytes: number;
+    /** When it was sent */
+    readonly sentAt: string;
+  }[];
   /** By when the operator wants an answer */
   readonly dueAt: string;
   /** When it was asked */
@@ -1684,6 +1693,8 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Pages<InformationRequest>;
+    /** Adds files to an open question, as multipart/form-data, for the answer that follows. */
+    addFiles(customer: string, request: string, files: Files, options?: CallOptions): Promise<InformationRequest>;
     /** Answers what the operator has asked about a customer. */
     answer(
       customer: string,
@@ -2178,6 +2189,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'submissions.addFiles': ['POST', '/customers/{customer}/submissions/{submission}/files', 'files', false],
   'informationRequests.open': ['GET', '/information-requests', 'none', false],
   'informationRequests.list': ['GET', '/customers/{customer}/information-requests', 'query', true],
+  'informationRequests.addFiles': [
+    'POST',
+    '/customers/{customer}/information-requests/{request}/files',
+    'files',
+    false,
+  ],
   'informationRequests.answer': ['POST', '/customers/{customer}/information-requests/{request}/answer', 'body', false],
   'destinations.list': ['GET', '/customers/{customer}/destinations', 'query', true],
   'destinations.create': ['POST', '/customers/{customer}/destinations', 'body', false],

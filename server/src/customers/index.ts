@@ -88,6 +88,7 @@ export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
 export {
   customerKey,
   filesOf,
+  inspectAny,
   inspectFiles,
   KEPT_AFTER_RESTORE_MS,
   openFile,
@@ -101,6 +102,7 @@ export { type FileType, inspect } from './identity/inspect.ts';
 export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
 export { type Person, readPeople } from './identity/people.ts';
 export {
+  addInformationFiles,
   askInformation,
   endInformation,
   INFORMATION_DUE,
@@ -109,6 +111,7 @@ export {
   informationState,
   MAX_REQUESTS,
   openInformation,
+  openRequest,
 } from './identity/requests.ts';
 export {
   addFiles,

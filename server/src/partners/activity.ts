@@ -28,6 +28,7 @@ export const ACTIVITIES = [
   'customer.contact_changed',
   'account.added',
   'submission.given',
+  'information.files_sent',
   'information.answered',
   'destination.added',
   'destination.code_sent',

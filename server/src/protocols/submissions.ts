@@ -23,7 +23,7 @@ import { kybRequirementsOf, type Partner } from '../partners/index.ts';
 import type { UploadedFile } from './uploads.ts';
 
 /** What a request says of the form beside the customer's kind and own country. */
-export interface Asked {
+interface Asked {
   /** Asset code of the fiat; persons only. */
   readonly fiat?: string | undefined;
   /** Two letters; counts if the customer's country is not known. */
@@ -68,24 +68,33 @@ export async function formBegunWith(
   return begun ?? (await customerForm(tx, partner, { customer }, now));
 }
 
+interface Receiving {
+  readonly deps: { blobs: Blobs; vault: Vault; clock: Clock };
+  readonly inTx: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+}
+
 /**
  * The files of a request, each in its slot and inspected, in the store. Before any transaction that writes rows.
  *
  * @throws Refusal 'unknown_customer' | 'malformed_field' that names each slot; a file without a slot of the form is named `files`
  */
 export async function storedFiles(
-  at: {
-    deps: { blobs: Blobs; vault: Vault; clock: Clock };
-    inTx: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
-    files: readonly UploadedFile[];
-  },
+  at: Receiving & { files: readonly UploadedFile[] },
   customerId: string,
   formOf: (tx: Tx, now: Date) => Promise<ChosenForm>,
 ): Promise<StoredFile[]> {
-  const { deps, inTx } = at;
   if (at.files.length === 0) return [];
-  const now = deps.clock.now();
-  const files = inspectFiles((await inTx((tx) => formOf(tx, now))).form, at.files);
-  const key = await inTx(async (tx) => customerKey(tx, deps.vault, await findCustomer(tx, customerId), now));
-  return await storeFiles(deps.blobs, deps.vault, { customerId, key, files });
+  const now = at.deps.clock.now();
+  const { form } = await at.inTx((tx) => formOf(tx, now));
+  return await keptFiles(at, customerId, inspectFiles(form, at.files));
+}
+
+/** Inspected files, in the store. */
+export async function keptFiles(
+  { deps: { blobs, vault, clock }, inTx }: Receiving,
+  customerId: string,
+  files: ReturnType<typeof inspectFiles>,
+): Promise<StoredFile[]> {
+  const key = await inTx(async (tx) => customerKey(tx, vault, await findCustomer(tx, customerId), clock.now()));
+  return await storeFiles(blobs, vault, { customerId, key, files });
 }

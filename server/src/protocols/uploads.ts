@@ -33,7 +33,7 @@ export interface UploadedFile {
   readonly content: Buffer;
 }
 
-export interface Upload {
+interface Upload {
   /** The texts, by the name of their part. */
   readonly body: ReadonlyMap<string, string>;
   readonly files: readonly UploadedFile[];

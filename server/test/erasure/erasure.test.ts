@@ -62,6 +62,7 @@ const personal = (name: string) => ({
   note: `${name} called about it`,
   question: `Where does ${name} work?`,
   answer: `${name} works at the harbour`,
+  evidence: `Payslip of ${name}`,
 });
 
 before(async () => {
@@ -157,12 +158,16 @@ async function enrolled(name: string): Promise<string> {
   const opened = body.cases.find((one: { subject: string }) => one.subject === `customer:${id}`);
   assert.equal((await ada.does(`/cases/${opened.id}/note`, { reason: given.note })).status, 200);
   await db.asSystem((tx) => closeCases(tx, { kind: 'on_hold', subject: `customer:${id}`, outcome: 'over', now }));
-  await db.asSystem(async (tx) => {
-    const { question, answer } = given;
-    const asked = { customerId: id, question, dueAt: new Date(now.getTime() + DAY_MS), by: 'ada', now };
-    const request = await customers.askInformation(tx, vault, asked);
-    await customers.endInformation(tx, vault, { customerId: id, id: request.id, answer, now });
+  const { question, answer, evidence } = given;
+  const asked = { customerId: id, question, dueAt: new Date(now.getTime() + DAY_MS), by: 'ada', now };
+  const request = await db.asSystem((tx) => customers.askInformation(tx, vault, asked));
+  await db.asPartner(partnerId, async (tx) => {
+    const key = await customers.customerKey(tx, vault, { id, partnerId }, now);
+    const files = customers.inspectAny([{ content: jpeg({ more: [[0xfe, Buffer.from(evidence)]] }) }]);
+    const stored = await customers.storeFiles(openFolder(world.blobFolder), vault, { customerId: id, key, files });
+    await customers.addInformationFiles(tx, vault, { customerId: id, id: request.id, files: stored, now });
   });
+  await db.asSystem((tx) => customers.endInformation(tx, vault, { customerId: id, id: request.id, answer, now }));
   await sanctions.ensure(moneyOf(id));
   const reason = encryptTyped(vault, `${name} has another passport`);
   for (const hit of await openHits(id))
@@ -487,9 +492,14 @@ test('every read of personal data is in the audit, with its operator', async () 
   }
   const held = (await ada.does(`/customers/${id}/export`)).body;
   const text = JSON.stringify(held);
-  const { document, note: _, ...words } = personal('Lookwella');
+  const { document, evidence, note: _, ...words } = personal('Lookwella');
   assert.deepEqual(missing(text, Object.values(words)), [], 'the export is incomplete');
   assert.ok(Buffer.from(held.files[0].content, 'base64').includes(document));
+  const contents = held.files.map(({ content }: { content: string }) => Buffer.from(content, 'base64'));
+  assert.ok(
+    contents.some((content: Buffer) => content.includes(evidence)),
+    'a file of an answer is missing',
+  );
 });
 
 test('a polling page counts as one read per operator and quarter of an hour', async () => {

@@ -85,6 +85,22 @@ export function inspectFiles(
   return inspected;
 }
 
+/**
+ * Files that have no place in a form, inspected.
+ *
+ * @throws Refusal 'malformed_field' that names each as `files[0]`
+ */
+export function inspectAny(sent: readonly { content: Buffer }[]): ReturnType<typeof inspectFiles> {
+  const wrong: Record<string, string> = {};
+  const inspected = sent.flatMap(({ content }, at) => {
+    const found = inspect(content);
+    if ('why' in found) wrong[`files[${at}]`] = found.why;
+    return 'why' in found ? [] : [{ slot: 'file', type: found.type, content }];
+  });
+  if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+  return inspected;
+}
+
 /** Programs name the part, or the file in it, as the slot, with or without its ending. */
 const slotNamed = (slots: ReadonlySet<string>, name: string): string | undefined =>
   slots.has(name) ? name : [...slots].find((slot) => slot.replace(/\.[a-z]+$/, '') === name);

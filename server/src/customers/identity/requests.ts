@@ -3,7 +3,7 @@
  *
  * The partner is notified by an event `information.requested`, reads the question and answers it (protocols/v1). A request is
  * answered once; an operator withdraws a request that is no longer needed. Question and answer are encrypted, and appear in no
- * event, case or log. A file is sent as one of the submission.
+ * event, case or log. Files that belong to an answer are sent while the request is open, and are read with it.
  *
  * Not here: the cases about answered and overdue requests (compliance/information.ts).
  */
@@ -14,13 +14,17 @@ import { numericId } from '../../base/ids.ts';
 import { enqueueAt } from '../../base/jobs.ts';
 import { emit } from '../../events/index.ts';
 import { findCustomer, lockCustomer } from '../customers.ts';
-import { newestSubmission } from './store.ts';
+import type { StoredFile } from './documents.ts';
+import type { FileType } from './inspect.ts';
+import { sql as identity, newestSubmission } from './store.ts';
 
 /** The job, due at the deadline of the answer; its subject is the request. */
 export const INFORMATION_DUE = 'information_due';
 /** Maximum of open requests per customer: more could not be answered with care. */
 const MOST_OPEN = 20;
 export const MAX_REQUESTS = 100;
+/** Maximum of files per request. */
+const MOST_FILES = 10;
 
 export interface InformationRequest {
   readonly id: bigint;
@@ -34,9 +38,19 @@ export interface InformationRequest {
   readonly dueAt: Date;
   /** When it was answered or withdrawn. */
   readonly endedAt: Date | null;
+  readonly files: readonly AnswerFile[];
 }
 
-interface Row extends Omit<InformationRequest, 'question' | 'answer'> {
+interface AnswerFile {
+  readonly id: string;
+  /** `file-1`, `file-2` and so on. */
+  readonly slot: string;
+  readonly type: FileType;
+  readonly bytes: number;
+  readonly createdAt: Date;
+}
+
+interface Row extends Omit<InformationRequest, 'question' | 'answer' | 'files'> {
   question: Buffer;
   answer: Buffer | null;
 }
@@ -58,11 +72,26 @@ const contextOf = (id: bigint, part: 'question' | 'answer'): string => `informat
 /** Empty once erased. */
 const textIn = (vault: Vault, value: Buffer, context: string): string =>
   value.length === 0 ? '' : vault.decrypt(value, context);
-const opened = (vault: Vault, row: Row): InformationRequest => ({
-  ...row,
-  question: textIn(vault, row.question, contextOf(row.id, 'question')),
-  answer: row.answer === null ? null : textIn(vault, row.answer, contextOf(row.id, 'answer')),
-});
+async function opened(tx: Tx, vault: Vault, rows: readonly Row[]): Promise<InformationRequest[]> {
+  const files = await tx.rows<AnswerFile & { informationRequestId: bigint }>(identity.answerFiles, [
+    rows.map(({ id }) => id),
+  ]);
+  return rows.map((row) => ({
+    ...row,
+    question: textIn(vault, row.question, contextOf(row.id, 'question')),
+    answer: row.answer === null ? null : textIn(vault, row.answer, contextOf(row.id, 'answer')),
+    files: files
+      .filter(({ informationRequestId }) => informationRequestId === row.id)
+      .map(({ id, slot, type, bytes, createdAt }) => ({ id, slot, type, bytes, createdAt })),
+  }));
+}
+
+async function openedOne(tx: Tx, vault: Vault, row: Row | undefined): Promise<InformationRequest> {
+  assert(row !== undefined, 'a stored request is returned');
+  const [one] = await opened(tx, vault, [row]);
+  assert(one !== undefined, 'a row is one request');
+  return one;
+}
 
 /**
  * Asks the partner of a customer.
@@ -103,7 +132,39 @@ export async function askInformation(
     },
     at: r.now,
   });
-  return opened(vault, row);
+  return await openedOne(tx, vault, row);
+}
+
+/**
+ * Adds files to an open request; they are in the store already.
+ *
+ * @throws Refusal 'unknown_information_request'; 'information_request_over' when it has ended; 'malformed_field' beyond the maximum
+ */
+export async function addInformationFiles(
+  tx: Tx,
+  vault: Vault,
+  r: { customerId: string; id: bigint; files: readonly StoredFile[]; now: Date },
+): Promise<InformationRequest> {
+  // So that no answer comes in between.
+  await lockCustomer(tx, r.customerId);
+  const request = await openRequest(tx, r);
+  const before = await openedOne(tx, vault, request);
+  if (before.files.length + r.files.length > MOST_FILES)
+    throw new Refusal('malformed_field', { fields: { files: `must be at most ${MOST_FILES} for one question` } });
+  for (const [at, { id, type, bytes, digest }] of r.files.entries()) {
+    const slot = `file-${before.files.length + at + 1}`;
+    const of = [id, request.partnerId, r.customerId, request.id, slot];
+    await tx.run(identity.insertAnswerFile, [...of, type, bytes, digest, r.now]);
+  }
+  return await openedOne(tx, vault, request);
+}
+
+/** @throws Refusal 'unknown_information_request'; 'information_request_over' when it has ended */
+export async function openRequest(tx: Tx, r: { customerId: string; id: bigint }): Promise<Row> {
+  const found = await tx.row<Row>(SQL.byId, [r.id]);
+  if (found === undefined || found.customerId !== r.customerId) throw new Refusal('unknown_information_request');
+  if (found.state !== 'open') throw new Refusal('information_request_over', { state: found.state });
+  return found;
 }
 
 /**
@@ -116,13 +177,14 @@ export async function endInformation(
   vault: Vault,
   r: { customerId: string; id: bigint; answer: string | null; now: Date },
 ): Promise<InformationRequest> {
+  // Files of the answer are added under the customer's lock, too.
+  await lockCustomer(tx, r.customerId);
   const found = await tx.row<Row>(SQL.lock, [r.id, r.customerId]);
   if (found === undefined) throw new Refusal('unknown_information_request');
   if (found.state !== 'open') throw new Refusal('information_request_over', { state: found.state });
   const answer = r.answer === null ? null : vault.encrypt(r.answer, contextOf(r.id, 'answer'));
   const row = await tx.row<Row>(SQL.end, [r.id, answer === null ? 'withdrawn' : 'answered', answer, r.now]);
-  assert(row !== undefined, 'a request that is locked is there');
-  return opened(vault, row);
+  return await openedOne(tx, vault, row);
 }
 
 /** Open ones of a partner, the most urgent first. */
@@ -131,7 +193,7 @@ export const openInformation = async (
   vault: Vault,
   input: { partnerId: bigint; limit: number },
 ): Promise<InformationRequest[]> =>
-  (await tx.rows<Row>(SQL.openOf, [input.partnerId, input.limit])).map((row) => opened(vault, row));
+  await opened(tx, vault, await tx.rows<Row>(SQL.openOf, [input.partnerId, input.limit]));
 
 /** A customer's requests, the newest first. @param of.below only those older than this one */
 export const informationOf = async (
@@ -139,7 +201,7 @@ export const informationOf = async (
   vault: Vault,
   of: { customerId: string; below?: bigint | undefined; limit: number },
 ): Promise<InformationRequest[]> =>
-  (await tx.rows<Row>(SQL.ofCustomer, [of.customerId, of.below ?? null, of.limit])).map((row) => opened(vault, row));
+  await opened(tx, vault, await tx.rows<Row>(SQL.ofCustomer, [of.customerId, of.below ?? null, of.limit]));
 
 /** The facts of a case about a request: neither the question nor the answer. */
 export const informationState = (

@@ -63,6 +63,10 @@ export const sql = {
     'update submission_files set replaced_at = $3 where submission_id = $1 and slot = $2 and replaced_at is null',
   insertFile: `insert into submission_files (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  insertAnswerFile: `insert into submission_files (id, partner_id, customer_id, information_request_id, slot, type, bytes,
+      digest, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  answerFiles: `select id, information_request_id, slot, type, bytes, created_at from submission_files
+    where information_request_id = any($1::bigint[]) order by created_at, id`,
   filesOf: `select id, submission_id, slot, type, bytes, created_at from submission_files
     where submission_id = $1 and replaced_at is null order by slot`,
   digestsOf: 'select slot, digest from submission_files where submission_id = $1 and replaced_at is null',

@@ -344,7 +344,7 @@ export function saidReasons({ form }: ChosenForm, reasons: FieldReasons): Record
   );
 }
 
-export interface Need {
+interface Need {
   readonly name: string;
   readonly what: 'field' | 'file';
   readonly reason: FieldReason;

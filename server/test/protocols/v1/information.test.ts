@@ -5,6 +5,7 @@ import { informationHandlers } from '../../../src/compliance/index.ts';
 import { INFORMATION_DUE } from '../../../src/customers/index.ts';
 import type { Came } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
+import { jpeg, png } from '../../support/pictures.ts';
 import { operatorNamed, type Person } from '../operator/people.ts';
 import { type V1World, v1World } from './world.ts';
 
@@ -122,4 +123,45 @@ test('only the partner of the customer reads and answers a question, and at most
   const first = await w.api.does('GET', `${path(customerId)}?limit=15`);
   const rest = await w.api.does('GET', `${path(customerId)}?limit=15&cursor=${first.nextCursor}`);
   assert.deepEqual([first.data.length, rest.data.length, rest.nextCursor], [15, 5, null]);
+});
+
+test('files are sent for an open question, and the operator reads them with its answer', async () => {
+  const customerId = await w.customer();
+  const request = await asks(customerId);
+  const path = `/customers/${customerId}/information-requests/${request}`;
+  const picture = jpeg({ more: [[0xfe, Buffer.from('Xylograph')]] });
+  const script = Buffer.from('<html><script>alert(1)</script></html>');
+  const wrong = await w.api.upload(`${path}/files`, { 'Quixote.jpg': png(), 'house.jpg': script });
+  assert.deepEqual([wrong.status, wrong.body.fields], [400, { 'files[1]': 'must be a JPEG, PNG, WEBP or PDF' }]);
+  assert.equal((await w.other.upload(`${path}/files`, { a: png() })).body.reason, 'unknown_customer');
+  const elsewhere = await w.customer();
+  const another = await w.api.upload(`/customers/${elsewhere}/information-requests/${request}/files`, { a: png() });
+  assert.deepEqual([another.status, another.body.reason], [404, 'unknown_information_request']);
+  assert.equal((await w.api.post(`${path}/files`)).body.reason, 'missing_fields');
+
+  const sent = await Promise.all(
+    [picture, png()].map((content) => w.api.upload(`${path}/files`, { 'Quixote.jpg': content })),
+  );
+  assert.deepEqual(
+    sent.map(({ status, body }) => [status, body.state]),
+    [
+      [200, 'open'],
+      [200, 'open'],
+    ],
+  );
+  const nine = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`f${at}`, png()]));
+  assert.deepEqual(Object.keys((await w.api.upload(`${path}/files`, nine)).body.fields), ['files']);
+  const answered = await w.api.does('POST', `${path}/answer`, { answer: ANSWER });
+  assert.deepEqual(answered.files.map(({ type }: Came) => type).toSorted(), ['image/jpeg', 'image/png']);
+  const late = await w.api.upload(`${path}/files`, { a: png() });
+  assert.deepEqual([late.status, late.body.reason], [409, 'information_request_over']);
+
+  const [shown] = (await ada.does(`/customers/${customerId}/questions/open`)).body.questions;
+  const file = shown.files.find(({ type }: Came) => type === 'image/jpeg').id;
+  const { status, body } = await ada.does(`/customers/${customerId}/review/document`, { file });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(Buffer.from(body.document.content, 'base64'), picture);
+  const theirs = await ada.does(`/customers/${elsewhere}/review/document`, { file });
+  assert.equal(theirs.status, 400);
+  assert.deepEqual(await findInDump(w.s.adminUrl, ['Xylograph', 'Quixote']), []);
 });

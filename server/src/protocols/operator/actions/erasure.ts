@@ -48,9 +48,11 @@ export const ERASURE_ACTIONS: readonly Action[] = [
     // After the line in the audit is committed.
     async shows({ db, vault, blobs }, { customer: customerId }) {
       const listed = await db.asSystem((tx) => exportCustomer(tx, vault, customerId));
-      const known = (listed.submissions as { files: { id: string; slot: string; bytes: number }[] }[]).flatMap(
-        (one) => one.files,
-      );
+      const { submissions, information } = listed as Record<
+        string,
+        { files: { id: string; slot: string; bytes: number }[] }[]
+      >;
+      const known = [...(submissions ?? []), ...(information ?? [])].flatMap((one) => one.files);
       const files = [];
       let bytes = 0;
       for (const { id, slot, bytes: size } of known) {

@@ -50,8 +50,9 @@ export const INFORMATION_ACTIONS: readonly Action[] = [
       const all = await requestsOf(deps, tx, input.customer);
       const ids = all.filter(({ state }) => state === 'answered').map(({ id }) => id);
       await informationRead(tx, { ids, by: operator.name, now });
-      const questions = all.map(({ id, state, question, answer, askedAt, dueAt, endedAt }) => ({
+      const questions = all.map(({ id, state, question, answer, files, askedAt, dueAt, endedAt }) => ({
         ...{ id: String(id), state, question, answer, askedAt, dueAt, endedAt },
+        files: files.map(({ id: file, type, bytes }) => ({ id: file, type, bytes })),
       }));
       return { questions };
     },

@@ -15,6 +15,8 @@ import {
   findSubmission,
   formFor,
   givenDetails,
+  informationOf,
+  MAX_REQUESTS,
   openContact,
   openFile,
   sameDocument,
@@ -92,11 +94,12 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     ...CUSTOMERS.document,
     subject,
     look,
-    async perform(_deps, tx, input) {
+    async perform({ vault }, tx, input) {
       const { files } = (await submissionOf(tx, input.customer)) ?? { files: [] };
-      if (!files.some(({ id }) => id === input.file))
+      const asked = await informationOf(tx, vault, { customerId: input.customer, limit: MAX_REQUESTS });
+      if (![...files, ...asked.flatMap((one) => one.files)].some(({ id }) => id === input.file))
         throw new Refusal('malformed_field', {
-          fields: { file: 'must be a file of the customer’s newest submission' },
+          fields: { file: 'must be a file of the customer’s newest submission, or of an answer' },
         });
     },
     async shows({ db, vault, blobs }, { customer: customerId, file: id }) {

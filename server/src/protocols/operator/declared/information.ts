@@ -1,7 +1,7 @@
 /** Questions about a customer that its partner answers. */
 import { Type } from 'typebox';
-import { about, id, typed, whole } from '../../declaration/fields.ts';
-import { maybe, text, time } from '../../declaration/parts.ts';
+import { about, id, typed, whole as wholeField } from '../../declaration/fields.ts';
+import { maybe, text, time, whole } from '../../declaration/parts.ts';
 import { act } from '../declare.ts';
 import { done, many } from '../replies.ts';
 import { customerId } from './forms.ts';
@@ -21,7 +21,7 @@ export const INFORMATION = {
     fields: {
       customer: customerId,
       question: about(typed(1_000, /\S{2}/), 'What you want to know; the partner reads it', 'Whose money is it?'),
-      days: about(whole(1, 90), 'In how many days it is due', 7),
+      days: about(wholeField(1, 90), 'In how many days it is due', 7),
     },
     refuses: ['unknown_customer'],
     gives: done(STATE, [{ request: text('Id of the question') }, { dueAt: time('When the answer is due') }]),
@@ -54,6 +54,15 @@ export const INFORMATION = {
             { question: text('The question'), answer: maybe(text('The answer')) },
             { askedAt: time('When it was asked'), dueAt: time('When the answer is due') },
             { endedAt: maybe(time('When it was answered or withdrawn')) },
+            {
+              files: many(
+                [
+                  { id: text('Id of the file, for customer document') },
+                  { type: text('Its type'), bytes: whole('Its size') },
+                ],
+                'Files of the answer',
+              ),
+            },
           ],
           'The newest hundred, the newest first',
         ),

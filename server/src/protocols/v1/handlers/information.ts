@@ -1,15 +1,21 @@
 /** The operator's questions about a customer, and the partner's answers. */
 import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
 import { informationEnded } from '../../../compliance/index.ts';
 import {
+  addInformationFiles,
   endInformation,
   findCustomer,
   type InformationRequest,
   informationOf,
+  inspectAny,
   MAX_REQUESTS,
   openInformation,
+  openRequest,
+  type StoredFile,
 } from '../../../customers/index.ts';
 import { recordActivity } from '../../../partners/index.ts';
+import { keptFiles } from '../../submissions.ts';
 import { INFORMATION } from '../declared/customers.ts';
 import { type Asked, type Handled, reads, throughOf, writes } from '../handler.ts';
 import { cursorOf, readCursor } from '../pages.ts';
@@ -21,8 +27,12 @@ const shape = (one: InformationRequest): Is<'InformationRequest'> => ({
   ...{ id: String(one.id), customerId: one.customerId },
   submissionId: one.submissionId === null ? null : String(one.submissionId),
   ...{ state: one.state, question: one.question, answer: one.answer },
+  files: one.files.map(({ type, bytes, createdAt }) => ({ type, bytes, sentAt: iso(createdAt) })),
   ...{ dueAt: iso(one.dueAt), askedAt: iso(one.askedAt), endedAt: isoOrNull(one.endedAt) },
 });
+
+/** Files of a request that are in the store, until their rows are written. */
+const stored = new WeakMap<object, StoredFile[]>();
 
 type Answer = Asked<(typeof INFORMATION.answer)['fields']>;
 
@@ -43,6 +53,31 @@ export const INFORMATION_HANDLERS: readonly Handled[] = [
       return { data: shown.map(shape), nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null };
     });
   }),
+  writes(
+    INFORMATION.addFiles,
+    async (tx, asked) => {
+      const { values, deps, caller, now } = asked;
+      const files = stored.get(asked);
+      // The answer that was kept has lapsed since it was looked for: asked again, the files are stored.
+      if (files === undefined) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
+      const { id: customerId } = await findCustomer(tx, values.customer);
+      const request = await addInformationFiles(tx, deps.vault, { customerId, id: values.request, files, now });
+      const about = { subject: `customer:${customerId}`, facts: { request: String(request.id) } };
+      recordActivity(tx, throughOf(caller), { action: 'information.files_sent', ...about, now });
+      return shape(request);
+    },
+    {
+      async before(asked) {
+        const { customer: customerId, request: id } = asked.values;
+        await asked.readOnly(async (tx) => {
+          await findCustomer(tx, customerId);
+          await openRequest(tx, { customerId, id });
+        });
+        if (asked.files.length === 0) throw new Refusal('missing_fields', { names: ['files'] });
+        stored.set(asked, await keptFiles(asked, customerId, inspectAny(asked.files)));
+      },
+    },
+  ),
   writes(
     INFORMATION.answer,
     async (tx, { values, deps, caller, now }) => {

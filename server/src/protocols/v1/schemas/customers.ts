@@ -154,6 +154,17 @@ export const InformationRequest = Type.Object(
     state: word(['open', 'answered', 'withdrawn'] as const, 'Whether an answer is awaited'),
     question: text('What the operator wants to know', 'From which sale of a house is the deposit?'),
     answer: maybe(text('What you answered', 'The contract of sale is of 2 May.')),
+    files: list(
+      Type.Object(
+        {
+          type: text('What it is, by its content', 'application/pdf'),
+          bytes: whole('Its size', 183_204),
+          sentAt: time('When it was sent'),
+        },
+        closed,
+      ),
+      'Files that you have sent for the answer',
+    ),
     dueAt: time('By when the operator wants an answer'),
     askedAt: time('When it was asked'),
     endedAt: maybe(time('When it was answered or withdrawn')),
