@@ -32,6 +32,11 @@ export const PARTNER_ACTIONS = {
     ...{ ...RULES, name: 'partner.resume', label: 'Resume', path: `${PARTNER}/resume`, right: 'partners' },
     says: 'Answers the requests of the partner again.',
   },
+  resetBranding: {
+    ...{ ...ONE, name: 'partner.resetBranding', label: 'Reset', path: `${PARTNER}/branding/reset`, right: 'partners' },
+    says: 'Removes display name, colours and logo that the partner has set.',
+    isGrave: true,
+  },
   cap: {
     ...{ ...TERMS, name: 'cap.set', label: 'Set a cap', path: `${PARTNER}/caps` },
     says: 'Limits the sum of live quotes and unpaid orders of the partner in one fiat.',

@@ -78,6 +78,7 @@ const ROWS: Record<string, string> = {
     values ('payout ' || $2, $1, $1, 'payout', 1, 'bank.test', 'inr', 1, '', now())`,
   checkouts: `insert into checkouts (id, partner_id, order_id, customer_id, begun_at)
     values ('checkout ' || $2, $1, $1, 'customer_' || $2, now())`,
+  partner_branding: `insert into partner_branding (partner_id, changed_at) select $1::bigint, now() where $2 <> ''`,
   kyb_requirements: `insert into kyb_requirements (partner_id, requirements, set_at) select $1::bigint, '{}', now() where $2 <> ''`,
   refunds: `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
       requested_by, state, created_at, updated_at)

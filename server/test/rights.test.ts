@@ -249,6 +249,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   outside_movements: ['insert, update', OUTSIDE],
   own_transfers: ['insert, update', 'sweeps and their gas'],
   partner_activity: ['insert', ONCE],
+  partner_branding: ['insert, update, delete', 'a team sets how its pages look, and operators reset it'],
   partner_members: ['insert, update', 'people of a team are invited, join, change role and are removed'],
   partners: ['insert, update', 'operators make, suspend and resume partners'],
   payouts: ['insert, update', 'money that goes out'],

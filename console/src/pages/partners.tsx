@@ -133,7 +133,16 @@ const CAPS: readonly Column<Cap>[] = [
   { head: 'At most', cell: ({ maxUnits, asset }) => <Amount units={maxUnits} asset={asset} />, className: 'number' },
 ];
 
+interface Branding {
+  readonly displayName: string | null;
+  readonly accent: string | null;
+  readonly accentDark: string | null;
+  readonly logo: string | null;
+  readonly changedAt: string | null;
+}
+
 interface Whole extends Partner {
+  readonly branding: Branding;
   readonly keys: readonly Key[];
   readonly endpoints: readonly Heard[];
   readonly caps: readonly Cap[];
@@ -212,6 +221,7 @@ export function PartnerPage() {
                 </Fact>
               </dl>
             </section>
+            <Brand partner={partner} of={one.branding} choose={setForm} />
             <Caps of={one} choose={setForm} />
             <Lists partner={partner} />
           </div>
@@ -230,6 +240,59 @@ export function PartnerPage() {
 }
 
 type Choose = (form: OfPartner) => void;
+
+/** A swatch beside its code. */
+const Colour = ({ of }: { of: string | null }) =>
+  of === null ? (
+    <span className="muted">not set</span>
+  ) : (
+    <span className="mono nowrap">
+      <span className="swatch" style={{ background: of }} /> {of}
+    </span>
+  );
+
+function Brand({ partner, of, choose: setForm }: { partner: string; of: Branding; choose: Choose }) {
+  const may = useMay();
+  const isSet = [of.displayName, of.accent, of.accentDark, of.logo].some((value) => value !== null);
+  return (
+    <section className="panel">
+      <div className="title">
+        <h2>Hosted pages</h2>
+        {isSet && (
+          <button
+            type="button"
+            className="grave"
+            disabled={!may(PARTNER_ACTIONS.resetBranding.right)}
+            onClick={() => setForm({ form: 'resetBranding', partner })}
+          >
+            {PARTNER_ACTIONS.resetBranding.label}
+          </button>
+        )}
+      </div>
+      <dl className="facts">
+        <Fact name="Name shown">{of.displayName ?? <span className="muted">its name</span>}</Fact>
+        <Fact name="Colour, light">
+          <Colour of={of.accent} />
+        </Fact>
+        <Fact name="Colour, dark">
+          <Colour of={of.accentDark} />
+        </Fact>
+        <Fact name="Logo">
+          {of.logo === null ? (
+            <span className="muted">none</span>
+          ) : (
+            <img className="logo" src={of.logo} alt="Its logo" />
+          )}
+        </Fact>
+        {of.changedAt !== null && (
+          <Fact name="Changed">
+            <Time at={of.changedAt} />
+          </Fact>
+        )}
+      </dl>
+    </section>
+  );
+}
 
 function Caps({ of: { id: partner, caps: rows }, choose: setForm }: { of: Whole; choose: Choose }) {
   const may = useMay();

@@ -2,7 +2,7 @@
 import { createRoute, createRouter } from '@tanstack/react-router';
 import { mount, rootOf, SEARCH } from '../mount.tsx';
 import { Account } from './pages/account.tsx';
-import { Branding } from './pages/branding.tsx';
+import { BrandingPage } from './pages/branding.tsx';
 import { CustomerPage, Customers } from './pages/customers.tsx';
 import { Home } from './pages/home.tsx';
 import { Keys } from './pages/keys.tsx';
@@ -35,7 +35,7 @@ const routeTree = root.addChildren([
   route('/doctor', Doctor),
   route('/keys', Keys),
   route('/sandbox', Sandbox),
-  route('/branding', Branding),
+  route('/branding', BrandingPage),
   route('/team', Team),
   route('/activity', Activity),
   route('/account', Account),

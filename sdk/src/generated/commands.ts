@@ -1757,6 +1757,61 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
+    name: 'branding.get',
+    says: 'Answers display name, colours and logo of your hosted pages.',
+    fields: [],
+  },
+  {
+    name: 'branding.update',
+    says: 'Sets display name, colours and logo of your hosted pages. What is left out stays; null removes.',
+    fields: [
+      {
+        name: 'displayName',
+        place: 'body',
+        says: 'Name on hosted pages',
+        example: 'A Wallet',
+        isInExample: true,
+      },
+      {
+        name: 'accent',
+        place: 'body',
+        says: 'Colour of links and buttons',
+        example: '#0b5cad',
+        isInExample: true,
+      },
+      {
+        name: 'accentDark',
+        place: 'body',
+        says: 'The same on dark ground',
+        example: '#85bdf7',
+      },
+      {
+        name: 'logo',
+        place: 'body',
+        says: 'A picture',
+        example: 'none',
+      },
+    ],
+  },
+  {
+    name: 'branding.colours',
+    says: 'Answers the colours that hosted pages would have, with their contrast, and changes nothing.',
+    fields: [
+      {
+        name: 'accent',
+        place: 'query',
+        says: 'Colour of links and buttons',
+        example: '#0b5cad',
+      },
+      {
+        name: 'accentDark',
+        place: 'query',
+        says: 'The same on dark ground',
+        example: '#85bdf7',
+      },
+    ],
+  },
+  {
     name: 'statement.get',
     says: 'Answers what your orders came to and what you earned, by day and market, the newest day first.',
     fields: [

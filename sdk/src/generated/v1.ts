@@ -108,6 +108,28 @@ export interface Attempt {
   readonly answer: string;
 }
 
+/** How hosted pages look to your customers */
+export interface Branding {
+  /** Name on hosted pages; null: your name */
+  readonly displayName: string | null;
+  /** Your colour on light ground; null: ours */
+  readonly accent: string | null;
+  /** Your colour on dark ground; null: made of the other one */
+  readonly accentDark: string | null;
+  readonly colours: Colours;
+  /** Your logo, as drawn anew */
+  readonly logo: {
+    /** Where it is served: the SHA-256 of its content is its name */
+    readonly path: string;
+    /** Width in pixels */
+    readonly width: number;
+    /** Height in pixels */
+    readonly height: number;
+  } | null;
+  /** When it was last changed */
+  readonly changedAt: string | null;
+}
+
 /** A chain */
 export interface Chain {
   /** Code of the chain */
@@ -124,6 +146,28 @@ export interface CodeSent {
   readonly sentAt: string;
   /** Until when it is valid */
   readonly expiresAt: string;
+}
+
+/** Colours of hosted pages */
+export interface Colours {
+  /** For customers who see light pages */
+  readonly light: {
+    /** Colour of links and buttons */
+    readonly accent: string;
+    /** Colour of the text on buttons: that of the page */
+    readonly onAccent: string;
+    /** Contrast of both, to 1 */
+    readonly contrast: string;
+  };
+  /** For customers who see dark pages */
+  readonly dark: {
+    /** Colour of links and buttons */
+    readonly accent: string;
+    /** Colour of the text on buttons: that of the page */
+    readonly onAccent: string;
+    /** Contrast of both, to 1 */
+    readonly contrast: string;
+  };
 }
 
 /** A customer of yours */
@@ -1042,7 +1086,7 @@ export interface Requirements {
 
 /** Your settings */
 export interface Settings {
-  /** Your name, as customers see it */
+  /** Your name, as the operator set it */
   readonly name: string;
   /** Origins whose pages may call with your keys */
   readonly origins: readonly string[];
@@ -2021,6 +2065,34 @@ export interface V1 {
       options?: CallOptions,
     ): Promise<Settings>;
   };
+  readonly branding: {
+    /** Answers display name, colours and logo of your hosted pages. */
+    get(options?: CallOptions): Promise<Branding>;
+    /** Sets display name, colours and logo of your hosted pages. What is left out stays; null removes. */
+    update(
+      body?: {
+        /** Name on hosted pages */
+        readonly displayName?: string | 'none' | undefined;
+        /** Colour of links and buttons */
+        readonly accent?: string | 'none' | undefined;
+        /** The same on dark ground */
+        readonly accentDark?: string | 'none' | undefined;
+        /** A picture */
+        readonly logo?: string | 'none' | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Branding>;
+    /** Answers the colours that hosted pages would have, with their contrast, and changes nothing. */
+    colours(
+      query?: {
+        /** Colour of links and buttons */
+        readonly accent?: string | undefined;
+        /** The same on dark ground */
+        readonly accentDark?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Colours>;
+  };
   readonly statement: {
     /** Answers what your orders came to and what you earned, by day and market, the newest day first. */
     get(
@@ -2238,6 +2310,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'team.activity': ['GET', '/activity', 'query', true],
   'settings.get': ['GET', '/settings', 'none', false],
   'settings.update': ['PATCH', '/settings', 'body', false],
+  'branding.get': ['GET', '/settings/branding', 'none', false],
+  'branding.update': ['PATCH', '/settings/branding', 'body', false],
+  'branding.colours': ['GET', '/settings/branding/colours', 'query', false],
   'statement.get': ['GET', '/statement', 'query', false],
   'controls.pay': ['POST', '/sandbox/orders/{order}/pay', 'body', false],
   'controls.credit': ['POST', '/sandbox/orders/{order}/credit', 'body', false],

@@ -43,6 +43,7 @@ export const ACTIVITIES = [
   'key.rotated',
   'key.revoked',
   'settings.changed',
+  'branding.changed',
   'member.invited',
   'member.role_changed',
   'member.signed_out',

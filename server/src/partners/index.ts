@@ -21,6 +21,16 @@ export {
   type Through,
 } from './activity.ts';
 export {
+  type Branding,
+  type BrandingChange,
+  brandingOf,
+  changeBranding,
+  type Drawn,
+  logoBytes,
+  logoPath,
+  resetBranding,
+} from './branding.ts';
+export {
   capRow,
   feeRow,
   findChange,
@@ -31,6 +41,7 @@ export {
   type Reason,
   setByPeople,
 } from './changes.ts';
+export { colourFault, contrast, GROUNDS, isReadable, type PageColours, pageColours } from './colours.ts';
 export {
   addedSince,
   type Containment,

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
 import { buildConsole } from '../../src/console/index.ts';
 import { inviteMember, type MemberRole } from '../../src/team/index.ts';
 import { type V1World, v1World } from '../protocols/v1/world.ts';
@@ -15,6 +16,17 @@ import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { type Desk, isGood, openDesk } from './window.ts';
 
 const SCRIPT = '<img src=x onerror="document.title=1">';
+
+/** A logo as a partner has it: a sign and a word on nothing, larger than a page shows it. */
+const drawnLogo = (): Promise<Buffer> =>
+  sharp(
+    Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="320" viewBox="0 0 600 160">
+      <circle cx="80" cy="80" r="60" fill="#9c2a5f"/><path d="M20 80a60 60 0 0 0 120 0z" fill="#f2a03d"/>
+      <g fill="#3b1230"><rect x="180" y="50" width="300" height="28" rx="8"/><rect x="180" y="92" width="200" height="16" rx="8"/></g>
+    </svg>`),
+  )
+    .png()
+    .toBuffer();
 
 describe('the console of partners in a browser', { skip: noChromium }, () => {
   let world: V1World;
@@ -182,7 +194,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
       ['/customers', 'Customers'],
       [`/customers/${order.customerId}`, `Customer ${order.customerId}`],
       ['/statement', 'Statement'],
-      ['/branding', 'Name and origins'],
+      ['/branding', 'Branding and origins'],
       ['/team', 'Team'],
       ['/activity', 'Activity'],
       ['/account', 'You'],
@@ -212,6 +224,43 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     await keys.type('team');
     await keys.press('Enter');
     await heading(page, 'Team');
+  });
+
+  test('name, colours and logo are previewed as they are typed, and every hosted page has them', async () => {
+    const { page } = olga;
+    await goes(page, '/branding');
+    const light = page.getByLabel('Preview on light ground');
+    const has = async (colour: string) => String(await light.getAttribute('style')).includes(colour);
+    await page.getByLabel('Name on hosted pages').fill('Morgenrot Wallet');
+    await light.getByText('For Morgenrot Wallet').waitFor();
+    const colour = page.getByLabel('Colour of links and buttons (may stay empty)');
+    await colour.fill('#ffcc00');
+    await page.getByText(/WCAG 2\.2, 1\.4\.3/).waitFor();
+    await colour.fill('#9c2a5f');
+    await world.s.until('the preview has the colour', () => has('#9c2a5f'));
+    await page.getByLabel('Logo').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: await drawnLogo() });
+    await light.locator('img').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await world.s.until('the logo is served', async () =>
+      String(await light.locator('img').getAttribute('src')).startsWith('/hosted/logo/'),
+    );
+    await isGood(page, 'Branding and origins', 'partner branding');
+
+    const customerId = await world.customer();
+    const { url } = await world.api.does('POST', `/customers/${customerId}/verification-link`, {});
+    const { link } = await world.s.told<{ link: string }>('/onramp/api/v2/common/transaction/generateLink', {
+      ...{ type: '2', coinCode: 'usdc', network: 'matic20', quantity: '100', fiatType: '1' },
+    });
+    const hers = await openDesk(browser, origin);
+    for (const [name, address] of Object.entries({ checkout: link, verification: url })) {
+      await hers.page.goto(String(address).replace(world.s.server.baseUrl, origin));
+      await hers.page.getByText('For Morgenrot Wallet').waitFor();
+      const width = await hers.page.evaluate(`document.querySelector('img.logo').naturalWidth`);
+      assert.equal(width, 480, 'the logo is not shown');
+      await isGood(hers.page, await hers.page.locator('h1').innerText(), `branded ${name}`);
+    }
+    assert.deepEqual(hers.amiss, []);
+    await hers.close();
   });
 
   test('a viewer has no buttons that act, and is shown no statement', async () => {

@@ -1,26 +1,45 @@
-/** The partner's appearance for customers, and the origins whose pages may call with its keys. */
-import { useQuery } from '@tanstack/react-query';
+/** The partner's appearance for customers, with a preview, and the origins whose pages may call with its keys. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type CSSProperties, type FormEvent, useId, useState } from 'react';
+import { useAttempt } from '../../attempt.ts';
 import { type Column, Failure, Table } from '../../ui.tsx';
 import { Act } from '../act.tsx';
 import { read, send } from '../api.ts';
-import { useSession } from '../shell.tsx';
+import { useMay, useSession } from '../shell.tsx';
 
 interface Settings {
   readonly name: string;
   readonly origins: readonly string[];
 }
+interface OnGround {
+  readonly accent: string;
+  readonly onAccent: string;
+  readonly contrast: string;
+}
+interface Colours {
+  readonly light: OnGround;
+  readonly dark: OnGround;
+}
+interface Branding {
+  readonly displayName: string | null;
+  readonly accent: string | null;
+  readonly accentDark: string | null;
+  readonly colours: Colours;
+  readonly logo: { readonly path: string; readonly width: number; readonly height: number } | null;
+}
 
-export function Branding() {
+const ORIGINS: readonly Column<string>[] = [
+  { head: 'Origin', cell: (origin) => <span className="mono">{origin}</span> },
+];
+
+export function BrandingPage() {
   const { data: session } = useSession();
-  const name = session?.partner.name ?? '';
-  const columns: readonly Column<string>[] = [
-    { head: 'Origin', cell: (origin) => <span className="mono">{origin}</span> },
-  ];
-  const found = useQuery({ queryKey: ['settings'], queryFn: () => read<Settings>('/settings') });
+  const settings = useQuery({ queryKey: ['settings'], queryFn: () => read<Settings>('/settings') });
+  const branding = useQuery({ queryKey: ['branding'], queryFn: () => read<Branding>('/settings/branding') });
   return (
     <>
       <div className="title">
-        <h1>Name and origins</h1>
+        <h1>Branding and origins</h1>
         <div className="row">
           <Act
             name="Change origins"
@@ -29,32 +48,177 @@ export function Branding() {
             inputs={[
               {
                 ...{ name: 'origins', label: 'Origins, a line each; none: no page', isList: true },
-                ...{ hint: 'https://shop.example', value: (found.data?.origins ?? []).join('\n') },
+                ...{ hint: 'https://shop.example', value: (settings.data?.origins ?? []).join('\n') },
               },
             ]}
             run={(body) => send('PATCH', '/settings', body)}
           />
         </div>
       </div>
-      {found.error !== null && <Failure error={found.error} />}
+      {settings.error !== null && <Failure error={settings.error} />}
+      {branding.error !== null && <Failure error={branding.error} />}
       <h2>How customers see you</h2>
-      <section className="panel preview" aria-label="Preview of a hosted page">
-        <span className="muted">Hosted page</span>
-        <p className="preview-name">{name}</p>
-        <p>Sell USDC and receive rupees in your bank account.</p>
-      </section>
-      <p className="muted">
-        Customers read your name on every hosted page. The operator sets it. Colours and a logo of your own are not
-        there yet.
-      </p>
+      {branding.data !== undefined && session != null && (
+        <Look key={JSON.stringify(branding.data)} of={branding.data} name={session.partner.name} />
+      )}
       <h2>Origins whose pages may call</h2>
       <Table
         label="Origins"
-        columns={columns}
-        rows={found.data?.origins}
+        columns={ORIGINS}
+        rows={settings.data?.origins}
         keyOf={(one) => one}
         empty="None: no page of a browser may call with your keys."
       />
     </>
   );
 }
+
+const COLOUR = /^#[0-9a-f]{6}$/;
+
+/** The form and its preview: what is typed is shown before it is saved. */
+function Look({ of, name }: { of: Branding; name: string }) {
+  const client = useQueryClient();
+  const id = useId();
+  const may = useMay()('settings');
+  const { error, isBusy, attempt } = useAttempt();
+  const [displayName, setDisplayName] = useState(of.displayName ?? '');
+  const [accent, setAccent] = useState(of.accent ?? '');
+  const [accentDark, setAccentDark] = useState(of.accentDark ?? '');
+  /** Null: no logo. Otherwise the URL that the preview shows; one of a chosen file begins with `data:`. */
+  const [logo, setLogo] = useState<string | null>(of.logo?.path ?? null);
+
+  const typed = { accent: COLOUR.test(accent) ? accent : '', accentDark: COLOUR.test(accentDark) ? accentDark : '' };
+  const colours = useQuery({
+    queryKey: ['branding colours', typed],
+    queryFn: () => read<Colours>('/settings/branding/colours', typed),
+    placeholderData: (before: Colours | undefined) => before,
+    retry: false,
+  });
+  const choose = async (file: File | undefined): Promise<void> => {
+    if (file !== undefined) setLogo(await dataUrlOf(file));
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    return attempt(async () => {
+      await send('PATCH', '/settings/branding', {
+        displayName: displayName.trim() || null,
+        accent: accent || null,
+        accentDark: accentDark || null,
+        ...(logo === null ? { logo: null } : logo.startsWith('data:') ? { logo: logo.split(',')[1] } : {}),
+      });
+      await client.invalidateQueries();
+    });
+  };
+  const shown = colours.data ?? of.colours;
+  return (
+    <>
+      <div className="previews">
+        <Preview ground="light" name={displayName.trim() || name} colours={shown.light} logo={logo} />
+        <Preview ground="dark" name={displayName.trim() || name} colours={shown.dark} logo={logo} />
+      </div>
+      {colours.error !== null && <Failure error={colours.error} />}
+      {may && (
+        <form className="panel branding" aria-label="Branding" onSubmit={(event) => void submit(event)}>
+          {error !== undefined && <Failure error={error} />}
+          <div className="field">
+            <label htmlFor={`${id}name`}>
+              Name on hosted pages<span className="muted"> (may stay empty: {name})</span>
+            </label>
+            <input
+              id={`${id}name`}
+              value={displayName}
+              maxLength={60}
+              autoComplete="off"
+              onChange={(event) => setDisplayName(event.target.value)}
+            />
+          </div>
+          <Colour id={`${id}light`} label="Colour of links and buttons" value={accent} set={setAccent} />
+          <Colour
+            id={`${id}dark`}
+            label="The same on dark pages"
+            hint=": made of the other one"
+            value={accentDark}
+            set={setAccentDark}
+          />
+          <div className="field">
+            <label htmlFor={`${id}logo`}>
+              Logo<span className="muted"> (PNG, WEBP or JPEG, at most 256 KiB)</span>
+            </label>
+            <input
+              id={`${id}logo`}
+              type="file"
+              accept="image/png,image/webp,image/jpeg"
+              onChange={(event) => void choose(event.target.files?.[0])}
+            />
+          </div>
+          <div className="row">
+            <button type="submit" className="primary" disabled={isBusy}>
+              Save
+            </button>
+            {logo !== null && (
+              <button type="button" onClick={() => setLogo(null)}>
+                Remove the logo
+              </button>
+            )}
+          </div>
+        </form>
+      )}
+    </>
+  );
+}
+
+function Colour(p: { id: string; label: string; hint?: string; value: string; set: (value: string) => void }) {
+  return (
+    <div className="field">
+      <label htmlFor={p.id}>
+        {p.label}
+        <span className="muted"> (may stay empty{p.hint})</span>
+      </label>
+      <div className="row nowrap">
+        <input
+          id={p.id}
+          value={p.value}
+          placeholder="#0b5cad"
+          maxLength={7}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => p.set(event.target.value.trim().toLowerCase())}
+        />
+        <input
+          type="color"
+          aria-label={`${p.label}, chosen by eye`}
+          value={COLOUR.test(p.value) ? p.value : '#0b4f3c'}
+          onChange={(event) => p.set(event.target.value)}
+        />
+      </div>
+    </div>
+  );
+}
+
+function Preview(p: { ground: keyof Colours; name: string; colours: OnGround; logo: string | null }) {
+  const style = { '--hosted-accent': p.colours.accent, '--hosted-on-accent': p.colours.onAccent } as CSSProperties;
+  return (
+    <section className={`hosted is-${p.ground}`} style={style} aria-label={`Preview on ${p.ground} ground`}>
+      {p.logo !== null && <img src={p.logo} alt="" />}
+      <p className="hosted-for">For {p.name}</p>
+      <p className="hosted-title">Sell USDC</p>
+      <p>You receive rupees in your bank account.</p>
+      <p>
+        <span className="hosted-link">Use another phone number</span>
+      </p>
+      <p>
+        <span className="hosted-button">Continue</span>
+      </p>
+      <p className="hosted-for">Contrast {p.colours.contrast} to 1</p>
+    </section>
+  );
+}
+
+/** The content policy of the console shows pictures as `data:`, and none as `blob:`. */
+const dataUrlOf = (file: File): Promise<string> =>
+  new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => done(String(reader.result)));
+    reader.addEventListener('error', () => failed(new Error('The file cannot be read.')));
+    reader.readAsDataURL(file);
+  });

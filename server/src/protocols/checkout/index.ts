@@ -29,10 +29,11 @@ import {
   madeAs,
   openLink,
 } from '../../customers/index.ts';
-import { cutOff, findPartner, isLinkHeld } from '../../partners/index.ts';
+import { brandingOf, cutOff, findPartner, isLinkHeld } from '../../partners/index.ts';
 import { networkOf, openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { bank } from './bank.ts';
+import { brandingOn, serveBranding } from './branding.ts';
 import { confirm } from './confirm.ts';
 import { checkoutPage } from './flow.ts';
 import { html } from './html.ts';
@@ -118,6 +119,10 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
       reply.header('content-type', type).header('cache-control', 'public, max-age=86400').send(bytes),
     );
   }
+  const served = { db: deps.db, requestsPerMinute: deps.requestsPerMinute ?? REQUESTS_PER_MINUTE };
+  serveBranding(app, served, (reply, status) =>
+    reply.code(status).headers({ 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }).send(''),
+  );
   const nothing = async (request: FastifyRequest, reply: FastifyReply) => {
     const plain = plainPages(deps, request.headers as Call['headers']);
     return await send(reply, plain.page(404, plain.m.unknownPage));
@@ -156,11 +161,13 @@ function answerer(deps: CheckoutDeps) {
       if (partner === undefined) return undefined;
       // Links that a leaked key may have made are held; an operator made a return link.
       const isHeld = purpose !== 'return' && (await isLinkHeld(tx, { partnerId: partner.id, ...madeAs(link) }));
-      return { partner, isHeld, customer: named === '' ? undefined : await customerOrNone(tx, named) };
+      const branding = await brandingOf(tx, partner.id);
+      return { partner, branding, isHeld, customer: named === '' ? undefined : await customerOrNone(tx, named) };
     });
     if (found === undefined || (link.customerId !== null && found.customer === undefined))
       return plain.page(404, m.unknownLink);
-    const { partner, customer } = found;
+    const { branding, customer } = found;
+    const partner = { ...found.partner, name: branding.displayName ?? found.partner.name };
     if (partner.suspended || found.isHeld) return plain.page(403, m.suspended);
 
     // A session of another partner's customer does not count here. A login ends permanently in every browser once its phone
@@ -169,7 +176,7 @@ function answerer(deps: CheckoutDeps) {
     const isLogin =
       customer === undefined || (customer.loggedInAt !== null && customer.loginEpoch === (theirs?.epoch ?? 0));
     const known = theirs && { ...theirs, loggedIn: theirs.loggedIn && isLogin };
-    const look: Look = { ...plain.look, partner: partner.name };
+    const look: Look = { ...plain.look, partner: partner.name, brand: brandingOn(branding, rootOf(deps)) };
     const action = `${rootOf(deps)}/${purpose}/${token}`;
     const form = call.method === 'POST' ? new URLSearchParams(call.body.toString('utf8')) : undefined;
     if (form !== undefined && !isOwnForm(known, form.get('csrf'))) {
@@ -245,7 +252,7 @@ const isSecure = (deps: CheckoutDeps): boolean => deps.publicUrl().startsWith('h
 
 const securityHeaders = (secure: boolean): Record<string, string> => ({
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

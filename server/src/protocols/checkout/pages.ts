@@ -14,6 +14,12 @@ export interface Look {
   readonly partner: string;
   /** URLs of our own style sheet and script. */
   readonly assets: { readonly css: string; readonly js: string };
+  /** What the partner has set (branding.ts). */
+  readonly brand?: {
+    /** URL of the style sheet with its colours. */
+    readonly css: string | undefined;
+    readonly logo: { readonly src: string; readonly width: number; readonly height: number } | undefined;
+  };
 }
 
 /** A text that changes with the page's content, and whether more changes are expected. */
@@ -48,12 +54,13 @@ export function page(
 <meta name="robots" content="noindex">
 <title>${wrong && `${m.error}: `}${p.title}${look.partner !== '' && ` – ${look.partner}`}</title>
 <link rel="stylesheet" href="${look.assets.css}">
+${look.brand?.css !== undefined && html`<link rel="stylesheet" href="${look.brand.css}">`}
 <script src="${look.assets.js}" defer></script>
 ${refresh}
 ${p.news?.isOver === false && new Html(`<noscript><meta http-equiv="refresh" content="${LOOK_AGAIN_S}"></noscript>`)}
 </head>
 <body>
-${look.partner !== '' && html`<header><p>${m.with(look.partner)}</p></header>`}
+${look.partner !== '' && html`<header>${logoOf(look)}<p>${m.with(look.partner)}</p></header>`}
 <main${p.close === true && new Html(' data-close')}${p.news !== undefined && html` data-news="${p.news.text}"${!p.news.isOver && new Html(' data-waits')}`}>
 <h1>${p.title}</h1>
 ${wrong && problemList(look, p.problems ?? new Map())}
@@ -63,6 +70,11 @@ ${p.body}
 </html>
 `.text;
 }
+
+/** Its text is the partner's name beside it. */
+const logoOf = ({ brand }: Look): Html | undefined =>
+  brand?.logo &&
+  html`<img class="logo" src="${brand.logo.src}" width="${brand.logo.width}" height="${brand.logo.height}" alt="">`;
 
 const problemList = (
   { m }: Look,

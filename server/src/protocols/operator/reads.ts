@@ -45,6 +45,7 @@ import {
   activityOf,
   allMarkets,
   assets,
+  brandingOf,
   containments,
   exposureCaps,
   feesFor,
@@ -55,6 +56,7 @@ import {
   killSwitches,
   layersOf,
   listPartners,
+  logoPath,
   marketChanges,
   partnerIds,
   policyFor,
@@ -278,7 +280,9 @@ export const READS: readonly Read[] = [
           return { asset, maxUnits, liveUnits };
         }),
       );
-      return { ...found, keys: await keysOf(tx, input.partner), endpoints: heard, caps };
+      const { displayName, accent, accentDark, changedAt, logo } = await brandingOf(tx, input.partner);
+      const branding = { displayName, accent, accentDark, changedAt, logo: logo && logoPath(logo) };
+      return { ...found, branding, keys: await keysOf(tx, input.partner), endpoints: heard, caps };
     },
   }),
   read({

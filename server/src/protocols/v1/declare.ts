@@ -33,6 +33,8 @@ export interface Declared<F extends Fields = Fields, G extends TSchema = TSchema
   readonly fields: F;
   /** Its body is multipart/form-data with files; its fields are in the path. */
   readonly files?: true;
+  /** Largest body, where 64 KiB are too few. */
+  readonly maxBodyBytes?: number;
   /** The reply of a success. */
   readonly gives: G;
   /** 201 if it creates something. */

@@ -49,11 +49,11 @@ export const v1: Protocol<V1Deps> = (deps) => async (app) => {
       const handled = [...HANDLERS, ...(deps.beside ?? [])];
       const mount = (on: FastifyInstance, some: readonly Handled[]): void => {
         for (const one of some) {
-          const { method, path, files } = one.declared;
+          const { method, path, files, maxBodyBytes = MAX_BODY_BYTES } = one.declared;
           on.route({
             method,
             url: path,
-            bodyLimit: MAX_BODY_BYTES,
+            bodyLimit: maxBodyBytes,
             ...(isWrite(one.declared) ? { onRequest: files === true ? checkUpload : checkJson } : {}),
             handler: async (request, reply) => send(reply, await answer(one, request)),
           });

@@ -9,6 +9,7 @@ import type { Doing } from '../../../operators/index.ts';
 import {
   activityOf,
   bearerToken,
+  brandingOf,
   collectSecret,
   createKey,
   createPartner,
@@ -16,9 +17,11 @@ import {
   findPartner,
   heldByIds,
   heldCounts,
+  logoPath,
   MOST_SINCE_MS,
   newestHeld,
   recordedFrom,
+  resetBranding,
   resumePartner,
   revokeKey,
   rotateKey,
@@ -41,6 +44,13 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Pr
   const found = await findPartner(tx, { id: input.partner });
   if (found === undefined) throw new Refusal('unknown_partner');
   return { name: found.name, suspended: found.suspended };
+}
+
+/** With what is removed: the audit keeps it. */
+async function lookAtBranding(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<unknown> {
+  const found = (await look(deps, tx, input)) as Record<string, unknown>;
+  const { displayName, accent, accentDark, logo } = await brandingOf(tx, input.partner);
+  return { ...found, displayName, accent, accentDark, logo: logo && logoPath(logo) };
 }
 
 /** With the held items: a resume or release covers exactly these, not an equal number of others. */
@@ -135,6 +145,12 @@ export const PARTNER_ACTIONS: readonly Action[] = [
       await resumePartner(tx, input.partner);
       return await stillHeld(tx, input.partner);
     },
+  }),
+  action({
+    ...PARTNERS.resetBranding,
+    subject,
+    look: lookAtBranding,
+    perform: (_deps, tx, input) => resetBranding(tx, input.partner),
   }),
   action({
     ...PARTNERS.release,

@@ -64,6 +64,13 @@ const PARTNER = [
   },
 ];
 
+const BRANDING = {
+  displayName: maybe(Type.String({ description: 'Name on its hosted pages; null: its name' })),
+  accent: maybe(Type.String({ description: 'Its colour on light ground' })),
+  accentDark: maybe(Type.String({ description: 'Its colour on dark ground' })),
+  logo: maybe(Type.String({ description: 'Path of its logo' })),
+};
+
 const REQUEST = ['id', 'partnerId', 'requestId', 'clientRequestId', 'apiKey', 'operation', 'method', 'path'];
 const REQUEST_END = ['status', 'reason', 'why', 'tookMs', 'replayed', 'version', 'at'];
 /** A line of the log of requests. */
@@ -106,6 +113,13 @@ export const PARTNERS = {
     gives: thing([
       ...PARTNER,
       {
+        branding: Type.Object(
+          {
+            ...BRANDING,
+            changedAt: maybe(Type.String({ description: 'When it was last changed: ISO 8601 in UTC' })),
+          },
+          { description: 'How its hosted pages look to customers, as its team has set it' },
+        ),
         keys: Type.Array(Type.Unknown(), { description: 'Its keys, without their secrets' }),
         endpoints: Type.Array(Type.Unknown(), { description: 'Its webhook endpoints, and which key made each' }),
         caps: many(
@@ -172,6 +186,17 @@ export const PARTNERS = {
     refuses: ['unknown_partner', ...PROPOSES],
     gives: done(SEEN, STILL),
     command: { words: 'partner resume' },
+  }),
+  resetBranding: act({
+    name: 'partner.resetBranding',
+    path: '/partners/:partner/branding/reset',
+    says: 'Removes display name, colours and logo that a partner has set: its hosted pages have its name and our colours again.',
+    right: 'partners',
+    people: 'one',
+    fields: { partner: id },
+    refuses: ['unknown_partner'],
+    gives: done(['name', 'suspended', BRANDING]),
+    command: { words: 'partner reset-branding' },
   }),
   endpoints: look({
     path: '/endpoints',

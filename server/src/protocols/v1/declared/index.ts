@@ -10,7 +10,7 @@ import { QUOTES } from './quotes.ts';
 import { SANDBOX } from './sandbox.ts';
 import { STATEMENT } from './statement.ts';
 import { SUBMISSIONS } from './submissions.ts';
-import { KEYS, SETTINGS, TEAM } from './team.ts';
+import { BRANDING, KEYS, SETTINGS, TEAM } from './team.ts';
 import { EVENTS, WEBHOOKS } from './webhooks.ts';
 
 interface Group {
@@ -40,6 +40,7 @@ export const GROUPS: readonly Group[] = [
   group('Keys', 'Keys of your programs.', KEYS),
   group('Team', 'People who sign in to the console, and their changes.', TEAM),
   group('Settings', 'How you appear, and which pages may call.', SETTINGS),
+  group('Branding', 'How hosted pages look to your customers.', BRANDING),
   group('Statement', 'Volume and earnings, by day.', STATEMENT),
   group('Sandbox', 'What can be made to happen, in the sandbox only.', SANDBOX),
 ];

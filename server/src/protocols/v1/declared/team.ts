@@ -10,13 +10,25 @@ import {
   network,
   oneOf,
   optional,
+  orNone,
+  personal,
   text,
   time,
   whole,
 } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
+import { LOGO_RULE, MAX_LOGO_BYTES } from '../logo.ts';
 import { listOf, pageOf } from '../schemas/parts.ts';
-import { ActivityLine, ApiKey, ApiKeyWithSecret, Invitation, Member, Settings } from '../schemas/team.ts';
+import {
+  ActivityLine,
+  ApiKey,
+  ApiKeyWithSecret,
+  Branding,
+  Colours,
+  Invitation,
+  Member,
+  Settings,
+} from '../schemas/team.ts';
 
 const member = { member: about(id, 'Number of the member', '7') };
 const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'developer');
@@ -25,6 +37,17 @@ const label = about(text(60), 'What the key is for', 'checkout server');
 const scopes = about(fieldList(oneOf(SCOPES), SCOPES.length), 'What the key may do', ['read', 'trade']);
 const networks = about(listOrNone(network, 20), 'Networks it may be used from; none: any', ['203.0.113.0/24']);
 const origin = text(200, /^https?:\/\/[^/\s*]+$/, 'an origin such as https://shop.example');
+const NOT_ONE_LINE = String.raw`\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069`;
+/** Characters that change the direction of text could make one name read as another. */
+const displayName = text(
+  60,
+  new RegExp(`^[^\\s${NOT_ONE_LINE}]([^${NOT_ONE_LINE}]*[^\\s${NOT_ONE_LINE}])?$`, 'u'),
+  'one line of 1 to 60 characters, without spaces at its ends and without marks of text direction',
+);
+const colour = text(7, /^#[0-9a-f]{6}$/, 'a colour such as #0b5cad, in small hex digits');
+const logo = text(Math.ceil(MAX_LOGO_BYTES / 3) * 4, /^[A-Za-z0-9+/]+={0,2}$/, LOGO_RULE);
+/** In base64, with the other fields. */
+const MAX_BRANDING_BYTES = 384 * 1024;
 const MAX_OVERLAP_S = 7 * 24 * 3_600;
 
 export const TEAM = {
@@ -201,5 +224,49 @@ export const SETTINGS = {
     says: 'Sets the origins whose pages may call with your keys, all of them at once.',
     fields: { origins: about(listOrNone(origin, 20), 'Origins; none: no page', ['https://shop.example']) },
     gives: Settings,
+  }),
+} as const;
+
+export const BRANDING = {
+  get: declare({
+    name: 'branding.get',
+    method: 'GET',
+    path: '/settings/branding',
+    scope: 'read',
+    says: 'Answers display name, colours and logo of your hosted pages.',
+    fields: {},
+    gives: Branding,
+  }),
+  colours: declare({
+    name: 'branding.colours',
+    method: 'GET',
+    path: '/settings/branding/colours',
+    scope: 'read',
+    says: 'Answers the colours that hosted pages would have, with their contrast, and changes nothing.',
+    fields: {
+      accent: optional(about(colour, 'Colour of links and buttons', '#0b5cad')),
+      accentDark: optional(about(colour, 'The same on dark ground', '#85bdf7')),
+    },
+    gives: Colours,
+  }),
+  update: declare({
+    name: 'branding.update',
+    method: 'PATCH',
+    path: '/settings/branding',
+    scope: 'admin',
+    member: 'settings',
+    person: true,
+    says: 'Sets display name, colours and logo of your hosted pages. What is left out stays; null removes.',
+    more: 'A colour needs a contrast of at least 4.5 to 1 with the ground of the page (WCAG 2.2, 1.4.3, level AA): white, or #17171b for customers who prefer dark pages. Without `accentDark`, it is made of `accent`. A logo is drawn anew, as PNG, at most 480 by 144 pixels, and shown on white.',
+    maxBodyBytes: MAX_BRANDING_BYTES,
+    fields: {
+      displayName: about(optional(orNone(displayName)), 'Name on hosted pages', 'A Wallet'),
+      accent: about(optional(orNone(colour)), 'Colour of links and buttons', '#0b5cad'),
+      accentDark: about(optional(orNone(colour)), 'The same on dark ground', '#85bdf7'),
+      // Its bytes do not belong in the request log.
+      logo: about(personal(optional(orNone(logo))), 'A picture', 'none'),
+    },
+    gives: Branding,
+    example: { displayName: 'A Wallet', accent: '#0b5cad' },
   }),
 } as const;

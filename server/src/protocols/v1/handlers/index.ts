@@ -1,5 +1,6 @@
 /** The handler of each declared endpoint. */
 import type { Handled } from '../handler.ts';
+import { BRANDING_HANDLERS } from './branding.ts';
 import { ACCOUNT_HANDLERS, CATALOGUE_HANDLERS } from './catalogue.ts';
 import { CUSTOMER_HANDLERS } from './customers.ts';
 import { INFORMATION_HANDLERS } from './information.ts';
@@ -23,6 +24,7 @@ export const HANDLERS: readonly Handled[] = [
   ...ACCOUNT_HANDLERS,
   ...REQUEST_HANDLERS,
   ...TEAM_HANDLERS,
+  ...BRANDING_HANDLERS,
   ...STATEMENT_HANDLERS,
   ...SANDBOX_HANDLERS,
 ];

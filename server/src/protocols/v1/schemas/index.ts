@@ -22,7 +22,7 @@ import { Diagnosis, Key, Problem, RequestDetail, RequestLine } from './requests.
 import { Happened } from './sandbox.ts';
 import { StatementDay } from './statement.ts';
 import { CustomerRequirements, Submission } from './submissions.ts';
-import { ActivityLine, ApiKey, ApiKeyWithSecret, Invitation, Member, Settings } from './team.ts';
+import { ActivityLine, ApiKey, ApiKeyWithSecret, Branding, Colours, Invitation, Member, Settings } from './team.ts';
 import {
   Attempt,
   Delivery,
@@ -41,8 +41,10 @@ export const COMPONENTS = {
   ApiKeyWithSecret,
   Asset,
   Attempt,
+  Branding,
   Chain,
   CodeSent,
+  Colours,
   Customer,
   CustomerLimits,
   CustomerRequirements,

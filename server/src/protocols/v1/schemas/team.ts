@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { SCOPES } from '../../../partners/index.ts';
 import { MEMBER_ROLES } from '../../../team/index.ts';
-import { closed, id, list, maybe, rarely, text, time, word, yes } from './parts.ts';
+import { closed, decimal, id, list, maybe, rarely, text, time, whole, word, yes } from './parts.ts';
 
 const member = {
   id: id('Number of the member', '7'),
@@ -61,8 +61,43 @@ export const ActivityLine = Type.Object(
 
 export const Settings = Type.Object(
   {
-    name: text('Your name, as customers see it', 'A Wallet'),
+    name: text('Your name, as the operator set it', 'A Wallet'),
     origins: list(text('An origin', 'https://shop.example'), 'Origins whose pages may call with your keys'),
   },
   { ...closed, description: 'Your settings' },
+);
+
+const onGround = (ground: string, colour: string, on: string, contrast: string) =>
+  Type.Object(
+    {
+      accent: text('Colour of links and buttons', colour),
+      onAccent: text('Colour of the text on buttons: that of the page', on),
+      contrast: decimal('Contrast of both, to 1', contrast),
+    },
+    { ...closed, description: `For customers who see ${ground} pages` },
+  );
+export const Colours = Type.Object(
+  { light: onGround('light', '#0b5cad', '#ffffff', '6.67'), dark: onGround('dark', '#85bdf7', '#17171b', '9.02') },
+  { ...closed, description: 'Colours of hosted pages' },
+);
+
+export const Branding = Type.Object(
+  {
+    displayName: maybe(text('Name on hosted pages; null: your name', 'A Wallet')),
+    accent: maybe(text('Your colour on light ground; null: ours', '#0b5cad')),
+    accentDark: maybe(text('Your colour on dark ground; null: made of the other one', '#85bdf7')),
+    colours: Colours,
+    logo: maybe(
+      Type.Object(
+        {
+          path: text('Where it is served: the SHA-256 of its content is its name', '/hosted/logo/9f2e….png'),
+          width: whole('Width in pixels', 240),
+          height: whole('Height in pixels', 72),
+        },
+        { ...closed, description: 'Your logo, as drawn anew' },
+      ),
+    ),
+    changedAt: maybe(time('When it was last changed')),
+  },
+  { ...closed, description: 'How hosted pages look to your customers' },
 );

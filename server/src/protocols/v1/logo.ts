@@ -1,0 +1,52 @@
+/**
+ * Logos: a file that a partner's member has sent becomes a picture of ours.
+ *
+ * The file is inspected as a customer's document is (customers/identity/inspect.ts), then decoded, made small, and encoded anew as
+ * PNG: metadata, further frames, and whatever else hid in it are gone, and a browser decodes only bytes that we wrote. The decoder
+ * reads three formats and nothing else, and gives up on pictures that are too large.
+ */
+import { Refusal } from '../../base/errors.ts';
+import { inspect } from '../../customers/index.ts';
+import type { Drawn } from '../../partners/index.ts';
+
+export const MAX_LOGO_BYTES = 256 * 1024;
+/** Twice the largest size on a page, for screens of high density. */
+const BOX = { width: 480, height: 144 };
+const MAX_PIXELS = 16_000_000;
+const DECODE_S = 5;
+
+export const LOGO_RULE = `a PNG, WEBP or JPEG of at most ${MAX_LOGO_BYTES / 1024} KiB, in base64`;
+const refused = (why: string) => new Refusal('malformed_field', { fields: { logo: why } });
+
+/** @throws Refusal 'malformed_field' about `logo` */
+export async function drawLogo(base64: string): Promise<Drawn> {
+  const sent = Buffer.from(base64, 'base64');
+  if (sent.length > MAX_LOGO_BYTES) throw refused(`must be ${LOGO_RULE}`);
+  const found = inspect(sent);
+  if ('why' in found || found.type === 'application/pdf')
+    throw refused(`must be ${LOGO_RULE}: whole, with nothing behind its end and nothing but the picture in it`);
+  const draw = await loaded();
+  try {
+    const { data, info } = await draw(sent, { failOn: 'warning', limitInputPixels: MAX_PIXELS })
+      .timeout({ seconds: DECODE_S })
+      .autoOrient()
+      .resize({ ...BOX, fit: 'inside', withoutEnlargement: true })
+      .toColourspace('srgb')
+      .png({ compressionLevel: 9 })
+      .toBuffer({ resolveWithObject: true });
+    return { bytes: data, width: info.width, height: info.height };
+  } catch {
+    // Its message may quote the file.
+    throw refused(`must be a whole picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
+  }
+}
+
+/** Loaded with the first logo: it takes memory that most servers never need. */
+async function loaded() {
+  const { default: sharp } = await import('sharp');
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp'] });
+  sharp.cache(false);
+  sharp.concurrency(1);
+  return sharp;
+}
