@@ -34,7 +34,7 @@ import {
   ordersOfAccounts,
 } from '../src/orders/index.ts';
 import * as partners from '../src/partners/index.ts';
-import { requestLog } from '../src/protocols/v1/request-log.store.ts';
+import { requestLog } from '../src/protocols/request-log.store.ts';
 import { createQuote } from '../src/quotes/index.ts';
 import type { Rail } from '../src/rails/rail.ts';
 import { revenue } from '../src/reports/index.ts';

@@ -95,7 +95,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
   ],
   request_log: [
     `insert (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason, took_ms, replayed,
-       version, idempotency_key, request, reply, at, why)`,
+       version, idempotency_key, request, reply, at, why, protocol)`,
     'what a partner asked is noted for it',
   ],
   submission_files: [

@@ -10,6 +10,7 @@ export interface RequestRow {
   readonly partnerId: string;
   readonly requestId: string;
   readonly clientRequestId: string | null;
+  readonly protocol: string;
   readonly apiKey: string;
   readonly operation: string;
   readonly method: string;
@@ -30,6 +31,7 @@ const declinedFor = ({ reason, why }: RequestRow) =>
 
 export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   { head: 'When', cell: ({ at }) => <Time at={at} /> },
+  { head: 'Interface', cell: ({ protocol }) => protocol },
   { head: 'Endpoint', cell: ({ operation }) => operation },
   { head: 'Status', cell: ({ status }) => <Status of={status} /> },
   { head: 'Declined for', cell: declinedFor, className: 'wide' },
@@ -49,6 +51,7 @@ export const RequestFacts = ({ of }: { of: RequestRow }) => (
       <Fact name="Partner">
         <PartnerLink id={of.partnerId} />
       </Fact>
+      <Fact name="Interface">{of.protocol}</Fact>
       <Fact name="Endpoint">{of.operation}</Fact>
       <Fact name="Path">
         <span className="mono long">
@@ -67,7 +70,7 @@ export const RequestFacts = ({ of }: { of: RequestRow }) => (
       </Fact>
       <Fact name="The program's id">{of.clientRequestId ?? <span className="muted">none</span>}</Fact>
       <Fact name="Repeated">{of.replayed ? 'the answer of an earlier request' : 'no'}</Fact>
-      <Fact name="Version">{of.version}</Fact>
+      {of.version !== '' && <Fact name="Version">{of.version}</Fact>}
       <Fact name="Took">{of.tookMs} ms</Fact>
     </dl>
   </>
@@ -78,11 +81,12 @@ export function PartnerRequests() {
   return (
     <List<RequestRow>
       title={`Requests of partner ${partner}`}
-      says="Requests to the partner API of the last 30 days, without their bodies. The white-label wire has no log."
+      says="Requests on both interfaces of the last 30 days, without their bodies. Of the white-label wire a key has at most 600 lines a minute."
       path={`/partners/${partner}/requests`}
       list="requests"
       cursor="below"
       filters={[
+        { name: 'protocol', label: 'Interface', choices: ['v1', 'white-label'] },
         { name: 'operation', label: 'Endpoint', hint: 'orders.create' },
         { name: 'status', label: 'Status', hint: '409' },
         { name: 'reason', label: 'Declined for', hint: 'unauthenticated' },

@@ -1417,8 +1417,15 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'requests.list',
-    says: 'Lists your requests of the last 30 days, the newest first.',
+    says: 'Lists your requests of the last 30 days, on this API and on the white-label wire, the newest first.',
     fields: [
+      {
+        name: 'protocol',
+        place: 'query',
+        says: 'Only requests of this interface',
+        words: ['v1', 'white-label'],
+        example: 'white-label',
+      },
       {
         name: 'operation',
         place: 'query',

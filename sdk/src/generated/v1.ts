@@ -1004,7 +1004,9 @@ export interface RequestDetail {
   readonly at: string;
   /** The key that asked */
   readonly key: string;
-  /** Name of the endpoint */
+  /** `v1`: this API; `white-label`: the older wire, whose lines have neither body nor reply */
+  readonly protocol: 'v1' | 'white-label';
+  /** Name of the endpoint; of the white-label wire, its path */
   readonly operation: string;
   /** HTTP method */
   readonly method: string;
@@ -1020,8 +1022,8 @@ export interface RequestDetail {
   readonly tookMs: number;
   /** Whether an earlier answer was given again */
   readonly replayed: boolean;
-  /** Version that answered */
-  readonly version: string;
+  /** Version that answered; null of the white-label wire */
+  readonly version: string | null;
   /** Idempotency-Key that was sent */
   readonly idempotencyKey: string | null;
   /** Fields of the request, without personal data */
@@ -1040,7 +1042,9 @@ export interface RequestLine {
   readonly at: string;
   /** The key that asked */
   readonly key: string;
-  /** Name of the endpoint */
+  /** `v1`: this API; `white-label`: the older wire, whose lines have neither body nor reply */
+  readonly protocol: 'v1' | 'white-label';
+  /** Name of the endpoint; of the white-label wire, its path */
   readonly operation: string;
   /** HTTP method */
   readonly method: string;
@@ -1056,8 +1060,8 @@ export interface RequestLine {
   readonly tookMs: number;
   /** Whether an earlier answer was given again */
   readonly replayed: boolean;
-  /** Version that answered */
-  readonly version: string;
+  /** Version that answered; null of the white-label wire */
+  readonly version: string | null;
 }
 
 /** What accounts and verification need */
@@ -1925,9 +1929,11 @@ export interface V1 {
     get(options?: CallOptions): Promise<Limits>;
   };
   readonly requests: {
-    /** Lists your requests of the last 30 days, the newest first. */
+    /** Lists your requests of the last 30 days, on this API and on the white-label wire, the newest first. */
     list(
       query?: {
+        /** Only requests of this interface */
+        readonly protocol?: 'v1' | 'white-label' | undefined;
         /** Only requests of this endpoint */
         readonly operation?: string | undefined;
         /** Only requests that were answered with this HTTP status */

@@ -33,6 +33,8 @@ export interface Reply {
   /** Serialised as JSON, unless the headers contain `content-type`: then it is text, sent as it is. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** It was given before, to the same request (idempotency.ts). Not sent. */
+  readonly isReplay?: boolean;
 }
 
 export type Protocol<Deps> = (deps: Deps) => FastifyPluginAsync;

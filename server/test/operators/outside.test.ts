@@ -199,7 +199,7 @@ describe('requests of a partner', () => {
     const got = await api.get('/orders?limit=1', { headers: { 'x-client-request-id': 'mine-1' } });
     const declined = await api.get('/orders/1');
     const lines = await world.until('both are in the log', async () => {
-      const { requests } = await reads(`/partners/${partner}/requests`);
+      const { requests } = await reads(`/partners/${partner}/requests?protocol=v1`);
       return requests.length >= 2 && (requests as Came[]);
     });
     const shown = lines.find(({ requestId }) => requestId === got.headers.get('x-request-id'));

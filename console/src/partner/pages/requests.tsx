@@ -16,6 +16,7 @@ interface Line {
   readonly clientRequestId: string | null;
   readonly at: string;
   readonly key: string;
+  readonly protocol: string;
   readonly operation: string;
   readonly method: string;
   readonly path: string;
@@ -24,7 +25,7 @@ interface Line {
   readonly why: string | null;
   readonly tookMs: number;
   readonly replayed: boolean;
-  readonly version: string;
+  readonly version: string | null;
 }
 interface Detail extends Line {
   readonly idempotencyKey: string | null;
@@ -35,6 +36,7 @@ interface Detail extends Line {
 const COLUMNS: readonly Column<Line>[] = [
   { head: 'Request', cell: ({ id }) => <RequestLink id={id} /> },
   { head: 'When', cell: ({ at }) => <Time at={at} /> },
+  { head: 'Interface', cell: ({ protocol }) => protocol },
   { head: 'Endpoint', cell: ({ operation }) => operation },
   { head: 'Status', cell: ({ status }) => <Status of={status} /> },
   {
@@ -50,10 +52,11 @@ const COLUMNS: readonly Column<Line>[] = [
 export const Requests = () => (
   <List<Line>
     title="Request log"
-    says="Requests of your keys and your team to this API, of the last 30 days. The white-label wire has no log."
+    says="Requests of your keys and your team, of the last 30 days. Of the white-label wire, what was sent and answered is not kept, and a key has at most 600 lines a minute."
     path="/request-log"
     isPaged
     filters={[
+      { name: 'protocol', label: 'Interface', choices: ['v1', 'white-label'] },
       { name: 'operation', label: 'Endpoint', hint: 'orders.create' },
       { name: 'status', label: 'Status', hint: '409' },
       { name: 'reason', label: 'Declined for', hint: 'unauthenticated' },
@@ -92,8 +95,14 @@ export function RequestPage() {
           {data.reason !== null && (
             <p className="note is-warn">
               Declined: <b>{data.reason}</b>
-              {data.why !== null && `: ${data.why}`}. <a href={`/docs/errors/${data.reason}`}>What it means</a>
-              {data.why !== null && may('develop') && (
+              {data.why !== null && `: ${data.why}`}.
+              {data.protocol === 'v1' && (
+                <>
+                  {' '}
+                  <a href={`/docs/errors/${data.reason}`}>What it means</a>
+                </>
+              )}
+              {data.protocol === 'v1' && data.why !== null && may('develop') && (
                 <>
                   {' '}
                   <To to="/doctor">Have the doctor look at a request</To>
@@ -103,6 +112,7 @@ export function RequestPage() {
           )}
           <section className="panel" aria-label="About">
             <dl className="facts">
+              <Fact name="Interface">{data.protocol}</Fact>
               <Fact name="Endpoint">{data.operation}</Fact>
               <Fact name="Path">
                 <span className="mono long">
@@ -121,7 +131,7 @@ export function RequestPage() {
                 {data.idempotencyKey === null ? <span className="muted">none</span> : <Id text={data.idempotencyKey} />}
               </Fact>
               <Fact name="Answered again">{data.replayed ? 'yes: the answer is an earlier one' : 'no'}</Fact>
-              <Fact name="Version">{data.version}</Fact>
+              {data.version !== null && <Fact name="Version">{data.version}</Fact>}
             </dl>
           </section>
           <h2>What was sent</h2>

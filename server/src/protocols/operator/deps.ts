@@ -10,6 +10,7 @@ import type { OidcClient } from '../../base/oidc.ts';
 import type { Erasing } from '../../erasure/index.ts';
 import type { SsoPolicy } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
+import type { LoggedProtocol } from '../request-log.store.ts';
 
 export interface OperatorDeps {
   db: Database;
@@ -119,6 +120,7 @@ export interface RequestDesk {
     tx: Tx,
     input: {
       partnerId: bigint;
+      protocol?: LoggedProtocol | undefined;
       operation?: string | undefined;
       status?: number | undefined;
       reason?: string | undefined;
@@ -136,6 +138,7 @@ export interface RequestDesk {
 interface LoggedRequest {
   id: bigint;
   partnerId: bigint;
+  protocol: LoggedProtocol;
   requestId: string;
   clientRequestId: string | null;
   apiKey: string;

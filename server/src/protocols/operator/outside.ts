@@ -54,7 +54,13 @@ type Logged = Awaited<ReturnType<OperatorDeps['requests']['named']>>[number];
 
 /** Without bodies, and without the Idempotency-Key. */
 export const shownRequest = (one: Logged) => ({
-  ...{ id: one.id, partnerId: one.partnerId, requestId: one.requestId, clientRequestId: one.clientRequestId },
+  ...{
+    id: one.id,
+    partnerId: one.partnerId,
+    protocol: one.protocol,
+    requestId: one.requestId,
+    clientRequestId: one.clientRequestId,
+  },
   ...{ apiKey: one.apiKey, operation: one.operation, method: one.method, path: one.path, status: one.status },
   ...{ reason: one.reason, why: one.why, tookMs: one.tookMs, replayed: one.replayed, version: one.version, at: one.at },
 });

@@ -15,6 +15,8 @@ import { idempotencyRecords } from '../idempotency.store.ts';
 import { hashOf, KEPT_FOR_MS, once } from '../idempotency.ts';
 import { openLimiter, openStrangers } from '../limit.ts';
 import type { Reply } from '../protocol.ts';
+import type { Line } from '../request-log.store.ts';
+import { type openRequestLog, shownReply, shownRequest } from '../request-log.ts';
 import { digestOfFiles, readUpload, UPLOAD_LIMITS, type UploadedFile } from '../uploads.ts';
 import { authenticate } from './auth.ts';
 import { type Declared, isWrite } from './declare.ts';
@@ -22,8 +24,6 @@ import type { Asked, Caller, Handled, V1Deps } from './handler.ts';
 import { authorizeMember, memberOfRequest } from './member.ts';
 import type { Failed } from './problems.ts';
 import { keepRefused, refusedBefore } from './refused.ts';
-import type { Line } from './request-log.store.ts';
-import { type openRequestLog, shownReply, shownRequest } from './request-log.ts';
 import { isSigned, requireDigest } from './signature.ts';
 import { NEWEST, versionFor } from './version.ts';
 
@@ -196,7 +196,13 @@ function unprovedLine(
   const isRefused = error instanceof Refusal;
   const { why } = isRefused ? error.facts : {};
   return {
-    ...{ partnerId: credential.partner.id, requestId: request.id, clientRequestId: null, apiKey: credential.key },
+    ...{
+      partnerId: credential.partner.id,
+      protocol: 'v1',
+      requestId: request.id,
+      clientRequestId: null,
+      apiKey: credential.key,
+    },
     ...{ operation: declared.name, method: declared.method, path: `${PREFIX}${declared.path}` },
     ...{ status: isRefused ? 401 : 500, reason: isRefused ? error.code : 'internal', tookMs: Math.round(tookMs) },
     ...{ replayed: false, version: credential.apiVersion ?? NEWEST, idempotencyKey: null, request: null, reply: null },
@@ -209,7 +215,8 @@ function lineOf({ one, request, headers, caller, now, about, given, replayed }: 
   const { declared } = one;
   const { reason } = reply.body as { reason?: unknown };
   return {
-    ...{ partnerId: caller.partner.id, requestId: request.id, clientRequestId: clientRequestId(request) },
+    ...{ partnerId: caller.partner.id, protocol: 'v1' as const, requestId: request.id },
+    clientRequestId: clientRequestId(request),
     ...{ apiKey: caller.credential.key, operation: declared.name, method: declared.method },
     path: shownPath(declared, given),
     ...{ status: reply.status, reason: reply.status >= 400 && typeof reason === 'string' ? reason : null },

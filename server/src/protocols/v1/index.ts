@@ -14,17 +14,17 @@ import { describeError } from '../../base/log.ts';
 import { frameworkCode, isBare, isPath, readBodiesAsBytes } from '../http.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Protocol, Reply } from '../protocol.ts';
+import { openRequestLog } from '../request-log.ts';
 import { answerer, clientRequestId, PREFIX } from './answer.ts';
 import { isWrite } from './declare.ts';
 import type { Handled, V1Deps } from './handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { ERRORS, type Failed, problemOf, problemPage } from './problems.ts';
 import { isReason } from './reasons.ts';
-import { openRequestLog } from './request-log.ts';
 import { NEWEST } from './version.ts';
 
+export { purgeRequestLog, requestDesk } from '../request-log.ts';
 export type { V1Deps } from './handler.ts';
-export { purgeRequestLog, requestDesk } from './request-log.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 

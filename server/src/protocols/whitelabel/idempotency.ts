@@ -25,5 +25,6 @@ export async function once(
   work: (tx: Tx) => Promise<Reply>,
 ): Promise<Reply> {
   const body = hashOf(canonical(request.body));
-  return (await onceByHash(deps, { ...request, body }, work)).reply;
+  const { reply, isReplay } = await onceByHash(deps, { ...request, body }, work);
+  return { ...reply, ...(isReplay ? { isReplay } : {}) };
 }

@@ -5,8 +5,8 @@
  * format of the body, signed against sent body, rate limit, rights, fields, and then the endpoint. The HTTP server below has
  * already checked path, method, content type and size. A refusal at any step changes nothing.
  *
- * Every failure has the one envelope of errors.ts. Not here: listening, health and metrics (composition/http.ts), the HTTP server's
- * settings for this API (server.ts).
+ * Every failure has the one envelope of errors.ts. A request whose key is known has a line in the request log (log.ts). Not here:
+ * listening, health and metrics (composition/http.ts), the HTTP server's settings for this API (server.ts).
  */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -19,6 +19,7 @@ import { frameworkCode, isBare, isPath, lastOfEach, readBodiesAsBytes } from '..
 import { openLimiter, openStrangers, type Strangers } from '../limit.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
+import { openRequestLog } from '../request-log.ts';
 import { readUpload, UPLOAD_LIMITS, type UploadedFile } from '../uploads.ts';
 import { authenticate, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
 import { type Body, bodyKind, readBody, sameMeaning, signedTextsAgree } from './body.ts';
@@ -26,6 +27,7 @@ import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
 import { withLoginLink } from './endpoints/customers.ts';
 import { gasFees } from './endpoints/public.ts';
 import { failureOf } from './errors.ts';
+import { type About, openLines } from './log.ts';
 import { readMultipart } from './multipart.ts';
 import { type Route, type WhitelabelDeps, withIgnored } from './route.ts';
 import { ROUTES } from './table.ts';
@@ -55,17 +57,22 @@ const served = (route: Route, deps: WhitelabelDeps): boolean =>
 /** Handles a request, from its signature on. Throws refusals. */
 function answerer(deps: WhitelabelDeps, strangers: Strangers) {
   const limiter = openLimiter();
-  return async (route: Route, call: Call): Promise<Reply> => {
+  return async (route: Route, call: Call, about: About): Promise<Reply> => {
     const path = route.paths[0] ?? '';
     const input = { deps, call, path, values: {}, body: new Map() };
     if (route.auth === 'public' || (route.auth === 'optional' && !isSigned(call.headers)))
       return await route.answer(input);
 
     const caller = await authenticate(call.headers, {
-      credential: (key) => deps.partners.credential(key, () => strangers.mayLookUp(call.address)),
+      async credential(key) {
+        const found = await deps.partners.credential(key, () => strangers.mayLookUp(call.address));
+        if (found !== undefined) about.credential = found;
+        return found;
+      },
       nowMs: Date.now(),
       window: deps.clockWindow ?? CLOCK_WINDOW,
     });
+    about.isProved = true;
     await deps.partners.noteUse(caller.credential.key);
     // A GET has no body to compare: some programs sign an empty object for it. Its fields are in the query.
     const { body, files } = await contentOf(route, call, deps);
@@ -91,7 +98,9 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       if (allowance?.allowed === false)
         throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
       authorize(caller.credential, { address: call.address, scope: route.scope });
-      const reply = withIgnored(await route.answer(signedRequest), route, signedRequest);
+      const answered = await route.answer(signedRequest);
+      about.isReplay = answered.isReplay === true;
+      const reply = withIgnored(answered, route, signedRequest);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     } catch (error) {
       const refused = error instanceof Refusal ? error : cutOff(error);
@@ -122,6 +131,9 @@ async function bodyOf({ body, headers }: Call): Promise<Body> {
 export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
   const strangers = openStrangers({ isLimited: deps.sandbox === undefined });
   const answer = answerer(deps, strangers);
+  const log = openRequestLog(deps);
+  const note = openLines(log.add, () => deps.clock.now());
+  app.addHook('onClose', () => log.close());
   const routes = ROUTES.filter((route) => served(route, deps));
   const maxBytes = deps.maxBodyBytes ?? MAX_BODY_BYTES;
 
@@ -173,7 +185,16 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
           config: { openToAll: route.auth !== 'signed' },
           ...(route.method === 'GET' ? {} : { onRequest: checkMediaType }),
           handler: async (request, reply) => {
-            send(reply, await answer(route, callOf(request)));
+            const about: About = { isProved: false, isReplay: false };
+            let answered: Reply;
+            try {
+              answered = await answer(route, callOf(request), about);
+            } catch (error) {
+              note(route, about, { request, reply, answer: failureOf(error), error });
+              throw error;
+            }
+            send(reply, answered);
+            note(route, about, { request, reply, answer: answered });
             return reply;
           },
         });

@@ -15,6 +15,7 @@ import {
   typed,
   whole,
 } from '../../declaration/fields.ts';
+import { OPERATION, PROTOCOLS } from '../../request-log.store.ts';
 import { act, FILTERS, limit, look, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { itemsOf, keyName } from './forms.ts';
@@ -71,12 +72,23 @@ const BRANDING = {
   logo: maybe(Type.String({ description: 'Path of its logo' })),
 };
 
-const REQUEST = ['id', 'partnerId', 'requestId', 'clientRequestId', 'apiKey', 'operation', 'method', 'path'];
+const REQUEST = [
+  'id',
+  'partnerId',
+  'protocol',
+  'requestId',
+  'clientRequestId',
+  'apiKey',
+  'operation',
+  'method',
+  'path',
+];
 const REQUEST_END = ['status', 'reason', 'why', 'tookMs', 'replayed', 'version', 'at'];
 /** A line of the log of requests. */
 export const REQUEST_LINE = [
   ...['id', 'partnerId'],
   {
+    protocol: Type.String({ description: 'v1, or white-label: whose lines have neither version nor bodies' }),
     requestId: Type.String({ description: 'Our id of the request' }),
     clientRequestId: maybe(Type.String({ description: 'The id that the program sent as X-Client-Request-Id' })),
   },
@@ -305,9 +317,8 @@ export const PARTNERS = {
     says: 'Lists requests of a partner to its API in the last 30 days, the newest first, without their bodies.',
     fields: {
       partner: id,
-      operation: optional(
-        about(text(64, /^[a-zA-Z]+\.[a-zA-Z]+$/, 'a name of an endpoint'), 'Name of the endpoint', 'orders.create'),
-      ),
+      operation: optional(about(text(80, OPERATION, 'a name of an endpoint'), 'Name of the endpoint', 'orders.create')),
+      protocol: optional(about(oneOf(PROTOCOLS), 'Only requests of this interface')),
       status: optional(about(whole(200, 599), 'HTTP status of the answer', 409)),
       reason: optional(about(text(64, /^[a-z_]+$/, 'a reason of the API'), 'Why it was declined', 'unauthenticated')),
       key: optional(about(keyName, 'Only requests of this key')),
@@ -319,7 +330,7 @@ export const PARTNERS = {
     gives: pages('requests', REQUEST_LINE),
     command: {
       words: 'requests',
-      columns: ['at', 'requestId', 'operation', 'status', 'reason', 'apiKey', 'tookMs'],
+      columns: ['at', 'requestId', 'protocol', 'operation', 'status', 'reason', 'apiKey', 'tookMs'],
     },
   }),
   held: look({

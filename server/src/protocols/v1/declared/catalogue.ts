@@ -1,7 +1,7 @@
 /** What there is to trade, your limits, your key and your requests. */
 import { about, object, oneOf, optional, personal, text, time, whole } from '../../declaration/fields.ts';
+import { OPERATION, PROTOCOLS } from '../../request-log.store.ts';
 import { declare, PAGED } from '../declare.ts';
-import { isReason } from '../reasons.ts';
 import { Asset, Chain, Market, PaymentMethod } from '../schemas/catalogue.ts';
 import { Limits } from '../schemas/customers.ts';
 import { listOf, pageOf } from '../schemas/parts.ts';
@@ -76,14 +76,13 @@ export const REQUESTS = {
     method: 'GET',
     path: '/request-log',
     scope: 'read',
-    says: 'Lists your requests of the last 30 days, the newest first.',
+    says: 'Lists your requests of the last 30 days, on this API and on the white-label wire, the newest first.',
+    more: 'Of the white-label wire, requests whose key is known have a line: at most 600 a minute for each key.',
     fields: {
-      operation: optional(text(64, /^[a-zA-Z]+\.[a-zA-Z]+$/, 'a name of an endpoint, such as orders.create')),
+      protocol: optional(about(oneOf(PROTOCOLS), 'Only requests of this interface', 'white-label')),
+      operation: optional(text(80, OPERATION, 'a name of an endpoint, such as orders.create or offramp/quote')),
       status: optional(whole(200, 599)),
-      reason: optional({
-        ...text(64, /^[a-z_]+$/, 'a reason of this API'),
-        read: (given) => (typeof given === 'string' && isReason(given) ? given : undefined),
-      }),
+      reason: optional(text(64, /^[a-z_]+$/, 'a reason')),
       from: optional(time),
       until: optional(time),
       ...PAGED,

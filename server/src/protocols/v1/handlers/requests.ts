@@ -1,9 +1,10 @@
 /** The request log. */
+
+import { requestNamed, requestsOf, type Shown } from '../../request-log.ts';
 import { REQUESTS } from '../declared/catalogue.ts';
 import { diagnose } from '../doctor.ts';
 import { type Handled, reads, writes } from '../handler.ts';
 import { cursorOf, readCursor } from '../pages.ts';
-import { requestNamed, requestsOf, type Shown } from '../request-log.ts';
 import { iso } from '../shapes.ts';
 
 const PAGE = 50;
@@ -12,10 +13,10 @@ const lineOf = (line: Shown) => ({
   id: line.requestId,
   clientRequestId: line.clientRequestId,
   at: iso(line.at),
-  key: line.apiKey,
+  ...{ key: line.apiKey, protocol: line.protocol },
   ...{ operation: line.operation, method: line.method, path: line.path, status: line.status, reason: line.reason },
   why: line.why,
-  ...{ tookMs: line.tookMs, replayed: line.replayed, version: line.version },
+  ...{ tookMs: line.tookMs, replayed: line.replayed, version: line.version === '' ? null : line.version },
 });
 
 const bodyOf = (logged: unknown) => (logged === null ? null : (logged as Record<string, unknown>));

@@ -1,6 +1,7 @@
 /** The key, the request log, and problems. */
 import { Type } from 'typebox';
 import { SCOPES } from '../../../partners/index.ts';
+import { PROTOCOLS } from '../../request-log.store.ts';
 import {
   closed,
   decimal,
@@ -41,7 +42,8 @@ export const RequestLine = Type.Object(
     clientRequestId: maybe(text('What you sent as `X-Client-Request-Id`', 'abc-1')),
     at: time('When it came'),
     key: text('The key that asked', 'clv_4pQ9aX'),
-    operation: text('Name of the endpoint', 'orders.create'),
+    protocol: word(PROTOCOLS, '`v1`: this API; `white-label`: the older wire, whose lines have neither body nor reply'),
+    operation: text('Name of the endpoint; of the white-label wire, its path', 'orders.create'),
     method: text('HTTP method', 'POST'),
     path: text('Path as asked, without its query', '/v1/orders'),
     status: whole('HTTP status that was answered', 201),
@@ -49,7 +51,7 @@ export const RequestLine = Type.Object(
     why: rarely(text('What was wrong with a signature or token that was not accepted', 'the signature is too old')),
     tookMs: whole('How long it took, in milliseconds', 12),
     replayed: yes('Whether an earlier answer was given again', false),
-    version: text('Version that answered', '2026-11-23'),
+    version: maybe(text('Version that answered; null of the white-label wire', '2026-11-23')),
   },
   { ...closed, description: 'A request of yours' },
 );

@@ -1,9 +1,16 @@
 /** SQL of the request log. */
-import type { Tx } from '../../base/db.ts';
-import { parameters } from '../../base/scan.ts';
+import type { Tx } from '../base/db.ts';
+import { parameters } from '../base/scan.ts';
+
+export const PROTOCOLS = ['v1', 'white-label'] as const;
+export type LoggedProtocol = (typeof PROTOCOLS)[number];
+
+/** `orders.create`; of the white-label wire, a path without its prefix: `offramp/quote`, `v1/webhooks/:id`. */
+export const OPERATION = /^[a-zA-Z0-9][\w.:/-]*$/;
 
 export interface Line {
   partnerId: bigint;
+  protocol: LoggedProtocol;
   requestId: string;
   clientRequestId: string | null;
   apiKey: string;
@@ -14,6 +21,7 @@ export interface Line {
   reason: string | null;
   tookMs: number;
   replayed: boolean;
+  /** Empty where the protocol has none. */
   version: string;
   idempotencyKey: string | null;
   request: unknown;
@@ -30,22 +38,28 @@ export interface LineRow extends Line {
 /** Most of one id: a program may send the same id of its own with every request. */
 const MOST_NAMED = 50;
 
-const COLUMNS = `id, partner_id, request_id, client_request_id, api_key,
+const COLUMNS = `id, partner_id, protocol, request_id, client_request_id, api_key,
   operation, method, path, status, reason, took_ms, replayed, version, idempotency_key,
   request, reply, why, at`;
 
+const WRITTEN = `partner_id, protocol, request_id, client_request_id, api_key, operation, method, path, status, reason, took_ms,
+  replayed, version, idempotency_key, request, reply, why, at`;
+
 export const requestLog = {
-  insert: (tx: Tx, line: Line) =>
+  /** All of one partner, in one statement. */
+  insert: (tx: Tx, lines: readonly Line[]) =>
     tx.defer(
-      `insert into request_log (partner_id, request_id, client_request_id, api_key, operation, method, path, status, reason,
-         took_ms, replayed, version, idempotency_key, request, reply, why, at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+      `insert into request_log (${WRITTEN}) select ${WRITTEN} from json_populate_recordset(null::request_log, $1::json)`,
       [
-        ...[line.partnerId, line.requestId, line.clientRequestId, line.apiKey, line.operation, line.method, line.path],
-        ...[line.status, line.reason, line.tookMs, line.replayed, line.version, line.idempotencyKey],
-        ...[line.request, line.reply].map((value) => (value === null ? null : JSON.stringify(value))),
-        line.why,
-        line.at,
+        JSON.stringify(
+          lines.map((line) => ({
+            ...{ partner_id: String(line.partnerId), protocol: line.protocol, request_id: line.requestId },
+            ...{ client_request_id: line.clientRequestId, api_key: line.apiKey, operation: line.operation },
+            ...{ method: line.method, path: line.path, status: line.status, reason: line.reason, took_ms: line.tookMs },
+            ...{ replayed: line.replayed, version: line.version, idempotency_key: line.idempotencyKey },
+            ...{ request: line.request, reply: line.reply, why: line.why, at: line.at },
+          })),
+        ),
       ],
     ),
 
@@ -53,6 +67,7 @@ export const requestLog = {
     tx: Tx,
     input: {
       partnerId: bigint;
+      protocol?: LoggedProtocol | undefined;
       operation?: string | undefined;
       status?: number | undefined;
       reason?: string | undefined;
@@ -69,6 +84,7 @@ export const requestLog = {
     const where = [
       ...equal('partner_id', input.partnerId),
       ...(input.below === undefined ? [] : [`id < ${put(input.below)}`]),
+      ...equal('protocol', input.protocol),
       ...equal('operation', input.operation),
       ...equal('api_key', input.key),
       ...equal('status', input.status),

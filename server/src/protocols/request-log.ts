@@ -1,25 +1,30 @@
 /**
- * Request log: a partner's requests of the last thirty days with replies and reasons; searchable by the id of a request.
+ * Request log: a partner's requests of the last thirty days, on either wire, with replies and reasons; searchable by the id of a
+ * request. A line of the white-label wire has neither body nor reply.
  *
  * Bodies are the declared fields that were understood, without personal data, and replies without personal data and secrets. The
  * value of a refused field may be anything, also a name typed into the wrong place: it is left out. Replies beyond a few
  * kilobytes are left out as a whole.
  *
- * A line is written after its answer was sent, several together: a request never waits for its line, and a process that is killed
- * loses the lines of its last moments. Money and its history do not depend on this log.
+ * A line is written after its answer was sent, several together in one statement: a request never waits for its line, and a
+ * process that is killed loses the lines of its last moments. Money and its history do not depend on this log.
  */
-import type { Vault } from '../../base/crypto.ts';
-import type { Database, Tx } from '../../base/db.ts';
-import { Refusal } from '../../base/errors.ts';
-import { describeError, type Log } from '../../base/log.ts';
-import { encryptText, openTextOrNull } from '../../base/texts.ts';
-import type { Fields } from '../declaration/fields.ts';
-import { type Line, type LineRow, requestLog } from './request-log.store.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { describeError, type Log } from '../base/log.ts';
+import { encryptText, openTextOrNull } from '../base/texts.ts';
+import type { Fields } from './declaration/fields.ts';
+import { type Line, type LineRow, type LoggedProtocol, requestLog } from './request-log.store.ts';
 
 const KEPT_FOR_MS = 30 * 24 * 3_600_000;
 /** Lines that wait to be written: a database that is away must not fill the memory. */
 const MOST_WAITING = 5_000;
 const AT_ONCE = 200;
+/** Lines wait so long for others: quotes come by the thousand, and a transaction for each would cost as much as they do. */
+const GATHERED_MS = 250;
+/** After a failure. */
+const RETRIED_MS = 1_000;
 /** Rows that one statement deletes: a statement has fifteen seconds. */
 const MOST_FORGOTTEN = 10_000;
 const MOST_REPLY_CHARS = 8_192;
@@ -33,48 +38,57 @@ export interface RequestLog {
 export function openRequestLog({ db, vault, log }: { db: Database; vault: Vault; log: Log }): RequestLog {
   let waiting: Line[] = [];
   let writing: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  async function write(): Promise<void> {
-    while (waiting.length > 0) {
-      const [first] = waiting;
-      if (first === undefined) return;
-      const { partnerId } = first;
-      const mine = waiting.filter((line) => line.partnerId === partnerId).slice(0, AT_ONCE);
+  /** What comes meanwhile waits for the next round. @returns false: the database did not take them */
+  async function write(): Promise<boolean> {
+    let round = waiting;
+    waiting = [];
+    while (round.length > 0) {
+      const [{ partnerId }] = round as [Line, ...Line[]];
+      const mine = round.filter((line) => line.partnerId === partnerId).slice(0, AT_ONCE);
       const taken = new Set(mine);
-      waiting = waiting.filter((line) => !taken.has(line));
+      round = round.filter((line) => !taken.has(line));
       try {
         await db.asPartner(partnerId, (tx) => {
-          for (const line of mine) {
-            const { idempotencyKey } = line;
-            requestLog.insert(tx, {
-              ...line,
-              idempotencyKey: idempotencyKey === null ? null : encryptText(vault, partnerId, idempotencyKey),
-            });
-          }
+          const lines = mine.map((line) => {
+            const { idempotencyKey: key } = line;
+            return { ...line, idempotencyKey: key === null ? null : encryptText(vault, partnerId, key) };
+          });
+          requestLog.insert(tx, lines);
         });
       } catch (error) {
         log.warn({ lines: mine.length, ...describeError(error) }, 'lines of the request log not written');
-        return;
+        waiting = [...round, ...waiting];
+        return false;
       }
     }
+    return true;
   }
 
-  const begin = (): void => {
-    writing ??= write().finally(() => {
-      writing = undefined;
-      if (waiting.length > 0 && !isClosed) setTimeout(begin, 1_000).unref();
-    });
-  };
+  async function turn(): Promise<void> {
+    const isWritten = await write();
+    writing = undefined;
+    if (waiting.length > 0 && !isClosed) writeIn(isWritten ? GATHERED_MS : RETRIED_MS);
+  }
+
+  function writeIn(ms: number): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      writing = turn();
+    }, ms).unref();
+  }
 
   return {
     add(line) {
       if (waiting.length >= MOST_WAITING) return;
       waiting.push(line);
-      if (waiting.length === 1) setImmediate(begin);
+      if (writing === undefined && !isClosed) writeIn(GATHERED_MS);
     },
     async close() {
       isClosed = true;
+      clearTimeout(timer);
       await writing;
       await write();
     },
@@ -140,6 +154,7 @@ export async function requestsOf(
   vault: Vault,
   input: {
     partnerId: bigint;
+    protocol?: LoggedProtocol | undefined;
     operation?: string | undefined;
     status?: number | undefined;
     reason?: string | undefined;

@@ -1,0 +1,62 @@
+/**
+ * Lines of the request log for this wire: who called which endpoint, and what came of it. Nothing that was sent is in a line, neither
+ * a body nor a query nor a value in a path.
+ *
+ * A request has a line once its key is known. A key has a bounded number of lines a minute, because the log is for people and quotes
+ * come by the thousand; of requests without a valid signature it has few, since anyone who knows the key can send them.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../../base/errors.ts';
+import type { Credential } from '../../partners/index.ts';
+import { openLimiter } from '../limit.ts';
+import type { Reply } from '../protocol.ts';
+import type { Line } from '../request-log.store.ts';
+import type { Route } from './route.ts';
+
+export const LINES_PER_MINUTE = 600;
+const UNPROVED_PER_MINUTE = 2;
+const UNPROVED_AT_ONCE = 30;
+const MAX_WHY_CHARS = 300;
+
+/** What becomes known of a request while it is answered. */
+export interface About {
+  /** Of the key that it names, if there is one. */
+  credential?: Credential;
+  /** Its signature is valid. */
+  isProved: boolean;
+  isReplay: boolean;
+}
+
+/** @returns a function that takes the line of an answered request into the log. `error`: what the answer was made of */
+export function openLines(add: (line: Line) => void, now: () => Date) {
+  const proved = openLimiter();
+  const unproved = openLimiter();
+  return (
+    route: Route,
+    about: About,
+    of: { request: FastifyRequest; reply: FastifyReply; answer: Reply; error?: unknown },
+  ): void => {
+    const { credential, isProved, isReplay } = about;
+    if (credential === undefined) return;
+    const { key, partner } = credential;
+    const allowance = isProved
+      ? proved.take(key, LINES_PER_MINUTE)
+      : unproved.take(key, UNPROVED_PER_MINUTE, UNPROVED_AT_ONCE);
+    if (!allowance.allowed) return;
+    const { request, reply, answer, error } = of;
+    const { reason } = answer.body as { reason?: unknown };
+    const why = !isProved && error instanceof Refusal ? error.facts.why : undefined;
+    add({
+      ...{ partnerId: partner.id, protocol: 'white-label', requestId: request.id, clientRequestId: null, apiKey: key },
+      // The path as it is declared, with the names of its values.
+      ...{ operation: operationOf(route), method: route.method, path: request.routeOptions.url ?? '' },
+      ...{ status: answer.status, reason: answer.status >= 400 && typeof reason === 'string' ? reason : null },
+      ...{ tookMs: Math.round(reply.elapsedTime), replayed: isReplay, version: '', idempotencyKey: null },
+      ...{ request: null, reply: null, why: typeof why === 'string' ? why.slice(0, MAX_WHY_CHARS) : null, at: now() },
+    });
+  };
+}
+
+/** An endpoint's own path without the prefix of the interface: the same for all its aliases. */
+const operationOf = ({ paths }: Route): string =>
+  (paths[0] ?? '').replace(/^\/(?:onramp\/api\/v[0-9]\/(?:whiteLabel\/)?)?/, '');
