@@ -284,6 +284,8 @@ describe('accounts by their number', () => {
       await eraser.query(`update fiat_accounts set details = '', hint = '' where id = $1`, [accountId]);
       const indexing = numberAccounts(world.server.db, world.server.vault);
       await world.until('it has read the account and waits for its row', async () => {
+        // Within a transaction the activity of others stands still.
+        await eraser.query('select pg_stat_clear_snapshot()');
         const { rowCount } = await eraser.query(
           `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'update fiat_accounts set number_index%'`,
         );
