@@ -13,7 +13,7 @@ import { READS } from '../../src/protocols/operator/reads.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { ask, newPhone, sign } from '../support/client.ts';
-import { BUSINESS } from '../support/identities.ts';
+import { BUSINESS, PERSON } from '../support/identities.ts';
 import { openStory, type Story } from '../support/story.ts';
 import { assertUnpolluted, fuzz, nasty, nastyJson } from './fuzz.ts';
 
@@ -115,6 +115,7 @@ const OTHERWISE: readonly [RegExp, Record<string, unknown>][] = [
   [/sandbox\/v1\/(pay|bounce|settle|screening|status)$/, { status: '6' }],
   [/sandbox\/v1\/treasury$/, { chain: undefined }],
   [/kyc\/requirements$/, { fiatType: '1' }],
+  [/kyc\/submitData$/, PERSON],
   [/kyb\/submit$|kyb\/status$|changeKyb/, { customerId: 'business', ...BUSINESS }],
   [/changeKyb/, { status: 'IN_REVIEW' }],
 ];
