@@ -223,6 +223,7 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'chain_sends.body': 'public on the chain',
   'chain_sends.data': 'public on the chain',
   'chain_sends.raw': 'public on the chain',
+  'partner_branding.logo': 'public: customers see it',
   'entries.content': 'a hash without a key',
   'found_movements.data': 'public on the chain',
   'idempotency_records.body': 'a hash without a key',
