@@ -27,6 +27,7 @@ export interface Request {
   /** Of the white-label interface: the path without its prefix, as the SDK names it. Otherwise the name of the SDK's function. */
   readonly sdk: string;
   readonly isWhitelabel: boolean;
+  readonly takesFiles: boolean;
   readonly inPath: readonly (readonly [name: string, value: string])[];
   readonly inQuery: readonly (readonly [name: string, value: string])[];
 }
@@ -35,7 +36,7 @@ export interface Request {
 const IDS: Readonly<Record<string, string>> = { id: 'whe_Zx81kQmP0aLd37Tn', event: 'evt_1_42' };
 
 /** The request with the examples of its required fields; where none is required, of some that have one. */
-export function exampleOf({ method, path, short, name: sdk, fields, example }: Endpoint): Request {
+export function exampleOf({ method, path, short, name: sdk, fields, example, takesFiles }: Endpoint): Request {
   const at = (place: string) => fields.filter((field) => field.place === place && !/[.[]/.test(field.name));
   const shown = (place: string) => {
     const all = at(place).filter((field) => field.example !== undefined);
@@ -54,7 +55,7 @@ export function exampleOf({ method, path, short, name: sdk, fields, example }: E
   const body = example ?? Object.fromEntries(shown('body').map((field) => [field.name, field.example]));
   const isWhitelabel = sdk === '';
   return {
-    ...{ method, path: query === '' ? filled : `${filled}?${query}`, isWhitelabel, inPath, inQuery },
+    ...{ method, path: query === '' ? filled : `${filled}?${query}`, isWhitelabel, takesFiles, inPath, inQuery },
     sdk: isWhitelabel ? short.replace(/^\//, '') : sdk,
     body: method === 'GET' || Object.keys(body).length === 0 ? undefined : body,
   };
@@ -64,6 +65,13 @@ const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').repla
 
 /** Of the client in every language: `call` is the white-label interface, `v1` the partner API. */
 const callee = ({ isWhitelabel }: Request): string => (isWhitelabel ? 'call' : 'v1');
+
+/** Named as in the form of the customer. */
+const FILES = "{ 'passportFront.jpg': new Blob(['the picture']) }";
+
+/** Languages in which an example of it is whole: only the SDK sends files. */
+export const languagesOf = ({ takesFiles, isWhitelabel }: Request): readonly Language[] =>
+  takesFiles && !isWhitelabel ? LANGUAGES.filter(({ ending }) => ending === 'ts') : LANGUAGES;
 
 /** Short JSON in one line. */
 const lines = (body: object): string => {
@@ -77,12 +85,13 @@ const WRITERS: Readonly<Record<string, (request: Request) => string>> = {
     const json = body === undefined ? '' : ` '${lines(body).replaceAll("'", `'\\''`)}'`;
     return `${callee(request)} ${method} '${path}'${json}`;
   },
-  ts({ method, sdk, isWhitelabel, inPath, inQuery, body }) {
+  ts({ method, sdk, isWhitelabel, takesFiles, inPath, inQuery, body }) {
     const named = Object.fromEntries([...(isWhitelabel ? inPath : []), ...inQuery, ...Object.entries(body ?? {})]);
     const fields = Object.keys(named).length === 0 ? [] : [script(named)];
     if (isWhitelabel)
       return `const data = await client.whitelabel.${method.toLowerCase()}(${[quoted(sdk), ...fields].join(', ')});`;
-    return `const data = await client.${sdk}(${[...inPath.map(([, value]) => quoted(value)), ...fields].join(', ')});`;
+    const files = takesFiles ? [FILES] : [];
+    return `const data = await client.${sdk}(${[...inPath.map(([, value]) => quoted(value)), ...fields, ...files].join(', ')});`;
   },
   py: (request) =>
     `data = ${callee(request)}("${request.method}", "${request.path}"${request.body === undefined ? '' : `, ${python(request.body)}`})`,

@@ -99,6 +99,8 @@ export interface Endpoint {
   readonly says: string;
   readonly more: string;
   readonly isSigned: boolean;
+  /** Its body is files alone. */
+  readonly takesFiles: boolean;
   /** The body as the description shows it; undefined where only its fields have examples. */
   readonly example: Readonly<Record<string, unknown>> | undefined;
   readonly fields: readonly Field[];
@@ -191,6 +193,7 @@ export function readInterface(file: string): Interface {
           ...{ group: operation.tags?.[0] ?? '', short: shortOf(path), says: operation.summary ?? '' },
           more: operation.description ?? '',
           example: shown,
+          takesFiles: Object.keys(operation.requestBody?.content ?? {}).join() === 'multipart/form-data',
           isSigned: (operation.security ?? [{}]).some((one) => Object.keys(one).length > 0),
           fields: [
             ...parameters.map(({ name, in: place, required = false, description = '', schema = {} }) => ({

@@ -2,7 +2,7 @@
  * The reference as Markdown, made from the OpenAPI descriptions: a page for each interface, endpoint and reason. As Markdown,
  * so that these pages are rendered, searched and given to programs like those that people wrote.
  */
-import { exampleOf, LANGUAGES, written } from './examples.ts';
+import { exampleOf, languagesOf, written } from './examples.ts';
 import type { Endpoint, Field, Interface, Reason } from './openapi.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
@@ -87,7 +87,7 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
     '',
     'With the client of the [five-minute start](/docs/start#3-save-the-client); in TypeScript that is the [SDK](/docs/sdk).',
     '',
-    ...LANGUAGES.flatMap((language) => [
+    ...languagesOf(request).flatMap((language) => [
       `\`\`\`${language.ending} title="${language.title}"`,
       written(request, language),
       '```',
