@@ -5,7 +5,7 @@ const HIT = '/address-risk/hits/:hit';
 export const ADDRESS_HIT_ACTIONS = {
   confirm: {
     ...{ name: 'risk.confirm', label: 'Confirm', path: `${HIT}/confirm`, right: 'reviews', people: 'one' },
-    says: 'Decides that the risk is real: what came from the address, and what would go there, stays.',
+    says: 'Decides that the risk is real: money from this address, and money for it, stays held.',
     isGrave: true,
   },
   dismiss: {

@@ -9,7 +9,7 @@ import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { type Column, CustomerLink, Fact, Failure, Id, State, Table, Time } from '../ui.tsx';
-import { Compared } from './screening.tsx';
+import { Compared, DecidedBy } from './screening.tsx';
 
 interface AddressHit {
   readonly id: string;
@@ -45,7 +45,7 @@ const LEVEL_TONES = { low: 'ok', medium: 'info', high: 'warn', severe: 'bad' } a
 const Level = ({ level }: { level: string }) => (
   <State state={level} tone={LEVEL_TONES[level as keyof typeof LEVEL_TONES] ?? 'plain'} />
 );
-const nobody = <span className="muted">none</span>;
+const none = <span className="muted">none</span>;
 
 const HITS: readonly Column<AddressHit>[] = [
   {
@@ -62,19 +62,9 @@ const HITS: readonly Column<AddressHit>[] = [
   { head: 'Address', cell: ({ address }) => <Id text={address} /> },
   { head: 'Rail', cell: ({ rail }) => <span className="nowrap">{rail}</span> },
   { head: 'Used as', cell: ({ subject }) => <Compared subject={subject} /> },
-  { head: 'Customer', cell: ({ customerId }) => (customerId === null ? nobody : <CustomerLink id={customerId} />) },
+  { head: 'Customer', cell: ({ customerId }) => (customerId === null ? none : <CustomerLink id={customerId} />) },
   { head: 'Found', cell: ({ foundAt }) => <Time at={foundAt} /> },
-  {
-    head: 'Decided by',
-    cell: ({ people, decidedAt }) =>
-      people === null || decidedAt === null ? (
-        <span className="muted">not decided</span>
-      ) : (
-        <span className="nowrap">
-          {people.join(', ')} <Time at={decidedAt} />
-        </span>
-      ),
-  },
+  { head: 'Decided by', cell: (hit) => <DecidedBy {...hit} /> },
 ];
 
 const FILTERS = [
@@ -114,7 +104,7 @@ const ANSWERS: readonly Column<Answer>[] = [
   { head: 'Provider', cell: ({ provider }) => provider },
   { head: 'Risk', cell: ({ level }) => <Level level={level} /> },
   { head: 'Its word', cell: ({ score }) => <span className="nowrap">{score}</span> },
-  { head: 'Finding', cell: ({ reason }) => (reason === '' ? nobody : reason), className: 'wide' },
+  { head: 'Finding', cell: ({ reason }) => (reason === '' ? none : reason), className: 'wide' },
   { head: 'Hit from', cell: ({ threshold }) => threshold },
   { head: 'Rules', cell: ({ rules }) => <span className="nowrap">{rules}</span> },
   { head: 'SHA-256', cell: ({ digest }) => <Id text={digest} /> },
@@ -233,7 +223,7 @@ const Known = ({ hit }: { hit: AddressHit }) => (
       <Fact name="Used as">
         <Compared subject={hit.subject} />
       </Fact>
-      <Fact name="Customer">{hit.customerId === null ? nobody : <CustomerLink id={hit.customerId} />}</Fact>
+      <Fact name="Customer">{hit.customerId === null ? none : <CustomerLink id={hit.customerId} />}</Fact>
       <Fact name="Found">
         <Time at={hit.foundAt} />
       </Fact>

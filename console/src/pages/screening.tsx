@@ -34,6 +34,16 @@ export function Compared({ subject }: { subject: string }) {
   );
 }
 
+/** People who have decided about a hit, and when. */
+export const DecidedBy = ({ people, decidedAt }: Pick<Hit, 'people' | 'decidedAt'>) =>
+  people === null || decidedAt === null ? (
+    <span className="muted">not decided</span>
+  ) : (
+    <span className="nowrap">
+      {people.join(', ')} <Time at={decidedAt} />
+    </span>
+  );
+
 const HITS: readonly Column<Hit>[] = [
   { head: 'Hit', cell: ({ id }) => <HitLink id={id} isRow /> },
   { head: 'State', cell: ({ state }) => <State state={state} /> },
@@ -53,17 +63,7 @@ const HITS: readonly Column<Hit>[] = [
     ),
   },
   { head: 'Found', cell: ({ foundAt }) => <Time at={foundAt} /> },
-  {
-    head: 'Decided by',
-    cell: ({ people, decidedAt }) =>
-      people === null || decidedAt === null ? (
-        <span className="muted">not decided</span>
-      ) : (
-        <span className="nowrap">
-          {people.join(', ')} <Time at={decidedAt} />
-        </span>
-      ),
-  },
+  { head: 'Decided by', cell: (hit) => <DecidedBy {...hit} /> },
 ];
 
 interface ListState {
