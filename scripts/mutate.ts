@@ -5,15 +5,16 @@
  *
  * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants.
  * Code that counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N
- * stretches of each file, chosen by the seed, for M minutes in total; another seed mutates other stretches, and `--stretches 0`
- * all of a file. Every file has its first stretch before any has its second. Files for which the time was too short are named.
- * Mutants in the journal of `--kept` are not repeated. Stryker is installed beside this file at the first run, from a lock file
- * of its own.
+ * stretches of each file, chosen by the seed; another seed mutates other stretches, and `--stretches 0` all of a file. Every file
+ * has its first stretch, however long that takes; further ones begin until M minutes have passed in total. The journal of `--kept`
+ * holds a file's mutants as long as that file and the tests of its group are the same, whatever else has changed. Stryker is
+ * installed beside this file at the first run, from a lock file of its own.
  *
  * Stopped by a signal it ends its child processes. Prints each file's score and survivors, exits with 1 if a file that was
  * mutated whole is below its minimum, and writes a `Report` on request, which `npm run prove` reads: its names and meanings stay.
  */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +24,7 @@ import { parseArgs } from 'node:util';
 import { startPostgres } from '../server/src/base/postgres.ts';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { reasonOf, reasonsHere } from '../server/test/prove/reasons.ts';
-import { type Chance, chanceOf } from '../server/test/simulation/chance.ts';
+import { chanceOf } from '../server/test/simulation/chance.ts';
 import { migratedTemplate } from '../server/test/support/database.ts';
 import { openJournal } from '../server/test/support/journal.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
@@ -149,7 +150,7 @@ const FLOOR = 85;
 /** Lines of a stretch: about one unit of thought. */
 const STRETCH = 12;
 /** Files of one run of Stryker, which begins with all of its tests on the code as it is. */
-const FILES_A_RUN = 6;
+const FILES_A_RUN = 11;
 
 interface Survivor {
   line: number;
@@ -178,8 +179,6 @@ interface Report {
   command: string;
   seconds: number;
   files: FileScore[];
-  /** Files for which the time did not suffice. */
-  skipped: string[];
   mutants: number;
   killed: number;
   survived: number;
@@ -224,8 +223,6 @@ process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
 process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
 process.env.TEST_DATA_DIR = folder;
 const files: FileScore[] = [];
-const skipped: string[] = [];
-const tried = new Set<string>();
 const journal = openJournal(values.kept);
 const reasons = reasonsHere(root);
 let [wholeMs, sampledMs] = [0, 0];
@@ -235,19 +232,12 @@ try {
     wholeMs += ms;
     files.push(...scores);
   }
-  // In an order that the seed chooses: if the time is too short, another seed reaches other files.
-  const chance = chanceOf(seed);
-  // Of all groups, so that a group alone is mutated in the same stretches.
-  const rounds = roundsOf(Object.entries(GROUPS), chance);
-  for (const round of rounds.filter(({ group }) => wanted.some(([name]) => name === group))) {
-    if (sampledMs > minutes * 60_000) break;
+  for (const round of roundsOf(wanted)) {
+    if (round.n > 0 && sampledMs > minutes * 60_000) break;
     const { scores, ms } = await mutatedOnce(round.name, round.ranges, round.tests);
     sampledMs += ms;
-    for (const range of round.ranges) tried.add(range.replace(/:.*/, ''));
     for (const score of scores) addSampled(score);
   }
-  for (const [, { isSampled, mutate }] of wanted)
-    if (isSampled) skipped.push(...mutate.filter((path) => !tried.has(path)));
 } finally {
   await postgres.stop();
   await endLeftBehind();
@@ -259,7 +249,6 @@ const report: Report = {
   command: `npm run mutate${values.only === undefined ? '' : ` -- --only ${values.only}`}`,
   seconds: Math.round((wholeMs + sampledMs) / 1_000),
   files,
-  skipped,
   mutants: sum((one) => one.mutants),
   killed: sum((one) => one.killed),
   survived: sum((one) => one.survivors.length),
@@ -275,49 +264,51 @@ for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of
     );
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
-if (skipped.length > 0) console.log(`not broken within ${minutes} minutes: ${skipped.join(', ')}`);
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
 
 interface Round {
-  group: string;
+  /** 0 for the first stretch of each file. */
+  n: number;
   name: string;
   ranges: string[];
   tests: readonly string[];
 }
 
-/**
- * The first stretch of every file, a few files at a time, then the second of every file, and so on. Every group has its first files
- * before any has further ones.
- */
-function roundsOf(groups: readonly (readonly [string, Group])[], chance: Chance): Round[] {
-  const sampled = groups.flatMap(([group, { isSampled, mutate, tests }]) => {
+/** The first stretch of every file of every group, a few files at a time, then the second of every file, and so on. */
+function roundsOf(groups: readonly (readonly [string, Group])[]): Round[] {
+  const runs = groups.flatMap(([group, { isSampled, mutate, tests }]) => {
     if (!isSampled) return [];
-    const all = mutate
-      .map((path) => ({ ranges: stretchesOf(path, chance), at: chance.next() }))
-      .toSorted((a, b) => a.at - b.at)
-      .map(({ ranges }) => ranges);
+    const all = mutate.map(stretchesOf);
     return Array.from({ length: Math.ceil(all.length / FILES_A_RUN) }, (_, n) => ({
-      ...{ group, n, tests, name: `${group}-${n + 1}` },
+      ...{ name: `${group}-${n + 1}`, tests },
       files: all.slice(n * FILES_A_RUN, (n + 1) * FILES_A_RUN),
     }));
   });
-  const byRun = sampled.toSorted((a, b) => a.n - b.n);
   return Array.from({ length: Math.max(1, stretches) }, (_, n) =>
-    byRun
-      .map(({ group, name, tests, files: some }) => ({
-        ...{ group, tests, name: `${name}-${n + 1}` },
+    runs
+      .map(({ name, tests, files: some }) => ({
+        ...{ n, tests, name: `${name}-${n + 1}` },
         ranges: some.flatMap((all) => all[n] ?? []),
       }))
       .filter(({ ranges }) => ranges.length > 0),
   ).flat();
 }
 
-function linesOf(path: string): number {
-  return readFileSync(join(root, 'server', 'src', path), 'utf8').split('\n').length;
+function sourceOf(path: string): string {
+  return readFileSync(join(root, 'server', 'src', path), 'utf8');
 }
 
-/** Stretches of a file, in Stryker's format. A mutant belongs to a stretch that contains all of it. */
-function stretchesOf(path: string, chance: Chance): string[] {
+function linesOf(path: string): number {
+  return sourceOf(path).split('\n').length;
+}
+
+function digestOf(...texts: string[]): Buffer {
+  return createHash('sha256').update(texts.join('\0')).digest();
+}
+
+/** Stretches of a file, in Stryker's format. They depend on no other file. A mutant belongs to a stretch that contains all of it. */
+function stretchesOf(path: string): string[] {
+  const chance = chanceOf(seed ^ digestOf(path).readUInt32LE());
   const of = linesOf(path);
   if (stretches === 0 || stretches * STRETCH >= of) return [path];
   // Each from a different part of the file, so that they are spread out; in any order, because there may be time for the first only.
@@ -351,16 +342,28 @@ interface Kept {
   ms: number;
 }
 
-/** The mutants missing in the journal. */
+/** The mutants of these files or stretches, of which those missing in the journal are tried together. */
 async function mutatedOnce(name: string, mutate: readonly string[], tests: readonly string[]): Promise<Kept> {
-  const key = `${name}: ${mutate.join(' ')}`;
-  const known = journal.known<Kept>(key);
-  if (known !== undefined) return known;
-  const from = Date.now();
-  const scores = await mutated(name, mutate, tests);
-  const kept: Kept = { scores, ms: Date.now() - from };
-  journal.keep(key, kept);
-  return kept;
+  const ofTests = tests.map((path) => readFileSync(join(root, 'server', 'test', path), 'utf8'));
+  const keyOf = (range: string): string =>
+    `${range} ${digestOf(sourceOf(fileOf(range)), ...ofTests)
+      .toString('hex')
+      .slice(0, 12)}`;
+  const missing = mutate.filter((range) => journal.known<Kept>(keyOf(range)) === undefined);
+  if (missing.length > 0) {
+    const from = Date.now();
+    const scores = await mutated(name, missing, tests);
+    const ms = Math.round((Date.now() - from) / missing.length);
+    for (const range of missing)
+      journal.keep(keyOf(range), { scores: scores.filter(({ file }) => file === fileOf(range)), ms } satisfies Kept);
+  }
+  const all = mutate.flatMap((range) => journal.known<Kept>(keyOf(range)) ?? []);
+  return { scores: all.flatMap(({ scores }) => scores), ms: all.reduce((sum, one) => sum + one.ms, 0) };
+}
+
+/** Of a file, or of a stretch of one. */
+function fileOf(range: string): string {
+  return range.replace(/:.*/, '');
 }
 
 async function mutated(name: string, mutate: readonly string[], tests: readonly string[]): Promise<FileScore[]> {

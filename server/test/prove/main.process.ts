@@ -9,9 +9,9 @@
  * A step's result is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
  * file, from git. A step that has run there with the same command is not run again, unless `--fresh` is given; an interrupted one
  * is, and so is one whose code changed while it ran. So this may be stopped and begun again. The longest steps continue from
- * their journals: finished seeds, planted bugs and mutated files are not run again, as long as the tests they depend on are the
- * same, and `--seeds 1..350` and then `--seeds 351..700` are most of `--seeds 1..700`. With uncommitted changes no result is
- * kept, because its code could not be identified later.
+ * their journals: finished seeds and planted bugs are not run again, as long as the tests they depend on are the same, and
+ * `--seeds 1..350` and then `--seeds 351..700` are most of `--seeds 1..700`. A mutated file is not run again as long as it and its
+ * tests are the same. With uncommitted changes no result is kept, because its code could not be identified later.
  *
  * `--write` runs nothing and writes the page from the kept results. The exit code is 0 if everything ran and held; with `--only`,
  * if those steps did.
@@ -130,7 +130,10 @@ function commandOf({ script, args, env = {} }: Step): string {
 async function runStep(step: Step, commit: string): Promise<Result> {
   const json = join(home, `${step.name}.report`);
   rmSync(json, { force: true });
-  const kept = join(home, `${step.name}-${hashOf(ROOT, step.keptFor ?? [])}.kept`);
+  const kept =
+    step.keptFor === null
+      ? join(values.store, `${step.name}.kept`)
+      : join(home, `${step.name}-${hashOf(ROOT, step.keptFor ?? [])}.kept`);
   if (values.fresh) rmSync(kept, { force: true });
   const paths: Record<string, string> = { '{json}': json, '{kept}': kept };
   const log = createWriteStream(join(home, `${step.name}.log`));

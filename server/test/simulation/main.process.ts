@@ -136,9 +136,9 @@ const tell = (told: Told, asked: Asked): void => {
   console.log(`  again: ${again(asked)}`);
 };
 await playAll([...unknown(seeds())]);
-// Several in one run: after the first end it is another run, which does not always reach the others. Those have one run each.
+// Several in one run: after the first end it is another run, which does not always reach the others. Those have fewer in a run.
 if (to - from + 1 >= MANY)
-  for (const most of [POINTS_A_RUN, 1])
+  for (const most of [POINTS_A_RUN, 3, 1])
     await playAll([...unknown(tally.unhit(most).map((one) => ({ ...one, orders })))]);
 
 async function playAll(all: readonly Asked[]): Promise<void> {
