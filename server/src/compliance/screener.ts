@@ -110,6 +110,8 @@ export interface Verdict {
 export type HeldReason =
   | 'destination_denied'
   | 'customer_blocked'
+  /** The money goes back to the account that it came from, which is also an account of a blocked customer. */
+  | 'sender_blocked'
   | 'held_by_magic_value'
   /** A name resembles one on a sanctions list, and the hit is undecided. */
   | 'sanctions_undecided'

@@ -11,7 +11,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
-import { blockOf, openFiatAccount } from '../customers/index.ts';
+import { blockOf, blocksOfNumber, openFiatAccount } from '../customers/index.ts';
 import { accountNameHits } from './account-names.ts';
 import type { Hit, Screener, Screening, StoredScreening, Verdict } from './screener.ts';
 import { type DestinationKind, look, sql } from './store.ts';
@@ -55,11 +55,12 @@ export async function screenOwn(
 ): Promise<Verdict> {
   const read = await stored?.read(tx, input);
   const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
-  const { kind, values } = await destinationOf(tx, vault, input);
+  const { kind, values, blocks } = await destinationOf(tx, vault, input);
   const indexes = values.flatMap((value) => indexesOf(vault, kind, value));
   const { lists, entries } = await look(tx, kind, indexes);
   const hits: Hit[] = [
     ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
+    ...blocks.map((entry) => ({ rule: 'sender_blocked' as const, entry, own: true })),
     ...entries.map(({ entry }) => ({ rule: 'destination_denied' as const, entry, own: true })),
     ...(read?.hits ?? []),
     ...(rules.accountNames === 'hold' ? await accountNameHits(tx, vault, input) : []),
@@ -91,15 +92,23 @@ const verdictOf = (hits: readonly Hit[]): Pick<Verdict, 'outcome' | 'reason' | '
 });
 
 /** Every detail of an account is looked up, because a list may name any of them. */
-async function destinationOf(
-  tx: Tx,
-  vault: Vault,
-  input: Screening,
-): Promise<{ kind: DestinationKind; values: string[] }> {
-  if (input.payoutAddress !== null) return { kind: 'address', values: [input.payoutAddress] };
+async function destinationOf(tx: Tx, vault: Vault, input: Screening): Promise<Destination> {
+  if (input.payoutAddress !== null) return { kind: 'address', values: [input.payoutAddress], blocks: [] };
   assert(input.fiatAccountId !== null, `order ${input.id} has a destination`);
-  const { details } = await openFiatAccount(tx, vault, input.fiatAccountId);
-  return { kind: 'account', values: Object.values(details) };
+  const { details, senderOf } = await openFiatAccount(tx, vault, input.fiatAccountId);
+  // A customer's own account has its owner, whose block counts; the account of a credit is known by its number only.
+  const owners = senderOf === null ? [] : await blocksOfNumber(tx, vault, details);
+  const blocks = owners
+    .filter(({ customerId }) => customerId !== input.customerId)
+    .map(({ customerId, blockedAt }) => `${customerId} ${blockedAt.toISOString()}`);
+  return { kind: 'account', values: Object.values(details), blocks };
+}
+
+interface Destination {
+  kind: DestinationKind;
+  values: string[];
+  /** Blocked customers, but for the one who is paid, with an account of this number, and when each was blocked. */
+  blocks: string[];
 }
 
 /** In the sandbox, an order with any of these is held before its payout. */

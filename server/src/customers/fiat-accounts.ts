@@ -7,6 +7,7 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { firstIdAt, numericId } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
+import { partnerIds } from '../partners/index.ts';
 import { type Customer, requireNotErased } from './customers.ts';
 import { compared, customerName, customerNames, type NameCompared } from './details.ts';
 import { detailsIndexes, encryptDetails, hintOf, numberIndexes, openDetails } from './encryption.ts';
@@ -92,6 +93,21 @@ export async function accountsOfNumber(
   const indexes = [...input.partnerIds, null].flatMap((partnerId) => numberIndexes(vault, partnerId, details));
   const rows = await tx.rows<FiatAccountRow & { partnerId: bigint | null }>(sql.accountsOfNumber, [indexes]);
   return rows.map((row) => ({ ...accountOf(row), partnerId: row.partnerId }));
+}
+
+/**
+ * Blocked customers of any partner with an account of this number, the longest blocked first. Each owner's row is share-locked
+ * until `tx` ends, as in `blockOf`. The number is indexed per partner, so this costs a hash for each of them.
+ */
+export async function blocksOfNumber(
+  tx: Tx,
+  vault: Vault,
+  details: Record<string, string>,
+): Promise<{ customerId: string; blockedAt: Date }[]> {
+  const indexes = (await partnerIds(tx)).flatMap((id) => numberIndexes(vault, id, details));
+  if (indexes.length === 0) return [];
+  const owners = await tx.rows<{ customerId: string; blockedAt: Date | null }>(sql.ownersOfNumber, [indexes]);
+  return owners.flatMap(({ customerId, blockedAt }) => (blockedAt === null ? [] : [{ customerId, blockedAt }]));
 }
 
 const NUMBERED_AT_ONCE = 500;

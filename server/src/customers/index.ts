@@ -73,6 +73,7 @@ export {
   accountsOfNumber,
   accountsSince,
   addFiatAccount,
+  blocksOfNumber,
   compareAccount,
   type FiatAccount,
   fiatAccounts,

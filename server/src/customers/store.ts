@@ -133,6 +133,8 @@ export const sql = {
   accountOfSender: 'select id from fiat_accounts where sender_of = $1',
   accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = any($2::bytea[])`,
   accountsOfNumber: `select partner_id, ${ACCOUNT} from fiat_accounts where number_index = any($1::bytea[]) order by id desc limit 50`,
+  ownersOfNumber: `select id as customer_id, blocked_at from customers
+    where id in (select customer_id from fiat_accounts where number_index = any($1::bytea[])) order by blocked_at, id for share`,
   // Of a version that had no such index.
   unnumbered: `select id, partner_id, details from fiat_accounts
     where number_index is null and details <> ''::bytea and id > $1 order by id limit $2`,

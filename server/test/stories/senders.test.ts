@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { parseUnits } from '../../src/base/money.ts';
 import { replaceDenyList } from '../../src/compliance/index.ts';
-import { findCustomer, saveDetails } from '../../src/customers/index.ts';
+import { addFiatAccount, blockCustomer, findCustomer, saveDetails } from '../../src/customers/index.ts';
 import { confirmedBy, type Person, type Said, takes } from '../protocols/operator/people.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Story } from '../support/story.ts';
@@ -241,6 +241,22 @@ describe('a credit in another name that its order holds goes back to the account
     assert.equal(await agreed(await refunds(order, { pastHits: true })), 200);
     await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
     await world.read((tx) => replaceDenyList(tx, world.vault, lists('000000000009')));
+  });
+
+  test('to an account that a blocked customer has, only if two people say so', async () => {
+    const account = '000333222111';
+    const customerId = (await world.verifiedCustomer()).id;
+    await world.read(async (tx) => {
+      const [customer, details] = [await findCustomer(tx, customerId), { account, ifsc: 'SIMB0000001', name: NAME }];
+      await addFiatAccount(tx, world.vault, { customer, fiat: 'inr', details, now: world.clock.now() });
+      await blockCustomer(tx, customerId, world.clock.now());
+    });
+    const order = await held({ account });
+    const kept = await bea.does(`/proposals/${(await refunds(order)).body.proposal}/confirm`);
+    assert.deepEqual([kept.status, kept.body.reason], [409, 'destination_held'], JSON.stringify(kept.body));
+    assert.equal(await agreed(await refunds(order, { pastHits: true })), 200);
+    await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
+    await world.reconciles();
   });
 
   test('on a retry after the bank has rejected it, by two people as well', async () => {

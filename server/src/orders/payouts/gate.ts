@@ -217,7 +217,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
  * undecided one is decided first, and a confirmed one stays, except for money that the law has released.
  */
 function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
-  if (rule === 'customer_blocked') return 'release.customer_blocked';
+  if (rule === 'customer_blocked' || rule === 'sender_blocked') return 'release.customer_blocked';
   if (rule === 'sanctions_undecided' || rule === 'address_risk_undecided') return null;
   if (rule === 'sanctions_hit' || rule === 'address_risk_hit')
     return deposits.some(({ origin }) => origin === 'released') ? 'release.screening_hit' : null;

@@ -83,6 +83,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   released_by_law: 'under_review',
   screening: 'under_review',
   customer_blocked: 'under_review',
+  sender_blocked: 'under_review',
   destination_denied: 'under_review',
   held_by_magic_value: 'under_review',
   sanctions_undecided: 'under_review',
