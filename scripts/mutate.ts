@@ -50,7 +50,6 @@ const GROUPS: Readonly<Record<string, Group>> = {
     tests: ['ledger/told.test.ts', 'ledger/ledger.test.ts'],
   },
   gate: {
-    isSampled: true,
     mutate: ['orders/payouts/gate.ts', 'orders/payouts/judge.ts', 'orders/payouts/leaving.ts'],
     tests: ['orders/gate.test.ts', 'orders/gate.input.test.ts'],
   },

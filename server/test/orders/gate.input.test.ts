@@ -23,6 +23,7 @@ import {
   approveRefund,
   approveStanding,
   askGate,
+  findings,
   keepVerdict,
   uncoveredFindings,
 } from '../../src/orders/payouts/gate.ts';
@@ -61,7 +62,13 @@ let says: {
   notDeep?: string;
   held?: { since: Date; why: string; isRejected: boolean };
   stored?: StoredScreening;
+  /** A debit that no payout explains. */
+  debit?: string;
+  /** The rail's payments in the time that a restore lost. */
+  lostTime?: 'unread' | 'undecided';
 };
+type Doubtful = Parameters<NonNullable<Rail['doubtful']>>[1];
+let doubted: Doubtful[] = [];
 let asked: ApprovedAction[] = [];
 
 before(async () => {
@@ -86,11 +93,20 @@ after(async () => {
 beforeEach(() => {
   says = { switchedOff: [], people: 2 };
   asked = [];
+  doubted = [];
 });
 
 const context = (): GateContext => {
-  const bank = { code: BANK, kind: 'bank' };
+  const restored = {
+    doubtful: async (_: Tx, payout: Doubtful) => {
+      doubted.push(payout);
+      return says.debit;
+    },
+    mayHavePaid: async () => says.lostTime,
+  };
+  const bank = { code: BANK, kind: 'bank', ...restored };
   const chain = {
+    ...restored,
     code: CHAIN,
     kind: 'chain',
     chain: 'test',
@@ -262,6 +278,75 @@ test("a provider's stored hit holds; a stored hit of our own lists is checked ag
   await pays(one);
   await screened(one, [{ rule: 'destination_denied', entry: 'list 2', own: true }]);
   await pays(one);
+});
+
+test('each hit is let pass by its own action, and one that is undecided or confirmed by none', async () => {
+  const person = 'release.screening_hit';
+  for (const [rule, action] of [
+    ['destination_denied', person],
+    ['held_by_magic_value', person],
+    ['sanctions_nameless', person],
+    ['sender_unknown', person],
+    ['account_name_differs', person],
+    ['customer_blocked', 'release.customer_blocked'],
+    ['sender_blocked', 'release.customer_blocked'],
+    ['sanctions_undecided', null],
+    ['sanctions_hit', null],
+    ['address_risk_undecided', null],
+    ['address_risk_hit', null],
+  ] as const) {
+    const one = await made();
+    await screened(one, [{ rule, entry: 'e', own: false }]);
+    const found = await inTx(one, (tx, leaving) => uncoveredFindings(context(), tx, leaving, clock.now()));
+    assert.deepEqual(found, [{ rule, entry: 'e', action }]);
+    if (action === null) await assert.rejects(approves(one, ['ada', 'bea', 'cleo']), { code: 'order_over' }, rule);
+    else await approves(one, ['ada', 'bea']);
+    if (action === null) await holds(one, rule);
+    else await pays(one, rule);
+    // Money that the law has released may pass a confirmed hit, never one that nobody has decided about.
+    await rows.query("update deposits set origin = 'released' where id = $1", [one.depositId]);
+    const [released] = await inTx(one, (tx, leaving) => findings(context(), tx, leaving, clock.now()));
+    const isConfirmed = rule === 'sanctions_hit' || rule === 'address_risk_hit';
+    assert.equal(released?.action, isConfirmed ? person : action, rule);
+  }
+});
+
+test('after a restore a payout waits for a debit that may have paid it, with one case, and is asked about as it is', async () => {
+  const one = await made();
+  says.debit = `line ${one.orderId}`;
+  const answer = await asks(one);
+  assert(answer.outcome === 'wait');
+  assert.match(answer.why, new RegExp(`debit ${says.debit}, .* may have paid it`));
+  assert.equal(answer.againInMs, 5_000);
+  await asks(one);
+  const found = await rows.query<{ facts: { payout: string; units: string; asset: string } }>(
+    "select facts from cases where kind = 'unexplained_debit' and subject = $1",
+    [`${BANK}:${says.debit}`],
+  );
+  assert.deepEqual(found, [{ facts: { payout: one.payoutId, units: '8000', asset: 'inr' } }]);
+  assert.deepEqual(doubted[0], { key: one.payoutId, asset: 'inr', units: 8_000n, followOn: undefined });
+  delete says.debit;
+  await pays(one);
+});
+
+test('after a restore what an order was made of again waits until its rail is read; a refund, or another order, does not', async () => {
+  const [first, follows, refund] = [await made(), await made(), await made(OWN)];
+  for (const { orderId } of [follows, refund])
+    await rows.query('update orders set follows = $2 where id = $1', [orderId, first.orderId]);
+  says.lostTime = 'unread';
+  const answer = await asks(follows);
+  assert(answer.outcome === 'wait');
+  assert.match(answer.why, /its rail is read up to the restore first/);
+  const [{ at } = { at: undefined }] = await rows.query<{ at: Date }>(
+    'select created_at as at from orders where id = $1',
+    [follows.orderId],
+  );
+  assert.deepEqual(doubted.at(-1)?.followOn, { madeAt: at });
+  await pays(first);
+  await pays(refund);
+  assert.equal(doubted.at(-1)?.followOn, undefined, 'a refund is the same money, whatever order was made of it');
+  says.lostTime = 'undecided';
+  await pays(follows);
 });
 
 test('a screening result counts for its own destination and for so long, and is then asked for again', async () => {
@@ -768,5 +853,12 @@ test('a screener is asked about the order, or about a refund without an order, a
     const asks = screeningOf(alone);
     assert.deepEqual([asks.id, asks.customerId], [refund.orderId, null]);
     assert.ok(asks.partnerId !== null && !('depositUnits' in asks));
+    assert.equal(screeningOf({ ...alone, deposits: [] }).partnerId, null);
+  });
+  await rows.query("update orders set merchant_reference = 'sealed' where id = $1", [one.orderId]);
+  await inTx(one, async (_, leaving) => {
+    const { merchantReference, depositIds, partnerId } = screeningOf(leaving);
+    assert.deepEqual([merchantReference, depositIds], ['sealed', [one.depositId]]);
+    assert.equal(partnerId, leaving.order?.partnerId);
   });
 });
