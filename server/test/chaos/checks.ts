@@ -3,7 +3,7 @@
  *
  * Order by order, by the address or account that only this order has: value out is never above the promise, value back never
  * above the receipt, and one of the two happened once. Any other payment of chain or bank is unexplained. An order that has not
- * ended needs an open case that says so. come to its end needs an open case that says so.
+ * ended needs an open case that says so.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -38,6 +38,23 @@ interface Moved {
   refundedUnits: bigint;
   /** How often value left for it: payments of the bank that were not returned, transfers on the chain. */
   effects: number;
+}
+
+/**
+ * A deposit that a reorg removes after its payout is a debt until a later block has it again, and its customer is blocked meanwhile.
+ * @returns the customers who were refused as blocked and never had such a debt
+ */
+export async function blockedWithoutDebt(
+  { look }: Pick<ChaosWorld, 'look'>,
+  blocked: ReadonlySet<string>,
+): Promise<string[]> {
+  const debtors = await look<{ customer: string }>(
+    `select distinct o.customer_id as customer from cases c join orders o on o.id = c.order_id where c.kind = 'customer_owes'`,
+  );
+  const known = new Set(debtors.map(({ customer }) => customer));
+  return [...blocked]
+    .filter((id) => !known.has(id))
+    .map((id) => `customer ${id} was blocked, and has never owed anything`);
 }
 
 /** Work that has not ended, and the part of it that an open case covers. */

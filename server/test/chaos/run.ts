@@ -5,7 +5,7 @@ import { chanceOf } from '../simulation/chance.ts';
 import { collect, run as command } from '../support/process.ts';
 import type { BankMode } from './bank.ts';
 import { FINALITY } from './chain.ts';
-import { judge, type Verdict, whatIsLeft } from './checks.ts';
+import { blockedWithoutDebt, judge, type Verdict, whatIsLeft } from './checks.ts';
 import { faultFor, KINDS } from './faults.ts';
 import { openLoad } from './load.ts';
 import { type ChaosWorld, openWorld, until } from './world.ts';
@@ -115,20 +115,6 @@ export async function run(options: {
   } finally {
     await world.stop();
   }
-}
-
-/**
- * A deposit that a reorg removes after its payout is a debt until a later block has it again, and its customer is blocked meanwhile.
- * @returns the customers who were refused as blocked and never had such a debt
- */
-async function blockedWithoutDebt({ look }: ChaosWorld, blocked: ReadonlySet<string>): Promise<string[]> {
-  const debtors = await look<{ customer: string }>(
-    `select distinct o.customer_id as customer from cases c join orders o on o.id = c.order_id where c.kind = 'customer_owes'`,
-  );
-  const known = new Set(debtors.map(({ customer }) => customer));
-  return [...blocked]
-    .filter((id) => !known.has(id))
-    .map((id) => `customer ${id} was blocked, and has never owed anything`);
 }
 
 /** Before an order that is still being made is awaited. @returns the parts that do not come back */
