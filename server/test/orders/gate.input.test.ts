@@ -29,7 +29,7 @@ import {
 } from '../../src/orders/payouts/gate.ts';
 import { leavingOf, payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
 import type { ApprovedAction } from '../../src/orders/payouts/rules.ts';
-import { fitsRefund } from '../../src/orders/refunds/destinations.ts';
+import { fitsRefund, requireFits } from '../../src/orders/refunds/destinations.ts';
 import { setCustomerLimit, setLimit } from '../../src/partners/index.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
@@ -611,6 +611,34 @@ test('a refund goes to the customer’s destination; to another only with the re
     const kept = await rows.query(`select partner_id::text as owner from ${table} where order_id is null`);
     assert.deepEqual(kept, [{ owner }], table);
   }
+});
+
+test('a refund by a chain goes to an address in its spelling, by a bank to an account, and a refusal names field and rule', async () => {
+  const refusal = (rail: string, to: Parameters<typeof requireFits>[3], rails = context()) =>
+    fixture.db
+      .asSystem((tx) => requireFits(rails, tx, { rail, asset: 'inr', customerId: CUSTOMER }, to))
+      .then(
+        () => undefined,
+        (error: { code?: string; facts?: { fields?: Record<string, string> } }) => [error.code, error.facts?.fields],
+      );
+  const wrong = (field: string, rule: string) => ['malformed_field', { [field]: rule }];
+  assert.equal(await refusal(CHAIN, { address: OWN }), undefined);
+  const noAccount = wrong('fiatAccountId', `must be left out: on ${CHAIN} there are addresses`);
+  assert.deepEqual(await refusal(CHAIN, { address: OWN, fiatAccountId: account }), noAccount);
+  const noAddress = wrong('address', 'must be an address on test');
+  for (const address of [undefined, 'no address', ' 0xown'])
+    assert.deepEqual(await refusal(CHAIN, { address }), noAddress);
+  const bare = { code: CHAIN, kind: 'chain' } as unknown as Rail;
+  const unnamed = { ...context(), rails: new Map([[CHAIN, bare]]) };
+  assert.deepEqual(await refusal(CHAIN, { address: OWN }, unnamed), wrong('address', `must be an address on ${CHAIN}`));
+  assert.equal(await refusal(BANK, { fiatAccountId: account }), undefined);
+  assert.deepEqual(
+    await refusal(BANK, { address: OWN, fiatAccountId: account }),
+    wrong('address', `must be left out: ${BANK} pays to accounts`),
+  );
+  assert.deepEqual(await refusal(BANK, {}), wrong('fiatAccountId', 'is missing'));
+  assert.deepEqual(await refusal(BANK, { fiatAccountId: 1n }), ['unknown_account', undefined]);
+  assert.deepEqual(await refusal('bank.gone', {}), wrong('fiatAccountId', 'is missing'));
 });
 
 test('naming a destination approves it as new, and approves a hit against it only if the approvers say so', async () => {

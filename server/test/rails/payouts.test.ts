@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { awaitAll } from '../../src/base/db.ts';
+import { Unavailable } from '../../src/base/errors.ts';
 import { startWorkers } from '../../src/base/workers.ts';
 import { killSwitches, liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
@@ -449,6 +450,26 @@ describe('workers with accidents', () => {
       assert.equal(await w.state(id), 'submitted');
       await w.reads();
       assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
+    });
+
+    it(`what a killed worker was submitting is unknown, without an alarm, until the bank says (${bank})`, async () => {
+      const w = await make({ deduplicatesForMs: deduplicates ? DAY_MS : 0 });
+      const id = await w.writes(5_000n);
+      await w.rows.query(
+        `update payouts set state = 'submitting', submissions = 1, submitting_until = clock_timestamp() - interval '1 second'
+          where id = $1`,
+        [id],
+      );
+      await w.bank.setFault({ kind: 'status_unavailable' });
+      await w.looksAt(id, behaving(w.rail, { send: () => Promise.reject(new Unavailable('bank', 'is down')) }));
+      const [row] = await w.rows.query<{ state: string; why: string; since: Date | null; alarmed_at: Date | null }>(
+        'select state, why, unknown_since as since, alarmed_at from payouts where id = $1',
+        [id],
+      );
+      assert.equal(row?.state, 'unknown');
+      assert.notEqual(row.why, '');
+      assert.ok(row.since !== null, 'nobody knows since when');
+      assert.equal(row.alarmed_at, null, 'a case was opened before its time');
     });
 
     it(`a worker frozen past its lease neither pays nor records (${bank})`, async () => {
