@@ -51,7 +51,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   },
   gate: {
     mutate: ['orders/payouts/gate.ts', 'orders/payouts/judge.ts', 'orders/payouts/leaving.ts'],
-    tests: ['orders/gate.test.ts', 'orders/gate.input.test.ts'],
+    tests: ['orders/gate.test.ts', 'orders/gate.input.test.ts', 'orders/gate.leaving.test.ts'],
   },
   ready: {
     isSampled: true,

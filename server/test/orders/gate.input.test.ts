@@ -33,180 +33,36 @@ import { fitsRefund, requireFits } from '../../src/orders/refunds/destinations.t
 import { setCustomerLimit, setLimit } from '../../src/partners/index.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
-import { type Fixture, freshFixture } from '../support/fixture.ts';
-import { openRows, type Rows } from '../support/rows.ts';
 import { until } from '../support/until.ts';
+import {
+  account,
+  approves,
+  asked,
+  asks,
+  BANK,
+  CHAIN,
+  CUSTOMER,
+  clock,
+  context,
+  doubted,
+  ELSEWHERE,
+  fixture,
+  holds,
+  inTx,
+  MAX_AGE_MS,
+  type Made,
+  made,
+  marketId,
+  OWN,
+  passes,
+  pays,
+  rows,
+  says,
+  screened,
+  useGateRows,
+} from './gate.rows.ts';
 
-const MAX_AGE_MS = 60_000;
-const BANK = 'bank.simulated';
-const CHAIN = 'evm.test';
-const CUSTOMER = 'gatecaller_1';
-const OWN = '0xown';
-const ELSEWHERE = '0xelse';
-
-/** Does not move, so that a result at the maximum age can be distinguished from an older one. */
-let nowMs = Date.UTC(2026, 10, 1, 12);
-const clock = { now: () => new Date(nowMs) };
-const passes = (ms: number) => {
-  nowMs += ms;
-};
-
-let fixture: Fixture;
-let rows: Rows;
-let account = 0n;
-let marketId = 0n;
-/** Default facts and rules; each test overrides the one it is about. */
-let says: {
-  switchedOff: string[];
-  people: number;
-  notDeep?: string;
-  held?: { since: Date; why: string; isRejected: boolean };
-  stored?: StoredScreening;
-  /** A debit that no payout explains. */
-  debit?: string;
-  /** The rail's payments in the time that a restore lost. */
-  lostTime?: 'unread' | 'undecided';
-};
-type Doubtful = Parameters<NonNullable<Rail['doubtful']>>[1];
-let doubted: Doubtful[] = [];
-let asked: ApprovedAction[] = [];
-
-before(async () => {
-  fixture = await freshFixture();
-  rows = await openRows(fixture.adminUrl);
-  await rows.cryptoAsset('usdc.test', 'test', '0x01');
-  await rows.order('usdc.test', CHAIN, '0xfirst');
-  await rows.query(`insert into customers (id, partner_id, kind, created_at, updated_at)
-    select '${CUSTOMER}', id, 'INDIVIDUAL', now(), now() from partners`);
-  const [market] = await rows.query<{ id: string }>('select id::text from markets');
-  marketId = BigInt(market?.id ?? 0);
-  account = await fixture.db.asSystem(async (tx) => {
-    const customer = await findCustomer(tx, CUSTOMER);
-    const details = { account: '12345678', ifsc: 'SIMB0000001', name: 'Asha Rao' };
-    return (await addFiatAccount(tx, fixture.vault, { customer, fiat: 'inr', details, now: clock.now() })).id;
-  });
-});
-after(async () => {
-  await rows?.close();
-  await fixture?.stop();
-});
-beforeEach(() => {
-  says = { switchedOff: [], people: 2 };
-  asked = [];
-  doubted = [];
-});
-
-const context = (): GateContext => {
-  const restored = {
-    doubtful: async (_: Tx, payout: Doubtful) => {
-      doubted.push(payout);
-      return says.debit;
-    },
-    mayHavePaid: async () => says.lostTime,
-  };
-  const bank = { code: BANK, kind: 'bank', ...restored };
-  const chain = {
-    ...restored,
-    code: CHAIN,
-    kind: 'chain',
-    chain: 'test',
-    readAddress: (text: string) => (text.startsWith('0x') ? text : undefined),
-    notDeep: async () => says.notDeep,
-  };
-  return {
-    clock,
-    rails: new Map([bank, chain].map((rail) => [rail.code, rail as unknown as Rail])),
-    gate: {
-      screenOwn: (tx, input) => screenOwn(tx, fixture.vault, input, says.stored),
-      storedWait: async (tx, input) => await says.stored?.wait(tx, input),
-      isSwitchedOff: async (_, rail) => says.switchedOff.includes(rail),
-      peopleNeeded: async (_, { action }) => {
-        asked.push(action);
-        return says.people;
-      },
-      heldDestination: async () => says.held,
-      screeningMaxAgeMs: MAX_AGE_MS,
-    },
-  };
-};
-
-interface Made {
-  orderId: bigint;
-  depositId: bigint;
-  payoutId: string;
-}
-
-/** An order that accepted its deposit and whose payout is created; or, to an address, a refund of that deposit. */
-async function made(refundTo?: string): Promise<Made> {
-  const { orderId, partnerId } = await rows.order('usdc.test', CHAIN, `0x${Math.random().toString(16).slice(2)}`);
-  await rows.query(
-    `update orders set state = 'paying_out', fiat_account_id = $2, received_units = deposit_units, refund_address = $3,
-       refund_to_by = 'partner', customer_id = $4 where id = $1`,
-    [orderId, account, OWN, CUSTOMER],
-  );
-  const [row] = await rows.query<{ id: string }>(
-    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
-     values ($1, $2, 'usdc.test', 1000000, '', $3, $4, 'applied', '', now(), 1000000) returning id::text`,
-    [CHAIN, `tx ${orderId}`, orderId, partnerId],
-  );
-  const depositId = BigInt(row?.id ?? 0);
-  const payoutId = refundTo === undefined ? `pay_${orderId}_1` : `ref_${orderId}_1`;
-  const of = { id: payoutId, orderId, partnerId, attempt: 1, now: clock.now() };
-  if (refundTo !== undefined) {
-    await rows.query("update deposits set state = 'suspense', taken_units = 0 where id = $1", [depositId]);
-    await rows.query(
-      `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
-         requested_by, state, address, key, attempt, created_at, updated_at)
-       values ($1, $2, $1, $3, 'refund', $4, 'usdc.test', 1000000, 1000000, 'suspense', '', '', 'created', $5, $6, 1, now(), now())`,
-      [orderId, depositId, partnerId, CHAIN, refundTo, payoutId],
-    );
-  }
-  await fixture.db.asSystem((tx) =>
-    write(tx, {
-      ...of,
-      ...(refundTo === undefined
-        ? { purpose: 'payout', rail: BANK, asset: 'inr', units: 8_000n, fiatAccountId: account }
-        : {
-            purpose: 'refund',
-            rail: CHAIN,
-            asset: 'usdc.test',
-            units: 1_000_000n,
-            address: refundTo,
-            depositId,
-            refundId: orderId,
-          }),
-    }),
-  );
-  await screened({ orderId, depositId, payoutId });
-  return { orderId, depositId, payoutId };
-}
-
-const inTx = <T>(of: Made, body: (tx: Tx, leaving: Awaited<ReturnType<typeof leavingOf>>) => Promise<T>): Promise<T> =>
-  fixture.db.asSystem(async (tx) => {
-    const payout = await findPayout(tx, of.payoutId);
-    assert(payout);
-    return await body(tx, await leavingOf(tx, payout));
-  });
-
-/** The provider has answered, without hits or with these. */
-const screened = (of: Made, hits: Verdict['hits'] = []): Promise<void> =>
-  inTx(of, async (tx, leaving) => {
-    const outcome = hits.length === 0 ? 'cleared' : 'held';
-    keepVerdict(tx, leaving, { outcome, hits, rules: 'a provider', inputs: {} }, clock.now());
-  });
-
-const asks = (of: Made): Promise<GateAnswer> =>
-  fixture.db.asSystem(async (tx) => {
-    const payout = await findPayout(tx, of.payoutId);
-    assert(payout);
-    return await askGate(context(), tx, payout);
-  });
-const holds = async (of: Made, why: string) =>
-  assert.deepEqual(await asks(of), { outcome: 'hold', why: `held: ${why}` });
-const pays = async (of: Made, message?: string) => assert.deepEqual(await asks(of), { outcome: 'pay' }, message);
-
-const approves = (of: Made, people: string[]): Promise<void> =>
-  inTx(of, (tx, leaving) => approveStanding(context(), tx, leaving, { people, reason: 'looked at', now: clock.now() }));
+useGateRows();
 
 test('a payout without findings is paid, and its order is locked until the answer is used', async () => {
   const one = await made();
@@ -413,7 +269,7 @@ test('where coins came from counts by its stored answer: without one it waits, a
   const other = await made();
   sender = null;
   await holds(other, 'sender_unknown');
-  asked = [];
+  asked.length = 0;
   await approves(other, ['ada', 'bea']);
   assert.ok(asked.every((action) => action === 'release.screening_hit'));
   await pays(other);

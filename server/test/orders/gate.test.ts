@@ -33,6 +33,10 @@ const TABLE: readonly [string, Partial<GateFacts>, string][] = [
   ['a kill switch', { switchedOff: true }, 'wait switched_off'],
   ['not cleared by the bank', { notReady: clearing }, 'wait clearing'],
   ['not deep enough', { notReady: depth }, 'wait confirmations'],
+  ['a destination without its confirmation', { unconfirmedUntil: ago(-9) }, 'wait unconfirmed'],
+  ['the same before it has cleared', { unconfirmedUntil: ago(-9), notReady: clearing }, 'wait clearing'],
+  ['a debit that may have paid it', { doubtful: 'line 1', notReady: clearing }, 'wait restore'],
+  ['a rail that is not read up to a restore', { unread: true, screenedAt: undefined }, 'wait restore'],
   ['never screened', { screenedAt: undefined }, 'wait screening'],
   ['a result as old as it may be', { screenedAt: ago(1_000) }, 'pay'],
   ['a result one millisecond older', { screenedAt: ago(1_001) }, 'wait screening'],
@@ -45,12 +49,18 @@ const TABLE: readonly [string, Partial<GateFacts>, string][] = [
   ],
 ];
 
+const untilOf = ({ notReady, unconfirmedUntil }: Partial<GateFacts>): Date | undefined =>
+  (notReady === undefined ? unconfirmedUntil : notReady.until) ?? undefined;
+
 test('the gate follows the table', () => {
   for (const [what, facts, wanted] of TABLE) {
     const answer = judge({ ...WELL, ...facts });
     const said =
       answer.outcome === 'pay' ? 'pay' : answer.outcome === 'wait' ? `wait ${answer.cause}` : `hold ${answer.reason}`;
     assert.equal(said, wanted, what);
+    if (answer.outcome !== 'wait') continue;
+    assert.ok(answer.why.length > 3 || facts.stored?.why === answer.why, `${what}: nobody is told why`);
+    assert.deepEqual(answer.until, facts.switchedOff || facts.doubtful ? undefined : untilOf(facts), what);
   }
 });
 
