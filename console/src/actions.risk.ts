@@ -33,10 +33,30 @@ export const TRAVEL_ACTIONS = {
       {
         name: 'policy',
         label: 'At the deadline',
-        hint: 'Hold the payout, or send it without the data',
+        hint: 'Hold the payout, send it without the data, or return the deposit',
         isRequired: true,
-        choices: ['hold', 'send'],
+        choices: ['hold', 'send', 'return'],
       },
+      {
+        name: 'exchange',
+        label: 'Exchange',
+        hint: 'Whether the provider of a hosted wallet has to answer, or to send its data; none without an answer',
+        choices: ['none', 'required'],
+      },
+      { name: 'isOn', label: 'In use', hint: 'In use without an answer', isSwitch: true },
+    ],
+  },
+  setProvider: {
+    ...{ name: 'travel.provider', label: 'Set a provider', path: '/travel-providers', right: 'terms', people: 'two' },
+    says: 'Allows names of customers to be sent to a provider, and its data to be taken, or ends that.',
+    fields: [
+      {
+        name: 'host',
+        label: 'Host',
+        hint: 'Of its travel addresses and callbacks, in small letters, such as trp.exchange.com',
+        isRequired: true,
+      },
+      { name: 'name', label: 'Legal name', isRequired: true },
       { name: 'isOn', label: 'In use', hint: 'In use without an answer', isSwitch: true },
     ],
   },

@@ -24,7 +24,15 @@ import {
 import { listSources, THRESHOLDS, USUAL_THRESHOLD } from './compliance/index.ts';
 import { LISTS, type Lists } from './registry.ts';
 
-const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannels, addressRisks }: Lists) => ({
+const settingsFor = ({
+  priceSources,
+  verifiers,
+  codeSenders,
+  banks,
+  alertChannels,
+  addressRisks,
+  travelProtocols,
+}: Lists) => ({
   profile: oneOf(
     'PROFILE',
     'sandbox brings local chains, a simulated bank and test controls; production refuses them',
@@ -169,6 +177,12 @@ const settingsFor = ({ priceSources, verifiers, codeSenders, banks, alertChannel
     addressRisks.map(codeOf),
     undefined,
   ),
+  travelProtocol: oneOf(
+    'TRAVEL_PROTOCOL',
+    'protocol by which travel rule data is exchanged with other providers; unset exchanges none',
+    travelProtocols.map(codeOf),
+    undefined,
+  ),
   addressRiskHit: oneOf(
     'ADDRESS_RISK_HIT',
     'risk from which on an address is a hit: its money is held until people have decided',
@@ -309,6 +323,7 @@ export const allOf = (lists: Lists): Declaring[] => [
   ...lists.banks,
   ...lists.alertChannels,
   ...lists.addressRisks,
+  ...lists.travelProtocols,
 ];
 
 /** Every setting, with the adapter that declares it. */

@@ -1,11 +1,11 @@
 /**
- * Registry: the one list of the parts of an installation. A price source, verifier, code sender, bank, channel of alerts or
- * provider of address risk is one file or folder
+ * Registry: the one list of the parts of an installation. A price source, verifier, code sender, bank, channel of alerts,
+ * provider of address risk or travel rule protocol is one file or folder
  * with its own declaration (base/adapter.ts), and one line here. Its settings, what production requires and rejects, `npm run
  * config`, docs/settings.md and its contract tests follow from that line.
  *
- * Settings choose which adapters are used (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS, ALERT_CHANNELS, ADDRESS_RISK). The last
- * two are used only where they are named. By default all price sources are
+ * Settings choose which adapters are used (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS, ALERT_CHANNELS, ADDRESS_RISK,
+ * TRAVEL_PROTOCOL). The last three are used only where they are named. By default all price sources are
  * used, and of each other list the first, each as far as it fits the profile: `sandboxOnly` ones in the sandbox, the others
  * in production. Chain families are chosen by the chains file, which names one for each chain.
  */
@@ -20,7 +20,8 @@ import { assert } from './base/errors.ts';
 import { ask } from './base/http.ts';
 import { chainalysisRisk } from './compliance/address-risk/providers/chainalysis.ts';
 import { simulatedRisk } from './compliance/address-risk/providers/simulated.ts';
-import type { AddressRiskContext, AddressRiskProvider } from './compliance/index.ts';
+import type { AddressRiskContext, AddressRiskProvider, TravelContext, TravelProtocol } from './compliance/index.ts';
+import { trp } from './compliance/travel-rule/protocols/trp/index.ts';
 import { type CodeSender, knownCodes, webhookCodes } from './protocols/checkout/index.ts';
 import type { PriceSource } from './quotes/index.ts';
 import { binanceSource } from './quotes/sources/binance.ts';
@@ -61,6 +62,8 @@ export interface Lists {
   alertChannels: readonly Adapter<Channel, ChannelContext>[];
   /** None is used unless ADDRESS_RISK names it. */
   addressRisks: readonly Adapter<AddressRiskProvider, AddressRiskContext>[];
+  /** None is used unless TRAVEL_PROTOCOL names it. */
+  travelProtocols: readonly Adapter<TravelProtocol, TravelContext>[];
 }
 
 export const LISTS: Lists = {
@@ -102,6 +105,10 @@ export const LISTS: Lists = {
     chainalysisRisk,
     // A provider of address risk: one line here.
   ],
+  travelProtocols: [
+    trp,
+    // A travel rule protocol: one line here.
+  ],
 };
 
 /** The settings of the lists; `Config` is one. */
@@ -114,6 +121,7 @@ interface Choice {
   readonly banks: readonly string[] | undefined;
   readonly alertChannels: readonly string[] | undefined;
   readonly addressRisk: string | undefined;
+  readonly travelProtocol: string | undefined;
   valuesOf(adapter: Adapter<unknown, never>): Values;
 }
 
@@ -167,6 +175,18 @@ export function addressRisk(config: Choice): AddressRiskProvider | undefined {
   return named === undefined ? undefined : create(config, named, RISK_CONTEXT);
 }
 
+/** Undefined where none is named. @throws SettingError as `priceSources` */
+export function travelProtocol(config: Choice): TravelProtocol | undefined {
+  const [named] = chosen(config, 'travelProtocols');
+  return named === undefined ? undefined : create(config, named, travelContext(config));
+}
+
+/** What every travel rule protocol is given. */
+export const travelContext = ({ profile }: Pick<Choice, 'profile'>): TravelContext => ({
+  ...{ ask, deadlineMs: 10_000 },
+  plain: profile === 'sandbox',
+});
+
 /** @throws SettingError as `priceSources` */
 export const codeSender = (config: Choice): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
 
@@ -196,6 +216,7 @@ const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Choice) =
   banks: ['BANKS', (config) => config.banks],
   alertChannels: ['ALERT_CHANNELS', (config) => config.alertChannels ?? []],
   addressRisks: ['ADDRESS_RISK', ({ addressRisk: code }) => (code === undefined ? [] : [code])],
+  travelProtocols: ['TRAVEL_PROTOCOL', ({ travelProtocol: code }) => (code === undefined ? [] : [code])],
 };
 
 /**

@@ -96,6 +96,7 @@ const FRONTS: readonly RegExp[] = [
   /^quotes\/sources\/[a-z]+\.ts$/,
   /^alerts\/channels\/[a-z]+\.ts$/,
   /^compliance\/address-risk\/providers\/[a-z]+\.ts$/,
+  /^compliance\/travel-rule\/protocols\/[a-z]+\/index\.ts$/,
 ];
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
@@ -218,7 +219,7 @@ test('the core names a direction only where a row or a market does', () => {
 const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   alerts: ['cases', 'deposits', 'kill_switches', 'orders', 'proposals'],
   backup: ['entries', 'order_history'],
-  compliance: ['customer_details', 'customers', 'deposits', 'fiat_accounts', 'orders'],
+  compliance: ['assets', 'customer_details', 'customers', 'deposits', 'fiat_accounts', 'orders'],
   customers: ['restores'],
   erasure: [
     ...[
@@ -238,6 +239,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores'],
   reconcile: ['assets'],
+  reports: ['customers', 'orders'],
   rotation: ['audit_reencrypted', 'manual_imports', 'manual_statements', 'partners'],
 };
 

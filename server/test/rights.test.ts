@@ -280,8 +280,13 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   ],
   address_risks: ['insert', ONCE],
   travel_records: ['insert; update (ivms)', 'the data of a transfer is written once; an erasure empties it'],
+  travel_exchanges: [
+    'insert; update (state, message, peer, reason, token, tx, attempts, failure, answered_at, told_at, ended_at, outcome)',
+    'what providers ask and answer about a transfer; an erasure empties it',
+  ],
+  travel_providers: ['insert (host, name, version, is_on, set_by, why, set_at)', 'changed by another version'],
   travel_rules: [
-    'insert (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at)',
+    'insert (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at, exchange)',
     'a rule is changed and switched off by another version',
   ],
   travel_waits: ['insert', ONCE],

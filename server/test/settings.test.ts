@@ -18,6 +18,7 @@ const KINDS: Readonly<Record<keyof typeof LISTS, string>> = {
   banks: 'bank',
   alertChannels: 'channel of alerts',
   addressRisks: 'provider of address risk',
+  travelProtocols: 'travel rule protocol',
 };
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

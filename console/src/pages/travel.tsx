@@ -1,4 +1,4 @@
-/** The travel rule: rules per country with all of their versions, and the data of one order's transfers. */
+/** The travel rule: rules per country with all of their versions, providers, and the data of one order's transfers. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { TRAVEL_ACTIONS } from '../actions.risk.ts';
@@ -19,6 +19,18 @@ interface Rule {
   readonly proofFrom: string | null;
   readonly deadlineS: number;
   readonly policy: string;
+  readonly exchange: string;
+  readonly isOn: boolean;
+  readonly version: number;
+  readonly by: string;
+  readonly why: string;
+  readonly at: string;
+}
+
+interface Provider {
+  readonly id: string;
+  readonly host: string;
+  readonly name: string;
   readonly isOn: boolean;
   readonly version: number;
   readonly by: string;
@@ -27,6 +39,20 @@ interface Rule {
 }
 
 const HOUR_S = 3_600;
+const THEN: Readonly<Record<string, string>> = {
+  hold: 'is held',
+  send: 'leaves without data',
+  return: 'the deposit goes back',
+};
+const PROVIDER: readonly Column<Provider>[] = [
+  { head: 'Host', cell: ({ host }) => <span className="nowrap">{host}</span> },
+  { head: 'Name', cell: ({ name }) => name },
+  { head: 'State', cell: ({ isOn }) => <State state={isOn ? 'in use' : 'off'} tone={isOn ? 'ok' : 'plain'} /> },
+  { head: 'Version', cell: ({ version }) => version, className: 'number' },
+  { head: 'Set', cell: ({ at }) => <Time at={at} /> },
+  { head: 'By', cell: ({ by }) => by },
+  { head: 'Why', cell: ({ why }) => why, className: 'wide' },
+];
 const RULE: readonly Column<Rule>[] = [
   {
     head: 'Country',
@@ -49,8 +75,9 @@ const RULE: readonly Column<Rule>[] = [
   },
   {
     head: 'Then',
-    cell: ({ policy }) => <span className="nowrap">{policy === 'hold' ? 'is held' : 'leaves without data'}</span>,
+    cell: ({ policy }) => <span className="nowrap">{THEN[policy] ?? policy}</span>,
   },
+  { head: 'Exchange', cell: ({ exchange }) => exchange },
   { head: 'Version', cell: ({ version }) => version, className: 'number' },
   { head: 'Set', cell: ({ at }) => <Time at={at} /> },
   { head: 'By', cell: ({ by }) => by },
@@ -59,17 +86,22 @@ const RULE: readonly Column<Rule>[] = [
 
 export function TravelRules() {
   const may = useMay();
-  const [isSetting, setSetting] = useState(false);
+  const [setting, setSetting] = useState<'set' | 'setProvider'>();
   const found = useQuery({
     queryKey: ['travel-rules'],
     queryFn: () => read<{ rules: Rule[] }>('/travel-rules'),
+    refetchInterval: every(30_000),
+  });
+  const providers = useQuery({
+    queryKey: ['travel-providers'],
+    queryFn: () => read<{ providers: Provider[] }>('/travel-providers'),
     refetchInterval: every(30_000),
   });
   return (
     <>
       <div className="title">
         <h1>Travel rule</h1>
-        <button type="button" disabled={!may(TRAVEL_ACTIONS.set.right)} onClick={() => setSetting(true)}>
+        <button type="button" disabled={!may(TRAVEL_ACTIONS.set.right)} onClick={() => setSetting('set')}>
           {TRAVEL_ACTIONS.set.label}
         </button>
       </div>
@@ -78,7 +110,7 @@ export function TravelRules() {
         the customer, or else the one for every other country. An order that waits for data has a case with its
         deadline.
       </p>
-      <Pending isAbout={(subject) => subject.startsWith('travel_rule:')} />
+      <Pending isAbout={(subject) => /^travel_(rule|provider):/.test(subject)} />
       {found.error !== null && <Failure error={found.error} />}
       <h2>In force</h2>
       <Table
@@ -100,8 +132,34 @@ export function TravelRules() {
         isPart
         hasNoCsv
       />
-      {isSetting && (
-        <ActionDialog action={TRAVEL_ACTIONS.set} about="transfers" given={{}} onClose={() => setSetting(false)} />
+      <div className="title">
+        <h2>Providers</h2>
+        <button
+          type="button"
+          disabled={!may(TRAVEL_ACTIONS.setProvider.right)}
+          onClick={() => setSetting('setProvider')}
+        >
+          {TRAVEL_ACTIONS.setProvider.label}
+        </button>
+      </div>
+      <p className="muted">
+        Data is exchanged only with these. An order whose wallet is at another provider waits like one without data.
+      </p>
+      {providers.error !== null && <Failure error={providers.error} />}
+      <Table
+        label="Providers"
+        columns={PROVIDER}
+        rows={providers.error === null ? providers.data?.providers : []}
+        keyOf={({ id }) => id}
+        empty="Data is exchanged with no provider."
+      />
+      {setting !== undefined && (
+        <ActionDialog
+          action={TRAVEL_ACTIONS[setting]}
+          about={setting === 'set' ? 'transfers' : 'the exchange of data'}
+          given={{}}
+          onClose={() => setSetting(undefined)}
+        />
       )}
     </>
   );
@@ -120,6 +178,17 @@ interface TravelData {
     readonly direction: string;
     readonly address: string | null;
     readonly missing: readonly string[];
+  }[];
+  readonly exchanges: readonly {
+    readonly id: string;
+    readonly direction: string;
+    readonly host: string;
+    readonly state: string;
+    readonly outcome: string | null;
+    readonly reason: string | null;
+    readonly failure: string | null;
+    readonly tx: string | null;
+    readonly createdAt: string;
   }[];
 }
 
@@ -158,6 +227,11 @@ const MISSING: Readonly<Record<string, string>> = {
   proof: 'the owner has not signed for the wallet',
   name: 'the customer has no name with us',
   sender: 'the chain does not say where the coins came from',
+  travel_address: 'the partner has not named the travel address of the wallet',
+  provider: 'the provider of the wallet is not among those we exchange data with',
+  answer: 'the provider of the wallet has not answered',
+  refused: 'the provider of the wallet has refused the transfer',
+  data: 'the provider that sent the coins has sent no data that fits them',
 };
 
 /** Only this panel holds the data, until the page is left. */
@@ -171,7 +245,7 @@ export function OrderTravel({ order }: { order: string }) {
       ) : (
         <section className="panel" aria-label="Travel rule">
           <h2>Travel rule</h2>
-          {opened.records.length + opened.needed.length === 0 && (
+          {opened.records.length + opened.needed.length + opened.exchanges.length === 0 && (
             <p className="muted">No rule asks for data of this order.</p>
           )}
           {opened.needed.map(({ direction, address, missing }) => (
@@ -179,6 +253,21 @@ export function OrderTravel({ order }: { order: string }) {
               {WAY[direction] ?? direction}: {missing.map((what) => MISSING[what] ?? what).join(', ')}.{' '}
               {address !== null && <Id text={address} />}
             </p>
+          ))}
+          {opened.exchanges.map(({ id, direction, host, state, outcome, reason, failure, tx, createdAt }) => (
+            <div key={id}>
+              <p>
+                <b>{direction === 'out' ? 'Asked' : 'Told by'}</b> {host}{' '}
+                <State
+                  state={outcome === null ? state : `${state}, ${outcome}`}
+                  tone={state === 'rejected' || state === 'disowned' ? 'bad' : 'plain'}
+                />{' '}
+                <Time at={createdAt} />
+              </p>
+              {reason !== null && <p>It was refused: {reason}</p>}
+              {failure !== null && <p className="muted">The last try failed: {failure}</p>}
+              {tx !== null && <Id text={tx} />}
+            </div>
           ))}
           {opened.records.map(({ direction, address, state, madeAt, ivms }) => (
             <div key={`${direction} ${address}`}>

@@ -428,6 +428,12 @@ export const DECLARED: readonly Declared[] = [
         example: 'An Exchange Ltd',
       },
       {
+        name: 'travelAddress',
+        place: 'body',
+        says: 'Of a hosted wallet: where its provider is asked before the coins leave',
+        example: 'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
+      },
+      {
         name: 'signature',
         place: 'body',
         says: 'Over the text that orders.wallets answers, by the key of the address',

@@ -1529,13 +1529,25 @@ export interface V1 {
         readonly direction: 'in' | 'out';
         /** The wallet; null where the chain does not say */
         readonly address: string | null;
-        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address */
-        readonly missing: readonly ('wallet' | 'proof' | 'name' | 'sender')[];
+        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address; of a hosted wallet also its travel address, a provider that we know, its answer (`refused`: it refused), or the data of the provider that sent the coins */
+        readonly missing: readonly (
+          | 'wallet'
+          | 'proof'
+          | 'name'
+          | 'sender'
+          | 'travel_address'
+          | 'provider'
+          | 'answer'
+          | 'refused'
+          | 'data'
+        )[];
         /** The text that its owner signs */
         readonly text: string | null;
       }[];
       /** Until when the payout waits for it; null while none does */
       readonly dueAt: string | null;
+      /** Of a sale: what the customer passes on to the provider that sends the coins; null where no data is exchanged */
+      readonly travelAddress: string | null;
     }>;
     /** Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing. */
     nameWallet(
@@ -1551,6 +1563,8 @@ export interface V1 {
         readonly ownerName?: string | undefined;
         /** Name of the provider of a hosted wallet */
         readonly provider?: string | undefined;
+        /** Of a hosted wallet: where its provider is asked before the coins leave */
+        readonly travelAddress?: string | undefined;
         /** Over the text that orders.wallets answers, by the key of the address */
         readonly signature?: string | undefined;
       },
@@ -1562,13 +1576,25 @@ export interface V1 {
         readonly direction: 'in' | 'out';
         /** The wallet; null where the chain does not say */
         readonly address: string | null;
-        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address */
-        readonly missing: readonly ('wallet' | 'proof' | 'name' | 'sender')[];
+        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address; of a hosted wallet also its travel address, a provider that we know, its answer (`refused`: it refused), or the data of the provider that sent the coins */
+        readonly missing: readonly (
+          | 'wallet'
+          | 'proof'
+          | 'name'
+          | 'sender'
+          | 'travel_address'
+          | 'provider'
+          | 'answer'
+          | 'refused'
+          | 'data'
+        )[];
         /** The text that its owner signs */
         readonly text: string | null;
       }[];
       /** Until when the payout waits for it; null while none does */
       readonly dueAt: string | null;
+      /** Of a sale: what the customer passes on to the provider that sends the coins; null where no data is exchanged */
+      readonly travelAddress: string | null;
     }>;
     /** Notes the bank reference that the customer claims to have paid with. */
     namePayerReference(

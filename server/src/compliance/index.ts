@@ -90,9 +90,20 @@ export {
   screeningMaxAgeMs,
   useApprovals,
 } from './screenings.ts';
+export type { ProviderRow } from './travel-rule/exchange.store.ts';
+export type { Fate } from './travel-rule/exchange.ts';
+export { CALL_KINDS, type CallKind, type Reply } from './travel-rule/inbound.ts';
+export type { Call, TravelContext, TravelProtocol } from './travel-rule/protocol.ts';
+export {
+  setTravelProvider,
+  travelProvider,
+  travelProviders,
+} from './travel-rule/providers.ts';
+export { MISSING } from './travel-rule/records.ts';
 export {
   MAX_TRAVEL_RULES,
   setTravelRule,
+  TRAVEL_EXCHANGES,
   TRAVEL_POLICIES,
   travelRule,
   travelRules,
@@ -100,4 +111,11 @@ export {
 } from './travel-rule/rules.ts';
 export { openTravelRule, type TravelRule } from './travel-rule/service.ts';
 export type { TravelRuleRow } from './travel-rule/store.ts';
-export { eraseTravelData, recordsOfOrder, travelDataOf, WALLET_KINDS, WALLET_OWNERS } from './travel-rule/wallets.ts';
+export {
+  eraseTravelData,
+  exchangesOfOrder,
+  recordsOfOrder,
+  travelDataOf,
+  WALLET_KINDS,
+  WALLET_OWNERS,
+} from './travel-rule/wallets.ts';

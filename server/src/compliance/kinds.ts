@@ -105,9 +105,9 @@ export const CASE_KINDS = {
   },
   travel_rule_missing: {
     means:
-      'The travel rule asks for the wallet on the other side of this order, and its partner has not named it, or its owner has not proven it.',
+      'The travel rule asks for data of the other side of this order. Its partner has not named the wallet, its owner has not proven it, or the provider that holds it has not answered or sent its data.',
     remedy:
-      'The payout waits until its partner names the wallet (POST /v1/orders/<order>/wallets). Ask the partner. At the deadline it is held, or leaves without the data, as the rule says (travel rules). A held one: retry it when the data is there, let it pass as two, or refund the deposit.',
+      'See what is missing (travel show). The payout waits until its partner names the wallet (POST /v1/orders/<order>/wallets), or the provider answers. Ask the partner; list an unknown provider (travel provider). At the deadline it is held, leaves without the data, or the deposit goes back, as the rule says (travel rules). A held one: retry it when the data is there, let it pass as two, or refund the deposit.',
     who: 'partner',
     page: 'travel-rule.md',
   },

@@ -127,5 +127,7 @@ export type HeldReason =
   | 'sender_unknown'
   /** The travel rule asked for the wallet on the other side, and its deadline has passed. */
   | 'travel_rule_missing'
+  /** The provider that the coins would go to has refused them. */
+  | 'travel_rule_refused'
   /** The holder of the account is not the customer, as far as names show (account-names.ts). */
   | 'account_name_differs';

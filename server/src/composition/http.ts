@@ -17,6 +17,7 @@ import { callbacks } from '../protocols/callbacks/index.ts';
 import { checkout } from '../protocols/checkout/index.ts';
 import { operator, readHandbook, type SingleSignOn } from '../protocols/operator/index.ts';
 import { team } from '../protocols/team/index.ts';
+import { travel } from '../protocols/travel/index.ts';
 import { requestDesk, unreadablePath, v1 } from '../protocols/v1/index.ts';
 import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
@@ -75,6 +76,7 @@ export async function serve(
   await app.listen({ port: config.port, host: config.host });
   ending.add(() => app.close());
   baseUrl = `http://${config.host}:${(app.server.address() as AddressInfo).port}`;
+  parts.listening.baseUrl = baseUrl;
   const metricsServer = await startMetrics({ metrics, port: config.metricsPort, host: config.host });
   ending.add(() => metricsServer.stop());
   metricsUrl = `http://${config.host}:${metricsServer.port}/metrics`;
@@ -85,7 +87,7 @@ export async function serve(
 async function mountForCustomers(
   app: FastifyInstance,
   { config, db, vault, blobs, clock, log }: Base,
-  { context, chains }: RailParts,
+  { context, chains, travelRule }: RailParts,
   served: Served & { publicUrl(): string },
 ): Promise<void> {
   const { world, orders, partners, sources, verifier, outside, send, publicUrl } = served;
@@ -125,6 +127,7 @@ async function mountForCustomers(
     }),
   );
   await app.register(callbacks({ db, clock, log, verifier }));
+  if (travelRule.exchange !== undefined) await app.register(travel({ log, exchange: travelRule.exchange }));
 }
 
 /** Logins of operators at a provider, where one is set. */

@@ -4,6 +4,7 @@
  * Rails report to orders and orders send through rails; the treasury sends sweeps through rails, and the rails report them to
  * it. These are the circular dependencies of a process, and both are closed here.
  */
+import { defined } from '../base/defined.ts';
 import { ask } from '../base/http.ts';
 import {
   type AddressRisk,
@@ -12,7 +13,6 @@ import {
   openAddressRisk,
   openSanctions,
   openScreener,
-  openTravelRule,
   RULES_VERSION,
   type Sanctions,
   SCREENING_MAX_AGE_MS,
@@ -24,16 +24,13 @@ import type { Environment } from '../environment.ts';
 import { peopleNeeded } from '../operators/index.ts';
 import {
   askBeforeSigning,
-  fundingOf,
   type GateRules,
   lockOrdersOf,
   type OrdersContext,
   openAddresses,
   orderFacts,
   payerOf,
-  payoutPlanned,
   senderOf,
-  wakePayouts,
 } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
@@ -41,6 +38,7 @@ import type { Rail, Report } from '../rails/rail.ts';
 import * as registry from '../registry.ts';
 import { takeOwnTransfer } from '../treasury/index.ts';
 import type { Base } from './base.ts';
+import { connectTravelRule } from './travel.ts';
 
 export interface RailParts {
   readonly rails: ReadonlyMap<string, Rail>;
@@ -52,11 +50,14 @@ export interface RailParts {
   /** Where a provider of address risk is named. */
   readonly addressRisk: AddressRisk | undefined;
   readonly travelRule: TravelRule;
+  /** Filled in once the server listens. */
+  readonly listening: { baseUrl: string };
   /** Without those whose node sleeps. */
   awake(): Rail[];
 }
 
-export function connectRails({ config, db, vault, clock, log }: Base, world: Environment): RailParts {
+export function connectRails(base: Base, world: Environment): RailParts {
+  const { config, db, vault, clock, log } = base;
   let rails: ReadonlyMap<string, Rail> = new Map();
   let chains: ReadonlyMap<string, ChainRail> = new Map();
   const report: Report = (tx, fact) =>
@@ -77,7 +78,11 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
           ...{ db, vault, clock, ask, sources },
           rules: { version: RULES_VERSION, threshold: config.sanctionsThreshold },
           maxAgeMs: config.sanctionsMaxAgeS * 1_000,
-          payerOf: (tx, depositId) => payerOf({ rails }, tx, depositId),
+          // Of coins, whom the provider that sent them has named.
+          async payerOf(tx, depositId) {
+            const [name] = await travelRule.originatorsOf(tx, depositId);
+            return { ...(await payerOf({ rails }, tx, depositId)), ...defined({ name }) };
+          },
         });
   const provider = registry.addressRisk(config);
   const addressRisk =
@@ -88,13 +93,12 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
           senderOf: (tx, depositId) => senderOf({ rails }, tx, depositId),
           underWay: openAddresses,
         });
-  const travelRule = openTravelRule({
-    ...{ db, vault, clock },
-    senderOf: (tx, depositId) => senderOf({ rails }, tx, depositId),
-    depositsOf: (tx, orderId) => fundingOf(tx, { id: orderId }),
-    payoutOf: payoutPlanned,
-    wake: (tx, orderId) => wakePayouts(tx, orderId, clock.now()),
-    isSignedBy: async (rail, ...signed) => (await rails.get(rail)?.isSignedBy?.(...signed)) === true,
+  const listening = { baseUrl: '' };
+  const travelRule: TravelRule = connectTravelRule(base, {
+    protocol: registry.travelProtocol(config),
+    rails: () => rails,
+    context: () => context,
+    publicUrl: () => config.publicUrl ?? listening.baseUrl,
   });
   const stored = combined([sanctions, addressRisk, travelRule]);
   const gate: GateRules = {
@@ -109,5 +113,5 @@ export function connectRails({ config, db, vault, clock, log }: Base, world: Env
   const screener = world.screener(openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }));
   const context: OrdersContext = { db, clock, log, rails, screener, vault, gate, travelRule };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  return { rails, chains, report, context, sanctions, addressRisk, travelRule, awake };
+  return { rails, chains, report, context, sanctions, addressRisk, travelRule, listening, awake };
 }

@@ -9,7 +9,7 @@ import { join, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readTextFile, SettingError } from '../base/env.ts';
 import { allOf, type Config } from '../config.ts';
-import { type AnyBank, CHANNELS, chosen, type Lists } from '../registry.ts';
+import { type AnyBank, CHANNELS, chosen, type Lists, travelContext } from '../registry.ts';
 import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from '../signer/index.ts';
 import { type ProductionChain, readChains } from './chains.ts';
 
@@ -115,6 +115,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   used('priceSources');
   for (const one of used('alertChannels')) read(() => one.create(config.valuesOf(one), CHANNELS));
   used('addressRisks');
+  for (const one of used('travelProtocols')) read(() => one.create(config.valuesOf(one), travelContext(config)));
 
   if (config.operators === 'one' && config.operatorDelayS < SHORTEST_DELAY_S)
     wrong.push(`OPERATOR_DELAY_S must be at least ${SHORTEST_DELAY_S} in production: it replaces the second person`);

@@ -2,9 +2,10 @@
  * Reports for auditors and operators over time, computed from the data of orders and ledger. Read-only, and never rounded:
  * every amount is units of one asset.
  *
- * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts).
+ * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts), except where two of them meet (countries.ts).
  */
 export { type Affected, type AffectedOrders, affectedOrders, type OtherTerms } from './affected.ts';
+export { type CountryRow, ordersByCountry } from './countries.ts';
 export { partnerStatement } from './partner.ts';
 export { type RevenueRow, revenue } from './revenue.ts';
 export { customerStatement, type StatementRow } from './statement.ts';

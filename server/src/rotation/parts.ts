@@ -152,6 +152,24 @@ export const PARTS: readonly Part[] = [
     ['order_id', 'direction', 'address'],
     (row) => `travel_records.ivms:${row.order_id}:${row.direction}:${row.address}`,
   ),
+  encrypted(
+    'travel_exchanges',
+    'message',
+    ['order_id', 'direction', 'request_id'],
+    (row) => `travel_exchanges.message:${row.order_id}:${row.direction}:${row.request_id}`,
+  ),
+  encrypted(
+    'travel_exchanges',
+    'peer',
+    ['order_id', 'request_id'],
+    (row) => `travel_exchanges.peer:${row.order_id}:${row.request_id}`,
+  ),
+  encrypted(
+    'travel_exchanges',
+    'reason',
+    ['order_id', 'request_id'],
+    (row) => `travel_exchanges.reason:${row.order_id}:${row.request_id}`,
+  ),
   {
     name: 'name_screenings.inputs',
     table: 'name_screenings',
@@ -246,6 +264,8 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'sanctions_entries.digest': 'a hash without a key',
   'sanctions_versions.sha256': 'a hash without a key',
   'sealed_audit.content': 'a hash without a key',
+  'travel_exchanges.digest': 'a hash without a key',
+  'travel_exchanges.token': 'a hash without a key',
   'seals.hash': 'a hash without a key',
   'seals.previous': 'a hash without a key',
 };

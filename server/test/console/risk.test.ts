@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { trp } from '../../src/compliance/travel-rule/protocols/trp/index.ts';
 import { buildConsole } from '../../src/console/index.ts';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
 import type { Person } from '../protocols/operator/people.ts';
@@ -14,6 +15,13 @@ import type { Came } from '../support/client.ts';
 import { openStory, type Purchase, type Story } from '../support/story.ts';
 import { openV1 } from '../support/v1.ts';
 import { type Desk, deskOf, formOn, isGood } from './window.ts';
+
+const SETTINGS = {
+  ADDRESS_RISK: 'simulated',
+  ...{ TRAVEL_PROTOCOL: 'trp', TRP_LEGAL_NAME: 'A Ramp Ltd', TRP_ASSETS: 'usdc.matic20=dti:4H95J0R2X' },
+};
+/** A provider where nobody listens. */
+const NOBODY = '127.0.0.1:19';
 
 describe('address risk and the travel rule in the console', { skip: noChromium }, () => {
   let world: Story;
@@ -27,7 +35,7 @@ describe('address risk and the travel rule in the console', { skip: noChromium }
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    world = await openStory({ operators: 'two', settings: { ADDRESS_RISK: 'simulated' } });
+    world = await openStory({ operators: 'two', settings: SETTINGS });
     origin = world.server.baseUrl.replace('127.0.0.1', 'localhost');
     browser = await startChromium();
     const { db, baseUrl } = world.server;
@@ -104,9 +112,17 @@ describe('address risk and the travel rule in the console', { skip: noChromium }
     ] as const)
       await dialog().getByLabel(label, { exact: true }).fill(value);
     await dialog().getByLabel('At the deadline').selectOption('hold');
+    await dialog().getByLabel('Exchange').selectOption('required');
     await sends('as the law of the country asks');
     await isConfirmedBy(bea.page, 'travel.set', 'travel_rule:*:inr');
     await page.getByText('every other').first().waitFor();
+    await page.getByText('Data is exchanged with no provider').waitFor();
+    await page.getByRole('button', { name: 'Set a provider' }).click();
+    await dialog().getByLabel('Host', { exact: true }).fill(NOBODY);
+    await dialog().getByLabel('Legal name').fill('An Exchange Ltd');
+    await sends('its due diligence is done');
+    await isConfirmedBy(bea.page, 'travel.provider', `travel_provider:${NOBODY}`);
+    await page.getByText('An Exchange Ltd').waitFor();
     await isGood(page, 'Travel rule');
 
     const customer = await world.verifiedCustomer();
@@ -143,6 +159,26 @@ describe('address risk and the travel rule in the console', { skip: noChromium }
     await panel.getByText('Quagmire').first().waitFor();
     assert.doesNotMatch(page.url(), /quagmire/i);
     await isGood(page, `Order ${order.id}`, 'Order, travel rule');
+
+    // At a provider that does not answer.
+    const hosted = await world.buys('5100', 'usdc', { address: world.newAddress().toLowerCase(), customer });
+    await world.credits(hosted, '5100', { name: 'Zebulon Quagmire' });
+    await world.until('it waits', async () => /travel rule/.test((await world.traceOf(hosted)).next));
+    const context = { ask: () => assert.fail('it asks nobody'), deadlineMs: 1, plain: true };
+    const travelAddress = trp.create({ assets: new Map() }, context).addressOf(`http://${NOBODY}/x/1`);
+    await api.does('POST', `/orders/${hosted.id}/wallets`, {
+      ...{ kind: 'hosted', owner: 'customer', provider: 'An Exchange Ltd', address: hosted.address, travelAddress },
+    });
+    await world.until('it was asked', async () =>
+      world.read((tx) => tx.row('select 1 from travel_exchanges where failure is not null', [])),
+    );
+    await goes(`/orders/${hosted.id}`);
+    await panel.getByRole('button', { name: 'Look at the data' }).click();
+    await sends('the provider does not answer');
+    await panel.getByText('the provider of the wallet has not answered').waitFor();
+    await panel.getByText(NOBODY).waitFor();
+    await panel.getByText('The last try failed').waitFor();
+    await isGood(page, `Order ${hosted.id}`, 'Order, travel rule asked');
     assert.deepEqual([...ada.amiss, ...bea.amiss], []);
   });
 });

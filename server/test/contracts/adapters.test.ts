@@ -22,6 +22,7 @@ import { type AddressRiskWorld, testAddressRisk } from './addressrisk.ts';
 import { type ChannelWorld, testChannel } from './channel.ts';
 import { type PriceSourceWorld, testPriceSource } from './pricesource.ts';
 import { type SenderWorld, testSender } from './sender.ts';
+import { type TravelProtocolWorld, testTravelProtocol } from './travelprotocol.ts';
 import { testVerifier, type VerifierFixture } from './verifier.ts';
 
 const inTests = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -49,8 +50,8 @@ describe('lists', () => {
   });
 
   test('each kind has one for the sandbox and one for production', () => {
-    // No alert channel is on unless a setting names it, in the sandbox too.
-    const { alertChannels: _, ...needed } = LISTS;
+    // No alert channel and no travel rule protocol is on unless a setting names it, in the sandbox too.
+    const { alertChannels: _, travelProtocols: __, ...needed } = LISTS;
     for (const [kind, list] of Object.entries(needed)) {
       const refused = (list as readonly { sandboxOnly?: string }[]).map(({ sandboxOnly }) => sandboxOnly !== undefined);
       assert.ok(refused.includes(true) && refused.includes(false), kind);
@@ -156,4 +157,10 @@ for (const { code } of LISTS.addressRisks) {
   const make = await fixtureOf<() => Promise<AddressRiskWorld>>('addressrisks', code);
   if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/addressrisks/${code}.ts is missing`));
   else testAddressRisk(code, make);
+}
+
+for (const { code } of LISTS.travelProtocols) {
+  const make = await fixtureOf<() => Promise<TravelProtocolWorld>>('travelprotocols', code);
+  if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/travelprotocols/${code}.ts is missing`));
+  else testTravelProtocol(code, make);
 }

@@ -247,6 +247,50 @@ describe("an auditor's five questions", () => {
     assert.deepEqual(paged, rows);
   });
 
+  test('orders are counted by the country of their customers, and what settled of each fiat adds up', async () => {
+    const { countries } = await reads(`/reports/countries?${span(begin, end)}`);
+    const rows = await world.read((tx) =>
+      tx.rows<{ state: string; fiat: string; worth: bigint; customerId: string }>(
+        `select state, fiat_asset as fiat, customer_id,
+           case when deposit_asset = fiat_asset then deposit_units else gross_units end as worth from orders`,
+      ),
+    );
+    assert.deepEqual(
+      countries.map(({ country, saidBy, fiat }: Came) => [country, saidBy, fiat]),
+      [['IN', 'phone', 'inr']],
+    );
+    const [{ customers, orders, settled, settledUnits }] = countries;
+    const ended = rows.filter(({ state }) => state === 'settled');
+    assert.ok(ended.length > 1 && ended.length < rows.length, `${ended.length} of ${rows.length} settled`);
+    assert.deepEqual(
+      [customers, orders, settled, settledUnits],
+      [
+        ...[new Set(rows.map(({ customerId }) => customerId)).size, rows.length, ended.length].map(String),
+        formatUnits(
+          ended.reduce((sum, { worth }) => sum + worth, 0n),
+          2,
+        ),
+      ],
+    );
+    // Another country is another row, of the orders that were created before, too.
+    await world.read((tx) =>
+      tx.run("update customers set country = 'PT', country_by = 'form' where id = $1", [seller.id]),
+    );
+    const moved = (await reads(`/reports/countries?${span(begin, end)}`)).countries;
+    assert.deepEqual(
+      moved.map(({ country, saidBy }: Came) => `${country} ${saidBy}`),
+      ['IN phone', 'PT form'],
+    );
+    const sum = moved.reduce((all: bigint, { orders: count }: Came) => all + BigInt(count), 0n);
+    assert.equal(sum, BigInt(rows.length));
+    await world.read((tx) =>
+      tx.run("update customers set country = 'IN', country_by = 'phone' where id = $1", [seller.id]),
+    );
+    const before = `from=1999-01-01T00:00:00Z&until=${encodeURIComponent(begin)}`;
+    assert.deepEqual((await reads(`/reports/countries?${before}`)).countries, []);
+    assert.equal((await vic.reads(`/reports/countries?${span(begin, end)}&partner=9`)).status, 404);
+  });
+
   test('the journal is untouched, and changes and audit show who changed a fee and when', async () => {
     const problems: unknown[] = [];
     await world.read((tx) => seal(tx, world.clock.now()));

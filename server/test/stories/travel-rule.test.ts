@@ -148,3 +148,29 @@ test('the wallet that a sale is paid from is asked for once its coins have come'
   assert.deepEqual((await names(order, { address: asked.address, signature })).data, []);
   await world.reaches(order, 6);
 });
+
+test('at the deadline of a rule that returns, a deposit goes back to the address named for it; without one its partner is asked', async () => {
+  const terms = { threshold: '4000', deadlineHours: 2, policy: 'return' };
+  const alone = await ada.does('/travel-rules', { jurisdiction: '*', fiat: 'inr', ...terms });
+  assert.equal((await bea.does(`/proposals/${alone.body.proposal}/confirm`)).status, 200);
+  const refundAddress = world.newAddress().toLowerCase();
+  // Of customers who have named no wallet: the payer's is another for them.
+  const [named1, named2] = [await named(), await named()];
+  const back = await world.sells('60', 'usdc', { customer: named1, refundAddress });
+  const asked = await world.sells('61', 'usdc', { customer: named2 });
+  for (const [order, amount] of [
+    [back, '60'],
+    [asked, '61'],
+  ] as const)
+    await world.pays(order, amount);
+  await world.mines(2);
+  for (const order of [back, asked]) await waits(order);
+  world.clock.advance(2 * 3_600_000 + 60_000);
+  await isIn(back, 'refunded');
+  await world.opensCase(asked, 'refund_destination');
+  assert.equal(
+    (await ada.reads(`/cases?kind=refund_destination`)).body.cases.length,
+    1,
+    'one whose address is known is asked for',
+  );
+});

@@ -95,3 +95,51 @@ const naturalName = (primaryIdentifier: string, secondaryIdentifier: string) => 
 const legalName = (legalPersonName: string) => ({
   nameIdentifier: [{ legalPersonName, legalPersonNameIdentifierType: 'LEGL' }],
 });
+
+/** More persons, and deeper data, than a transfer has. */
+const MOST_PERSONS = 10;
+const DEEPEST = 12;
+
+/** Data that another provider sent, as far as it is about the two sides; undefined without a name on either. */
+export function readIvms(given: unknown): Ivms | undefined {
+  const all = objectOf(given);
+  const [originator, beneficiary] = [objectOf(all.originator), objectOf(all.beneficiary)];
+  const sides = [originator.originatorPersons, beneficiary.beneficiaryPersons];
+  if (sides.some((persons) => namesOf(persons).length === 0) || isDeeper(all, DEEPEST)) return undefined;
+  const { originatingVASP, beneficiaryVASP } = all;
+  return {
+    originator,
+    beneficiary,
+    ...(isObject(originatingVASP) ? { originatingVASP } : {}),
+    ...(isObject(beneficiaryVASP) ? { beneficiaryVASP } : {}),
+  } as unknown as Ivms;
+}
+
+/** Every name of these persons: given name before family name. */
+export function namesOf(persons: unknown): string[] {
+  if (!Array.isArray(persons) || persons.length > MOST_PERSONS) return [];
+  return persons.flatMap((person) => {
+    const { naturalPerson, legalPerson } = objectOf(person);
+    const [natural, legal] = [identifiersOf(naturalPerson), identifiersOf(legalPerson)];
+    return [
+      ...natural.map(({ primaryIdentifier, secondaryIdentifier }) => [secondaryIdentifier, primaryIdentifier]),
+      ...legal.map(({ legalPersonName }) => [legalPersonName]),
+    ]
+      .map((parts) => cut(parts.filter((part) => typeof part === 'string').join(' ')))
+      .filter((name) => name !== '');
+  });
+}
+
+function identifiersOf(person: unknown): Readonly<Record<string, unknown>>[] {
+  const { nameIdentifier } = objectOf(objectOf(person).name);
+  return Array.isArray(nameIdentifier) ? nameIdentifier.slice(0, MOST_PERSONS).map(objectOf) : [];
+}
+
+const isObject = (given: unknown): given is Readonly<Record<string, unknown>> =>
+  typeof given === 'object' && given !== null && !Array.isArray(given);
+const objectOf = (given: unknown): Readonly<Record<string, unknown>> => (isObject(given) ? given : {});
+
+const isDeeper = (given: unknown, levels: number): boolean =>
+  typeof given === 'object' &&
+  given !== null &&
+  (levels === 0 || Object.values(given).some((one) => isDeeper(one, levels - 1)));

@@ -6,10 +6,15 @@ import { type Clock, later } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
 import { enqueueAt } from '../../base/jobs.ts';
+import { formatUnits } from '../../base/money.ts';
 import { openGivenDetails } from '../../customers/index.ts';
 import type { Sender } from '../address-risk/service.ts';
 import { closeCases, openCase } from '../cases.ts';
-import { customerPerson, ivmsOf } from './ivms.ts';
+import { type DepositRow, type ExchangeRow, exchangeSql } from './exchange.store.ts';
+import { ask, type ExchangeDeps, keptOf, outDigest } from './exchange.ts';
+import { covering } from './inbound.ts';
+import { customerPerson, type Ivms, ivmsOf } from './ivms.ts';
+import { isKnownHost } from './providers.ts';
 import { sql, type TravelRuleRow, type WalletRow } from './store.ts';
 import { openWallet, recordContext } from './wallets.ts';
 
@@ -21,6 +26,8 @@ export interface RecordsDeps {
   vault: Vault;
   clock: Clock;
   senderOf(tx: Tx, depositId: bigint): Promise<Sender | undefined>;
+  /** Where a protocol is configured. */
+  exchange?: ExchangeDeps | undefined;
 }
 
 /** One transfer of an order, seen from its other side. */
@@ -29,24 +36,37 @@ export interface Leg {
   rail: string;
   /** '' where the chain does not say. */
   address: string;
+  /** That came from there. */
+  depositIds: readonly bigint[];
 }
 
 /** What is missing for a leg. */
-export type Missing = 'wallet' | 'proof' | 'name' | 'sender';
+export const MISSING = [
+  ...['wallet', 'proof', 'name', 'sender'],
+  // Of a wallet that a provider holds, where data is exchanged: where to ask it, whether we know it, its answer, its data.
+  ...['travel_address', 'provider', 'answer', 'refused', 'data'],
+] as const as readonly ['wallet', 'proof', 'name', 'sender', 'travel_address', 'provider', 'answer', 'refused', 'data'];
+export type Missing = (typeof MISSING)[number];
 
 /** An order of which a rule asks something. */
-export interface Asked extends Pick<TravelRuleRow, 'isOn' | 'thresholdUnits' | 'proofUnits' | 'deadlineS' | 'policy'> {
+export interface Asked
+  extends Pick<TravelRuleRow, 'isOn' | 'thresholdUnits' | 'proofUnits' | 'deadlineS' | 'policy' | 'exchange'> {
   orderId: bigint;
   partnerId: bigint;
   customerId: string;
   country: string;
   ruleId: bigint;
   worthUnits: bigint;
+  payoutAsset: string;
+  payoutUnits: bigint;
+  payoutDecimals: number;
 }
 
 export interface Standing extends Leg {
   isRecorded: boolean;
   wallet: WalletRow | undefined;
+  /** Data of other providers that covers its deposits. */
+  covered: readonly ExchangeRow[] | undefined;
   missing: Missing[];
 }
 
@@ -66,35 +86,75 @@ export async function legsOf(
     const sender = await senderOf(tx, id);
     if (sender === undefined) continue;
     const { rail, address } = sender;
-    legs.set(JSON.stringify([rail, address]), { direction: 'in', rail, address: address ?? '' });
+    const key = JSON.stringify([rail, address]);
+    const depositIds = [...(legs.get(key)?.depositIds ?? []), id];
+    legs.set(key, { direction: 'in', rail, address: address ?? '', depositIds });
   }
   const out: Leg[] =
     of.payoutAddress === null || of.rail === undefined
       ? []
-      : [{ direction: 'out', rail: of.rail, address: of.payoutAddress }];
+      : [{ direction: 'out', rail: of.rail, address: of.payoutAddress, depositIds: [] }];
   return [...legs.values(), ...out];
 }
 
-export async function standingOf({ vault }: RecordsDeps, tx: Tx, asked: Asked, legs: readonly Leg[]) {
-  const { orderId, customerId: id, country, proofUnits, worthUnits } = asked;
-  const [records, wallets, details] = await awaitAll(
+export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: readonly Leg[]): Promise<Standing[]> {
+  const { orderId, customerId: id, country, proofUnits, worthUnits, exchange } = asked;
+  const [records, wallets, details, exchanges, deposits] = await awaitAll(
     tx.rows<{ direction: string; address: string }>(sql.recordsOf, [orderId]),
     tx.rows<WalletRow>(sql.walletsOf, [id, legs.map(({ rail }) => rail), legs.map(({ address }) => address)]),
-    openGivenDetails(tx, vault, id),
+    openGivenDetails(tx, deps.vault, id),
+    tx.rows<ExchangeRow>(exchangeSql.ofOrder, [orderId]),
+    tx.rows<DepositRow>(exchangeSql.deposits, [legs.flatMap(({ depositIds }) => depositIds)]),
   );
   const isNamed = customerPerson({ id, country, details: details ?? {} }) !== undefined;
   const needsProof = proofUnits !== null && worthUnits >= proofUnits;
-  return legs.map((leg): Standing => {
-    const { direction, rail, address } = leg;
+  const taken = new Set<bigint>();
+  const standing: Standing[] = [];
+  for (const leg of legs) {
+    const { direction, rail, address, depositIds } = leg;
     const wallet = wallets.find((one) => one.rail === rail && one.address === address);
+    const covered =
+      direction === 'out'
+        ? undefined
+        : covering(
+            deposits.filter((one) => depositIds.includes(one.id)),
+            exchanges.filter((one) => !taken.has(one.id)),
+          );
+    for (const one of covered ?? []) taken.add(one.id);
     const missing: Missing[] = [];
     if (address === '') missing.push('sender');
+    // Its provider has said whose it is.
+    else if (covered !== undefined) missing.push();
     else if (wallet === undefined) missing.push('wallet');
     else if (wallet.kind === 'self_hosted' && needsProof && wallet.provenAt === null) missing.push('proof');
+    else if (wallet.kind === 'hosted' && exchange === 'required')
+      missing.push(
+        ...(direction === 'in' ? (['data'] as const) : await askedOfProvider(deps, tx, asked, wallet, exchanges)),
+      );
     if (!isNamed) missing.push('name');
     const isRecorded = records.some((one) => one.direction === direction && one.address === address);
-    return { ...leg, isRecorded, wallet, missing };
-  });
+    standing.push({ ...leg, isRecorded, wallet, covered, missing });
+  }
+  return standing;
+}
+
+/** What is missing of the answer of the provider that the coins go to. */
+async function askedOfProvider(
+  { vault, exchange: deps }: RecordsDeps,
+  tx: Tx,
+  asked: Asked,
+  wallet: WalletRow,
+  exchanges: readonly ExchangeRow[],
+): Promise<Missing[]> {
+  const { travelAddress } = openWallet(vault, wallet);
+  const url = travelAddress === undefined ? undefined : deps?.protocol.urlOf(travelAddress);
+  if (travelAddress === undefined || url === undefined) return ['travel_address'];
+  const { payoutAsset: asset, payoutUnits: units } = asked;
+  const digest = outDigest({ travelAddress, address: wallet.address, asset, units });
+  const found = exchanges.find((one) => one.direction === 'out' && one.digest.equals(digest));
+  if (found?.state === 'approved') return [];
+  if (found?.state === 'rejected') return ['refused'];
+  return found === undefined && !(await isKnownHost(tx, url)) ? ['provider'] : ['answer'];
 }
 
 export const waitOf = (tx: Tx, orderId: bigint) => tx.row<{ dueAt: Date }>(sql.waitOf, [orderId]);
@@ -106,23 +166,47 @@ export async function settle(deps: RecordsDeps, tx: Tx, asked: Asked, legs: read
   const open = (await standingOf(deps, tx, asked, legs)).filter(({ isRecorded }) => !isRecorded);
   const wait = await waitOf(tx, orderId);
   const goesWithout = policy === 'send' && wait !== undefined && wait.dueAt <= now;
-  const written = open.filter(({ missing }) => missing.length === 0 || goesWithout);
+  const written = open.filter(({ missing }) => missing.length === 0 || (goesWithout && !missing.includes('refused')));
   for (const one of written) await writeRecord(deps, tx, asked, one, now);
+  for (const one of open)
+    if (one.missing.length === 1 && one.missing[0] === 'answer') await askProvider(deps, tx, asked, one);
   if (written.length < open.length) return await tellMissing(tx, asked, wait, now);
   const about = { kind: CASE, subject: `order:${orderId}` } as const;
   if (wait !== undefined) await closeCases(tx, { ...about, outcome: 'the data is there, or not needed', now });
 }
 
-async function writeRecord({ vault }: RecordsDeps, tx: Tx, asked: Asked, of: Standing, now: Date): Promise<void> {
-  const { orderId, customerId, partnerId, country, ruleId } = asked;
-  const { direction, address, wallet, missing } = of;
+async function writeRecord(deps: RecordsDeps, tx: Tx, asked: Asked, of: Standing, now: Date): Promise<void> {
+  const { orderId, customerId, partnerId, ruleId } = asked;
+  const { direction, address, missing } = of;
+  const ivms = JSON.stringify(await dataOf(deps, tx, asked, of));
+  const bytes = deps.vault.encrypt(ivms, recordContext({ orderId, direction, address }));
+  const state = missing.length === 0 ? 'complete' : 'without';
+  await tx.run(sql.insertRecord, [orderId, customerId, partnerId, direction, address, ruleId, state, bytes, now]);
+}
+
+/** The originator as its provider has named it, where it has; else as our customer's partner says. */
+async function dataOf({ vault }: RecordsDeps, tx: Tx, asked: Asked, of: Standing): Promise<Ivms> {
+  const { orderId, customerId, country } = asked;
+  const { direction, address, wallet, covered = [] } = of;
   const details = (await openGivenDetails(tx, vault, customerId)) ?? {};
   const said = wallet === undefined ? undefined : openWallet(vault, wallet);
   const customer = { id: customerId, country, details };
-  const ivms = JSON.stringify(ivmsOf({ direction, address, orderId, customer, wallet: said }));
-  const bytes = vault.encrypt(ivms, recordContext({ orderId, direction, address }));
-  const state = missing.length === 0 ? 'complete' : 'without';
-  await tx.run(sql.insertRecord, [orderId, customerId, partnerId, direction, address, ruleId, state, bytes, now]);
+  const own = ivmsOf({ direction, address, orderId, customer, wallet: said });
+  const sent = covered.map((one) => keptOf(vault, one)?.ivms).find((one) => one !== undefined);
+  if (sent === undefined) return own;
+  const { originator, originatingVASP } = sent;
+  return { ...own, originator, ...(originatingVASP === undefined ? {} : { originatingVASP }) };
+}
+
+async function askProvider(deps: RecordsDeps, tx: Tx, asked: Asked, of: Standing): Promise<void> {
+  const { exchange, vault } = deps;
+  const travelAddress = of.wallet === undefined ? undefined : openWallet(vault, of.wallet).travelAddress;
+  if (exchange === undefined || travelAddress === undefined) return;
+  const { orderId, customerId, partnerId, payoutAsset: asset, payoutUnits: units, payoutDecimals } = asked;
+  const { rail, address } = of;
+  const ivms = await dataOf(deps, tx, asked, of);
+  const amount = formatUnits(units, payoutDecimals);
+  await ask(exchange, tx, { orderId, customerId, partnerId, rail, address, asset, units, amount, travelAddress, ivms });
 }
 
 async function tellMissing(tx: Tx, asked: Asked, wait: { dueAt: Date } | undefined, now: Date): Promise<void> {

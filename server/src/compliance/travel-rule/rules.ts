@@ -6,7 +6,8 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { sql, type TravelRuleRow } from './store.ts';
 
-export const TRAVEL_POLICIES = ['hold', 'send'] as const;
+export const TRAVEL_POLICIES = ['hold', 'send', 'return'] as const;
+export const TRAVEL_EXCHANGES = ['none', 'required'] as const;
 export const MAX_TRAVEL_RULES = 200;
 
 export const travelRules = (tx: Tx) => tx.rows<TravelRuleRow>(sql.newest);
@@ -27,7 +28,7 @@ export async function setTravelRule(
   const before = await travelRule(tx, r);
   const row = await tx.row<TravelRuleRow>(sql.insertRule, [
     ...[r.jurisdiction, r.fiatAsset, (before?.version ?? 0) + 1, r.isOn],
-    ...[r.thresholdUnits, r.proofUnits, r.deadlineS, r.policy, r.by, r.why, r.now],
+    ...[r.thresholdUnits, r.proofUnits, r.deadlineS, r.policy, r.exchange, r.by, r.why, r.now],
   ]);
   assert(row !== undefined, 'an inserted rule is answered');
   return row;

@@ -6,17 +6,24 @@
  * data of the transfer is written as one record, encrypted, and stays as it was (records.ts).
  *
  * Without it the payout waits at the gate, with one case for its order and a deadline. At the deadline the rule's policy decides:
- * `hold` stops the payout for people, whose approval lets it pass; `send` lets it go, and records that it went without.
+ * `hold` stops the payout for people, whose approval lets it pass; `send` lets it go, and records that it went without; `return`
+ * sends the deposit back.
+ *
+ * Where the rule asks for an exchange, the provider of a hosted wallet is asked before coins leave (exchange.ts), and one that sends
+ * coins tells us of them (inbound.ts). A refusal by the other provider holds the payout at once.
  *
  * A refund needs no data: sending back what came without any is the answer that rules allow everywhere. It is screened like all
  * money.
- *
- * Not here: exchanging the data with the other side's provider.
  */
 import { awaitAll, type Database, type Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import type { Handled, Handlers } from '../../base/jobs.ts';
-import type { Screening, StoredScreening } from '../screener.ts';
+import type { Hit, Screening, StoredScreening } from '../screener.ts';
+import { type ExchangeRow, exchangeSql } from './exchange.store.ts';
+import { type ExchangeDeps, keptOf, step, TRAVEL_EXCHANGE } from './exchange.ts';
+import { addressPath, type CallKind, type Reply, receive } from './inbound.ts';
+import { namesOf } from './ivms.ts';
+import type { Call, TravelProtocol } from './protocol.ts';
 import {
   type Asked,
   askedOf,
@@ -24,6 +31,7 @@ import {
   legsOf,
   type Missing,
   type RecordsDeps,
+  type Standing,
   settle,
   standingOf,
   TRAVEL_DUE,
@@ -31,10 +39,14 @@ import {
 } from './records.ts';
 import { type Declared, declareWallet, walletText } from './wallets.ts';
 
-const RULES = 'travel 1';
+const RULES = 'travel 2';
 
-export interface TravelRuleDeps extends RecordsDeps {
+export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
   db: Database;
+  /** Where a protocol is configured. */
+  exchange?: Omit<ExchangeDeps, 'db' | 'vault' | 'clock' | 'onNews'> | undefined;
+  /** Requests the refund of an order's deposit. @throws Refusal when there is nothing to refund any more */
+  giveBack(orderId: bigint): Promise<void>;
   /** Deposits that fund an order. */
   depositsOf(tx: Tx, orderId: bigint): Promise<readonly bigint[]>;
   /** Where an order is paid to, and by which rail. */
@@ -73,12 +85,33 @@ export interface TravelRule extends StoredScreening {
    * @throws Refusal 'malformed_field'
    */
   declare(tx: Tx, of: OrderOf, wallet: Omit<Declared, 'isProven'> & { signature?: string | undefined }): Promise<void>;
+  /** Where a protocol is configured. */
+  readonly exchange:
+    | {
+        readonly protocol: TravelProtocol;
+        /** The travel address of a sale, which its customer passes on to the provider that sends the coins. */
+        addressOf(orderId: bigint): string;
+        receive(kind: CallKind, token: string, call: Call): Promise<Reply>;
+      }
+    | undefined;
+  /** Names of who sent the coins of a deposit, as the provider that sent them has said. */
+  originatorsOf(tx: Tx, depositId: bigint): Promise<string[]>;
 }
 
 type Found = { asked: Asked; legs: Leg[] } | undefined;
 
-export function openTravelRule(deps: TravelRuleDeps): TravelRule {
-  const { db, vault, clock } = deps;
+export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): TravelRule {
+  const { db, vault, clock } = rest;
+  const exchange: ExchangeDeps | undefined = parts && { ...parts, db, vault, clock, onNews };
+  const deps = { ...rest, exchange };
+
+  /** Writes what is complete with an answer or data that has come, and lets what waits ask again. */
+  async function onNews(tx: Tx, id: bigint): Promise<void> {
+    const to = await deps.payoutOf(tx, id);
+    const found = to && (await ofOrder(tx, { id, ...to }));
+    if (found !== undefined) await settle(deps, tx, found.asked, found.legs);
+    await deps.wake(tx, id);
+  }
 
   async function screened(tx: Tx, input: Screening): Promise<Found> {
     const { customerId, purpose, payoutAddress, rail, depositIds = [] } = input;
@@ -99,10 +132,8 @@ export function openTravelRule(deps: TravelRuleDeps): TravelRule {
     const { asked, legs } = found;
     const [standing, wait] = await awaitAll(standingOf(deps, tx, asked, legs), waitOf(tx, asked.orderId));
     if (standing.every(({ isRecorded }) => isRecorded)) return undefined;
-    const isHeld = wait !== undefined && wait.dueAt <= clock.now() && asked.policy === 'hold';
-    // Complete since: another order named the wallet, or the customer's name came. Screening writes the record, and nobody else.
-    const lacks = standing.some(({ isRecorded, missing }) => !isRecorded && missing.length > 0);
-    return { isHeld: isHeld && lacks, isTold: wait !== undefined && lacks };
+    const isDue = wait !== undefined && wait.dueAt <= clock.now() && asked.policy !== 'send';
+    return { hits: hitsOf(asked, standing, isDue), isTold: wait !== undefined && lacksAnything(standing) };
   }
 
   return {
@@ -114,19 +145,15 @@ export function openTravelRule(deps: TravelRuleDeps): TravelRule {
     },
 
     async read(tx, input) {
-      const missing = await missingOf(tx, input);
-      const entry = `order:${input.id}`;
-      return {
-        hits: missing?.isHeld === true ? [{ rule: 'travel_rule_missing', entry, own: true }] : [],
-        rules: RULES,
-      };
+      return { hits: (await missingOf(tx, input))?.hits ?? [], rules: RULES };
     },
 
     async wait(tx, input) {
       const missing = await missingOf(tx, input);
       // A hit by now: it holds, or people have let it pass.
-      if (missing === undefined || missing.isHeld) return undefined;
-      const why = 'the travel rule asks for the wallet on the other side, which its partner names';
+      if (missing === undefined || missing.hits.length > 0) return undefined;
+      const why =
+        'the travel rule asks for data of the other side: its partner names the wallet, or its provider answers';
       return { cause: missing.isTold ? 'travel_rule' : 'screening', why };
     },
 
@@ -135,17 +162,14 @@ export function openTravelRule(deps: TravelRuleDeps): TravelRule {
       if (found === undefined) return { needed: [], dueAt: null };
       const { asked, legs } = found;
       const [standing, wait] = await awaitAll(standingOf(deps, tx, asked, legs), waitOf(tx, of.id));
-      const needed = standing
-        .filter(({ isRecorded }) => !isRecorded)
-        .map(({ direction, rail, address, missing }) => {
-          const text = address === '' ? null : walletText({ customerId: asked.customerId, rail, address });
-          return { direction, rail, missing, text, address: address === '' ? null : address };
-        });
+      const needed = neededOf(asked, standing);
       return { needed, dueAt: wait?.dueAt ?? null };
     },
 
     async declare(tx, of, { signature, ...wallet }) {
-      const { rail, address } = wallet;
+      const { rail, address, travelAddress } = wallet;
+      if (travelAddress !== undefined && exchange?.protocol.urlOf(travelAddress) === undefined)
+        throw new Refusal('malformed_field', { fields: { travelAddress: 'must be a travel address' } });
       const text = walletText(wallet);
       if (signature !== undefined && !(await deps.isSignedBy(rail, address, text, signature)))
         throw new Refusal('malformed_field', { fields: { signature: `must be that of ${address} over: ${text}` } });
@@ -156,20 +180,64 @@ export function openTravelRule(deps: TravelRuleDeps): TravelRule {
       await deps.wake(tx, of.id);
     },
 
+    exchange: exchange && {
+      protocol: exchange.protocol,
+      addressOf: (orderId) =>
+        exchange.protocol.addressOf(`${exchange.publicUrl()}/${addressPath(vault, exchange.protocol.code, orderId)}`),
+      receive: (kind, token, call) => receive(exchange, kind, token, call),
+    },
+
+    async originatorsOf(tx, depositId) {
+      const rows = await tx.rows<ExchangeRow>(exchangeSql.ofDeposit, [depositId]);
+      return rows.flatMap((row) => namesOf(keptOf(vault, row)?.ivms?.originator.originatorPersons));
+    },
+
     handlers: {
+      async [TRAVEL_EXCHANGE](subject): Promise<Handled> {
+        return exchange === undefined ? undefined : await step(exchange, subject);
+      },
+
       /** The deadline: what the rule lets go is written, and its payout then passes the gate by itself. */
       async [TRAVEL_DUE](subject): Promise<Handled> {
-        return await db.asSystem(async (tx) => {
-          const id = BigInt(subject);
+        const id = BigInt(subject);
+        let goesBack = false;
+        const handled = await db.asSystem(async (tx): Promise<Handled> => {
           const [wait, to] = await awaitAll(waitOf(tx, id), deps.payoutOf(tx, id));
           if (wait === undefined || to === undefined) return undefined;
           const leftMs = wait.dueAt.getTime() - clock.now().getTime();
           if (leftMs > 0) return { againInMs: leftMs };
           const found = await ofOrder(tx, { id, ...to });
-          if (found !== undefined) await settle(deps, tx, found.asked, found.legs);
+          if (found === undefined) return undefined;
+          await settle(deps, tx, found.asked, found.legs);
+          const standing = await standingOf(deps, tx, found.asked, found.legs);
+          goesBack = found.asked.policy === 'return' && standing.some(({ isRecorded }) => !isRecorded);
           return undefined;
         });
+        if (goesBack) await deps.giveBack(id);
+        return handled;
       },
     },
   };
 }
+
+/** Complete since: another order named the wallet, or the customer's name came. Screening writes the record, and nobody else. */
+const lacksAnything = (standing: readonly Standing[]): boolean =>
+  standing.some(({ isRecorded, missing }) => !isRecorded && missing.length > 0);
+
+/** Why the payout is held: another provider has refused it, or the deadline has passed. Pure. */
+function hitsOf({ orderId }: Asked, standing: readonly Standing[], isDue: boolean): Hit[] {
+  const refused = standing.filter(({ isRecorded, missing }) => !isRecorded && missing.includes('refused'));
+  if (refused.length > 0)
+    return refused.map(({ address }) => ({ rule: 'travel_rule_refused', entry: `address:${address}`, own: true }));
+  return isDue && lacksAnything(standing)
+    ? [{ rule: 'travel_rule_missing', entry: `order:${orderId}`, own: true }]
+    : [];
+}
+
+const neededOf = ({ customerId }: Asked, standing: readonly Standing[]): NeededWallet[] =>
+  standing
+    .filter(({ isRecorded }) => !isRecorded)
+    .map(({ direction, rail, address, missing }) => {
+      const text = address === '' ? null : walletText({ customerId, rail, address });
+      return { direction, rail, missing, text, address: address === '' ? null : address };
+    });

@@ -10,7 +10,9 @@ export interface TravelRuleRow {
   thresholdUnits: bigint;
   proofUnits: bigint | null;
   deadlineS: number;
-  policy: 'hold' | 'send';
+  policy: 'hold' | 'send' | 'return';
+  /** Whether providers exchange their data before coins of a hosted wallet move. */
+  exchange: 'none' | 'required';
   setBy: string;
   why: string;
   setAt: Date;
@@ -38,7 +40,7 @@ export interface RecordRow {
 }
 
 const RULE =
-  'id, jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at';
+  'id, jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, exchange, set_by, why, set_at';
 const WALLET = 'customer_id, rail, address, kind, owner, details, proven_at, declared_at';
 const RECORD = 'order_id, customer_id, direction, address, state, ivms, made_at';
 
@@ -50,14 +52,15 @@ export const sql = {
   versions: `select ${RULE} from travel_rules where $1::bigint is null or id < $1 order by id desc limit $2`,
   lockRules: "select pg_advisory_xact_lock(hashtextextended('travel rules', 0))",
   insertRule: `insert into travel_rules
-      (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning ${RULE}`,
+      (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, exchange, set_by, why, set_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${RULE}`,
 
   // An order with the rule of its customer's country, or else the one of every other. Worth as transaction monitoring counts it.
   required: `select o.id as order_id, o.partner_id, o.customer_id, c.country, r.id as rule_id,
-      r.is_on, r.threshold_units, r.proof_units, r.deadline_s, r.policy,
+      r.is_on, r.threshold_units, r.proof_units, r.deadline_s, r.policy, r.exchange,
+      o.payout_asset, o.payout_units, a.decimals as payout_decimals,
       case when o.deposit_asset = o.fiat_asset then o.deposit_units else o.gross_units end as worth_units
-    from orders o join customers c on c.id = o.customer_id
+    from orders o join customers c on c.id = o.customer_id join assets a on a.code = o.payout_asset
     join lateral (select ${RULE} from travel_rules
       where fiat_asset = o.fiat_asset and jurisdiction in (c.country, '*')
       order by jurisdiction = '*', version desc limit 1) as r on true

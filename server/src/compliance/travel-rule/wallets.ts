@@ -8,6 +8,8 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { Refusal } from '../../base/errors.ts';
+import { type ExchangeRow, exchangeSql } from './exchange.store.ts';
+import { keptOf, reasonContext } from './exchange.ts';
 import { type RecordRow, sql, type WalletRow } from './store.ts';
 
 export const WALLET_KINDS = ['hosted', 'self_hosted'] as const;
@@ -19,6 +21,8 @@ const MOST_WALLETS = 1_000;
 export interface WalletDetails {
   ownerName?: string;
   provider?: string;
+  /** Where its provider is asked about transfers to it. */
+  travelAddress?: string;
 }
 
 export interface Declared {
@@ -31,6 +35,7 @@ export interface Declared {
   owner: WalletRow['owner'];
   ownerName?: string | undefined;
   provider?: string | undefined;
+  travelAddress?: string | undefined;
   isProven: boolean;
 }
 
@@ -45,13 +50,15 @@ const contextOf = ({ customerId, rail, address }: Pick<WalletRow, 'customerId' |
 export async function declareWallet(tx: Tx, vault: Vault, w: Declared & { now: Date }): Promise<void> {
   const missing = (name: string, rule: string) => new Refusal('malformed_field', { fields: { [name]: rule } });
   if (w.kind === 'hosted' && w.provider === undefined) throw missing('provider', 'must be named of a hosted wallet');
+  if (w.kind !== 'hosted' && w.travelAddress !== undefined)
+    throw missing('travelAddress', 'must be named of a hosted wallet only');
   if (w.owner === 'other' && w.ownerName === undefined) throw missing('ownerName', "must be named of another's wallet");
   const counted = await tx.row<{ count: number }>(sql.countWallets, [w.customerId, w.rail, w.address]);
   if ((counted?.count ?? 0) >= MOST_WALLETS)
     throw missing('address', `must not be named: ${MOST_WALLETS} wallets of this customer are`);
   const details: WalletDetails = {
     ...(w.owner === 'other' ? defined({ ownerName: w.ownerName }) : {}),
-    ...(w.kind === 'hosted' ? defined({ provider: w.provider }) : {}),
+    ...(w.kind === 'hosted' ? defined({ provider: w.provider, travelAddress: w.travelAddress }) : {}),
   };
   const bytes = vault.encrypt(JSON.stringify(details), contextOf(w));
   const provenAt = w.isProven && w.kind === 'self_hosted' ? w.now : null;
@@ -77,11 +84,42 @@ function openedRecord(vault: Vault, row: RecordRow) {
 export const recordsOfOrder = async (tx: Tx, vault: Vault, orderId: bigint) =>
   (await tx.rows<RecordRow>(sql.recordsOfOrder, [orderId])).map((row) => openedRecord(vault, row));
 
+/** What providers told each other, without the addresses that are secrets of the two. */
+function openedExchange(vault: Vault, row: ExchangeRow) {
+  const {
+    id,
+    orderId,
+    direction,
+    host,
+    address,
+    asset,
+    units,
+    state,
+    outcome,
+    tx,
+    failure,
+    createdAt,
+    answeredAt,
+    endedAt,
+  } = row;
+  const reason = row.reason.length === 0 ? null : vault.decrypt(row.reason, reasonContext(row));
+  const ivms: unknown = keptOf(vault, row)?.ivms ?? null;
+  return {
+    ...{ id, orderId, direction, host, address, asset, units, state, outcome, tx, failure, reason, ivms },
+    ...{ createdAt, answeredAt, endedAt },
+  };
+}
+
+export const exchangesOfOrder = async (tx: Tx, vault: Vault, orderId: bigint) =>
+  (await tx.rows<ExchangeRow>(exchangeSql.ofOrder, [orderId])).map((row) => openedExchange(vault, row));
+
 /** All of a customer's, decrypted, for its export. */
 export async function travelDataOf(tx: Tx, vault: Vault, of: { customerId: string; limit: number }) {
   const wallets = await tx.rows<WalletRow>(sql.allWallets, [of.customerId, of.limit]);
   const records = await tx.rows<RecordRow>(sql.allRecords, [of.customerId, of.limit]);
+  const exchanges = await tx.rows<ExchangeRow>(exchangeSql.ofCustomer, [of.customerId, of.limit]);
   return {
+    exchanges: exchanges.map((row) => openedExchange(vault, row)),
     wallets: wallets.map((row) => {
       const { rail, address, kind, owner, provenAt, declaredAt } = row;
       return { rail, address, kind, owner, provenAt, declaredAt, ...openWallet(vault, row) };
@@ -93,4 +131,5 @@ export async function travelDataOf(tx: Tx, vault: Vault, of: { customerId: strin
 export async function eraseTravelData(tx: Tx, customerId: string): Promise<void> {
   await tx.run(sql.eraseWallets, [customerId]);
   await tx.run(sql.eraseRecords, [customerId]);
+  await tx.run(exchangeSql.erase, [customerId]);
 }

@@ -39,10 +39,12 @@ export interface Leaving {
 export const fundingOf = async (tx: Tx, order: Pick<Order, 'id'>): Promise<bigint[]> =>
   (await backing(tx, order)).map(({ id }) => id);
 
-/** Where an order is to be paid, and by which rail; undefined for no order. */
+/** Where an order is to be paid, by which rail, and its state; undefined for no order. */
 export async function payoutPlanned(tx: Tx, id: bigint) {
   const order = await store.get(tx, id);
-  return order && { payoutAddress: (await destinationNow(tx, order)).address, rail: order.payoutRail };
+  if (order === undefined) return undefined;
+  const { payoutRail: rail, state, customerId } = order;
+  return { payoutAddress: (await destinationNow(tx, order)).address, rail, state, customerId };
 }
 
 /** The money of a payout row. Locks its order before the payout, as everywhere. */

@@ -93,6 +93,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   address_risk_hit: 'under_review',
   sender_unknown: 'under_review',
   travel_rule_missing: 'under_review',
+  travel_rule_refused: 'under_review',
   account_name_differs: 'under_review',
   over_level_limit: 'under_review',
   over_customer_limit: 'under_review',

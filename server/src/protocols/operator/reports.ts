@@ -5,7 +5,14 @@ import { formatRate, formatUnits, parseRate, parseUnits } from '../../base/money
 import { type AccountAt, balancesAt, trialBalance } from '../../ledger/index.ts';
 import { feeRow, findChange, findPartner, type Market, partnersWithOwnFee } from '../../partners/index.ts';
 import { type PricedFee } from '../../quotes/index.ts';
-import { affectedOrders, customerStatement, type OtherTerms, partnerStatement, revenue } from '../../reports/index.ts';
+import {
+  affectedOrders,
+  customerStatement,
+  type OtherTerms,
+  ordersByCountry,
+  partnerStatement,
+  revenue,
+} from '../../reports/index.ts';
 import { type Values } from '../declaration/fields.ts';
 import { marketOf } from './actions/terms.ts';
 import type { TERMS } from './declared/forms.ts';
@@ -70,6 +77,19 @@ export const REPORTS: readonly Read[] = [
         costs: amounts(units.cost, row.asset),
       }));
       return { from, until, revenue: rows, next: page.next };
+    },
+  }),
+  read({
+    ...REPORTS_OF.countries,
+    async answer(_deps, tx, { from, until, ...filters }) {
+      const { partnerId } = await narrowed(tx, { ...filters, from, until });
+      const amounts = await amountsIn(tx);
+      const rows = await ordersByCountry(tx, { from, until, partnerId });
+      const countries = rows.map(({ settledUnits, ...row }) => ({
+        ...row,
+        settledUnits: amounts(settledUnits, row.fiat),
+      }));
+      return { from, until, countries };
     },
   }),
   read({

@@ -6,9 +6,14 @@ import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits, parseUnits } from '../../base/money.ts';
 import {
+  exchangesOfOrder,
+  type ProviderRow,
   recordsOfOrder,
+  setTravelProvider,
   setTravelRule,
   type TravelRuleRow,
+  travelProvider,
+  travelProviders,
   travelRule,
   travelRules,
   travelRuleVersions,
@@ -44,6 +49,8 @@ async function shownIn(tx: Tx): Promise<(row: TravelRuleRow) => Readonly<Record<
   };
 }
 
+const shownProvider = ({ setBy: by, setAt: at, ...row }: ProviderRow) => ({ ...row, by, at });
+
 export const TRAVEL_ACTIONS: readonly Action[] = [
   action({
     ...TRAVEL.set,
@@ -56,10 +63,22 @@ export const TRAVEL_ACTIONS: readonly Action[] = [
     },
     needs: async () => 'always' as const,
     async perform(_deps, tx, input, { people, reason, now }) {
-      const { jurisdiction, deadlineHours, policy, isOn = true } = input;
+      const { jurisdiction, deadlineHours, policy, exchange = 'none', isOn = true } = input;
       const terms = await termsOf(tx, input);
-      const more = { jurisdiction, isOn, policy, deadlineS: deadlineHours * HOUR_S };
+      const more = { jurisdiction, isOn, policy, exchange, deadlineS: deadlineHours * HOUR_S };
       await setTravelRule(tx, { ...terms, ...more, by: people.join(', '), why: reason, now });
+    },
+  }),
+  action({
+    ...TRAVEL.setProvider,
+    subject: ({ host }) => `travel_provider:${host}`,
+    async look(_deps, tx, { host }) {
+      const row = await travelProvider(tx, host);
+      return row === undefined ? null : shownProvider(row);
+    },
+    needs: async () => 'always' as const,
+    async perform(_deps, tx, { host, name, isOn = true }, { people, reason, now }) {
+      await setTravelProvider(tx, { host, name, isOn, by: people.join(', '), why: reason, now });
     },
   }),
   action({
@@ -69,12 +88,17 @@ export const TRAVEL_ACTIONS: readonly Action[] = [
     async perform({ vault, orders }, tx, { order: orderId }) {
       const { id, payoutAddress, payoutRail: rail } = await lockOrder(tx, orderId);
       const needs = await orders.travelRule?.needs(tx, { id, payoutAddress, rail });
-      return { records: await recordsOfOrder(tx, vault, orderId), needed: needs?.needed ?? [] };
+      const records = await recordsOfOrder(tx, vault, orderId);
+      return { records, needed: needs?.needed ?? [], exchanges: await exchangesOfOrder(tx, vault, orderId) };
     },
   }),
 ];
 
 export const TRAVEL_READS: readonly Read[] = [
+  read({
+    ...TRAVEL.providers,
+    answer: async (_deps, tx) => ({ providers: (await travelProviders(tx)).map(shownProvider) }),
+  }),
   read({ ...TRAVEL.rules, answer: async (_deps, tx) => ({ rules: (await travelRules(tx)).map(await shownIn(tx)) }) }),
   read({
     ...TRAVEL.versions,

@@ -32,6 +32,7 @@ let rows: Rows;
 let partnerId = 0n;
 const senders = new Map<bigint, Sender>();
 const deposits = new Map<bigint, bigint[]>();
+const givenBack: bigint[] = [];
 const paidTo = new Map<bigint, { payoutAddress: string | null; rail: string }>();
 const now = () => fixture.clock.now();
 const inTx = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asSystem(work);
@@ -55,6 +56,7 @@ const travel = () =>
     depositsOf: async (_tx, id) => deposits.get(id) ?? [],
     payoutOf: async (_tx, id) => paidTo.get(id),
     wake: async () => {},
+    giveBack: async (orderId) => void givenBack.push(orderId),
     isSignedBy: async (_rail, address, message, signature) =>
       await verifyMessage({ address: address as `0x${string}`, message, signature: signature as `0x${string}` }).catch(
         () => false,
@@ -66,13 +68,14 @@ const sets = (more: {
   jurisdiction?: string;
   thresholdUnits?: bigint;
   proofUnits?: bigint | null;
-  policy?: 'hold' | 'send';
+  policy?: 'hold' | 'send' | 'return';
   isOn?: boolean;
 }) =>
   inTx((tx) =>
     setTravelRule(tx, {
       ...{ jurisdiction: '*', fiatAsset: 'inr', isOn: true, thresholdUnits: 100_000n, proofUnits: null },
-      ...{ deadlineS: HOUR_S, policy: 'hold' as const, why: 'a test', by: 'ada, bea', now: now() },
+      ...{ deadlineS: HOUR_S, policy: 'hold' as const, exchange: 'none' as const },
+      ...{ why: 'a test', by: 'ada, bea', now: now() },
       ...more,
     }),
   );
@@ -263,6 +266,21 @@ test('at the deadline the policy decides: held for people, or sent and recorded 
     ['without'],
   );
   assert.equal(await cases(sent), 0);
+});
+
+test('at the deadline of a rule that returns, it is held and its deposit goes back, once and only without the data', async () => {
+  await sets({ policy: 'return' });
+  const [late, whole] = [await order(), await order()];
+  for (const one of [late, whole]) await travel().ensure(one.input);
+  fixture.clock.advance(HOUR_S * 1_000 - 1_000);
+  await travel().handlers.travel_rule_due?.(String(late.orderId));
+  assert.deepEqual(givenBack, [], 'it went back before the deadline');
+  await says(whole);
+  fixture.clock.advance(2_000);
+  for (const one of [late, whole]) await travel().handlers.travel_rule_due?.(String(one.orderId));
+  assert.deepEqual(givenBack, [late.orderId]);
+  assert.deepEqual(await hits(late), ['travel_rule_missing']);
+  assert.deepEqual([await hits(whole), await waits(whole)], [[], undefined]);
 });
 
 test('the data of a transfer stays as it was, whatever is said of its wallet later', async () => {

@@ -23,6 +23,7 @@ const ROW = [
 const RECONCILED = [
   ...['what', 'rail', 'wallet', 'asset', 'key', 'outsideUnits', 'ledgerUnits', 'differenceUnits', 'why', 'at'],
 ];
+const COUNTRIES = ['country', 'saidBy', 'fiat', 'customers', 'orders', 'settled', 'settledUnits'];
 const PARTNER = ['day', 'what', 'marketId', 'asset', 'count', 'units', 'owedUnits'];
 const plain = (description: string) => Type.String({ description: `${description}: a plain decimal of its asset` });
 const PARTNER_OWN: Readonly<Record<string, TSchema>> = {
@@ -171,6 +172,29 @@ export const REPORTS_OF = {
       args: ['from', 'until'],
       columns: ['day', 'partnerId', 'marketId', 'asset', 'operatorFee', 'partnerFee', 'railFee', 'gasFee', 'costs'],
     },
+  }),
+  countries: look({
+    path: '/reports/countries',
+    says: 'Counts the orders created in a span by the country of their customers and by fiat, with what has settled.',
+    fields: { ...span, partner: FILTERS.partner },
+    table: { list: 'countries', columns: COUNTRIES },
+    refuses: NARROWED,
+    gives: rows(
+      'countries',
+      [
+        {
+          country: Type.String({ description: 'Where the customer resides, two letters' }),
+          saidBy: Type.String({ description: 'Who said it: form, partner or phone; assumed: nobody did' }),
+          fiat: Type.String({ description: 'Fiat of the orders' }),
+          customers: Type.String({ description: 'How many customers created them' }),
+          orders: Type.String({ description: 'How many were created' }),
+          settled: Type.String({ description: 'How many of them have settled' }),
+          settledUnits: plain('Worth of the settled ones before fees'),
+        },
+      ],
+      ['from', 'until'],
+    ),
+    command: { words: 'report countries', args: ['from', 'until'], columns: COUNTRIES },
   }),
   reconciliation: look({
     path: '/reports/reconciliation',

@@ -1,6 +1,6 @@
 /** Travel rule: rules per country, and the data of transfers. */
 import { Type } from 'typebox';
-import { MAX_TRAVEL_RULES, TRAVEL_POLICIES } from '../../../compliance/index.ts';
+import { MAX_TRAVEL_RULES, TRAVEL_EXCHANGES, TRAVEL_POLICIES } from '../../../compliance/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, whole } from '../../declaration/fields.ts';
 import { whole as number, text as word } from '../../declaration/parts.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
@@ -14,8 +14,16 @@ const RULE = [
   { threshold: word('From this worth on, in the fiat'), isOn: Type.Boolean({ description: 'Whether it is used' }) },
   { proofFrom: maybe(word('From this worth on a self-hosted wallet is proven; null: never')) },
   { deadlineS: number('How long a payout waits for the data, in seconds') },
-  { policy: word('What happens then: hold, or send without the data') },
+  { policy: word('What happens then: hold, send without the data, or return the deposit') },
+  { exchange: word('Whether the provider of a hosted wallet has to answer, or to send its data: none, or required') },
   { version: number('Counts its changes') },
+  ...['by', 'why', 'at'],
+];
+
+const PROVIDER = [
+  'id',
+  { host: word('Host of its travel addresses and callbacks'), name: word('Its legal name') },
+  { isOn: Type.Boolean({ description: 'Whether data is exchanged with it' }), version: number('Counts its changes') },
   ...['by', 'why', 'at'],
 ];
 
@@ -50,12 +58,53 @@ export const TRAVEL = {
       threshold: about(amount, 'From this worth on; 0 for every transfer', '0'),
       proofFrom: optional(about(amount, 'From this worth on a self-hosted wallet is proven by its key', '1000')),
       deadlineHours: about(whole(1, MOST_DAYS * 24), 'How long a payout waits for the data', 24),
-      policy: about(oneOf(TRAVEL_POLICIES), 'What happens then: hold it, or send it without the data', 'hold'),
+      policy: about(
+        oneOf(TRAVEL_POLICIES),
+        'What happens then: hold it, send it without the data, or return the deposit',
+        'hold',
+      ),
+      exchange: optional(
+        about(
+          oneOf(TRAVEL_EXCHANGES),
+          'required: coins of a hosted wallet move only when its provider has answered, or sent its data; none without it',
+          'required',
+        ),
+      ),
       isOn: optional(about(flag, 'Whether it is used; true without it', true)),
     },
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done(RULE),
     command: { words: 'travel set', args: ['jurisdiction', 'fiat', 'threshold', 'deadlineHours', 'policy'] },
+  }),
+  providers: look({
+    path: '/travel-providers',
+    says: 'Lists the providers with which travel rule data is exchanged, each in its present version.',
+    fields: {},
+    gives: rows('providers', PROVIDER),
+    command: { words: 'travel providers', list: 'providers' },
+  }),
+  setProvider: act({
+    name: 'travel.provider',
+    path: '/travel-providers',
+    says: 'Allows travel rule data to be exchanged with a provider, or ends that.',
+    right: 'terms',
+    people: 'two',
+    fields: {
+      host: about(
+        text(
+          255,
+          /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{2,5})?$/,
+          'a host in small letters, with its port if it has another than 443',
+        ),
+        'Host of its travel addresses and callbacks',
+        'trp.exchange.com',
+      ),
+      name: about(text(100), 'Its legal name', 'An Exchange Ltd'),
+      isOn: optional(about(flag, 'Whether data is exchanged with it; true without it', true)),
+    },
+    refuses: PROPOSES,
+    gives: done(PROVIDER),
+    command: { words: 'travel provider', args: ['host', 'name'] },
   }),
   open: act({
     name: 'travel.open',
@@ -69,6 +118,9 @@ export const TRAVEL = {
       {
         records: Type.Unknown({ description: 'One for each transfer: direction, address, state, and the data' }),
         needed: Type.Unknown({ description: 'Wallets that something is missing of' }),
+        exchanges: Type.Unknown({
+          description: 'What was asked of other providers, or came from them, with each answer',
+        }),
       },
     ]),
     command: { words: 'travel show' },

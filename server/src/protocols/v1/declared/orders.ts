@@ -188,7 +188,7 @@ export const ORDERS = {
     scope: 'trade',
     member: 'none',
     says: 'Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing.',
-    more: 'What is said counts for later orders of the customer too. The owner of a self-hosted wallet proves it with a signature over `text`, as `orders.wallets` answers it, by the key of the address (EIP-191 on EVM chains). A payout that waits for it then leaves by itself.',
+    more: 'What is said counts for later orders of the customer too. The owner of a self-hosted wallet proves it with a signature over `text`, as `orders.wallets` answers it, by the key of the address (EIP-191 on EVM chains). A payout that waits for it then leaves by itself. Where data is exchanged, the provider of a hosted wallet is asked at its travel address first.',
     fields: {
       ...order,
       address: about(
@@ -200,6 +200,13 @@ export const ORDERS = {
       owner: about(oneOf(WALLET_OWNERS), "The customer's own, or another's", 'customer'),
       ownerName: optional(personal(about(text(200), "Name of the owner, if it is another's", 'Asha Rao'))),
       provider: optional(about(text(200), 'Name of the provider of a hosted wallet', 'An Exchange Ltd')),
+      travelAddress: optional(
+        about(
+          text(1_000, /^[\x21-\x7e]+$/, 'a travel address, without spaces'),
+          'Of a hosted wallet: where its provider is asked before the coins leave',
+          'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
+        ),
+      ),
       signature: optional(
         about(
           text(1_000, /^0x[0-9a-fA-F]+$/, 'a signature in hex, with 0x'),

@@ -269,8 +269,8 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       if (address === undefined) throw wrong('must be an address on the chain of the order');
       if (payoutAddress !== null && address !== payoutAddress)
         throw wrong('must be the address that the order is paid to');
-      const { kind, owner, ownerName, provider, signature } = values;
-      const said = { kind, owner, ...defined({ ownerName, provider, signature }) };
+      const { kind, owner, ownerName, provider, travelAddress, signature } = values;
+      const said = { kind, owner, ...defined({ ownerName, provider, travelAddress, signature }) };
       await deps.context.travelRule?.declare(tx, of, { customerId, partnerId, rail, address, ...said });
       recordActivity(tx, throughOf(caller), {
         action: 'order.wallet_named',
@@ -306,6 +306,8 @@ async function walletsOf(tx: Tx, { deps }: Pick<Asked, 'deps'>, order: Order) {
   return {
     data: needed.map(({ direction, address, missing, text }) => ({ direction, address, missing: [...missing], text })),
     dueAt: dueAt?.toISOString() ?? null,
+    travelAddress:
+      order.payoutAddress === null ? (deps.context.travelRule?.exchange?.addressOf(order.id) ?? null) : null,
   };
 }
 

@@ -1,5 +1,6 @@
 /** Orders, their deposits, payouts and refunds, and where their money is. */
 import { Type } from 'typebox';
+import { MISSING } from '../../../compliance/index.ts';
 import {
   ADDRESS,
   closed,
@@ -260,8 +261,8 @@ export const Wallets = Type.Object(
           ),
           address: rarely(text('The wallet; null where the chain does not say', ADDRESS)),
           missing: list(
-            word(['wallet', 'proof', 'name', 'sender'] as const, 'What is missing'),
-            'What is missing: who holds the wallet, its proof, the name of the customer, or the address',
+            word(MISSING, 'What is missing'),
+            'What is missing: who holds the wallet, its proof, the name of the customer, or the address; of a hosted wallet also its travel address, a provider that we know, its answer (`refused`: it refused), or the data of the provider that sent the coins',
           ),
           text: rarely(text('The text that its owner signs', 'I control 0x… on evm.matic20, as customer 4kXw9Zb2Lq_7')),
         },
@@ -270,6 +271,12 @@ export const Wallets = Type.Object(
       'Wallets that something is missing of',
     ),
     dueAt: rarely(time('Until when the payout waits for it; null while none does')),
+    travelAddress: rarely(
+      text(
+        'Of a sale: what the customer passes on to the provider that sends the coins; null where no data is exchanged',
+        'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
+      ),
+    ),
   },
   closed,
 );

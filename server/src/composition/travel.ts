@@ -1,0 +1,86 @@
+/** Travel rule: connects its rules and its exchange with orders, rails and the names of customers. */
+import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
+import { Refusal } from '../base/errors.ts';
+import { enqueue } from '../base/jobs.ts';
+import { type Fate, openTravelRule, type TravelProtocol, type TravelRule } from '../compliance/index.ts';
+import { comparePayer, findCustomer } from '../customers/index.ts';
+import {
+  fundingOf,
+  isFinal,
+  type OrdersContext,
+  payoutPlanned,
+  requestOrderRefund,
+  senderOf,
+  wakePayouts,
+} from '../orders/index.ts';
+import { payoutsOf } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import type { Base } from './base.ts';
+
+export function connectTravelRule(
+  { db, vault, clock }: Base,
+  more: {
+    /** Undefined where none is named: nothing is exchanged. */
+    protocol: TravelProtocol | undefined;
+    rails(): ReadonlyMap<string, Rail>;
+    context(): OrdersContext;
+    publicUrl(): string;
+  },
+): TravelRule {
+  const { protocol, publicUrl } = more;
+  return openTravelRule({
+    ...{ db, vault, clock },
+    senderOf: (tx, depositId) => senderOf({ rails: more.rails() }, tx, depositId),
+    depositsOf: (tx, orderId) => fundingOf(tx, { id: orderId }),
+    payoutOf: payoutPlanned,
+    wake: (tx, orderId) => wakePayouts(tx, orderId, clock.now()),
+    isSignedBy: async (rail, ...signed) =>
+      (await more
+        .rails()
+        .get(rail)
+        ?.isSignedBy?.(...signed)) === true,
+
+    /** The order is held and refunded at once where its destination is known; else whoever knows it is asked. */
+    async giveBack(orderId) {
+      const context = more.context();
+      const now = clock.now();
+      const why = 'the travel rule asks for data that has not come';
+      try {
+        await db.asSystem(async (tx) => {
+          await requestOrderRefund(context, tx, { orderId, by: 'travel rule', why, now }, { failure: 'other' });
+          enqueue(tx, { kind: 'refund_order', subject: String(orderId), dueAt: now });
+        });
+      } catch (error) {
+        // It has been paid, or its refund is under way.
+        if (!(error instanceof Refusal)) throw error;
+      }
+    },
+
+    ...defined({
+      exchange: protocol && {
+        ...{ protocol, publicUrl },
+        readAddress: (rail: string, address: string) => more.rails().get(rail)?.readAddress?.(address),
+        fateOf,
+        async isCustomer(tx: Tx, customerId: string, names: readonly string[]): Promise<boolean> {
+          for (const name of names) if ((await comparePayer(tx, vault, customerId, name)) === 'same') return true;
+          return false;
+        },
+        async isOpen(tx: Tx, orderId: bigint): Promise<boolean> {
+          const order = await payoutPlanned(tx, orderId);
+          if (order === undefined || isFinal(order.state)) return false;
+          const { blocked, erasedAt } = await findCustomer(tx, order.customerId);
+          return !blocked && erasedAt === null;
+        },
+      },
+    }),
+  });
+}
+
+async function fateOf(tx: Tx, orderId: bigint, address: string): Promise<Fate> {
+  const order = await payoutPlanned(tx, orderId);
+  const paid = (await payoutsOf(tx, orderId)).find(
+    (one) => one.refundId === null && one.state === 'settled' && one.address === address,
+  );
+  return { isOver: order === undefined || isFinal(order.state), tx: paid?.reference ?? null };
+}

@@ -1,0 +1,87 @@
+/**
+ * Travel: what other providers send us of the travel rule, under `/travel-rule/<protocol>/`.
+ *
+ * `POST inquiry/<order>-<secret>` is the travel address of one sale, `POST resolution/<secret>` and `POST confirmation/<secret>` are
+ * callbacks of one transfer. The secret in the URL is the caller's permission; the protocol reads the rest
+ * (compliance/travel-rule/protocols). Logs have kind and status only: these URLs and bodies are secrets and personal data.
+ *
+ * Answers: 200 for an inquiry that is taken, 204 for news; 400 with a sentence that quotes nothing, 403 for a callback at an unknown
+ * provider, 404 for a wrong or forgotten URL, 409 for another message than the one that counts, 413 above MAX_BODY_BYTES, 429 above
+ * REQUESTS_PER_MINUTE of one network or too many inquiries of one order, 503 when it cannot be stored now: the other provider tries
+ * again.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { describeError, type Log } from '../../base/log.ts';
+import { CALL_KINDS, type CallKind, type Reply, type TravelRule } from '../../compliance/index.ts';
+import { networkOf, openLimiter } from '../limit.ts';
+import type { Protocol } from '../protocol.ts';
+
+export interface TravelDeps {
+  readonly log: Log;
+  readonly exchange: NonNullable<TravelRule['exchange']>;
+  /** Per network address; 120 by default. */
+  readonly requestsPerMinute?: number;
+}
+
+const MAX_BODY_BYTES = 64 * 1024;
+const REQUESTS_PER_MINUTE = 120;
+
+const STATUS: Readonly<Record<Reply['outcome'], number>> = {
+  pending: 200,
+  taken: 204,
+  misread: 400,
+  forbidden: 403,
+  unknown: 404,
+  otherwise: 409,
+  many: 429,
+};
+
+export const travel: Protocol<TravelDeps> = (deps) => async (app) => {
+  const { log, exchange } = deps;
+  const { protocol } = exchange;
+  const limiter = openLimiter();
+  await app.register(async (inside) => {
+    inside.removeAllContentTypeParsers();
+    inside.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    inside.setErrorHandler(async (error, request, reply) => {
+      const { statusCode } = error as { statusCode?: unknown };
+      if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return answer(reply, statusCode);
+      log.error({ requestId: request.id, ...describeError(error) }, 'travel rule message failed');
+      return answer(reply, 503);
+    });
+    inside.route<{ Params: { code: string; kind: string; secret: string } }>({
+      method: 'POST',
+      url: '/travel-rule/:code/:kind/:secret',
+      bodyLimit: MAX_BODY_BYTES,
+      onRequest: async (request, reply) => {
+        const { allowed, headers } = limiter.take(networkOf(request.ip), deps.requestsPerMinute ?? REQUESTS_PER_MINUTE);
+        if (!allowed) return answer(reply.headers(headers), 429);
+        if (request.params.code !== protocol.code || kindOf(request) === undefined) return answer(reply, 404);
+      },
+      handler: async (request, reply) => {
+        const call = {
+          headers: joined(request.headers),
+          body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+        };
+        const kind = kindOf(request);
+        const said: Reply =
+          kind === undefined ? { outcome: 'unknown' } : await exchange.receive(kind, request.params.secret, call);
+        const { headers, pending } = protocol.replyTo(call);
+        const body =
+          'why' in said ? JSON.stringify({ error: said.why }) : said.outcome === 'pending' ? pending : undefined;
+        return answer(reply.headers(headers), STATUS[said.outcome], body);
+      },
+    });
+  });
+};
+
+const kindOf = ({ params }: FastifyRequest<{ Params: { kind: string } }>): CallKind | undefined =>
+  CALL_KINDS.find((kind) => kind === params.kind);
+
+const answer = (reply: FastifyReply, status: number, body?: string): FastifyReply =>
+  reply.code(status).header('cache-control', 'no-store').send(body);
+
+const joined = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
