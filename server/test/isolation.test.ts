@@ -48,6 +48,8 @@ const ROWS: Record<string, string> = {
     values ($1, $1, 'customer_' || $2, 'open', '', '', now(), now() + interval '1 day')`,
   submissions: `insert into submissions (id, partner_id, customer_id, kind, state, answers, created_at, updated_at)
     values ($1, $1, 'customer_' || $2, 'BUSINESS', 'open', '', now(), now())`,
+  hosted_drafts: `insert into hosted_drafts (customer_id, partner_id, answers, saved_at)
+    values ('customer_' || $2, $1, '', now())`,
   customer_keys: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ('customer_' || $2, $1, '', now())`,
   submission_files: `insert into submission_files (id, partner_id, customer_id, submission_id, slot, type, bytes, digest, created_at)
     values (lpad($2, 32, '0'), $1, 'customer_' || $2, $1, 'a.jpg', 'image/jpeg', 1, '', now())`,

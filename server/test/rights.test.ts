@@ -50,6 +50,10 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'insert (partner_id, type, subject, subject_seq, body, at)',
     'what a request does is told: order created, customer logged in or verified, a test event',
   ],
+  hosted_drafts: [
+    'insert (customer_id, partner_id, answers, saved_at); update (answers, saved_at)',
+    'a customer saves what it has filled in, and sends it',
+  ],
   fiat_accounts: [
     'insert (id, partner_id, customer_id, fiat, details, details_index, hint, created_at, number_index)',
     'accounts are added; none is changed',
@@ -280,6 +284,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   ],
   address_risks: ['insert', ONCE],
   travel_records: ['insert; update (ivms)', 'the data of a transfer is written once; an erasure empties it'],
+  hosted_drafts: ['update (answers)', 'an erasure empties it, and a month'],
   travel_exchanges: [
     'insert; update (state, message, peer, reason, token, tx, attempts, failure, answered_at, told_at, ended_at, outcome)',
     'what providers ask and answer about a transfer; an erasure empties it',

@@ -6,7 +6,7 @@ import { openDatabase } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { startWorkers } from '../base/workers.ts';
 import { type AskedVerifier, checkHandlers, informationHandlers, openCase } from '../compliance/index.ts';
-import { numberAccounts, openPayee, sweepFiles } from '../customers/index.ts';
+import { emptyOldDrafts, numberAccounts, openPayee, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { monitoringHandlers } from '../monitoring/index.ts';
 import { purgeSessions, purgeSsoLogins } from '../operators/index.ts';
@@ -85,7 +85,7 @@ function handlersOf(
       chains,
       purge: async (now) =>
         await Promise.all([
-          ...[purgeRequestLog(db, now), sweepFiles(db, blobs, now)],
+          ...[purgeRequestLog(db, now), sweepFiles(db, blobs, now), emptyOldDrafts(db, now)],
           ...[purgeSessions(db, now), purgeSsoLogins(db, now), purgeTeams(db, now), numberAccounts(db, vault)],
         ]),
     }),

@@ -5,6 +5,7 @@
  * An empty byte value means erased: readers return no value for it. Blind indexes become random.
  */
 import type { Tx } from '../base/db.ts';
+import { emptyDraft } from './identity/drafts.ts';
 import { sql } from './store.ts';
 
 /**
@@ -19,6 +20,7 @@ export async function eraseCustomerRows(
   await tx.run(sql.eraseCustomer, [id, e.now]);
   await tx.run(sql.eraseDetails, [id]);
   await tx.run(sql.eraseSubmissions, [id, e.now]);
+  await emptyDraft(tx, id);
   await tx.run(sql.eraseAccounts, [id, e.deposits]);
   await tx.run(sql.eraseDestinations, [id]);
   await tx.run(sql.eraseLogins, [id]);

@@ -97,6 +97,7 @@ export {
   storeFiles,
   sweepFiles,
 } from './identity/documents.ts';
+export { emptyDraft, emptyOldDrafts, openDraft, saveDraft } from './identity/drafts.ts';
 export { documentsOf, FIELD_TYPES, type Form, fieldsOf, type Requirement } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { type FileType, inspect } from './identity/inspect.ts';
@@ -124,6 +125,7 @@ export {
   missingOf,
   neededOf,
   openSubmissions,
+  openUnderWay,
   type Submission,
   saidReasons,
   submissionsOf,

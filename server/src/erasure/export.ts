@@ -12,6 +12,7 @@ import {
   findCustomer,
   informationOf,
   openContact,
+  openDraft,
   openFiatAccount,
   openGivenDetails,
   openSubmissions,
@@ -67,6 +68,7 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
     contact: await openContact(tx, vault, customerId),
     details: (await openGivenDetails(tx, vault, customerId)) ?? {},
     submissions: await openSubmissions(tx, vault, customerId),
+    draft: await openDraft(tx, vault, customerId),
     accounts,
     information: information.slice(0, MOST),
     // Without findings: a hit is never disclosed (decision 73).

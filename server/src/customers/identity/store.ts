@@ -56,6 +56,11 @@ export const sql = {
   superseded: `update submissions set state = 'completed', reasons = '{}', updated_at = $3
     where customer_id = $1 and state in ('open', 'in_review')
       and coalesce((select f.level from requirement_forms f where f.id = submissions.form_id), 0) <= $2`,
+  draft: 'select answers from hosted_drafts where customer_id = $1',
+  saveDraft: `insert into hosted_drafts (customer_id, partner_id, answers, saved_at) values ($1, $2, $3, $4)
+    on conflict (customer_id) do update set answers = excluded.answers, saved_at = excluded.saved_at`,
+  emptyDraft: `update hosted_drafts set answers = '' where customer_id = $1 and answers <> ''`,
+  emptyOldDrafts: `update hosted_drafts set answers = '' where saved_at < $1 and answers <> ''`,
   key: 'select wrapped from customer_keys where customer_id = $1',
   insertKey: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ($1, $2, $3, $4)
     on conflict (customer_id) do nothing`,

@@ -168,7 +168,8 @@ const isGivenAgain = (given: Given, name: string): boolean =>
 
 /**
  * Adds files. To an open submission they are added like every other part; for one that the verifier has, or has had, they are
- * stored beside it and change nothing. Without a submission they begin one.
+ * stored beside it and change nothing. Half a document opens one in review again: the other half is asked for, and the verifier
+ * gets both. Without a submission they begin one.
  *
  * @throws as `submit`; 'submission_over' when it has failed
  */
@@ -198,7 +199,16 @@ export async function addFiles(
     return await submit(tx, vault, { ...f, submissionId: meant.id, given: { answers: {}, files }, inParts: true });
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   await recordFiles(tx, { submission: { id: meant.id, customerId, partnerId: customer.partnerId }, files, now });
-  return { ...submissionOf(meant), isNew: false };
+  const slots = new Set((await digestsBefore(tx, meant)).keys());
+  const missing = meant.state === 'in_review' ? missingSlots(f.form, slots) : [];
+  const opened =
+    missing.length === 0
+      ? undefined
+      : await tx.row<SubmissionRow>(sql.change, [
+          ...[meant.id, 'open', meant.answers, Object.fromEntries(missing.map((name) => [name, 'missing']))],
+          ...[meant.detailsVersion, now, meant.formId],
+        ]);
+  return { ...submissionOf(opened ?? meant), isNew: false };
 }
 
 /** The submission that a request adds to; undefined when it begins one. */
@@ -237,6 +247,18 @@ async function toVerifier(
 const openAnswers = (vault: Vault, row: Pick<SubmissionRow, 'id' | 'answers'>): Record<string, string> =>
   // Erased.
   row.answers.length === 0 ? {} : (JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>);
+
+/** The submission that a person may continue, with its form if that has a row; undefined without one. */
+export async function openUnderWay(
+  tx: Tx,
+  vault: Vault,
+  customerId: string,
+): Promise<{ form: ChosenForm | undefined; answers: Record<string, string>; reasons: FieldReasons } | undefined> {
+  const row = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
+  if (row === undefined || row.state !== 'open') return undefined;
+  const form = row.formId === null ? undefined : await formById(tx, row.formId);
+  return { form, answers: openAnswers(vault, row), reasons: row.reasons as FieldReasons };
+}
 
 /** All answers from the customer's programs and people, decrypted. */
 export async function openSubmissions(

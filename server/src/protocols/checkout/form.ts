@@ -10,11 +10,14 @@ import type { Messages } from './messages.ts';
 export type FieldName = keyof Messages['problems']['malformed'];
 
 export interface Field {
-  readonly name: FieldName;
+  /** One of the catalogue's, or any name of a field that says its faults itself. */
+  readonly name: string;
   readonly label: string;
   readonly required: boolean;
   /** The stored value, or undefined when malformed. Never called with an empty text. */
   read(given: string): string | undefined;
+  /** What is wrong with a malformed value; without it the catalogue says it. */
+  readonly fault?: ((given: string) => string) | undefined;
   readonly hint?: string | undefined;
   /** `date`, or a select's choices (value and label). Otherwise a line of text. */
   readonly kind?: 'date' | ReadonlyMap<string, string> | undefined;
@@ -48,7 +51,8 @@ export function readForm(
       continue;
     }
     const value = isPlain(text) ? field.read(text) : undefined;
-    if (value === undefined) problems.set(field.name, m.problems.malformed[field.name]);
+    if (value === undefined)
+      problems.set(field.name, field.fault?.(text) ?? m.problems.malformed[field.name as FieldName]);
     else values[field.name] = value;
   }
   return { values, problems };

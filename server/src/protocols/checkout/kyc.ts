@@ -4,31 +4,35 @@
  * Details are stored first, then the verifier is called, then its result is recorded: two transactions with the call between
  * them. A failed call leaves the stored details. If this page gets no result, a job continues (compliance/checks.ts), and the
  * page shows its result by itself.
+ *
+ * What is filled in can be saved, and continued on another device (customers/identity/drafts.ts). What is asked: asked.ts.
  */
 import { defined } from '../../base/defined.ts';
-import { Unavailable } from '../../base/errors.ts';
+import { Refusal, Unavailable } from '../../base/errors.ts';
 import { askVerifier, recordAnswer } from '../../compliance/index.ts';
 import {
-  BUSINESS_FORM,
   checkUnderWay,
-  faultOf,
+  emptyDraft,
   findCustomer,
   type GivenDetails,
   givenDetails,
-  type Requirement,
   saveDetails,
+  saveDraft,
+  submit,
 } from '../../customers/index.ts';
-import { type Field, type FieldName, type Problems, readForm } from './form.ts';
+import { type Asked, askedOf, declared, onPage } from './asked.ts';
+import { type Field, type Problems, readForm } from './form.ts';
 import { html } from './html.ts';
-import type { Messages } from './messages.ts';
-import { alert, button, fields, group, linkButton, paragraph } from './pages.ts';
+import { alert, button, fields, group, linkButton, note, paragraph } from './pages.ts';
 import { addressBack, formOf, leave, type Outcome, show, type Visit, wayBack } from './visit.ts';
 
 /** The page for a customer who is logged in. */
 export async function kyc(visit: Visit): Promise<Outcome> {
   if (visit.link.closeAfterLogin) return leave(visit, back(visit));
-  const intent = visit.form?.get('intent');
+  // The button that was pressed names its intent after that of the form.
+  const intent = visit.form?.getAll('intent').at(-1);
   if (intent === 'details') return await takeDetails(visit);
+  if (intent === 'draft') return await keepDraft(visit);
   if (intent === 'check') return await checkAgain(visit);
   // A login form sent again by a customer who is logged in.
   if (visit.form !== undefined) return { goTo: visit.action };
@@ -46,7 +50,7 @@ export async function kyc(visit: Visit): Promise<Outcome> {
     case 'review':
       return reviewPage(visit, {});
     case 'form':
-      return detailsPage(visit, new URLSearchParams(), new Map());
+      return detailsPage(visit, await visit.inTx((tx) => askedOf(visit, tx)), {});
   }
 }
 
@@ -69,19 +73,53 @@ export function verificationStep(
 async function takeDetails(visit: Visit): Promise<Outcome> {
   const { deps, look, now } = visit;
   const sent = visit.form ?? new URLSearchParams();
-  const { person, address } = fieldsFor(look.m, now);
-  const { values, problems } = readForm([...person, ...address], sent, look.m);
-  if (problems.size > 0) return detailsPage(visit, sent, problems);
-  const given = await visit.inTx(async (tx) => {
-    // Details before the customer: a result is recorded on both in one transaction, so the customer read second is not older than
-    // the details.
-    const before = await givenDetails(tx, visit.customer.id);
+  const asked = await visit.inTx((tx) => askedOf(visit, tx));
+  const { values, problems } = readForm(fieldsIn(asked), sent, look.m);
+  if (problems.size > 0) return detailsPage(visit, asked, { given: sent, problems });
+  try {
+    const given = await visit.inTx(async (tx) => {
+      // Details before the customer: a result is recorded on both in one transaction, so the customer read second is not older than
+      // the details.
+      const before = await givenDetails(tx, visit.customer.id);
+      const customer = await findCustomer(tx, visit.customer.id);
+      // Submitted twice: the first submission has done it, is doing it, or does it before this one can (saveDetails).
+      if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
+      await emptyDraft(tx, customer.id);
+      if (asked.own === undefined)
+        return await saveDetails(tx, deps.vault, { customer, details: values, over: before, now });
+      const parts = { customerId: customer.id, form: asked.own, given: { answers: declared(values) }, inParts: true };
+      await submit(tx, deps.vault, { ...parts, now });
+      return await givenDetails(tx, customer.id);
+    });
+    // Files are still missing: the page says so.
+    return given?.outcome === null ? await check(visit) : { goTo: visit.action };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'malformed_field') throw error;
+    // A pattern of the form, or a field that was accepted before and would change.
+    const faults = onPage(error.facts.fields as Record<string, string>, asked);
+    const labels = new Map(fieldsIn(asked).map(({ name, label }) => [name, label]));
+    const said = new Map([...faults].map(([name, why]) => [name, `${labels.get(name) ?? name} ${why}`]));
+    return detailsPage(visit, asked, { given: sent, problems: said });
+  }
+}
+
+const fieldsIn = ({ groups }: Asked): Field[] => groups.flatMap(({ fields: list }) => list);
+
+/** Keeps what is filled in so far, if nothing of it is malformed. */
+async function keepDraft(visit: Visit): Promise<Outcome> {
+  const { deps, look, now } = visit;
+  const sent = visit.form ?? new URLSearchParams();
+  return await visit.inTx(async (tx) => {
+    const asked = await askedOf(visit, tx);
+    const { values, problems } = readForm(fieldsIn(asked), sent, look.m);
+    const wrong = new Map([...problems].filter(([name]) => (sent.get(name) ?? '').trim() !== ''));
+    if (wrong.size > 0) return detailsPage(visit, asked, { given: sent, problems: wrong });
     const customer = await findCustomer(tx, visit.customer.id);
-    // Submitted twice: the first submission has done it, is doing it, or does it before this one can (saveDetails).
-    if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
-    return await saveDetails(tx, deps.vault, { customer, details: values, over: before, now });
+    if (verificationStep({ ...visit, customer }, await givenDetails(tx, customer.id)) !== 'form')
+      return { goTo: visit.action };
+    await saveDraft(tx, deps.vault, { customer, answers: declared(values), now });
+    return detailsPage(visit, asked, { given: sent, said: look.m.details.saved });
   });
-  return given?.outcome === null ? await check(visit) : { goTo: visit.action };
 }
 
 async function checkAgain(visit: Visit): Promise<Outcome> {
@@ -121,73 +159,30 @@ function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?:
   });
 }
 
-function detailsPage(visit: Visit, given: URLSearchParams, problems: Problems): Outcome {
+function detailsPage(
+  visit: Visit,
+  asked: Asked,
+  p: { given?: URLSearchParams; problems?: Problems; said?: string },
+): Outcome {
   const { look, customer } = visit;
   const words = look.m.details;
-  const { person, address } = fieldsFor(look.m, visit.now);
-  const body = html`${customer.verification === 'failed' && problems.size === 0 && alert(words.failed)}
+  const { given = asked.given, problems = new Map() } = p;
+  // What was refused before is said beside its fields; the list of problems is for what was just sent.
+  const shown = problems.size > 0 ? problems : p.said === undefined ? asked.problems : new Map<string, string>();
+  const isQuiet = problems.size === 0 && p.said === undefined;
+  const body = html`${customer.verification === 'failed' && isQuiet && alert(words.failed)}
+${p.said !== undefined && note(p.said)}
 ${paragraph(words.intro)}
+${asked.files.length > 0 && note(words.files(asked.files.join(', ')))}
 ${formOf(visit, {
   intent: 'details',
-  body: html`${group(words.groups.person, fields(look, person, given, problems))}
-${group(words.groups.address, fields(look, address, given, problems))}`,
-  button: button(words.send),
+  body: html`${asked.groups.map(({ legend, fields: list }) => {
+    const inside = fields(look, list, given, shown);
+    return legend === undefined ? inside : group(legend, inside);
+  })}`,
+  button: html`${button(words.send)}${button(words.save, 'second', { name: 'intent', value: 'draft' })}`,
 })}`;
   return show(visit, { title: words.title, body, problems });
-}
-
-/** Autocomplete tokens of HTML, for browsers. */
-const AUTOCOMPLETE: Readonly<Record<string, string>> = {
-  firstName: 'given-name',
-  secondSurname: 'family-name',
-  dob: 'bday',
-  sex: 'sex',
-  addressLine1: 'address-line1',
-  addressLine2: 'address-line2',
-  city: 'address-level2',
-  postalCode: 'postal-code',
-};
-
-function fieldsFor(m: Messages, now: Date): { person: Field[]; address: Field[] } {
-  const words = m.details;
-  const choices: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-    sex: words.sex,
-    sourceOfFunds: words.sourceOfFunds,
-  };
-  const field = (name: FieldName & keyof typeof words.fields, asked: Requirement): Field => {
-    const { required, type } = asked;
-    const choice = choices[name];
-    const kind = choice === undefined ? undefined : new Map(Object.entries(choice));
-    return {
-      name,
-      label: words.fields[name],
-      required: required === 1,
-      kind: kind ?? (type === 'date' ? 'date' : undefined),
-      autocomplete: AUTOCOMPLETE[name] ?? 'off',
-      read(given) {
-        const isRight = faultOf({ ...asked, name }, given, now) === undefined && (kind?.has(given) ?? true);
-        return isRight ? given : undefined;
-      },
-    };
-  };
-  const { details, address, identityNumber } = BUSINESS_FORM;
-  return {
-    person: [
-      field('firstName', details.firstName),
-      field('firstSurname', details.firstSurname),
-      field('secondSurname', details.secondSurname),
-      field('dob', details.dob),
-      field('sex', details.sex),
-      field('identityNumber', identityNumber),
-      field('sourceOfFunds', details.sourceOfFunds),
-    ],
-    address: [
-      field('addressLine1', address.addressLine1),
-      field('addressLine2', address.addressLine2),
-      field('city', address.city),
-      field('postalCode', address.postalCode),
-    ],
-  };
 }
 
 const back = ({ link, customer, partner, deps }: Visit): string | undefined =>

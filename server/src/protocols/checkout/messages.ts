@@ -46,6 +46,9 @@ const en = {
     intro: 'Enter them as they are on your identity document.',
     failed: 'We could not confirm your details. Check each of them and send them again.',
     send: 'Send my details',
+    save: 'Save and continue later',
+    saved: 'Saved. Open the link again on any device and log in to continue.',
+    files: (names: string) => `The app that sent you here also needs from you: ${names}.`,
     fields: {
       firstName: 'First name',
       firstSurname: 'First surname',

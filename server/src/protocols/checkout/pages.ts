@@ -92,8 +92,13 @@ ${f.body}
 ${f.button}
 </form>`;
 
-export const button = (text: string, kind: 'first' | 'second' = 'first'): Html =>
-  html`<p><button type="submit" class="${kind}">${text}</button></p>`;
+/** @param says sent with the form when this button is pressed */
+export const button = (
+  text: string,
+  kind: 'first' | 'second' = 'first',
+  says?: { name: string; value: string },
+): Html =>
+  html`<p><button type="submit" class="${kind}"${says !== undefined && html` name="${says.name}" value="${says.value}"`}>${text}</button></p>`;
 
 export const paragraph = (text: string): Html => html`<p>${text}</p>`;
 export const note = (text: string): Html => html`<p class="note">${text}</p>`;

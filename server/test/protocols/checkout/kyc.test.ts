@@ -595,7 +595,7 @@ describe('strangers', () => {
     const { kycUrl } = await world.invited(acme);
     const browser = openBrowser();
     await browser.open(kycUrl);
-    assert.equal((await browser.send('details', { firstName: 'x'.repeat(20_000) })).status, 413);
+    assert.equal((await browser.send('details', { firstName: 'x'.repeat(70_000) })).status, 413);
     const json = await browser.ask(kycUrl, {
       method: 'POST',
       body: '{}',

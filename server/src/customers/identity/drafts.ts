@@ -1,0 +1,45 @@
+/**
+ * Drafts: what a customer has filled in on a hosted page and not sent yet, so that another device continues after a login.
+ *
+ * One for each customer, under the names of its form; encrypted. It is emptied when the details are sent, when the customer is
+ * erased, and after a month.
+ */
+import { later } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import type { Database, Tx } from '../../base/db.ts';
+import { type Customer, requireNotErased } from '../customers.ts';
+import type { Answers } from './answers.ts';
+import { sql } from './store.ts';
+
+const KEPT_MS = 30 * 86_400_000;
+
+const contextOf = (customerId: string): string => `hosted_drafts.answers:${customerId}`;
+
+/** Nothing without a draft. */
+export async function openDraft(tx: Tx, vault: Vault, customerId: string): Promise<Record<string, string>> {
+  const row = await tx.row<{ answers: Buffer }>(sql.draft, [customerId]);
+  return row === undefined || row.answers.length === 0
+    ? {}
+    : (JSON.parse(vault.decrypt(row.answers, contextOf(customerId))) as Record<string, string>);
+}
+
+/** Replaces what was saved before. @param d.answers checked, each by its field: so a draft is as bounded as a form */
+export async function saveDraft(
+  tx: Tx,
+  vault: Vault,
+  d: { customer: Customer; answers: Answers; now: Date },
+): Promise<void> {
+  const { customer, answers, now } = d;
+  requireNotErased(customer);
+  const bytes = vault.encrypt(JSON.stringify(answers), contextOf(customer.id));
+  await tx.run(sql.saveDraft, [customer.id, customer.partnerId, bytes, now]);
+}
+
+export async function emptyDraft(tx: Tx, customerId: string): Promise<void> {
+  await tx.run(sql.emptyDraft, [customerId]);
+}
+
+/** Empties drafts that nobody has continued for a month. */
+export async function emptyOldDrafts(db: Pick<Database, 'asSystem'>, now: Date): Promise<void> {
+  await db.asSystem((tx) => tx.run(sql.emptyOldDrafts, [later(now, -KEPT_MS)]));
+}
