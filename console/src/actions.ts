@@ -221,6 +221,19 @@ export const CASE_ACTIONS = {
   },
 } as const satisfies Record<string, FormAction>;
 
+export const ATTACHMENT_ACTIONS = {
+  open: {
+    ...{ name: 'case.attachment', label: 'Save', right: 'personal' },
+    path: '/cases/:case/attachments/:attachment/open',
+    says: 'Decrypts the file and saves it on this device. The audit records that you have seen it.',
+  },
+  remove: {
+    ...{ name: 'case.detach', label: 'Remove', right: 'cases', people: 'two', isGrave: true },
+    path: '/cases/:case/attachments/:attachment/remove',
+    says: 'Removes the file: nobody can read it again. That it was here stays in the history.',
+  },
+} as const satisfies Record<string, FormAction>;
+
 export const SWITCH_KINDS = ['market', 'partner', 'rail', 'payouts'] as const;
 export const SWITCH_ACTIONS = {
   set: {

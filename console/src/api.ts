@@ -144,6 +144,17 @@ export interface Case {
     readonly what: string;
     readonly note: string;
   }[];
+  readonly attachments?: readonly Attachment[];
+}
+
+export interface Attachment {
+  readonly id: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly label: string;
+  readonly attachedBy: string;
+  readonly attachedAt: string;
+  readonly removedAt: string | null;
 }
 
 export interface Proposal {

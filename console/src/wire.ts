@@ -74,17 +74,21 @@ export async function request(
   { token, deadlineMs = DEADLINE_MS, key }: Sending = {},
 ): Promise<unknown> {
   const isFile = body instanceof Blob;
+  // The browser writes the boundary of its parts into the content type.
+  const isForm = body instanceof FormData;
   const reply = await fetch(path, {
     method,
     credentials: token === undefined ? 'same-origin' : 'omit',
     headers: {
       ...(method === 'GET' ? {} : { 'x-console': '1' }),
-      ...(body === undefined ? {} : { 'content-type': isFile ? 'application/octet-stream' : 'application/json' }),
+      ...(body === undefined || isForm
+        ? {}
+        : { 'content-type': isFile ? 'application/octet-stream' : 'application/json' }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(key === undefined ? {} : { 'idempotency-key': key }),
     },
-    ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(isFile ? FILE_DEADLINE_MS : deadlineMs),
+    ...(body === undefined ? {} : { body: isFile || isForm ? body : JSON.stringify(body) }),
+    signal: AbortSignal.timeout(isFile || isForm ? FILE_DEADLINE_MS : deadlineMs),
   });
   if (!reply.ok) throw await failure(reply);
   const name = /filename="([^"]+)"/.exec(reply.headers.get('content-disposition') ?? '')?.[1];

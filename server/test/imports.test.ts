@@ -220,7 +220,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   alerts: ['cases', 'deposits', 'kill_switches', 'orders', 'proposals'],
   backup: ['entries', 'order_history'],
   compliance: ['assets', 'customer_details', 'customers', 'deposits', 'fiat_accounts', 'orders'],
-  customers: ['restores'],
+  customers: ['case_attachments', 'restores'],
   erasure: [
     ...[
       'address_hits',

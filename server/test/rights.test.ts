@@ -196,6 +196,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   target_issuers: ['insert, update', RAIL],
   events: ['insert; update (body)', 'what happened is told; an erasure takes personal texts out'],
   exposure_caps: ['insert, update, delete', TERMS],
+  case_attachments: [
+    'insert; update (label, wrapped, removed_at)',
+    'operators attach files to cases and remove them; an erasure empties key and label',
+  ],
   fee_schedules: ['insert, update, delete', TERMS],
   fiat_accounts: ['insert; update (details, details_index, hint, number_index)', 'a sender; erasing a customer'],
   funding_sources: ['insert, update, delete', TERMS],

@@ -15,6 +15,7 @@ import { Pending } from '../pending.tsx';
 import { runbookOf } from '../runbooks.ts';
 import { useMay, useSession } from '../shell.tsx';
 import { Due, Fact, Facts, Failure, Id, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { Attachments } from './case.attachments.tsx';
 import { Runbook } from './handbook.tsx';
 
 const KEYED = [
@@ -119,6 +120,7 @@ export function CasePage() {
                 ))}
               </ol>
             </section>
+            <Attachments of={one} />
           </div>
           <div>
             <section className="panel">

@@ -23,8 +23,12 @@ const FILE_DEADLINE_MS = 300_000;
 const MOST_NAMES = 100;
 /** For a report, which may sum up years. */
 const REPORT_DEADLINE_MS = 100_000;
-const deadlineOf = ({ sendsFile, words }: Command): number =>
-  sendsFile === true ? FILE_DEADLINE_MS : words.startsWith('report ') ? REPORT_DEADLINE_MS : DEADLINE_MS;
+const deadlineOf = ({ sendsFile, sendsForm, words }: Command): number =>
+  sendsFile === true || sendsForm === true
+    ? FILE_DEADLINE_MS
+    : words.startsWith('report ')
+      ? REPORT_DEADLINE_MS
+      : DEADLINE_MS;
 const GLOBAL = ['url', 'token-file', 'reason'];
 /** Limit of --all: what a spreadsheet still opens. */
 const MOST_ROWS = 100_000;
@@ -148,7 +152,7 @@ function helpOf(command: Command): string {
   const { args, fields = {}, people, dryRun } = command;
   const rows = [
     ...Object.entries(fields).map(([name, says]) => [args.includes(name) ? `<${name}>` : `--${name}`, says] as const),
-    ...(command.sendsFile === true ? [['<file>', 'File on this machine'] as const] : []),
+    ...(command.sendsFile === true || command.sendsForm === true ? [['<file>', 'File on this machine'] as const] : []),
     ...(command.getsFile === true ? [['--out', 'File to write the answer to, if the answer is a file'] as const] : []),
     ...(dryRun === undefined ? [] : [['--dry-run', 'Shows what would come of it, and changes nothing'] as const]),
   ];
@@ -199,6 +203,7 @@ interface Reply {
 async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Reply> {
   const given: Record<string, string> = { ...command.always, ...fields, ...(csv ? { format: 'csv' } : {}) };
   const sent = command.sendsFile === true ? statementIn(given) : undefined;
+  const attached = command.sendsForm === true ? statementIn(given) : undefined;
   for (const name of command.options ?? []) if (options[name] !== undefined) given[name] = options[name];
   if (command.method === 'POST' && !dryRun && options.reason !== undefined) given.reason = options.reason;
   const path = command.path.replace(/:(\w+)/g, (_, name: string) => {
@@ -210,14 +215,15 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
   if (command.method === 'GET' || sent !== undefined) url.search = new URLSearchParams(given).toString();
   // Opened before the request: an action must not be performed if its file could not be saved.
   const out = options.out === undefined ? undefined : openOut(options.out);
+  const body = sent ?? (attached === undefined ? jsonOf(given) : await formOf(given, attached));
   const reply = await askServer({
     url: url.href,
     method: command.method,
     headers: {
       authorization: `Bearer ${tokenOf(options)}`,
-      ...(command.method === 'POST' ? { 'content-type': sent === undefined ? 'application/json' : sent.type } : {}),
+      ...(command.method === 'POST' ? { 'content-type': body.type } : {}),
     },
-    ...(command.method === 'POST' ? { body: sent === undefined ? JSON.stringify(given) : sent.bytes } : {}),
+    ...(command.method === 'POST' ? { body: body.bytes } : {}),
     deadline: AbortSignal.timeout(deadlineOf(command)),
     longestBytes: LONGEST_ANSWER,
   }).catch((error: Error) => {
@@ -250,7 +256,23 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
   return { status: reply.status, body: { file: to.path, sha256, bytes: bytes.length }, next: undefined };
 }
 
-/** The statement file named last, as raw bytes. The server tells CSV from XML by content. */
+const jsonOf = (given: Record<string, string>): Sent => ({ bytes: JSON.stringify(given), type: 'application/json' });
+
+/** Fields and a file as multipart/form-data. The file's name stays here: people name files after their customers. */
+async function formOf(given: Record<string, string>, file: { bytes: Uint8Array<ArrayBuffer> }): Promise<Sent> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(given)) form.set(name, value);
+  form.set('file', new Blob([file.bytes]), 'file');
+  const encoded = new Response(form);
+  return { bytes: new Uint8Array(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') ?? '' };
+}
+
+interface Sent {
+  bytes: Uint8Array<ArrayBuffer> | string;
+  type: string;
+}
+
+/** The file named last, as raw bytes. The server tells its type by content. */
 function statementIn(given: Record<string, string>): { bytes: Uint8Array<ArrayBuffer>; type: string } {
   const { file = '' } = given;
   delete given.file;

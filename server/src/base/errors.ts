@@ -112,6 +112,8 @@ export type RefusalCode =
   | 'hit_over'
   | 'break_over'
   | 'case_claimed'
+  | 'unknown_attachment'
+  | 'too_many_attachments'
   | 'own_recovery'
   | 'money_in_suspense'
   | 'partner_exists'

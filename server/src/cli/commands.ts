@@ -33,6 +33,8 @@ export interface Command {
   always?: Readonly<Record<string, string>>;
   /** The last of `args` is a file on this machine, and the body of the request; the other fields are in the query. */
   sendsFile?: true;
+  /** The last of `args` is a file on this machine, and a part of the multipart body beside the other fields. */
+  sendsForm?: true;
   /** The answer may be a file, which is written to `--out`, readable by its owner only. */
   getsFile?: true;
   /** An action with its own reason. */

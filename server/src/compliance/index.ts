@@ -29,6 +29,18 @@ export {
 } from './address-risk/provider.ts';
 export { type AddressRisk, openAddressRisk, REFRESH_ADDRESSES, type Sender } from './address-risk/service.ts';
 export {
+  type Attachment,
+  attachFile,
+  attachmentsOf,
+  eraseAttachments,
+  findAttachment,
+  MAX_ATTACHMENTS,
+  readAttachment,
+  removeAttachment,
+  type StoredAttachment,
+  storeAttachment,
+} from './attachments.ts';
+export {
   assignCase,
   type Case,
   type CaseAction,

@@ -100,7 +100,7 @@ export {
 export { emptyDraft, emptyOldDrafts, openDraft, saveDraft } from './identity/drafts.ts';
 export { documentsOf, FIELD_TYPES, type Form, fieldsOf, type Requirement } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
-export { type FileType, inspect } from './identity/inspect.ts';
+export { FILE_RULE, type FileType, inspect, isPlainText } from './identity/inspect.ts';
 export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
 export { type Person, readPeople } from './identity/people.ts';
 export {

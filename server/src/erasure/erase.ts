@@ -15,7 +15,14 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { ErasureList } from '../base/erasurelist.ts';
 import { Refusal } from '../base/errors.ts';
-import { closeCases, eraseAddressHits, eraseCaseTexts, eraseScreenings, eraseTravelData } from '../compliance/index.ts';
+import {
+  closeCases,
+  eraseAddressHits,
+  eraseAttachments,
+  eraseCaseTexts,
+  eraseScreenings,
+  eraseTravelData,
+} from '../compliance/index.ts';
 import { blockCustomer, eraseCustomerRows, lockAgainstOrders, lockCustomer } from '../customers/index.ts';
 import { eraseTexts } from '../events/index.ts';
 import { eraseAuditTexts, recordByMachine } from '../operators/index.ts';
@@ -100,6 +107,9 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
     await eraseOrderTexts(tx, customerId);
     await eraseTexts(tx, subjects);
     await eraseCaseTexts(tx, { subjects, orders });
+    const attachments = await eraseAttachments(tx, {
+      ...{ subjects: [...subjects, ...payouts.map((id) => `payout:${id}`)], orders, now },
+    });
     const cases = await tx.rows<{ id: bigint }>(
       'select id from cases where subject = any($1::text[]) or order_id = any($2::bigint[])',
       [subjects, orders],
@@ -115,7 +125,7 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
         where customer_id = $1`,
       [customerId, now, later(now, backupsKeptDays * DAY_MS)],
     );
-    return removed.files;
+    return [...removed.files, ...attachments];
   });
   for (const file of files) await blobs.remove(file);
 }

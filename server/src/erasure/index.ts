@@ -7,4 +7,4 @@
  */
 export { type Erased, type Erasing, erase, erasureOf, orderErasure, replayErasures } from './erase.ts';
 export { exportCustomer } from './export.ts';
-export { holdOf, liftHold, placeHold, requireErasable } from './why.ts';
+export { holdOf, isCaseHeld, liftHold, placeHold, requireErasable } from './why.ts';

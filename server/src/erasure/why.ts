@@ -110,6 +110,17 @@ export const holdOf = (tx: Tx, customerId: string): Promise<Hold | undefined> =>
     customerId,
   ]);
 
+/** Whether a case is about a customer under a legal hold, or about its orders, deposits or payouts. */
+export const isCaseHeld = async (tx: Tx, caseId: bigint): Promise<boolean> =>
+  (await tx.row(
+    `select from cases c where c.id = $1 and exists (
+      select from legal_holds h where h.lifted_at is null and (c.subject = 'customer:' || h.customer_id
+        or exists (select from orders o where o.customer_id = h.customer_id and (o.id = c.order_id
+          or c.subject in (select 'deposit:' || d.id from deposits d where d.order_id = o.id)
+          or c.subject in (select 'payout:' || p.id from payouts p where p.order_id = o.id)))))`,
+    [caseId],
+  )) !== undefined;
+
 /** Places a legal hold. It takes the place of one that is placed: an older proposal to lift that one does not lift this. */
 export async function placeHold(
   tx: Tx,

@@ -109,6 +109,7 @@ export const PARTS: readonly Part[] = [
   encrypted('submissions', 'answers', ['id'], ({ id }) => `submissions.answers:${id}`),
   encrypted('hosted_drafts', 'answers', ['customer_id'], (row) => `hosted_drafts.answers:${row.customer_id}`),
   encrypted('customer_keys', 'wrapped', ['customer_id'], ({ customer_id: id }) => `customer_keys.wrapped:${id}`),
+  encrypted('case_attachments', 'wrapped', ['id'], ({ id }) => `case_attachments.wrapped:${id}`),
   encrypted('api_keys', 'secret', ['key'], ({ key }) => `api_keys.secret:${key}`),
   encrypted('api_keys', 'next_secret', ['key'], ({ key }) => `api_keys.secret:${key}`),
   encrypted('webhook_endpoints', 'secret', ['id'], ({ id }) => `webhook_endpoints.secret:${id}`),

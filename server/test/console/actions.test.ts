@@ -8,6 +8,7 @@ import { ADDRESS_HIT_ACTIONS, ADDRESS_HIT_STATES, TRAVEL_ACTIONS } from '../../.
 import { HELD_ACTIONS, KEY_ACTIONS, MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
 import {
   AGAIN_REASONS,
+  ATTACHMENT_ACTIONS,
   BANK_ACTIONS,
   CASE_ACTIONS,
   CUSTOMER_ACTIONS,
@@ -40,6 +41,7 @@ import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
 const FORMS: readonly FormAction[] = [
   ...ORDER_ACTIONS,
   ...Object.values(CASE_ACTIONS),
+  ...Object.values(ATTACHMENT_ACTIONS),
   ...Object.values(SWITCH_ACTIONS),
   ...Object.values(PROPOSAL_ACTIONS),
   ...DEPOSIT_ACTIONS,

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { openFolder } from '../../src/base/blobs.ts';
 import { openCase } from '../../src/compliance/index.ts';
 import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts';
 import { readHandbook } from '../../src/protocols/operator/index.ts';
@@ -13,6 +14,7 @@ import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
 import { type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { operatorApi } from '../support/operatorapi.ts';
+import { pdf } from '../support/pictures.ts';
 import { type Desk, deskOf, formOn, isGood } from './window.ts';
 
 const DOCS = join(CONSOLE, '../docs');
@@ -33,6 +35,7 @@ describe('a night at the console', { skip: noChromium }, () => {
           operatorApi(fixture, {
             ...{ publicUrl, profile: 'sandbox', alertChannels: ['webhook'], loginsPerMinute: 200 },
             handbook: (page) => readHandbook(DOCS, page),
+            blobs: openFolder(fixture.blobFolder),
           }),
         );
         await app.register(consolePages({ dist: join(CONSOLE, 'dist'), publicUrl }));
@@ -119,6 +122,63 @@ describe('a night at the console', { skip: noChromium }, () => {
     await runbook.getByRole('link', { name: 'Whole page' }).click();
     await page.getByRole('heading', { level: 1, name: 'Orders and payouts' }).waitFor();
     await isGood(page, 'Orders and payouts', 'Handbook');
+  });
+
+  test('a file is dropped on a case and chosen by keyboard, a hostile one is refused, and one is saved and removed by two', async () => {
+    const { page } = ada;
+    const form = formOn(page);
+    await world.db.asSystem((tx) =>
+      openCase(tx, {
+        ...{ kind: 'uncovered', subject: 'rail:bank', reason: 'more left than was there' },
+        ...{ facts: {}, now: world.clock.now() },
+      }),
+    );
+    const { cases } = (await ada.person.reads('/cases?kind=uncovered')).body;
+    await goes(`/cases/${cases[0].id}`);
+    const panel = page.getByRole('region', { name: 'Attachments' });
+    await panel.getByText('None.').waitFor();
+    const letter = pdf();
+    await page.evaluate(
+      `(() => {
+        const files = new DataTransfer();
+        const bytes = Uint8Array.from(atob('${letter.toString('base64')}'), (one) => one.charCodeAt(0));
+        files.items.add(new File([bytes], 'letter of the bank.pdf', { type: 'application/pdf' }));
+        const form = document.querySelector('form.drop');
+        form.dispatchEvent(new DragEvent('dragover', { dataTransfer: files, bubbles: true, cancelable: true }));
+        form.dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true }));
+      })()`,
+    );
+    assert.equal(await panel.getByLabel('What it shows').inputValue(), 'letter of the bank.pdf');
+    await panel.getByLabel('Reason').fill('it came by mail');
+    await page.keyboard.press('Enter');
+    await panel.getByText('The file is attached.').waitFor();
+    await panel.getByRole('button', { name: 'Save: letter of the bank.pdf' }).waitFor();
+
+    const script = { name: '<img src=x>.png', mimeType: 'image/png', buffer: Buffer.from('<html><script>1</script>') };
+    await panel.getByLabel('File', { exact: true }).setInputFiles(script);
+    await panel.getByLabel('Reason').fill('a second page');
+    await panel.getByRole('button', { name: 'Attach' }).click();
+    await panel.getByText(/must be a JPEG, PNG, WEBP or PDF, or plain text/).waitFor();
+    await isGood(page, await page.locator('h1').innerText(), 'Case with attachments');
+    const note = { name: '<img src=x>.txt', mimeType: 'text/plain', buffer: Buffer.from('rang the bank at 03:10') };
+    await panel.getByLabel('File', { exact: true }).setInputFiles(note);
+    await panel.getByRole('button', { name: 'Attach' }).click();
+    await panel.getByText('<img src=x>.txt', { exact: true }).waitFor();
+
+    const saved = page.waitForEvent('download');
+    await form.opens('Save: letter of the bank.pdf');
+    await form.sends('to compare it');
+    const download = await saved;
+    assert.match(download.suggestedFilename(), /^case-\d+-[0-9a-f]{8}\.pdf$/);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    assert.ok(Buffer.concat(chunks).equals(letter));
+    await form.isDone();
+    await form.opens('Remove: letter of the bank.pdf');
+    await form.sends('the wrong customer');
+    await form.isConfirmedBy(bea.page, 'case.detach', `case:${cases[0].id}`);
+    await panel.getByText(/^removed/).waitFor();
+    await isGood(page, await page.locator('h1').innerText(), 'Case with a removed attachment');
   });
 
   test('breaks and sweeps are lists, empty ones too', async () => {

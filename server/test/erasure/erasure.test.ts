@@ -14,16 +14,19 @@ import { openErasureList } from '../../src/base/erasurelist.ts';
 import { textsLike } from '../../src/base/texts.ts';
 import { encryptTyped, openTyped } from '../../src/base/typed.ts';
 import {
+  attachFile,
   closeCases,
   decideHit,
   listHits,
   openCase,
   openSanctions,
   RULES_VERSION,
+  readAttachment,
   replayScreening,
   type Sanctions,
   type Screening,
   screenOwn,
+  storeAttachment,
   USUAL_THRESHOLD,
 } from '../../src/compliance/index.ts';
 import type { ListEntry } from '../../src/compliance/sanctions/entry.ts';
@@ -63,6 +66,8 @@ const personal = (name: string) => ({
   question: `Where does ${name} work?`,
   answer: `${name} works at the harbour`,
   evidence: `Payslip of ${name}`,
+  letter: `Letter from ${name}`,
+  label: `${name}, page 1`,
 });
 
 before(async () => {
@@ -157,6 +162,12 @@ async function enrolled(name: string): Promise<string> {
   const { body } = await ada.reads('/cases?open=true');
   const opened = body.cases.find((one: { subject: string }) => one.subject === `customer:${id}`);
   assert.equal((await ada.does(`/cases/${opened.id}/note`, { reason: given.note })).status, 200);
+  const attached = await storeAttachment({ blobs: erasing.blobs, vault }, Buffer.from(given.letter));
+  await db.asSystem((tx) =>
+    attachFile(tx, {
+      ...{ caseId: BigInt(opened.id), file: attached, label: encryptTyped(vault, given.label), by: 'ada', now },
+    }),
+  );
   await db.asSystem((tx) => closeCases(tx, { kind: 'on_hold', subject: `customer:${id}`, outcome: 'over', now }));
   const { question, answer, evidence } = given;
   const asked = { customerId: id, question, dueAt: new Date(now.getTime() + DAY_MS), by: 'ada', now };
@@ -204,6 +215,10 @@ async function everythingReadable(): Promise<string> {
       const found = await customers.openFile({ ...world, blobs: erasing.blobs }, { customerId, id });
       if (found !== undefined) said.push(found.content.toString('latin1'));
     }
+  for (const { id, case_id: caseId } of await world.query('select id, case_id from case_attachments')) {
+    const found = await readAttachment({ ...world, blobs: erasing.blobs }, { caseId, id });
+    if (found !== undefined) said.push(found.content.toString('latin1'));
+  }
   for (const name of readdirSync(world.blobFolder, { recursive: true, encoding: 'utf8' }))
     said.push(
       name,
@@ -492,7 +507,8 @@ test('every read of personal data is in the audit, with its operator', async () 
   }
   const held = (await ada.does(`/customers/${id}/export`)).body;
   const text = JSON.stringify(held);
-  const { document, evidence, note: _, ...words } = personal('Lookwella');
+  // Notes and files of cases are working papers.
+  const { document, evidence, note: _, letter: __, label: ___, ...words } = personal('Lookwella');
   assert.deepEqual(missing(text, Object.values(words)), [], 'the export is incomplete');
   assert.ok(Buffer.from(held.files[0].content, 'base64').includes(document));
   const contents = held.files.map(({ content }: { content: string }) => Buffer.from(content, 'base64'));

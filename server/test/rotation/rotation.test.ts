@@ -8,21 +8,27 @@ import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
+import { openFolder } from '../../src/base/blobs.ts';
 import { openVault, type Vault } from '../../src/base/crypto.ts';
 import { type Database, openDatabase, txOn } from '../../src/base/db.ts';
 import { migrateFor } from '../../src/base/migrate.ts';
 import { joinServers } from '../../src/base/servers.ts';
 import { encryptTyped, openTyped } from '../../src/base/typed.ts';
 import {
+  attachFile,
   decideHit,
+  listCases,
   listHits,
+  openCase,
   openHit,
   openSanctions,
   RULES_VERSION,
+  readAttachment,
   replaceDenyList,
   replayScreening,
   type Screening,
   screenOwn,
+  storeAttachment,
 } from '../../src/compliance/index.ts';
 import type { ListCode, ListEntry } from '../../src/compliance/sanctions/entry.ts';
 import { takeList } from '../../src/compliance/sanctions/lists.ts';
@@ -49,6 +55,9 @@ let apiKey = '';
 let apiSecret = '';
 let first = '';
 let auditSeal: { number: bigint; hash: string };
+let attachment: { caseId: bigint; id: string };
+const blobs = openFolder(freshFolder('attachments'));
+const LETTER = Buffer.from('Letter to Zebulon Quagmire');
 const both = openVault(NEW, OLD);
 const alone = openVault(NEW);
 
@@ -86,6 +95,14 @@ before(async () => {
     const asked = { customerId: first, question: QUESTION, dueAt, by: 'ada', now };
     const { id } = await customers.askInformation(tx, vault, asked);
     await customers.endInformation(tx, vault, { customerId: first, id, answer: ANSWER, now });
+  });
+  const file = await storeAttachment({ blobs, vault }, LETTER);
+  attachment = await db.asSystem(async (tx) => {
+    await openCase(tx, { kind: 'on_hold', subject: 'order:1', reason: 'a test', now });
+    const [found] = await listCases(tx, { open: true, limit: 1 });
+    const caseId = found?.id ?? 0n;
+    await attachFile(tx, { caseId, file, label: encryptTyped(vault, SAID), by: 'ada', now });
+    return { caseId, id: file.id };
   });
   await takes(db, vault, 'uk', 'XXX0001', 'Taras ORLENKOV');
   await compares(db, vault);
@@ -210,6 +227,7 @@ async function readsAll(db: Database, vault: Vault): Promise<void> {
     asked.map(({ question, answer }) => [question, answer]),
     [[QUESTION, ANSWER]],
   );
+  assert.ok((await readAttachment({ db, blobs, vault }, attachment))?.content.equals(LETTER));
   await dismissed(db, vault);
 }
 
@@ -277,7 +295,12 @@ test('killed repeatedly it continues, servers read and look up meanwhile, and no
       'texts of audit',
     ])
       assert.equal(counted.get(part), MANY, `${part}: each once, however often it was killed`);
-    for (const part of ['information_requests.question', 'information_requests.answer', 'sanctions_hits.explanation'])
+    for (const part of [
+      'information_requests.question',
+      'information_requests.answer',
+      'sanctions_hits.explanation',
+      'case_attachments.wrapped',
+    ])
       assert.equal(counted.get(part), 1, part);
     assert.ok(Number(counted.get('name_screenings.inputs')) > 0);
     await assert.rejects(noteRotation(db, alone), { name: 'SettingError' });

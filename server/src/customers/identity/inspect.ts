@@ -7,6 +7,7 @@
  *
  * The checks read structure and decode no picture. Not here: whether the picture shows the right thing (an operator, a verifier).
  */
+import { isUtf8 } from 'node:buffer';
 import { crc32, inflateSync } from 'node:zlib';
 
 export type FileType = 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf';
@@ -28,6 +29,17 @@ export function inspect(bytes: Buffer): Inspected {
     return image('image/webp', bytes, readWebp(bytes));
   if (bytes.toString('latin1', 0, 5) === '%PDF-') return readPdf(bytes);
   return { why: FILE_RULE };
+}
+
+/** Characters that no letter or log needs: controls, and those that reorder what is shown. */
+// oxlint-disable-next-line no-control-regex -- exactly these are refused
+const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+
+/** Whether a file is text in UTF-8 that no program reads as a page, a script or a document. */
+export function isPlainText(bytes: Buffer): boolean {
+  if (!isUtf8(bytes)) return false;
+  const text = bytes.toString('utf8');
+  return text.trim() !== '' && !UNPRINTABLE.test(text) && !PAGE.test(text) && !text.includes('%PDF-');
 }
 
 /** The structure of a picture: its size, and the parts that are not picture data. undefined: it is broken. */

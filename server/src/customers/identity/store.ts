@@ -80,7 +80,8 @@ export const sql = {
   fileById:
     'select id, submission_id, slot, type, bytes, created_at from submission_files where id = $1 and customer_id = $2',
   newestRestore: 'select max(restored_at) as at from restores',
-  knownFiles: 'select id from submission_files where id = any($1::text[])',
+  knownFiles: `select id from submission_files where id = any($1::text[])
+    union all select id from case_attachments where id = any($1::text[]) and removed_at is null`,
   drive: `update submissions set state = $2, reasons = $3, updated_at = $4,
       details_version = case when $2 = 'in_review' then coalesce(details_version, 1) else details_version end where id = $1`,
 } as const;

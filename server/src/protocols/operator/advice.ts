@@ -104,7 +104,10 @@ const OWN: Partial<Record<Reason, Advice>> = {
   wrong_code: advice('The recovery code is wrong, or was used or replaced.', 'Use another one.'),
   session_required: advice('The request came with a token.', 'Sign in to the console.'),
   own_recovery: advice('The case is about a passkey of your own.', 'Have another operator close it.'),
-  too_many_requests: advice('Too many logins came from this network.', 'Wait a minute.'),
+  too_many_requests: advice(
+    'Too many logins came from this network, or too many files are being received.',
+    'Wait a minute.',
+  ),
   unknown_token: advice('The operator has no such token.', 'Read `operator`, or `self`.'),
   unknown_proposal: advice('There is no such proposal.', 'Read `proposals`.'),
   unknown_bulk: advice('There is no such bulk action.', 'Use the number from the reply of the action.'),
@@ -146,6 +149,9 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'Another operator has claimed the case.',
     'Talk to that operator, or take the case over: `takeOver`.',
   ),
+  unknown_attachment: advice('The case has no such attachment, or it was removed.', 'Read `case`.'),
+  too_many_attachments: advice('The case has as many attachments as it may.', 'Join files, or remove one.'),
+  body_too_large: advice('The file is larger than 5 MiB.', 'Send a smaller one.'),
   money_in_suspense: advice(
     'Money of the case is in suspense.',
     'Move it first, or close the case with `leaveInSuspense`.',

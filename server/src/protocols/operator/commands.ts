@@ -48,6 +48,7 @@ function commandOf(declared: Declared, command: CommandOf): Command {
     ...(isTable ? (paging === undefined ? { csv: true } : { pages: paging }) : {}),
     ...given('always', command.always),
     ...given('sendsFile', command.sendsFile),
+    ...given('sendsForm', command.sendsForm),
     ...given('getsFile', command.getsFile),
     ...given('reasonIsOptional', reasonIsOptional),
     ...(dryRun === undefined

@@ -42,6 +42,8 @@ export interface CommandOf {
   readonly always?: Readonly<Record<string, string>>;
   /** The last of `args` is a file on this machine, and the body of the request; the rest is in the query. */
   readonly sendsFile?: true;
+  /** The last of `args` is a file on this machine, and a part of the request's multipart body, as the other fields are. */
+  readonly sendsForm?: true;
   /** The answer may be a file, which is written to `--out`, for its owner only. */
   readonly getsFile?: true;
   /** The request that `--dry-run` makes instead. It changes nothing. */
@@ -84,6 +86,8 @@ export interface DeclaredAction<F extends Fields = Fields> extends Declared<F> {
   readonly reasonIsOptional?: true;
   /** The body is a file; its fields are in the query. */
   readonly takesFile?: true;
+  /** The body is multipart/form-data with its fields and one part named `file`: what that is. */
+  readonly takesForm?: string;
 }
 
 /** Rows of an answer, and their cells in order. */

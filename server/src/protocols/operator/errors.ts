@@ -26,7 +26,10 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
         .join('; ')}.`,
   },
   malformed_amount: { status: 400, say: (facts) => `The amount ${facts.why}.` },
-  malformed_body: { status: 400, say: () => 'The body must be a JSON object.' },
+  malformed_body: {
+    status: 400,
+    say: ({ why }) => (why === undefined ? 'The body must be a JSON object.' : `The body ${why}.`),
+  },
   unauthenticated: { status: 401, say: () => 'The operator token or session is missing, wrong, expired or revoked.' },
   step_up_required: {
     status: 401,
@@ -44,7 +47,10 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 403,
     say: () => 'A change by session needs the header x-console: 1, from a page of this server.',
   },
-  too_many_requests: { status: 429, say: () => 'Too many logins came from this network: wait a minute.' },
+  too_many_requests: {
+    status: 429,
+    say: ({ why }) => String(why ?? 'Too many logins came from this network: wait a minute.'),
+  },
   role_missing: {
     status: 403,
     say: (facts) => `The role ${facts.role} may not do this: it needs the right ${facts.right}.`,
@@ -158,6 +164,9 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_path: missing('page here'),
   unknown_alert: missing('rule of alerts'),
   unknown_case: missing('open case'),
+  unknown_attachment: missing('attachment of this case'),
+  too_many_attachments: { status: 409, say: (facts) => `A case has at most ${facts.most} attachments.` },
+  body_too_large: { status: 413, say: (facts) => `The body is larger than ${facts.maxBytes} bytes.` },
   unknown_operator: missing('operator'),
   unknown_token: missing('token of this operator'),
   unknown_session: missing('session of yours'),

@@ -59,8 +59,10 @@ import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
 import { TEAM_ACTIONS } from './actions/team.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
 import { ALERT_ACTIONS } from './alerts.ts';
+import { attachmentRoutes } from './attachments.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
+import { CASES } from './declared/cases.ts';
 import { ENDPOINTS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -180,7 +182,8 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           },
         });
       for (const action of actions)
-        if (action.byFile === undefined) post(action.path, (caller, input) => perform(deps, action, caller, input));
+        if (action.byFile === undefined && action.takesForm === undefined)
+          post(action.path, (caller, input) => perform(deps, action, caller, input));
       for (const [{ path, fields }, decide] of [
         [PROPOSALS.confirm, confirm],
         [PROPOSALS.decline, decline],
@@ -190,6 +193,13 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
         );
       }
       sessionRoutes(deps, inside, { callerOf, shown: (body) => readable(deps, async () => body) });
+      const attaching = (request: FastifyRequest): Caller => {
+        const caller = callerOf(request);
+        // Before its body is read.
+        requireRight(caller.operator, CASES.attach.right);
+        return caller;
+      };
+      await inside.register(attachmentRoutes(deps, attaching, (body) => readable(deps, async () => body)));
       if (deps.bank === undefined) return;
       const routes = bankRoutes(deps, deps.bank, (request, right) => {
         const caller = callerOf(request);

@@ -48,8 +48,18 @@ function parameters(declared: Declared): Json {
 }
 
 function requestBody(declared: Declared): Json {
-  const { takesFile } = declared as DeclaredAction;
+  const { takesFile, takesForm } = declared as DeclaredAction;
   if (declared.method !== 'POST') return {};
+  if (takesForm !== undefined) {
+    const fields = bodySchemaOf(MEANINGS, { path: declared.path, fields: takenBy(declared) });
+    const file = { type: 'string', format: 'binary', description: takesForm };
+    const schema = {
+      ...fields,
+      properties: { ...(fields.properties as Json), file },
+      required: [...(fields.required as string[]), 'file'],
+    };
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } };
+  }
   if (takesFile === true) {
     const schema = { type: 'string', format: 'binary', description: 'The statement as the bank wrote it' };
     return { requestBody: { required: true, content: { 'application/octet-stream': { schema } } } };

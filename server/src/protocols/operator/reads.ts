@@ -9,7 +9,15 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { findCase, listAddressHits, listAnswers, listCases, listHits, listStates } from '../../compliance/index.ts';
+import {
+  attachmentsOf,
+  findCase,
+  listAddressHits,
+  listAnswers,
+  listCases,
+  listHits,
+  listStates,
+} from '../../compliance/index.ts';
 import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
 import { erasureOf } from '../../erasure/index.ts';
 import { endpoints } from '../../events/index.ts';
@@ -254,7 +262,8 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, input) {
       const there = await findCase(tx, input.case);
       if (there === undefined) throw new Refusal('unknown_case');
-      return { ...there.found, facts: asAmounts(there.found.facts), actions: there.actions };
+      const attachments = await attachmentsOf(tx, input.case);
+      return { ...there.found, facts: asAmounts(there.found.facts), actions: there.actions, attachments };
     },
   }),
   read({

@@ -19,7 +19,7 @@ function typed(declared: Declared, { words, args }: CommandOf): string {
 
 function section(declared: Declared): string[] {
   const { method, path, right, says } = declared;
-  const { people, takesFile } = declared as DeclaredAction;
+  const { people, takesFile, takesForm } = declared as DeclaredAction;
   const { table } = declared as DeclaredRead;
   const fields = Object.entries(takenBy(declared));
   const own = reasonsOf(declared).filter((reason) => !COMMON_REASONS.has(reason));
@@ -46,7 +46,12 @@ function section(declared: Declared): string[] {
           '',
         ]),
     ...(takesFile === true ? ['The body is the file itself.', ''] : []),
-    ...(method !== 'POST' || takesFile === true ? [] : ['```json', JSON.stringify(example), '```', '']),
+    ...(takesForm === undefined
+      ? []
+      : [`The body is \`multipart/form-data\`: these fields, and one part \`file\`. ${takesForm}.`, '']),
+    ...(method !== 'POST' || takesFile === true || takesForm !== undefined
+      ? []
+      : ['```json', JSON.stringify(example), '```', '']),
     ...replyLines(declared.gives as unknown as Json),
     ...(table === undefined
       ? []

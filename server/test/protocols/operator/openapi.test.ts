@@ -53,8 +53,8 @@ test('every part of a path is a field, and every argument and option of a comman
   for (const declared of ENDPOINTS) {
     for (const [, name = ''] of declared.path.matchAll(/:(\w+)/g))
       assert.ok(name in declared.fields, `${declared.path}: ${name} is no field`);
-    for (const { words, args = [], options = [], sendsFile } of [declared.command ?? []].flat()) {
-      const names = [...args, ...options].filter((name) => !(sendsFile === true && name === 'file'));
+    for (const { words, args = [], options = [], sendsFile, sendsForm } of [declared.command ?? []].flat()) {
+      const names = [...args, ...options].filter((name) => !((sendsFile ?? sendsForm) === true && name === 'file'));
       for (const name of names) assert.ok(name in declared.fields, `${words}: ${name} is no field`);
     }
   }

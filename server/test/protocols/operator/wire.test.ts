@@ -94,7 +94,8 @@ describe('an operator', () => {
 
 describe('a request', () => {
   test('for any action is refused without a reason or with an unknown field, and the refusal names both', async () => {
-    for (const { path, name } of OPERATOR_API_ACTIONS) {
+    // A form with a file has a test of its own.
+    for (const { path, name } of OPERATOR_API_ACTIONS.filter(({ takesForm }) => takesForm === undefined)) {
       const none = await ada.sends(filled(path), {});
       assert.equal(none.status, 400, name);
       assert.equal(none.body.fields.reason, 'is missing', name);

@@ -1,9 +1,25 @@
 /**
- * Actions on cases: assigning, noting, closing.
+ * Actions on cases: assigning, noting, closing, and files attached to them.
+ *
+ * Attaching takes its file from a request of its own (../attachments.ts).
  */
+import { createHash } from 'node:crypto';
 import type { Tx } from '../../../base/db.ts';
-import { Refusal } from '../../../base/errors.ts';
-import { assignCase, closeCase, findCase, noteCase, requireUnclaimed } from '../../../compliance/index.ts';
+import { Refusal, Unavailable } from '../../../base/errors.ts';
+import {
+  assignCase,
+  attachFile,
+  attachmentsOf,
+  closeCase,
+  findAttachment,
+  findCase,
+  noteCase,
+  readAttachment,
+  removeAttachment,
+  requireUnclaimed,
+  type StoredAttachment,
+} from '../../../compliance/index.ts';
+import { isCaseHeld } from '../../../erasure/index.ts';
 import { findOperator, installation } from '../../../operators/index.ts';
 import { suspenseAbout } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
@@ -45,7 +61,67 @@ async function requireNotOwnRecovery(tx: Tx, id: bigint, name: string): Promise<
   if ((await installation(tx)).operators !== 'one') throw new Refusal('own_recovery');
 }
 
+/** @param file undefined only where actions are listed: nothing is attached without one */
+export const attachTo = (file: StoredAttachment | undefined): Action =>
+  action({
+    ...CASES.attach,
+    subject,
+    async look(deps, tx, input) {
+      return { ...((await look(deps, tx, input)) as object), attachments: await attachmentsOf(tx, input.case) };
+    },
+    async perform(_deps, tx, { case: caseId, label }, { operator, now }) {
+      if (file === undefined) throw new Refusal('file_needed', { how: 'the request has no file' });
+      await attachFile(tx, { caseId, file, label, by: operator.name, now });
+      return { attachment: file.id };
+    },
+  });
+
+const ENDINGS = {
+  ...{ 'image/jpeg': 'jpg', 'image/png': 'png', 'image/webp': 'webp' },
+  ...{ 'application/pdf': 'pdf', 'text/plain': 'txt' },
+} as const;
+
+/** While a customer is under a legal hold, no evidence of its cases is removed. @throws Refusal 'erasure_refused' */
+async function requireNoHold(tx: Tx, caseId: bigint): Promise<void> {
+  if (await isCaseHeld(tx, caseId))
+    throw new Refusal('erasure_refused', { why: 'The customer of this case is under a legal hold.' });
+}
+
 export const CASE_ACTIONS: readonly Action[] = [
+  attachTo(undefined),
+  action({
+    ...CASES.attachment,
+    subject,
+    async look(_deps, tx, { case: caseId, attachment: id }) {
+      const { type, bytes } = await findAttachment(tx, { caseId, id });
+      return { attachment: id, type, bytes };
+    },
+    async perform(_deps, tx, { case: caseId, attachment: id }) {
+      if ((await findAttachment(tx, { caseId, id })).removedAt !== null) throw new Refusal('unknown_attachment');
+    },
+    // After the line in the audit is committed.
+    async shows({ db, vault, blobs }, { case: caseId, attachment: id }) {
+      const found = blobs && (await readAttachment({ db, vault, blobs }, { caseId, id }));
+      if (found === undefined) throw new Unavailable('documents', 'the file is not in the folder');
+      const sha256 = createHash('sha256').update(found.content).digest('hex');
+      const name = `case-${caseId}-${id.slice(0, 8)}.${ENDINGS[found.type]}`;
+      return { file: { name, type: found.type, bytes: found.content, sha256 } };
+    },
+  }),
+  action({
+    ...CASES.detach,
+    subject,
+    look: async (_deps, tx, { case: caseId, attachment: id }) => await findAttachment(tx, { caseId, id }),
+    async needs(_deps, tx, { case: caseId, attachment: id }) {
+      if ((await findAttachment(tx, { caseId, id })).removedAt !== null) throw new Refusal('unknown_attachment');
+      await requireNoHold(tx, caseId);
+      return 'always';
+    },
+    async perform(_deps, tx, { case: caseId, attachment: id }, { people, now }) {
+      await requireNoHold(tx, caseId);
+      await removeAttachment(tx, { caseId, id, by: people.join(', '), now });
+    },
+  }),
   action({
     ...CASES.assign,
     subject,

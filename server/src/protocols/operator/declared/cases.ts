@@ -23,6 +23,23 @@ import { done, maybe, pages, thing } from '../replies.ts';
 import { customerId, fiatCode, operatorName } from './forms.ts';
 
 const CASE = ['kind', 'about', 'assignee', 'outcome', 'open'] as const;
+const attachment = about(
+  text(32, /^[0-9a-f]{32}$/, 'the id of an attachment'),
+  'Id of the attachment, as `case` shows it',
+  'a'.repeat(32),
+);
+const ATTACHMENT = {
+  id: Type.String({ description: 'Its id' }),
+  type: Type.String({ description: 'Its type, by its content' }),
+  bytes: Type.Integer({ description: 'Its length' }),
+  label: Type.String({ description: 'What it shows' }),
+  attachedBy: Type.String({ description: 'Operator who attached it' }),
+  attachedAt: Type.String({ description: 'When it was attached: ISO 8601 in UTC' }),
+  removedAt: maybe(Type.String({ description: 'Since when it is removed or erased: ISO 8601 in UTC' })),
+};
+const ATTACHMENTS = {
+  attachments: Type.Array(Type.Object(ATTACHMENT), { description: 'Files attached to the case, the oldest first' }),
+};
 const ROW = [
   ...['id', 'kind', 'subject', 'reason', 'facts', 'assignee', 'outcome'],
   {
@@ -69,10 +86,10 @@ export const CASES = {
   }),
   one: look({
     path: '/cases/:case',
-    says: 'Shows a case: its meaning, the remedy, and its history.',
+    says: 'Shows a case: its meaning, the remedy, its history and its attachments.',
     fields: { case: id },
     refuses: ['unknown_case'],
-    gives: thing([...ROW, 'actions']),
+    gives: thing([...ROW, 'actions', ATTACHMENTS]),
     command: { words: 'case' },
   }),
   handbook: look({
@@ -128,6 +145,45 @@ export const CASES = {
     refuses: ['unknown_case'],
     gives: done(CASE),
     command: { words: 'case note' },
+  }),
+  attach: act({
+    name: 'case.attach',
+    path: '/cases/:case/attachments',
+    says: 'Attaches a file to an open case: a JPEG, PNG, WEBP, PDF or plain text of at most 5 MiB.',
+    right: 'cases',
+    people: 'one',
+    takesForm: 'The file. Its name is not stored',
+    fields: { case: id, label: about(typed(200), 'What the file shows', 'letter of the bank of 31 January') },
+    refuses: ['unknown_case', 'too_many_attachments', 'body_too_large', 'too_many_requests'],
+    gives: done([...CASE, ATTACHMENTS], [{ attachment: Type.String({ description: 'Id of the attachment' }) }]),
+    command: { words: 'case attach', args: ['case', 'label', 'file'], sendsForm: true },
+  }),
+  attachment: act({
+    name: 'case.attachment',
+    path: '/cases/:case/attachments/:attachment/open',
+    says: 'Hands out a file that is attached to a case. The audit records each time.',
+    right: 'personal',
+    people: 'one',
+    fields: { case: id, attachment },
+    refuses: ['unknown_attachment'],
+    gives: Type.Unsafe<unknown>({
+      type: 'string',
+      format: 'binary',
+      description:
+        'The file itself; its SHA-256 is in the header `x-content-sha256`, a name for it in `content-disposition`',
+    }),
+    command: { words: 'case attachment', getsFile: true },
+  }),
+  detach: act({
+    name: 'case.detach',
+    path: '/cases/:case/attachments/:attachment/remove',
+    says: 'Removes a file from a case. It can never be read again; its line stays.',
+    right: 'cases',
+    people: 'two',
+    fields: { case: id, attachment },
+    refuses: ['unknown_attachment', 'erasure_refused', ...PROPOSES],
+    gives: done([ATTACHMENT]),
+    command: { words: 'case detach' },
   }),
   close: act({
     name: 'case.close',
