@@ -5,33 +5,15 @@
  * Long because each input of the gate is one row of its table.
  */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
-import {
-  approve,
-  decideAddressHit,
-  listAddressHits,
-  openAddressRisk,
-  type StoredScreening,
-  screenOwn,
-  type Verdict,
-} from '../../src/compliance/index.ts';
-import { addFiatAccount, findCustomer } from '../../src/customers/index.ts';
-import { type GateContext } from '../../src/orders/context.ts';
+import { approve, decideAddressHit, listAddressHits, openAddressRisk } from '../../src/compliance/index.ts';
 import { lockOrder } from '../../src/orders/index.ts';
-import {
-  approveRefund,
-  approveStanding,
-  askGate,
-  findings,
-  keepVerdict,
-  uncoveredFindings,
-} from '../../src/orders/payouts/gate.ts';
-import { leavingOf, payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
-import type { ApprovedAction } from '../../src/orders/payouts/rules.ts';
+import { approveRefund, findings, uncoveredFindings } from '../../src/orders/payouts/gate.ts';
+import { payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
 import { fitsRefund, requireFits } from '../../src/orders/refunds/destinations.ts';
 import { setCustomerLimit, setLimit } from '../../src/partners/index.ts';
-import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
+import { type GateAnswer } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { until } from '../support/until.ts';
 import {

@@ -417,7 +417,8 @@ describe('the deposits behind an order', () => {
       assert(payout);
       const alone = { ...payout, orderId: null, refundId: null };
       await assert.rejects(leavingOf(tx, alone), /has no order and is no refund/);
-      assert.deepEqual(await payoutPlanned(tx, one.orderId), { payoutAddress: null, rail: BANK });
+      const of = { rail: BANK, state: 'paying_out', customerId: CUSTOMER };
+      assert.deepEqual(await payoutPlanned(tx, one.orderId), { payoutAddress: null, ...of });
       assert.equal(await payoutPlanned(tx, 1n), undefined);
     });
   });
