@@ -29,17 +29,20 @@ export function SignedIn<S>({
   title,
   session: { data: session, error, isPending },
   login,
+  ways,
   signIn,
   children,
 }: {
   title: string;
   session: UseQueryResult<S | null>;
   login: () => Promise<unknown>;
+  /** Other ways of a fresh login. */
+  ways?: ReactNode;
   signIn: ReactNode;
   children: (session: S) => ReactNode;
 }) {
   const client = useQueryClient();
-  const stepUp = useStepUp(login);
+  const stepUp = useStepUp(login, ways);
   useEffect(() => whenSignedOut(() => client.setQueryData(['session'], null)), [client]);
   if (isPending) return <p className="visually-hidden">Loading</p>;
   if (error !== null)

@@ -4,7 +4,7 @@
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Dialog, Fact, Failure } from './ui.tsx';
 import { whenStepUp } from './wire.ts';
 
@@ -35,8 +35,13 @@ export function ThemeSwitch() {
   );
 }
 
-/** Asks for the passkey in the middle of an action, which then continues. @param login begins a session, which it returns */
-export function useStepUp(login: () => Promise<unknown>) {
+/**
+ * Asks for the passkey in the middle of an action, which then continues.
+ *
+ * @param login begins a session, which it returns
+ * @param ways  for whoever has no passkey here
+ */
+export function useStepUp(login: () => Promise<unknown>, ways?: ReactNode) {
   const client = useQueryClient();
   const [waiting, setWaiting] = useState<{ done: () => void; failed: (error: Error) => void }>();
   const [error, setError] = useState<unknown>();
@@ -69,6 +74,7 @@ export function useStepUp(login: () => Promise<unknown>) {
           Cancel
         </button>
       </div>
+      {ways}
     </Dialog>
   );
 }

@@ -5,7 +5,7 @@ import { readSession, type Session, send } from './api.ts';
 import { Chrome, SearchBox, SignedIn } from './chrome.tsx';
 import type { Choice } from './frame.tsx';
 import { every } from './live.ts';
-import { SignIn } from './pages/signin.tsx';
+import { OtherWays, SignIn } from './pages/signin.tsx';
 import { SsoAnswer } from './pages/sso.tsx';
 import { login } from './passkey.ts';
 import { PAGES, PLACES } from './places.ts';
@@ -30,7 +30,7 @@ export function Shell() {
 function Frame() {
   const session = useSession();
   return (
-    <SignedIn title="Cloverleaf console" session={session} login={login} signIn={<SignIn />}>
+    <SignedIn title="Cloverleaf console" session={session} login={login} ways={<OtherWays />} signIn={<SignIn />}>
       {(known) => <Inside session={known} />}
     </SignedIn>
   );

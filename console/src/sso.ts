@@ -10,15 +10,18 @@ const HOME = '/console/';
 export const ANSWER_PAGE = '/console/sso';
 const CAME_FROM = 'console.sso.from';
 
-/** Name of the provider; undefined where there is none. */
-export async function readProvider(): Promise<string | undefined> {
-  const { provider } = (await request('GET', pathWith('/session/sso'))) as { provider: string | null };
-  return provider ?? undefined;
+export interface ProviderOf {
+  /** Its name; null where there is none. */
+  readonly provider: string | null;
+  /** Whether a login there counts for what takes a fresh login. */
+  readonly stepUp: boolean;
 }
+export const readProvider = async (): Promise<ProviderOf> =>
+  (await request('GET', pathWith('/session/sso'))) as ProviderOf;
 
-/** Leaves the page. */
-export async function goToProvider(): Promise<void> {
-  const { url } = await sendOnce<{ url: string }>('/session/sso', {});
+/** Leaves the page. @param isAgain the provider asks for the login, although it remembers the person */
+export async function goToProvider(isAgain = false): Promise<void> {
+  const { url } = await sendOnce<{ url: string }>('/session/sso', isAgain ? { again: true } : {});
   const { pathname, search } = window.location;
   if (pathname !== ANSWER_PAGE) window.sessionStorage.setItem(CAME_FROM, `${pathname}${search}`);
   window.location.assign(url);

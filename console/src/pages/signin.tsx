@@ -13,19 +13,9 @@ const named = `${window.location.protocol}//localhost${window.location.port === 
 export function SignIn() {
   const client = useQueryClient();
   const { error, isBusy, attempt } = useAttempt();
-  const provider = useQuery({ queryKey: ['provider'], queryFn: async () => (await readProvider()) ?? null }).data;
+  const provider = useProvider()?.provider;
   const [enrolled, setEnrolled] = useState<string>();
   const signIn = () => attempt(async () => void client.setQueryData(['session'], await login()));
-  const enrol = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    const token = String(new FormData(form).get('token')).trim();
-    return attempt(async () => {
-      await enrolByToken(token);
-      form.reset();
-      setEnrolled('Your passkey is enrolled. Sign in with it now, and then make recovery codes under Sessions.');
-    });
-  };
   const recover = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
@@ -57,7 +47,7 @@ export function SignIn() {
             Sign in with a passkey
           </button>
           {provider && (
-            <button type="button" disabled={isBusy} onClick={() => void attempt(goToProvider)}>
+            <button type="button" disabled={isBusy} onClick={() => void attempt(() => goToProvider())}>
               Sign in with {provider}
             </button>
           )}
@@ -83,30 +73,84 @@ export function SignIn() {
       </details>
       <details className="panel">
         <summary>First time here, or no recovery code left</summary>
-        <form className="inside-form" onSubmit={(event) => void enrol(event)}>
-          <p>An operator token enrols a passkey on this device, once. It does not sign you in, and is not kept.</p>
-          <ol>
-            <li>
-              In a terminal on your machine: <code>npm run operator -- new token</code>. It stores the token in a file
-              and prints its hash.
-            </li>
-            <li>
-              Another operator lets you in with the hash: <code>operator create</code>, or <code>operator token</code>{' '}
-              if they know you already.
-            </li>
-            <li>Paste the token from the file here.</li>
-          </ol>
-          <div className="field">
-            <label htmlFor="token">Operator token</label>
-            <input id="token" name="token" type="password" autoComplete="off" required minLength={20} maxLength={200} />
-          </div>
-          <div className="row">
-            <button type="submit" disabled={isBusy}>
-              Enrol a passkey
-            </button>
-          </div>
-        </form>
+        <EnrolByToken
+          onDone={() => setEnrolled(`${ENROLLED} Sign in with it now, and then make recovery codes under Sessions.`)}
+        />
       </details>
     </main>
+  );
+}
+
+const ENROLLED = 'Your passkey is enrolled.';
+
+const useProvider = () => useQuery({ queryKey: ['provider'], queryFn: readProvider }).data;
+
+function EnrolByToken({ onDone }: { onDone: () => void }) {
+  const { error, isBusy, attempt } = useAttempt();
+  const enrol = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const token = String(new FormData(form).get('token')).trim();
+    return attempt(async () => {
+      await enrolByToken(token);
+      form.reset();
+      onDone();
+    });
+  };
+  return (
+    <form className="inside-form" onSubmit={(event) => void enrol(event)}>
+      {error !== undefined && <Failure error={error} />}
+      <p>An operator token enrols a passkey on this device, once. It does not sign you in, and is not kept.</p>
+      <ol>
+        <li>
+          In a terminal on your machine: <code>npm run operator -- new token</code>. It stores the token in a file and
+          prints its hash.
+        </li>
+        <li>
+          Another operator lets you in with the hash: <code>operator create</code>, or <code>operator token</code> if
+          they know you already.
+        </li>
+        <li>Paste the token from the file here.</li>
+      </ol>
+      <div className="field">
+        <label htmlFor="token">Operator token</label>
+        <input id="token" name="token" type="password" autoComplete="off" required minLength={20} maxLength={200} />
+      </div>
+      <div className="row">
+        <button type="submit" disabled={isBusy}>
+          Enrol a passkey
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** For whoever is asked for a passkey in the middle of an action and has none here: the provider, where its login counts, or a token. */
+export function OtherWays() {
+  const { error, isBusy, attempt } = useAttempt();
+  const [isEnrolled, setEnrolled] = useState(false);
+  const { provider = null, stepUp = false } = useProvider() ?? {};
+  return (
+    <>
+      {error !== undefined && <Failure error={error} />}
+      {provider !== null && stepUp && (
+        <div>
+          <p>Or log in again with {provider}. You come back to this page, and send it once more.</p>
+          <button type="button" disabled={isBusy} onClick={() => void attempt(() => goToProvider(true))}>
+            Log in again with {provider}
+          </button>
+        </div>
+      )}
+      {isEnrolled ? (
+        <p className="note is-ok" role="status">
+          {ENROLLED} Use it now.
+        </p>
+      ) : (
+        <details>
+          <summary>No passkey on this device</summary>
+          <EnrolByToken onDone={() => setEnrolled(true)} />
+        </details>
+      )}
+    </>
   );
 }

@@ -83,8 +83,14 @@ export function openOidc({ issuer, clientId, clientSecret, http = ask }: OidcSet
   return {
     issuer,
 
-    /** Where the browser goes. @param ask.proofs those wanted, as in `Claims`. @throws Unavailable */
-    async begin(attempt: Attempt, wanted: { proofs: readonly string[] }): Promise<string> {
+    /**
+     * Where the browser goes.
+     *
+     * @param wanted.proofs  as in `Claims`
+     * @param wanted.isAgain the provider asks the person, although it remembers them
+     * @throws Unavailable
+     */
+    async begin(attempt: Attempt, wanted: { proofs: readonly string[]; isAgain?: boolean }): Promise<string> {
       const config = await configuration();
       const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library();
       const classes = wanted.proofs.flatMap((one) => (one.startsWith('acr=') ? [one.slice('acr='.length)] : []));
@@ -97,6 +103,7 @@ export function openOidc({ issuer, clientId, clientSecret, http = ask }: OidcSet
         code_challenge_method: 'S256',
         ...(classes.length === 0 ? {} : { acr_values: classes.join(' ') }),
         ...(attempt.maxAgeS === undefined ? {} : { max_age: String(attempt.maxAgeS) }),
+        ...(wanted.isAgain === true ? { prompt: 'login' } : {}),
         // A provider that keeps to the letter leaves these to its user info endpoint.
         ...(config.serverMetadata().claims_parameter_supported === true ? { claims: IN_TOKEN } : {}),
       };

@@ -61,13 +61,13 @@ export function ssoRoutes(deps: OperatorDeps, route: Route): void {
   const signsIn = (reply: FastifyReply, secret: string) =>
     reply.header('set-cookie', [COOKIE.of(deps, secret), LOGIN.ended(deps)]);
 
-  route(SSO.provider, async () => ({ provider: deps.sso?.name ?? null }));
+  route(SSO.provider, async () => ({ provider: deps.sso?.name ?? null, stepUp: deps.sso?.policy.isFresh === true }));
 
-  route(SSO.begin, async (_input, _request, reply) => {
+  route(SSO.begin, async ({ again: isAgain = false }, _request, reply) => {
     const sso = setUp(deps);
     const secret = await db.asSystem((tx) => beginSsoLogin(tx, clock.now()));
     const url = await askedOf(deps, () =>
-      sso.client.begin(attemptOf(deps, sso, secret), { proofs: sso.policy.strong }),
+      sso.client.begin(attemptOf(deps, sso, secret), { proofs: sso.policy.strong, isAgain }),
     );
     reply.header('set-cookie', LOGIN.of(deps, secret));
     return { url };

@@ -50,8 +50,8 @@ afterEach(() => {
 const { ask, enrolled, loginOptions, login, loggedIn, statusBy } = consoleClient(() => world);
 
 /** A browser that has gone to the provider. */
-async function goes(headers: Record<string, string> = OURS) {
-  const { status, body, cookie, set } = await ask('POST', '/session/sso', headers, {});
+async function goes(headers: Record<string, string> = OURS, input: object = {}) {
+  const { status, body, cookie, set } = await ask('POST', '/session/sso', headers, input);
   assert.equal(status, 200, JSON.stringify(body));
   const url = new URL(body.url);
   const asked = Object.fromEntries(url.searchParams) as Record<string, string>;
@@ -246,6 +246,13 @@ describe('a fresh login by the provider, where the installation says so', () => 
     assert.equal((await release(cookie)).body.reason, 'unknown_order');
     world.clock.advance(2 * MINUTE_MS);
     assert.equal((await release(cookie)).body.reason, 'step_up_required');
+    assert.deepEqual((await ask('GET', '/session/sso', OURS)).body, { provider: 'Bank login', stepUp: true });
+    // Asked for in the middle of an action: the provider asks the person, although it remembers them.
+    assert.equal(gone.asked.prompt, undefined);
+    const again = await goes({ ...OURS, cookie }, { again: true });
+    assert.deepEqual([again.asked.prompt, again.asked.max_age], ['login', '600']);
+    const fresh = await comesBack(again, { sub: 'sub-ida', ...STRONG, auth_time: now() });
+    assert.equal((await release(fresh.cookie)).body.reason, 'unknown_order');
   });
 
   test('does not count without a strong proof, without its time, or with an old one', async () => {
@@ -454,7 +461,7 @@ describe('binding an account', () => {
     });
     try {
       const there = consoleClient(() => plain);
-      assert.deepEqual((await there.ask('GET', '/session/sso', {})).body, { provider: null });
+      assert.deepEqual((await there.ask('GET', '/session/sso', {})).body, { provider: null, stepUp: false });
       assert.equal((await there.ask('POST', '/session/sso', OURS, {})).body.reason, 'sso_off');
       const answer = { answer: 'code=a&state=b' };
       assert.equal((await there.ask('POST', '/session/sso/answer', OURS, answer)).body.reason, 'sso_off');
@@ -463,7 +470,7 @@ describe('binding an account', () => {
     } finally {
       await plain.stop();
     }
-    assert.deepEqual((await ask('GET', '/session/sso', {})).body, { provider: 'Bank login' });
+    assert.deepEqual((await ask('GET', '/session/sso', {})).body, { provider: 'Bank login', stepUp: false });
   });
 });
 

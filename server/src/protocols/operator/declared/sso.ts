@@ -1,6 +1,6 @@
 /** Single sign-on of operators: logins at the provider, and the accounts there that are bound to operators. */
 import { Type } from 'typebox';
-import { about, type Field, id, object, optional, text } from '../../declaration/fields.ts';
+import { about, type Field, flag, id, object, optional, text } from '../../declaration/fields.ts';
 import { act, type Declared, look, PROPOSES } from '../declare.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
@@ -44,14 +44,19 @@ export const SSO = {
     path: '/session/sso',
     says: 'Shows whether operators can sign in at a provider of single sign-on.',
     fields: {},
-    gives: thing([{ provider: maybe(Type.String({ description: 'Name of the provider; null where there is none' })) }]),
+    gives: thing([
+      { provider: maybe(Type.String({ description: 'Name of the provider; null where there is none' })) },
+      { stepUp: Type.Boolean({ description: 'Whether a login there counts for what takes a fresh login' }) },
+    ]),
     isOpen: true,
   }),
   begin: written({
     method: 'POST',
     path: '/session/sso',
     says: 'Begins a login at the provider: the address to open there. Its cookie is in the reply. The login holds for ten minutes, once, in this browser.',
-    fields: {},
+    fields: {
+      again: optional(about(flag, 'The provider asks for the login anew, although it remembers the person', true)),
+    },
     refuses: ['sso_off', 'sso_unavailable', 'too_many_requests'],
     gives: thing([{ url: Type.String({ description: 'Address at the provider' }) }]),
     isOpen: true,
