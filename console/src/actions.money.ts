@@ -87,3 +87,32 @@ export const CORRECT = {
     ],
   },
 } as const satisfies Record<string, FormAction>;
+
+export const TRANSFER_ACTIONS = {
+  register: {
+    ...{ ...TWO, name: 'own-address.register', label: 'Register an address', path: '/treasury/own-addresses' },
+    says: 'Registers an address of ours outside this server. Money may be sent there after the cooling-off time.',
+    fields: [
+      { name: 'rail', label: 'Chain', hint: 'Code of the rail, such as evm.matic20', isRequired: true },
+      { name: 'address', label: 'Address', hint: 'Compare every character with its source', isRequired: true },
+      { name: 'label', label: 'What it is', isRequired: true },
+    ],
+  },
+  end: {
+    ...{ name: 'own-address.end', label: 'End', path: '/treasury/own-addresses/:id/end', right: 'block' },
+    says: 'Nothing more is sent to this address. What was sent there stays in the books.',
+    people: 'one',
+    isGrave: true,
+  },
+  send: {
+    ...{ ...TWO, name: 'transfer.send', label: 'Send', path: '/treasury/own-addresses/:id/transfers' },
+    says: 'Sends tokens from the wallet that pays to this address. The wallet keeps its low threshold.',
+    fields: [{ name: 'asset', label: 'Asset', hint: 'Its code, such as usdc.matic20', isRequired: true }, AMOUNT],
+  },
+  cancel: {
+    ...{ name: 'transfer.cancel', label: 'Cancel', path: '/treasury/own-transfers/:transfer/cancel', right: 'block' },
+    says: 'Cancels the transfer, as long as no transaction of it is reserved or signed.',
+    people: 'one',
+    isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;

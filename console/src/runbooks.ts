@@ -30,6 +30,7 @@ export const RUNBOOKS: ReadonlyMap<string, Section> = new Map([
   ...of(ORDERS, 'A paid order stands still', ['on_hold', 'overdue']),
   ...of(TREASURY, 'The treasury is short', ['treasury_short', 'refund_short']),
   ...of(TREASURY, 'A wallet is low', ['treasury_low', 'gas_short']),
+  ...of(TREASURY, 'A transfer to an own address waits', ['transfer_held']),
   ...of(TREASURY, 'Money left and we did not send it', ['unexplained_debit', 'uncovered', 'unexpected_credit']),
   ...of(TREASURY, 'A deposit was reversed', ['deposit_lost', 'customer_owes']),
   ...of(TREASURY, 'Books and outside differ', [

@@ -113,7 +113,7 @@ const settingsFor = ({
   ),
   destinationCoolingOffS: integer(
     'DESTINATION_COOLING_OFF_S',
-    'seconds before money may go to a destination that a partner’s program added and the customer has not confirmed; unset is 0 in the sandbox, else 86400',
+    'seconds before money may go to a destination that a partner’s program added and the customer has not confirmed, or to an own address that operators registered; unset is 0 in the sandbox, else 86400',
     undefined,
     { min: 0, max: 2_592_000 },
   ),

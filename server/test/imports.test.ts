@@ -237,9 +237,10 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   ops: ['jobs', 'orders', 'quotes'],
   orders: ['fiat_accounts', 'payouts'],
   quotes: ['gas_prices', 'markets'],
-  rails: ['assets', 'confirmation_policies', 'deposits', 'restores'],
+  rails: ['assets', 'confirmation_policies', 'deposits', 'restores', 'treasury_addresses'],
   reconcile: ['assets'],
   reports: ['customers', 'orders'],
+  treasury: ['orders', 'payouts'],
   rotation: ['audit_reencrypted', 'manual_imports', 'manual_statements', 'partners'],
 };
 

@@ -200,6 +200,11 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
     'insert; update (label, wrapped, removed_at)',
     'operators attach files to cases and remove them; an erasure empties key and label',
   ],
+  treasury_addresses: [
+    'insert; update (label, registered_by, registered_at, usable_at, ended_at, ended_by)',
+    'operators register addresses outside the server, end them and register them again',
+  ],
+  treasury_transfers: ['insert; update (state, why, reference, ended_at)', 'transfers to those addresses'],
   fee_schedules: ['insert, update, delete', TERMS],
   fiat_accounts: ['insert; update (details, details_index, hint, number_index)', 'a sender; erasing a customer'],
   funding_sources: ['insert, update, delete', TERMS],

@@ -112,6 +112,8 @@ export type RefusalCode =
   | 'hit_over'
   | 'break_over'
   | 'case_claimed'
+  | 'unknown_own_address'
+  | 'unknown_transfer'
   | 'unknown_attachment'
   | 'too_many_attachments'
   | 'own_recovery'

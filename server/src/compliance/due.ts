@@ -18,7 +18,15 @@ const HOURS = {
     ...['on_hold', 'payout_held', 'refund_held', 'rail_unread', 'overdue', 'sanctions_hit', 'sanctions_list'],
     'address_risk_hit',
     ...['refund_rejected', 'refund_short', 'refund_destination_held', 'return_confirmed', 'unexpected_credit'],
-    ...['treasury_low', 'gas_short', 'sweep_rejected', 'sweep_failed', 'price_halted', 'statement_gap'],
+    ...[
+      'transfer_held',
+      'treasury_low',
+      'gas_short',
+      'sweep_rejected',
+      'sweep_failed',
+      'price_halted',
+      'statement_gap',
+    ],
     'statement_line_refused',
   ],
   24: [

@@ -327,6 +327,13 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  transfer_held: {
+    means: 'A transfer to an own address cannot leave, or was reverted: the reason says why. At most a fee was spent.',
+    remedy:
+      'Remove the cause, and it leaves by itself. Or cancel it (treasury cancel), and propose another one. If it is signed and must never leave, cancel the movement of its nonce (movement cancel, two people). Close the case of a reverted one.',
+    who: 'operator',
+    page: 'runbooks/treasury.md',
+  },
   movement_unmatched: {
     means:
       'Our wallet sent a transaction that is not in the books: a payout made after the backup that was restored, or theft. Or the signer has signed one that is in no block.',

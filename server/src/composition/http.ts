@@ -27,7 +27,14 @@ import { comparedBalances, openCorrections } from '../reconcile/index.ts';
 import * as registry from '../registry.ts';
 import type { SandboxFile } from '../sandbox/seed.ts';
 import { site } from '../site/index.ts';
-import { levels, newestTransfers, openMovements, sweepUndone, waitingTransfers } from '../treasury/index.ts';
+import {
+  levels,
+  newestTransfers,
+  openMovements,
+  openTransfers,
+  sweepUndone,
+  waitingTransfers,
+} from '../treasury/index.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
 import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
@@ -144,7 +151,7 @@ function singleSignOn(config: Base['config']): SingleSignOn | undefined {
 async function mountForOperators(
   app: FastifyInstance,
   { config, db, vault, blobs, erasing, clock, log }: Base,
-  { rails, chains, report, context }: RailParts,
+  { rails, chains, report, context, transfers }: RailParts,
   world: Environment,
   publicUrl: () => string,
 ): Promise<void> {
@@ -161,6 +168,10 @@ async function mountForOperators(
       movements: openMovements({ db, clock, rails, report }),
       corrections: openCorrections({ clock, rails, sweepUndone }),
       treasury: { levels, balances: comparedBalances, transfers: waitingTransfers, sweeps: newestTransfers },
+      transfers: openTransfers({
+        ...{ clock, chains, rules: transfers },
+        coolingOffMs: config.destinationCoolingOffS * 1_000,
+      }),
       requests: requestDesk,
       chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
       networks: config.operatorNetworks ?? [],

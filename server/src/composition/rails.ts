@@ -33,10 +33,10 @@ import {
   senderOf,
 } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
-import type { ChainRail } from '../rails/chain.ts';
+import { type ChainRail, TRANSFER_KEY } from '../rails/chain.ts';
 import type { Rail, Report } from '../rails/rail.ts';
 import * as registry from '../registry.ts';
-import { takeOwnTransfer } from '../treasury/index.ts';
+import { askTransfer, type TransferRules, takeOwnTransfer, takeReturned, takeTransfer } from '../treasury/index.ts';
 import type { Base } from './base.ts';
 import { connectTravelRule } from './travel.ts';
 
@@ -45,6 +45,8 @@ export interface RailParts {
   readonly chains: ReadonlyMap<string, ChainRail>;
   readonly report: Report;
   readonly context: OrdersContext;
+  /** What the gate of transfers to own addresses reads. */
+  readonly transfers: TransferRules;
   /** Where sanctions lists are configured. */
   readonly sanctions: Sanctions | undefined;
   /** Where a provider of address risk is named. */
@@ -60,13 +62,21 @@ export function connectRails(base: Base, world: Environment): RailParts {
   const { config, db, vault, clock, log } = base;
   let rails: ReadonlyMap<string, Rail> = new Map();
   let chains: ReadonlyMap<string, ChainRail> = new Map();
-  const report: Report = (tx, fact) =>
-    orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
-      takeOwnTransfer({ clock, chains }, tx, own),
+  const report: Report = async (tx, fact) => {
+    const isCredit = fact.type === 'credit_unexpected' || fact.type === 'funding_confirmed';
+    if (isCredit && (await takeReturned({ clock, rails }, tx, fact))) return;
+    await orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
+      own.key.startsWith(TRANSFER_KEY)
+        ? takeTransfer({ clock, rails }, tx, own)
+        : takeOwnTransfer({ clock, chains }, tx, own),
     )(tx, fact);
+  };
   rails = registry.rails(world.connections, {
     ...{ db, clock, log, report, vault, pollMs: 1_000 },
-    mayLeave: (tx, what) => askBeforeSigning(context, tx, what),
+    mayLeave: (tx, what) =>
+      what.key.startsWith(TRANSFER_KEY)
+        ? askTransfer({ clock, rules: transfers }, tx, what)
+        : askBeforeSigning(context, tx, what),
     lockOrders: lockOrdersOf,
   });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
@@ -101,6 +111,10 @@ export function connectRails(base: Base, world: Environment): RailParts {
     publicUrl: () => config.publicUrl ?? listening.baseUrl,
   });
   const stored = combined([sanctions, addressRisk, travelRule]);
+  const transfers: TransferRules = {
+    screenOwn: (tx, input) => screenOwn(tx, vault, input, stored),
+    ...{ isSwitchedOff: isSubmittingOff, peopleNeeded },
+  };
   const gate: GateRules = {
     screenOwn: (tx, input) => screenOwn(tx, vault, input, stored, { accountNames: config.accountNames }),
     ...(stored === undefined ? {} : { storedWait: (tx, input) => stored.wait(tx, input) }),
@@ -113,5 +127,5 @@ export function connectRails(base: Base, world: Environment): RailParts {
   const screener = world.screener(openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }));
   const context: OrdersContext = { db, clock, log, rails, screener, vault, gate, travelRule };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  return { rails, chains, report, context, sanctions, addressRisk, travelRule, listening, awake };
+  return { rails, chains, report, context, transfers, sanctions, addressRisk, travelRule, listening, awake };
 }

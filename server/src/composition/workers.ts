@@ -18,7 +18,7 @@ import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
 import { payoutHandlers } from '../rails/payouts.ts';
 import { reconcileHandlers } from '../reconcile/index.ts';
 import { purgeTeams } from '../team/index.ts';
-import { levelHandlers, sweepHandlers } from '../treasury/index.ts';
+import { levelHandlers, sweepHandlers, transferHandlers } from '../treasury/index.ts';
 import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
 import type { Readiness } from './readiness.ts';
@@ -76,6 +76,7 @@ function handlersOf(
       gate: (tx, payout) => askGate(context, tx, payout),
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
+    ...transferHandlers({ db, clock, log, chains, rules: parts.transfers }),
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails }),
     ...recurringHandlers({

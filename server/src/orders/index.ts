@@ -80,7 +80,7 @@ export {
   lookCorrectable,
   requireCorrectable,
 } from './custody/correct.ts';
-export { fundsArrived } from './custody/facts.ts';
+export { bookCost, fundsArrived } from './custody/facts.ts';
 export { followOnById } from './custody/lost-time.ts';
 export { movementKnown } from './custody/movements.ts';
 export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './deposits/dust.store.ts';

@@ -176,11 +176,8 @@ export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): 
       continue;
     }
     const { asset, units, payer } = one;
-    const fact = { rail, externalId: one.externalId, asset, units, reference: one.txHash };
-    await report(
-      tx,
-      one.trusted ? { type: 'funding_confirmed', ...fact } : { type: 'credit_unexpected', ...fact, payer },
-    );
+    const fact = { rail, externalId: one.externalId, asset, units, reference: one.txHash, payer };
+    await report(tx, { type: one.trusted ? 'funding_confirmed' : 'credit_unexpected', ...fact });
   }
 }
 

@@ -5,4 +5,7 @@ export const SANDBOX_KEY = 'sandbox:';
 /** Keys of transfers between our own wallets. They are reported as such, and only when final. */
 export const SWEEP_KEY = 'sweep:';
 export const GAS_KEY = 'gas:';
-export const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);
+/** To an address of the operator outside this server. */
+export const TRANSFER_KEY = 'transfer:';
+export const isOwn = (key: string): boolean =>
+  key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY) || key.startsWith(TRANSFER_KEY);

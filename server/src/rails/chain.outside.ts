@@ -3,7 +3,7 @@
  *
  * Token transfers come from logs by ranges of block numbers, up to the newest final block. Native coin leaves no log. The cost
  * and amount of our own sends are read from their receipts; the rest of a balance is one movement per address, the `remainder`:
- * so coin that moved without our knowledge shows as a difference there.
+ * so coin that moved without our knowledge shows as a difference there. An own address outside this server is such a place, too.
  */
 import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -11,6 +11,8 @@ import type { Block, Transfer } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { contractsOf } from './chain.contracts.ts';
 import type { Engine } from './chain.engine.ts';
+import { TRANSFER_KEY } from './chain.keys.ts';
+import { ownWallets } from './chain.own.store.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 import type { Holding, Movement, MovementPage, Rail } from './rail.ts';
@@ -106,7 +108,10 @@ async function tokenMovements(
   const { adapter, rail, db, wallets, paying } = outside;
   const moving = found.filter((one) => one.units > 0n && contracts.has(one.contract));
   const parties = [...new Set(moving.flatMap(({ from, to }) => [from, to]))];
-  const watched = await db.asSystem((tx) => addressStore.watchedAmong(tx, rail, parties));
+  const { watched, own } = await db.asSystem(async (tx) => ({
+    watched: await addressStore.watchedAmong(tx, rail, parties),
+    own: await ownWallets(tx, rail),
+  }));
   const walletOf = (address: string) =>
     address === paying ? wallets.payouts : watched.has(address) ? wallets.deposits : undefined;
   // Transfers within one wallet move nothing.
@@ -122,9 +127,12 @@ async function tokenMovements(
       ...defined({ key }),
     };
     const [out, into] = [walletOf(from), walletOf(to)];
+    // At an own address only what our wallets sent there is shown; the rest of its balance is its remainder.
+    const away = isTransfer(common.key) ? own.get(to) : undefined;
     return [
       ...(out === undefined ? [] : [{ ...common, wallet: out, units: -units }]),
       ...(into === undefined ? [] : [{ ...common, wallet: into, units }]),
+      ...(away === undefined ? [] : [{ ...common, wallet: away, place: to, units }]),
     ];
   });
 }
@@ -168,20 +176,38 @@ async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, as
   });
 }
 
+const isTransfer = (key: string | undefined): boolean => key?.startsWith(TRANSFER_KEY) === true;
+
 async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<Holding[] | undefined> {
   const { adapter, rail, chain, db, wallets, paying } = outside;
   const block = BigInt(at);
-  const assets = await db.asSystem((tx) => addressStore.assetsOf(tx, chain));
+  const { assets, own } = await db.asSystem(async (tx) => ({
+    assets: await addressStore.assetsOf(tx, chain),
+    own: [...(await ownWallets(tx, rail))],
+  }));
   const found: Holding[] = [];
   // Its movements cannot all be seen: the rest of the balance is one of them.
   const isSearched = (native: boolean): boolean => native && adapter.showsNative !== true;
   for (const { code, contract, native } of assets) {
     const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
     if (units === undefined) return undefined;
-    const own = { wallet: wallets.payouts, asset: code, units };
+    const hot = { wallet: wallets.payouts, asset: code, units };
     const remainder = otherName(outside, code);
-    if (isSearched(native)) found.push({ ...own, place: paying, remainder });
-    else found.push(adapter.keepsNoHistory === true ? { ...own, remainder } : own);
+    if (isSearched(native)) found.push({ ...hot, place: paying, remainder });
+    else found.push(adapter.keepsNoHistory === true ? { ...hot, remainder } : hot);
+  }
+  // Native coin of an own address is not counted: its gas is paid by whoever has its key.
+  for (const { code, contract, native } of own.length === 0 ? [] : assets) {
+    if (native) continue;
+    const units = await adapter.balancesAt?.(
+      block,
+      contract,
+      own.map(([address]) => address),
+    );
+    if (units === undefined) return undefined;
+    own.forEach(([place, wallet], n) => {
+      found.push({ wallet, asset: code, place, units: units[n] ?? 0n, remainder: `other:${wallet}:${code}` });
+    });
   }
   const sums = new Map(assets.map(({ code }) => [code, 0n]));
   for (let after = -1n, count = 0; ; ) {

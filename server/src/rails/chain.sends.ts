@@ -28,7 +28,7 @@ import * as addressStore from './chain.addresses.store.ts';
 import { signedOtherwise } from './chain.adopt.signed.ts';
 import { dropKept, hindrance, isUnlooked, lockKept, noteKept } from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
-import { isOwn, SANDBOX_KEY, SWEEP_KEY } from './chain.keys.ts';
+import { isOwn, SANDBOX_KEY, SWEEP_KEY, TRANSFER_KEY } from './chain.keys.ts';
 import { lockWallet, suspectForeign, takeNonce, whyUnknown } from './chain.nonces.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
@@ -192,6 +192,9 @@ export async function whyKept(engine: Engine, versions: readonly SendVersion[]):
       const how = id === undefined ? '' : `; if it must never leave, cancel movement ${id}`;
       await report(tx, { type: 'payout_unknown', rail, key, why: `${why}${how}` });
     }
+    // The treasury tells people about its own; they may cancel what was signed.
+    if (answer.outcome === 'hold' && key.startsWith(TRANSFER_KEY) && movement === undefined)
+      await movementOf(engine, tx, newest);
     log.warn({ rail, key, nonce, why: answer.why }, 'not broadcast, because it may not leave');
     return why;
   });

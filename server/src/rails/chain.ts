@@ -22,6 +22,7 @@ import { type Engine, engineOf, HOT } from './chain.engine.ts';
 import { followStep } from './chain.follow.ts';
 import { hotNative, lookForNative } from './chain.native.ts';
 import { chainOutside } from './chain.outside.ts';
+import { ownAddress } from './chain.own.store.ts';
 import type { ChainRail } from './chain.rail.ts';
 import * as sendStore from './chain.sends.store.ts';
 import { gasForSend, send, statusOf } from './chain.sends.ts';
@@ -53,7 +54,9 @@ export {
   postponeDeposits,
   releaseDeposits,
 } from './chain.deposits.store.ts';
+export { TRANSFER_KEY } from './chain.keys.ts';
 export { beginNativeWatch, isNativeWatched, ownNativeAt } from './chain.native.store.ts';
+export { ownWallet } from './chain.own.store.ts';
 export type { ChainRail } from './chain.rail.ts';
 export { broadcastAgain, isMined, openGap } from './chain.sends.store.ts';
 export { clearHalt, followedGenesis, followedHead, whyOff } from './chain.store.ts';
@@ -233,7 +236,7 @@ async function balanceOf({ adapter, rail, chain, db }: Engine, wallet: string, a
   );
   if (known === undefined) throw new Refusal('unsupported_pair', { asset });
   if (wallet !== DEPOSITS) {
-    const address = adapter.wallets[wallet]?.address;
+    const address = adapter.wallets[wallet]?.address ?? (await db.asSystem((tx) => ownAddress(tx, rail, wallet)));
     assert(address, `a wallet of ${rail} is named`);
     const [units] = await adapter.balances(known.contract, [address]);
     assert(units !== undefined, 'one balance was asked for');

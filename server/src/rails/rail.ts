@@ -341,6 +341,8 @@ export type RailFact =
       units: bigint;
       reference: string;
       forGas?: boolean;
+      /** The sender, where the rail knows its address. */
+      payer?: string;
     }
   /**
    * Money arrived at the paying wallet from no known source of the operator's, and no transfer of ours explains it. `payer`
@@ -355,7 +357,7 @@ export type RailFact =
       reference: string;
       payer: string;
     }
-  /** A transfer between our own wallets (`sweep:…`, `gas:…`) is final. */
+  /** A transfer between our own wallets (`sweep:…`, `gas:…`, `transfer:…`) is final. */
   | {
       type: 'own_transfer_settled';
       rail: string;

@@ -13,6 +13,8 @@ export interface Named {
   deposit?: bigint;
 }
 
+const isOwnWallet = (wallet: string): boolean => wallet.startsWith('own.');
+
 /** @param entry a line, its kind and facts; `asset` and `wallet` name lines that no rule covers */
 export function nameOf(
   rail: string,
@@ -20,8 +22,10 @@ export function nameOf(
   wallet: string,
 ): Named {
   const { entry, facts, hold } = line;
-  // A settled payout or refund: the hold has its id.
+  // A settled payout, refund or transfer to an own address: the hold has its id.
   if (hold !== null) return { name: hold };
+  // An own address shows only what our wallets sent there, and its balance beyond that.
+  if (isOwnWallet(wallet) && facts.movement === undefined) return { name: `other:${wallet}:${line.asset}` };
   if (typeof facts.deposit === 'string' && /^[0-9]+$/.test(facts.deposit))
     return { name: '', deposit: BigInt(facts.deposit) };
   // Booked by an operator, about a movement known by name.
@@ -30,7 +34,7 @@ export function nameOf(
   if (line.kind === 'rail_cost' && typeof facts.key === 'string') return { name: facts.key };
   // Transfers between our own wallets have the send's key as their id.
   if (entry.startsWith('sweep:') || entry.startsWith('gas:')) return { name: entry };
-  for (const prefix of ['fund', 'credit', 'ret', 'out']) {
+  for (const prefix of ['fund', 'back', 'credit', 'ret', 'out']) {
     const begin = `${prefix}_${rail}_`;
     if (!entry.startsWith(begin)) continue;
     const name = entry.slice(begin.length);

@@ -1,6 +1,6 @@
 /**
  * Treasury: the operator's side of custody. It moves money from deposit addresses to the paying wallet, and warns before the
- * wallet runs low.
+ * wallet runs low. Two people put money of that wallet away at an own address outside this server (transfers.ts).
  *
  * movements.ts matches transactions that our wallets sent before a restore with their rows. sweeps.ts moves deposits and books
  * the moves, levels.ts compares wallets with their thresholds, store.ts is the SQL of both. Rails send and report; the ledger
@@ -22,3 +22,11 @@ export {
   waitingTransfers,
 } from './store.ts';
 export { SWEEP, sweepHandlers, sweepUndone, takeOwnTransfer } from './sweeps.ts';
+export { openTransfers } from './transfers.desk.ts';
+export {
+  askTransfer,
+  type TransferRules,
+  takeReturned,
+  takeTransfer,
+  transferHandlers,
+} from './transfers.ts';

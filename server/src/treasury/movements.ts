@@ -28,14 +28,20 @@ import {
   lockFound,
   noteCancel,
   releaseDeposits,
+  TRANSFER_KEY,
   waitingFound,
 } from '../rails/chain.ts';
 import { notePaidUnits, payoutByKey, requireOtherAmount } from '../rails/payouts.ts';
 import type { Rail, Report } from '../rails/rail.ts';
 import * as store from './store.ts';
+import { findTransfer, noteTransfer } from './transfers.store.ts';
 
 const MOST_SHOWN = 200;
-const OWN_KEY = /^(sweep|gas):/;
+const OWN_KEY = /^(sweep|gas|transfer):/;
+
+/** A transfer of the books between our own wallets. */
+const findOwn = async (tx: Tx, key: string) =>
+  key.startsWith(TRANSFER_KEY) ? await findTransfer(tx, key) : await store.find(tx, key);
 
 interface Context {
   db: Database;
@@ -145,7 +151,8 @@ async function withoutSend(tx: Tx, rail: ChainRail, rows: readonly store.OwnTran
 async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promise<void> {
   assert(row.asset !== null && row.units !== null, `movement ${row.id} moved something`);
   await adoptAs(tx, row, { key, version: 1, asset: row.asset, units: row.units });
-  if (OWN_KEY.test(key)) await store.note(tx, key, { state: 'submitted', why: null, at: now });
+  if (key.startsWith(TRANSFER_KEY)) await noteTransfer(tx, key, { state: 'submitted', why: null });
+  else if (OWN_KEY.test(key)) await store.note(tx, key, { state: 'submitted', why: null, at: now });
   const left = await countTold(tx, row.rail);
   await movementKnown(tx, { rail: row.rail, movement: row.id, left, outcome: `matched with ${key}`, now });
 }
@@ -206,13 +213,15 @@ async function match(context: Deciding, tx: Tx, input: Matched): Promise<void> {
   const row = await lockOpen(tx, input.movement);
   const wrong = (why: string) => new Refusal('does_not_fit', { why });
   if (row.succeeded !== true) throw wrong('the transaction was reverted, so it paid nothing');
-  const to = OWN_KEY.test(input.key) ? await store.find(tx, input.key) : await payoutByKey(tx, row.rail, input.key);
+  const to = OWN_KEY.test(input.key) ? await findOwn(tx, input.key) : await payoutByKey(tx, row.rail, input.key);
   if (to === undefined || to.rail !== row.rail) throw new Refusal('unknown_payout');
   if (await hasSend(tx, row.rail, input.key)) throw wrong('it was sent by a transaction that is in the books');
   if (to.state === 'settled' || to.state === 'returned') throw wrong(`it is ${to.state} already`);
   const isOwn = 'target' in to;
   const recipient = isOwn ? to.target : to.address;
-  const wallet = isOwn && to.kind === 'sweep' ? depositWallet(to.index) : chainOf(context, row.rail).wallets.payouts;
+  if (isOwn && to.state === 'cancelled') throw wrong('it was cancelled');
+  const wallet =
+    isOwn && 'kind' in to && to.kind === 'sweep' ? depositWallet(to.index) : chainOf(context, row.rail).wallets.payouts;
   if (row.asset === null || row.units === null || row.asset !== to.asset) throw wrong('another asset');
   if (row.recipient !== recipient) throw wrong('another recipient');
   if (row.wallet !== wallet) throw wrong('out of another wallet');
@@ -285,7 +294,7 @@ async function look(tx: Tx, id: bigint) {
 async function ordered(tx: Tx, id: bigint, key: string) {
   const rail = (await findFound(tx, id))?.rail;
   if (rail === undefined) return undefined;
-  const own = OWN_KEY.test(key) ? await store.find(tx, key) : undefined;
+  const own = OWN_KEY.test(key) ? await findOwn(tx, key) : undefined;
   if (own !== undefined) return { asset: own.asset, units: own.units, recipient: own.target };
   const payout = await payoutByKey(tx, rail, key);
   return payout && { asset: payout.asset, units: payout.units, recipient: payout.address };

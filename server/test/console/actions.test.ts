@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { CORRECT, MOVEMENT_ACTIONS, PAYOUT_ACTIONS } from '../../../console/src/actions.money.ts';
+import { CORRECT, MOVEMENT_ACTIONS, PAYOUT_ACTIONS, TRANSFER_ACTIONS } from '../../../console/src/actions.money.ts';
 import { ALERT_ACTIONS, OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
 import { ADDRESS_HIT_ACTIONS, ADDRESS_HIT_STATES, TRAVEL_ACTIONS } from '../../../console/src/actions.risk.ts';
 import { HELD_ACTIONS, KEY_ACTIONS, MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
@@ -58,6 +58,7 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(PAYOUT_ACTIONS),
   ...Object.values(MOVEMENT_ACTIONS),
   ...Object.values(CORRECT),
+  ...Object.values(TRANSFER_ACTIONS),
   RULE_SET,
   ...Object.values(PARTNER_ACTIONS),
   ...Object.values(KEY_ACTIONS),

@@ -5,7 +5,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
 import { buildConsole } from '../../src/console/index.ts';
+import { changeBranding } from '../../src/partners/index.ts';
+import { drawLogo } from '../../src/protocols/v1/logo.ts';
 import { type Person, takes } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import type { Came } from '../support/client.ts';
@@ -308,6 +311,67 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.sends('the leak is closed');
     await form.isDone();
     await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
+  });
+
+  test('an operator sees how a partner’s pages look, and resets it', async () => {
+    const { partners } = (await ada.person.reads('/partners')).body;
+    const { id } = partners.find(({ name }: Came) => name === 'Corner shop');
+    const size = { width: 480, height: 144, channels: 4 } as const;
+    const picture = await sharp({ create: { ...size, background: '#7a1fa2' } })
+      .png()
+      .toBuffer();
+    const change = { displayName: SCRIPT, accent: '#7a1fa2', logo: await drawLogo(picture.toString('base64')) };
+    await world.read((tx) => changeBranding(tx, { partnerId: BigInt(id), ...change, now: world.clock.now() }));
+    await goes(`/partners/${id}`);
+    await page.getByText(SCRIPT, { exact: true }).waitFor();
+    await page.getByText('#7a1fa2').waitFor();
+    await page.getByAltText('Its logo').waitFor();
+    assert.equal(await page.evaluate(`document.querySelector('img.logo').naturalWidth`), 480);
+    await isGood(page, 'Corner shop', 'Partner, branded');
+    await form.opens('Reset');
+    await form.effect().getByText('have its name and our colours again').waitFor();
+    await form.sends('it reads like a bank');
+    await form.isDone();
+    await page.getByText('its name', { exact: true }).waitFor();
+    assert.equal(await page.getByAltText('Its logo').count(), 0);
+    assert.equal((await ada.person.reads(`/partners/${id}`)).body.branding.logo, null);
+  });
+
+  test('two operators register an own address and put tokens away there, and the page follows the transfer', async () => {
+    const address = world.newAddress();
+    await goes('/treasury/own');
+    await heading('Own addresses');
+    await page.getByText('No address is registered.').waitFor();
+    await form.opens('Register an address');
+    await form.effect().getByText('It takes two people').waitFor();
+    await form.dialog().getByLabel('Chain').fill('evm.matic20');
+    await form.dialog().getByLabel('Address', { exact: true }).fill('0x12');
+    await form.dialog().getByLabel('What it is').fill(SCRIPT);
+    await form.sends('a new safe');
+    await isRefused('must be an address of evm.matic20', 'address');
+    await isGood(page, 'Own addresses', 'Form, own address');
+    await form.dialog().getByLabel('Address', { exact: true }).fill(address);
+    await form.sends('a new safe');
+    await form.isConfirmedBy(bea.page, 'own-address.register', `own-address:evm.matic20:${address}`);
+    await form.opens(`Send: ${SCRIPT}`);
+    await form.dialog().getByLabel('Asset').fill('usdc.matic20');
+    await form.dialog().getByLabel('Amount').fill('100000000');
+    await form.sends('more than a day needs');
+    await form.dialog().getByText('There is too little usdc.matic20 in our wallet').waitFor();
+    await form.dialog().getByLabel('Amount').fill('12');
+    await form.sends('more than a day needs');
+    await form.isConfirmedBy(bea.page, 'transfer.send', 'own-address:1');
+    await world.until('the transfer is over', async () => {
+      await world.mines(1);
+      return (await page.getByText('settled', { exact: true }).count()) === 1;
+    });
+    assert.equal(await world.tokensOf(address, 'usdc'), '12');
+    await isGood(page, 'Own addresses');
+    await form.opens(`End: ${SCRIPT}`);
+    await form.sends('the safe is given up');
+    await form.isDone();
+    await page.getByText('ended', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('button', { name: `Send: ${SCRIPT}` }).count(), 0);
   });
 
   test('requests no other origin, executes no text, and triggers no policy violation and no error', async () => {

@@ -6,7 +6,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import { operator } from '../../src/protocols/operator/index.ts';
 import type { Rail } from '../../src/rails/rail.ts';
-import { openMovements } from '../../src/treasury/index.ts';
+import { openMovements, openTransfers } from '../../src/treasury/index.ts';
 import { noCorrections, noTreasury } from './corrections.ts';
 import type { Fixture } from './fixture.ts';
 
@@ -32,6 +32,10 @@ export function operatorApi(
     movements: openMovements({ db, clock, rails, report: async () => {} }),
     corrections: noCorrections(clock),
     treasury: noTreasury,
+    transfers: openTransfers({
+      ...{ clock, chains: new Map(), coolingOffMs: 0 },
+      rules: { screenOwn: async () => ({ hits: [] }) as never },
+    }),
     requests: { list: async () => [], named: async () => [] },
     ...deps,
   });

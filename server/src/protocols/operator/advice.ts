@@ -149,6 +149,8 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'Another operator has claimed the case.',
     'Talk to that operator, or take the case over: `takeOver`.',
   ),
+  unknown_own_address: advice('No own address of this number is registered.', 'Read `treasury addresses`.'),
+  unknown_transfer: advice('There is no such transfer to an own address.', 'Read `treasury own-transfers`.'),
   unknown_attachment: advice('The case has no such attachment, or it was removed.', 'Read `case`.'),
   too_many_attachments: advice('The case has as many attachments as it may.', 'Join files, or remove one.'),
   body_too_large: advice('The file is larger than 5 MiB.', 'Send a smaller one.'),

@@ -29,6 +29,7 @@ export interface OperatorDeps {
   movements: MovementDesk;
   corrections: CorrectionDesk;
   treasury: TreasuryDesk;
+  transfers: TransferDesk;
   requests: RequestDesk;
   /** Networks that operators may come from; an empty list allows any. */
   networks?: readonly string[];
@@ -167,6 +168,63 @@ export interface TreasuryDesk {
   ): Promise<readonly WaitingTransfer[]>;
   /** Sweeps, and gas for them, that are not in the books yet; the oldest first. */
   transfers(tx: Tx, input: { after?: string | undefined; limit: number }): Promise<readonly WaitingTransfer[]>;
+}
+
+/** Own addresses outside this server, and transfers to them. */
+export interface TransferDesk {
+  addresses(tx: Tx): Promise<readonly OwnAddress[]>;
+  /** It stays as it is until `tx` ends. @throws Refusal 'unknown_own_address' */
+  addressOf(tx: Tx, id: bigint): Promise<OwnAddress>;
+  addressAt(tx: Tx, rail: string, address: string): Promise<OwnAddress | undefined>;
+  /** In the spelling of its rail. @throws Refusal 'malformed_field' */
+  spelled(rail: string, address: string): string;
+  /** @throws Refusal 'does_not_fit' | 'destination_held' | 'malformed_field' */
+  requireNew(tx: Tx, input: { rail: string; address: string }): Promise<void>;
+  /** @throws Refusal as `requireNew` */
+  register(tx: Tx, input: { rail: string; address: string; label: string; by: string; now: Date }): Promise<bigint>;
+  /** @throws Refusal 'unknown_own_address' */
+  end(tx: Tx, input: { id: bigint; by: string; now: Date }): Promise<void>;
+  /** The newest first. */
+  transfers(tx: Tx, input: { below?: bigint | undefined; limit: number }): Promise<readonly OwnTransferRow[]>;
+  /** @throws Refusal 'unknown_transfer' */
+  look(tx: Tx, key: string): Promise<OwnTransferRow>;
+  /** @throws Refusal 'unknown_own_address' | 'does_not_fit' | 'malformed_amount' | 'destination_held' | 'funds_short' */
+  require(tx: Tx, input: { address: bigint; asset: string; units: bigint }): Promise<void>;
+  /** @returns its key @throws Refusal as `require` */
+  create(
+    tx: Tx,
+    input: { address: bigint; asset: string; units: bigint; people: readonly string[]; reason: string; now: Date },
+  ): Promise<string>;
+  /** @throws Refusal 'unknown_transfer' | 'does_not_fit' */
+  cancel(tx: Tx, input: { key: string; by: string; now: Date }): Promise<void>;
+}
+
+interface OwnAddress {
+  id: bigint;
+  rail: string;
+  address: string;
+  label: string;
+  registeredBy: string;
+  registeredAt: Date;
+  usableAt: Date;
+  endedAt: Date | null;
+}
+
+interface OwnTransferRow {
+  id: bigint;
+  key: string;
+  addressId: bigint;
+  rail: string;
+  wallet: string;
+  target: string;
+  asset: string;
+  units: bigint;
+  people: readonly string[];
+  state: string;
+  why: string | null;
+  reference: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
 }
 
 interface ComparedWallet {

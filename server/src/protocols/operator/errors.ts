@@ -164,6 +164,8 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_path: missing('page here'),
   unknown_alert: missing('rule of alerts'),
   unknown_case: missing('open case'),
+  unknown_own_address: missing('own address that is registered'),
+  unknown_transfer: missing('transfer to an own address'),
   unknown_attachment: missing('attachment of this case'),
   too_many_attachments: { status: 409, say: (facts) => `A case has at most ${facts.most} attachments.` },
   body_too_large: { status: 413, say: (facts) => `The body is larger than ${facts.maxBytes} bytes.` },

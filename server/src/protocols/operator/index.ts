@@ -58,6 +58,7 @@ import { SCREENING_ACTIONS } from './actions/screening.ts';
 import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
 import { TEAM_ACTIONS } from './actions/team.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
+import { TREASURY_ACTIONS } from './actions/treasury.ts';
 import { ALERT_ACTIONS } from './alerts.ts';
 import { attachmentRoutes } from './attachments.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
@@ -93,6 +94,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...TRAVEL_ACTIONS,
   ...SCREENING_ACTIONS,
   ...SHORTAGE_ACTIONS,
+  ...TREASURY_ACTIONS,
   ...DORMANCY_ACTIONS,
   ...DUST_ACTIONS,
   ...KILL_SWITCH_ACTIONS,

@@ -68,4 +68,27 @@ export const TREASURY_READS: readonly Read[] = [
       return { transfers, next: found.length > most ? transfers.at(-1)?.key : null };
     },
   }),
+  read({
+    ...TREASURY.addresses,
+    async answer({ transfers }, tx) {
+      const addresses = (await transfers.addresses(tx)).map((one) => ({
+        ...{ id: one.id, rail: one.rail, address: one.address, label: one.label, wallet: `own.${one.id}` },
+        ...{ registeredBy: one.registeredBy, registeredAt: one.registeredAt },
+        ...{ usableAt: one.usableAt, endedAt: one.endedAt },
+      }));
+      return { addresses };
+    },
+  }),
+  read({
+    ...TREASURY.ownTransfers,
+    async answer({ transfers }, tx, { below, limit: most = 50 }) {
+      const found = await transfers.transfers(tx, { below, limit: most + 1 });
+      const shown = found.slice(0, most).map((one) => ({
+        ...{ id: one.id, key: one.key, own: one.addressId, rail: one.rail, target: one.target },
+        ...{ asset: one.asset, units: one.units, people: one.people, state: one.state, why: one.why },
+        ...{ reference: one.reference, createdAt: one.createdAt, endedAt: one.endedAt },
+      }));
+      return { transfers: shown, next: found.length > most ? String(shown.at(-1)?.id) : null };
+    },
+  }),
 ];

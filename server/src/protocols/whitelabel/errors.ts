@@ -83,6 +83,8 @@ const NOT_OF_THIS_WIRE = {
   unknown_break: elsewhere,
   break_over: elsewhere,
   case_claimed: elsewhere,
+  unknown_own_address: elsewhere,
+  unknown_transfer: elsewhere,
   unknown_attachment: elsewhere,
   too_many_attachments: elsewhere,
   own_recovery: elsewhere,

@@ -1,0 +1,222 @@
+/**
+ * Transfers from the wallet that pays to an own address: cold storage, whose key this server does not have.
+ *
+ * An own address is registered by two people and usable after the cooling-off time of destinations. A transfer is a row and a hold in
+ * the ledger first, written when enough people have agreed. A job then sends it by the rail under the row's key, as payouts and
+ * sweeps are sent: nonce and signed bytes are stored before they are broadcast, so it leaves once. It is booked when it is
+ * final. Custody moves between two wallets of ours, so the entry nets to zero; the chain's fee is a cost.
+ *
+ *   created ──gate──▶ submitted ──final──▶ settled (booked) | failed (the hold is released)
+ *      └──an operator──▶ cancelled, as long as no transaction of it is reserved or signed
+ *
+ * `askTransfer` is the gate of these transfers. It is asked before the send is reserved, and by the rail in the transaction before it
+ * is signed and before its bytes are first broadcast, in the place of the gate of payouts (composition/rails.ts).
+ *
+ * What comes back from an own address to that wallet is booked the other way.
+ *
+ * Not here: what operators decide (transfers.desk.ts), native coin, transfers between chains or banks, and money that goes elsewhere from an own address: our keys cannot send
+ * it, and reconciliation shows it as a difference of that wallet.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { assert, Unavailable } from '../base/errors.ts';
+import type { Handlers } from '../base/jobs.ts';
+import type { Log } from '../base/log.ts';
+import { closeCases, openCase } from '../compliance/index.ts';
+import { chart, isPosted, move, post, release, settle } from '../ledger/index.ts';
+import { bookCost, fundsArrived, type GateRules } from '../orders/index.ts';
+import { type ChainRail, ownWallet, type SendAnswer } from '../rails/chain.ts';
+import type { Rail, RailFact } from '../rails/rail.ts';
+import * as store from './transfers.store.ts';
+
+/** Job kind that sends one transfer; its subject is the transfer's key. */
+export const TRANSFER = 'send_transfer';
+
+export interface TransferContext {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  chains: ReadonlyMap<string, ChainRail>;
+  rules: TransferRules;
+}
+
+/** The gate's inputs from other modules. None of them calls outside. */
+export interface TransferRules {
+  screenOwn: GateRules['screenOwn'];
+  isSwitchedOff: GateRules['isSwitchedOff'];
+  peopleNeeded(tx: Tx, need: { action: string; asset: string; units: bigint; now: Date }): Promise<number>;
+}
+
+/** The action whose rules count when a transfer is sent. */
+const ACTION = 'transfer.send';
+const WAIT_MS = 5_000;
+/** A transfer that has left is followed by its rail: it is only checked whether it must be sent again. */
+const SENT_MS = 60_000;
+
+/** Whether our deny lists or stored results forbid money to an address of this rail. */
+export async function isDenied(
+  { screenOwn }: Pick<TransferRules, 'screenOwn'>,
+  tx: Tx,
+  to: { id: bigint; rail: string; address: string },
+): Promise<boolean> {
+  const { hits } = await screenOwn(tx, {
+    ...{ id: to.id, partnerId: null, customerId: null, merchantReference: null, fiatAccountId: null },
+    ...{ payoutAddress: to.address, rail: to.rail },
+  });
+  return hits.length > 0;
+}
+
+/**
+ * The gate: whether this transfer may leave now. The row is locked until `tx` ends, so that a cancellation is either seen here or
+ * sees the send.
+ */
+export async function askTransfer(
+  { clock, rules }: Pick<TransferContext, 'clock' | 'rules'>,
+  tx: Tx,
+  { rail, key }: { rail: string; key: string },
+): Promise<SendAnswer> {
+  const row = await store.lockTransfer(tx, key);
+  const held = (why: string): SendAnswer => ({ outcome: 'hold', why });
+  if (row === undefined || row.rail !== rail) return held('it is not in the books');
+  if (row.endedAt !== null) return held(`it is ${row.state}`);
+  const now = clock.now();
+  const to = await store.shareAddress(tx, row.addressId);
+  assert(to !== undefined, `transfer ${key} has an address`);
+  if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };
+  if (to.endedAt !== null) return held('its address is no longer registered as ours');
+  if (to.address !== row.target || to.rail !== rail) return held('its address is another one');
+  if (now < to.usableAt) return { outcome: 'wait', why: `its address is usable from ${to.usableAt.toISOString()}` };
+  if (await isDenied(rules, tx, { id: row.id, rail, address: row.target })) return held('screening denies its address');
+  const { asset, units, people } = row;
+  const needed = await rules.peopleNeeded(tx, { action: ACTION, asset, units, now });
+  if (new Set(people).size < needed) return held(`the rules ask for ${needed} people by now`);
+  return { outcome: 'pay' };
+}
+
+export function transferHandlers(context: TransferContext): Handlers {
+  const { db, chains } = context;
+  return {
+    async [TRANSFER](key) {
+      const row = await db.asSystem((tx) => store.findTransfer(tx, key));
+      if (row === undefined || row.endedAt !== null) return undefined;
+      const rail = chains.get(row.rail);
+      if (rail === undefined) return { againInMs: SENT_MS };
+      try {
+        return { againInMs: await advance(context, rail, row) };
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        await noted(context, row, error.message);
+        return { againInMs: WAIT_MS };
+      }
+    },
+  };
+}
+
+const noted = ({ db }: TransferContext, { key, state }: store.WalletTransfer, why: string | null) =>
+  db.asSystem((tx) => store.noteTransfer(tx, key, { state: state === 'submitted' ? 'submitted' : 'created', why }));
+
+/** @returns when to look again @throws Unavailable */
+async function advance(context: TransferContext, rail: ChainRail, row: store.WalletTransfer): Promise<number> {
+  const { db, log } = context;
+  const { key, asset, units, target } = row;
+  const status = await rail.status(key);
+  if (status.outcome === 'known') {
+    await noted(context, { ...row, state: 'submitted' }, null);
+    return SENT_MS;
+  }
+  if (status.outcome !== 'absent') {
+    // Reserved or signed and not broadcast; a rejected one is ended by the rail's report.
+    if (status.outcome === 'unknown') await noted(context, row, status.why);
+    await db.asSystem((tx) => asked(context, tx, row));
+    return WAIT_MS;
+  }
+  if (!rail.canSend(row.wallet)) return WAIT_MS;
+  if ((await db.asSystem((tx) => asked(context, tx, row))).outcome !== 'pay') return WAIT_MS;
+  const destination = { kind: 'address', address: target } as const;
+  const sent = await rail.sendFrom(row.wallet, { key, asset, units, destination });
+  if (sent.outcome === 'submitted') {
+    await noted(context, { ...row, state: 'submitted' }, null);
+    return SENT_MS;
+  }
+  log.info({ rail: rail.code, key, why: sent.why }, 'transfer to an own address not sent');
+  // Nothing was reserved where it is rejected: a limit of the signer, too little gas.
+  if (sent.outcome === 'rejected') await db.asSystem((tx) => told(context, tx, row, sent.why));
+  else await noted(context, row, sent.why);
+  return WAIT_MS;
+}
+
+/** Asks the gate, and keeps its answer for people. */
+async function asked(context: TransferContext, tx: Tx, row: store.WalletTransfer): Promise<SendAnswer> {
+  const answer = await askTransfer(context, tx, row);
+  if (answer.outcome === 'hold') await told(context, tx, row, answer.why);
+  else {
+    if (answer.outcome === 'wait') await store.noteTransfer(tx, row.key, { state: 'created', why: answer.why });
+    await closeCases(tx, { kind: 'transfer_held', subject: row.key, outcome: 'it goes on', now: context.clock.now() });
+  }
+  return answer;
+}
+
+async function told({ clock }: Pick<TransferContext, 'clock'>, tx: Tx, row: store.WalletTransfer, why: string) {
+  const { key, rail, asset, units } = row;
+  await store.noteTransfer(tx, key, { state: 'created', why });
+  const facts = { rail, asset, units: String(units) };
+  await openCase(tx, { kind: 'transfer_held', subject: key, reason: why, facts, now: clock.now() });
+}
+
+type OwnFact = Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>;
+
+/** Books the rail's final report of a transfer. */
+export async function takeTransfer(
+  context: { clock: Clock; rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  fact: OwnFact,
+): Promise<void> {
+  const { clock } = context;
+  const now = clock.now();
+  const row = await store.lockTransfer(tx, fact.key);
+  assert(row !== undefined && row.rail === fact.rail, `transfer ${fact.key} was written before it was sent`);
+  if (row.state === 'settled' || row.state === 'failed') return;
+  assert(row.state !== 'cancelled', `transfer ${fact.key} was cancelled and has left`);
+  const { key, reference } = { ...row, reference: fact.reference };
+  const isFailed = fact.type === 'own_transfer_failed';
+  const posted = await post(tx, {
+    id: `${key}:${isFailed ? 'released' : 'settled'}`,
+    kind: isFailed ? 'transfer_released' : 'transfer',
+    at: now,
+    facts: { reference },
+    lines: isFailed ? release(key) : settle(key),
+  });
+  assert(posted.outcome === 'posted', `transfer ${key} is booked once, from its hold`);
+  await bookCost(context, tx, fact);
+  const why = isFailed ? fact.why : null;
+  await store.endTransfer(tx, key, { state: isFailed ? 'failed' : 'settled', why, reference, now });
+  if (isFailed)
+    await openCase(tx, { kind: 'transfer_held', subject: key, reason: fact.why, facts: { reference }, now });
+  else await closeCases(tx, { kind: 'transfer_held', subject: key, outcome: 'it has arrived', now });
+}
+
+/**
+ * Money that came back from an own address: custody moves the other way.
+ *
+ * @returns false for any other credit, also where the books have less at that address
+ */
+export async function takeReturned(
+  { clock, rails }: { clock: Clock; rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  fact: Extract<RailFact, { type: 'credit_unexpected' | 'funding_confirmed' }>,
+): Promise<boolean> {
+  const { rail: code, externalId, asset, units, reference, payer } = fact;
+  const from = payer === undefined ? undefined : await store.addressAt(tx, code, payer);
+  const rail = rails.get(code);
+  if (from === undefined || rail === undefined) return false;
+  // Booked before the address was registered.
+  for (const before of ['credit', 'fund']) if (await isPosted(tx, `${before}_${code}_${externalId}`)) return false;
+  const to = chart.custody(code, rail.wallets.payouts, asset);
+  const posted = await post(tx, {
+    ...{ id: `back_${code}_${externalId}`, kind: 'transfer_back', at: clock.now(), facts: { reference } },
+    lines: move(to, chart.custody(code, ownWallet(from.id), asset), units),
+  });
+  if (posted.outcome === 'short') return false;
+  await fundsArrived(tx, clock.now());
+  return true;
+}
