@@ -6,13 +6,20 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
 import { encryptLink, recordFinding } from '../../../src/customers/index.ts';
+import { changeBranding } from '../../../src/partners/index.ts';
+import { drawLogo } from '../../../src/protocols/v1/logo.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
-import { isGood, logIn, openWindow, press, type Screen } from './window.ts';
+import { isGood, isGood as isGoodAlone, logIn, openWindow, press, type Screen } from './window.ts';
 import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
+
+/** Folder for screenshots, for a person to look at. */
+const PICTURES = process.env.CONSOLE_PICTURES;
 
 let world: PagesWorld;
 let acme: TestPartner;
@@ -364,20 +371,20 @@ test('error pages pass the same checks', { skip: noChromium }, async () => {
 });
 
 /** Writes the rows of a settled order that was paid again. @returns the URL of its page */
-async function paidAgain(customerId: string): Promise<string> {
-  const account = await acme.post('bank/addFiatAccount', {
+async function paidAgain(partner: TestPartner, customerId: string): Promise<string> {
+  const account = await partner.post('bank/addFiatAccount', {
     customerId,
     fiatAccount: '111222333444',
     ifsc: 'HDFC0001234',
   });
   await world.refreshPrices();
   const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
-  const { toAmount, rate } = (await acme.post('offramp/quote', pair)).body.data;
+  const { toAmount, rate } = (await partner.post('offramp/quote', pair)).body.data;
   const { fiatAccountId } = account.body.data;
-  const sold = await acme.post('offramp/createTransaction', { ...pair, toAmount, rate, customerId, fiatAccountId });
+  const sold = await partner.post('offramp/createTransaction', { ...pair, toAmount, rate, customerId, fiatAccountId });
   const orderId: string = sold.body.data.transactionId;
   await world.query(`update orders set state = 'settled', received_units = deposit_units where id = $1`, [orderId]);
-  const [{ id: deposit, partner_id: partner }] = await world.query(
+  const [{ id: deposit, partner_id: partnerId }] = await world.query(
     `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, why, booked_to,
        confirmed_at)
      select deposit_rail, 'again-' || id, deposit_asset, deposit_units, deposit_target, id, partner_id, 'suspense',
@@ -390,18 +397,28 @@ async function paidAgain(customerId: string): Promise<string> {
   await world.query(
     `insert into return_links (id, deposit_id, partner_id, customer_id, made_by, made_at, expires_at)
      values ($1, $2, $3, $4, 'ada', now(), $5)`,
-    [id, deposit, partner, customerId, until],
+    [id, deposit, partnerId, customerId, until],
   );
-  const link = { id, partnerId: String(partner), customerId, until: until.getTime() };
+  const link = { id, partnerId: String(partnerId), customerId, until: until.getTime() };
   const token = encryptLink(world.vault, 'return', { ...link, redirectUrl: null, closeAfterLogin: false });
   return `${world.baseUrl}/return/${token}`;
 }
 
-async function givesBack(screen: Screen): Promise<void> {
+/** @param looksLike what every page has, besides being good */
+async function givesBack(
+  screen: Screen,
+  partner = acme,
+  looksLike: (page: Page, title: string) => Promise<void> = async () => {},
+): Promise<void> {
   const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl, walletUrl] }, screen);
-  const customerId = await world.customer(acme, acme.partner, `again-${screen.width}`);
-  const url = await paidAgain(customerId);
+  const customerId = await world.customer(partner, partner.partner, `again-${screen.width}`);
+  const isGood = async (at: Page, title: string): Promise<void> => {
+    await isGoodAlone(at, title);
+    await looksLike(at, title);
+  };
+  const url = await paidAgain(partner, customerId);
   await page.goto(url);
+  await looksLike(page, 'Log in');
   await logIn(page, world.refreshPrices);
   await page.getByRole('heading', { name: 'Where we send your coins back' }).waitFor();
   await isGood(page, 'Where we send your coins back');
@@ -433,3 +450,41 @@ test(
 );
 
 test('the same return at 1280 px, dark', { skip: noChromium }, () => givesBack({ width: 1280, colorScheme: 'dark' }));
+
+const ACCENT = '#7a1fa2';
+/** A partner whose pages have a name, a colour and a logo of its own. */
+async function branded(): Promise<TestPartner> {
+  const made = await world.partner('Zoë Wallet');
+  const size = { width: 960, height: 288, channels: 4 } as const;
+  const picture = await sharp({ create: { ...size, background: ACCENT } })
+    .png()
+    .toBuffer();
+  const logo = await drawLogo(picture.toString('base64'));
+  const change = { displayName: 'Zoë’s Coins', accent: ACCENT, logo, now: world.clock.now() };
+  await world.db.asSystem((tx) => changeBranding(tx, { partnerId: made.partner.id, ...change }));
+  return made;
+}
+
+test('every page of the return has name, colour and logo of its partner, light and dark', {
+  skip: noChromium,
+}, async () => {
+  const zoe = await branded();
+  for (const [width, colorScheme] of [
+    [320, 'dark'],
+    [1280, 'light'],
+  ] as const)
+    await givesBack({ width, colorScheme }, zoe, async (page, title) => {
+      await page.getByText('For Zoë’s Coins').waitFor();
+      const at = `${title} at ${width} px`;
+      assert.equal(await page.evaluate(`document.querySelector('img.logo').naturalWidth`), 480, at);
+      const grounds = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('button')].map((one) => getComputedStyle(one).backgroundColor)`,
+      );
+      // On dark ground it is another one of the same hue.
+      const isThere = grounds.includes('rgb(122, 31, 162)');
+      assert.equal(isThere, colorScheme === 'light' && grounds.length > 0, `${at}: ${grounds.join(', ')}`);
+      if (PICTURES === undefined) return;
+      const name = `return-${title.replace(/[^A-Za-z]+/g, '-')}.${width}.${colorScheme}.png`;
+      await page.screenshot({ path: join(PICTURES, name), fullPage: true });
+    });
+});
