@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Database } from '../../src/base/db.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { axeFindings } from '../support/axe.ts';
+import { looksOf } from '../support/long.ts';
 
-const WIDTHS = [1440, 390];
-const SCHEMES = ['light', 'dark'] as const;
+const LOOKS = looksOf(1440, 390);
 /** Folder for screenshots of the pages, for a person to look at. */
 const PICTURES = process.env.CONSOLE_PICTURES;
 
@@ -114,8 +114,9 @@ export async function signIn(page: Page, name: string): Promise<void> {
 }
 
 /**
- * On a desktop and on a phone, light and dark: axe finds nothing, nothing is wider than the screen. @param picture its name in a
- * file
+ * On a desktop and on a phone, light and dark (support/long.ts): axe finds nothing, nothing is wider than the screen.
+ *
+ * @param picture its name in a file
  */
 export async function isGood(page: Page, title: string, picture = title): Promise<void> {
   const was = page.viewportSize();
@@ -128,30 +129,23 @@ export async function isGood(page: Page, title: string, picture = title): Promis
 }
 
 async function lookedAt(page: Page, title: string, picture: string): Promise<void> {
-  for (const width of WIDTHS)
-    for (const colorScheme of SCHEMES) {
-      await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
-      await page.emulateMedia({ colorScheme });
-      const where = `${title} at ${width} px, ${colorScheme}`;
-      assert.equal(await page.locator('h1').innerText(), title);
-      if (PICTURES !== undefined) {
-        mkdirSync(PICTURES, { recursive: true });
-        const name = `${picture.replace(/[^A-Za-z]+/g, '-')}.${width}.${colorScheme}.png`;
-        // A dialog covers the rest of the screen.
-        const fullPage = (await page.getByRole('dialog').count()) === 0;
-        await page.screenshot({ path: join(PICTURES, name), fullPage });
-      }
-      await page.evaluate(axe.source);
-      // Passed as text: these run in the page, whose policy allows no loading of scripts.
-      const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
-      assert.deepEqual(
-        violations.map(({ id, nodes }) => `${where}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
-        [],
-      );
-      const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      assert.ok(Number(await page.evaluate(over)) <= 0, `${where}: it scrolls sideways`);
-      if (width === 390) assert.deepEqual(await tooSmall(page), [], `${where}: small for a finger`);
+  for (const { width, colorScheme } of LOOKS) {
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
+    await page.emulateMedia({ colorScheme });
+    const where = `${title} at ${width} px, ${colorScheme}`;
+    assert.equal(await page.locator('h1').innerText(), title);
+    if (PICTURES !== undefined) {
+      mkdirSync(PICTURES, { recursive: true });
+      const name = `${picture.replace(/[^A-Za-z]+/g, '-')}.${width}.${colorScheme}.png`;
+      // A dialog covers the rest of the screen.
+      const fullPage = (await page.getByRole('dialog').count()) === 0;
+      await page.screenshot({ path: join(PICTURES, name), fullPage });
     }
+    assert.deepEqual(await axeFindings(page), [], where);
+    const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    assert.ok(Number(await page.evaluate(over)) <= 0, `${where}: it scrolls sideways`);
+    if (width === 390) assert.deepEqual(await tooSmall(page), [], `${where}: small for a finger`);
+  }
 }
 
 /** Controls of less than 44 px; a link within a sentence is as high as its line, and a row's own link is its target. */

@@ -3,7 +3,7 @@
  *
  * The operator repeats the request after every kill, like a caller without an answer. Payments are counted at the bank, from its
  * own records; the books are sound in the end (support/books.ts), and the fee has lost exactly the amount paid back. `KILLS=20`
- * for the long run, three otherwise. A round prints its moment, so that a failing one can be identified.
+ * for the long run, one otherwise. A round prints its moment, so that a failing one can be identified.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ import {
 } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
-const KILLS = Number.parseInt(process.env.KILLS ?? '3', 10);
+const KILLS = Number.parseInt(process.env.KILLS ?? '1', 10);
 /** By then every sweep under way is final: gas and sweep are each a block, and twelve more. */
 const SWEPT_MS = 60_000;
 /** From the operator's request to a little after the bank shows the payment. */

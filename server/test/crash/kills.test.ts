@@ -3,7 +3,7 @@
  *
  * Payments are counted at the bank, from its own records, and on the chain, from its logs, not from our rows; the mined
  * transactions are the stored bytes; and in the end the books are sound (support/books.ts). `KILLS=20` for the long run
- * (docs/operating), three otherwise. A round prints its moment, so that a failing one can be identified.
+ * (docs/operating), two otherwise. A round prints its moment, so that a failing one can be identified.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -18,7 +18,7 @@ import {
   startProcess,
 } from '../support/process.ts';
 
-const KILLS = Number.parseInt(process.env.KILLS ?? '3', 10);
+const KILLS = Number.parseInt(process.env.KILLS ?? '2', 10);
 /** By then every sweep under way is final: gas and sweep are each a block, and twelve more. */
 const SWEPT_MS = 60_000;
 /** From the demo's first call to a little after its last. */

@@ -52,6 +52,16 @@ export interface Step {
   keptFor?: readonly string[] | null;
 }
 
+/** What differs with LONG_TESTS (support/long.ts). */
+const LONG = [
+  'server/test/console',
+  'server/test/site/site.test.ts',
+  'server/test/site/snippets.test.ts',
+  'server/test/treasury/sweeps.test.ts',
+  'server/test/protocols/checkout',
+  'server/test/chaos/seen.long.test.ts',
+] as const;
+
 const SIMULATION = ['server/test/simulation', 'server/test/support'] as const;
 
 const ofTests = (name: string, about: string, paths: readonly string[], env: Record<string, string> = {}): Step => ({
@@ -87,6 +97,14 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     args: ['--minutes', minutes, '--bank', bank, '--json', '{json}'],
   })),
   ofTests('kills', 'kill -9 of the server at random moments of the demo', ['server/test/crash'], { KILLS: kills }),
+  ofTests(
+    'long',
+    'what `npm test` does in a smaller size: pages at each width in each scheme, programs in each language',
+    LONG,
+    {
+      LONG_TESTS: '1',
+    },
+  ),
   {
     name: 'fuzz',
     about: 'every reader of outside bytes, with bytes that nobody wrote',

@@ -1,6 +1,6 @@
 /**
  * A share of the simulation: seeds that once found a bug, and a few others. Other tests show that it can fail, and that a seed
- * plays the same twice. The whole of it: `npm run simulate`.
+ * plays the same twice. Of seeds that show the same, those that showed it last time come first. The whole of it: `npm run simulate`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -64,7 +64,7 @@ async function playUntil(
 const everyTenth = (from: number, times: number): number[] => Array.from({ length: times }, (_, n) => from + 10 * n);
 
 test('put back to an older copy: everybody has what is due once, and people end it by the documented actions', async () => {
-  const seeds = [25, 202, 218, 241, 15, 4, ...everyTenth(31, 7)];
+  const seeds = [91, 241, 25, 202, 218, 15, 4, ...everyTenth(31, 6)];
   await playUntil(
     ['lost_order', 'cancelled what nobody mined'],
     seeds.map((seed) => ({ seed, orders: 10, restore: true })),
@@ -95,7 +95,7 @@ test('with money of no order: it goes back to its sender, is dust, or lies dorma
 test('with a bank that forgets keys: no payout of ours runs longer than the bank remembers, and none is paid twice', async () => {
   await playUntil(
     ['was off for longer than the bank remembers', 'asked the bank'],
-    [139, 259, ...everyTenth(39, 20)].map((seed) => ({ seed, orders: 12 })),
+    [259, 139, ...everyTenth(39, 20)].map((seed) => ({ seed, orders: 12 })),
     ({ outages }) => outages,
   );
 });
@@ -118,7 +118,7 @@ test('where things meet: law keeps what lies beside an order, and a hold stands 
       'held while the screener is asked about a refund',
       'a transfer prepared after its submission was over',
     ],
-    [23, 33, ...everyTenth(43, 12)].map((seed) => ({ seed, orders: 10 })),
+    [23, ...everyTenth(43, 12), 33].map((seed) => ({ seed, orders: 10 })),
     ({ meetings }) => meetings,
   );
 });

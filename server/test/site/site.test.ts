@@ -9,15 +9,16 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import vm from 'node:vm';
-import axe, { type AxeResults } from 'axe-core';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Browser } from 'playwright-core';
 import { bearerToken, signRequest } from '../../../sdk/src/sign.ts';
 import { site } from '../../src/site/index.ts';
 import { openLibrary } from '../../src/site/library.ts';
 import { V1_SCRIPT, WHITELABEL_SCRIPT } from '../../src/site/programs.ts';
+import { axeFindings } from '../support/axe.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { hmac } from '../support/client.ts';
+import { looksOf } from '../support/long.ts';
 
 const docs = join(import.meta.dirname, '../../../docs/');
 const library = openLibrary(docs);
@@ -321,40 +322,26 @@ describe('in a browser', () => {
     'statuses',
     'search?q=refund',
   ];
-  for (const width of [1440, 390])
-    for (const colorScheme of ['light', 'dark'] as const)
-      test(`${width} wide, ${colorScheme}: axe finds nothing, nothing is wider than the screen, no other host is asked`, async () => {
-        assert.equal(noChromium, undefined, noChromium);
-        const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-        const page = await context.newPage();
-        const amiss: string[] = [];
-        page.on('console', (message) => amiss.push(message.text()));
-        page.on('pageerror', (error) => amiss.push(error.message));
-        page.on('request', (request) => {
-          if (!request.url().startsWith(baseUrl)) amiss.push(request.url());
-        });
-        for (const path of PAGES) {
-          await page.goto(`${baseUrl}${urlOf(path)}`);
-          await page.evaluate(axe.source);
-          const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
-          assert.deepEqual(
-            violations.map(
-              ({ id, nodes }) =>
-                `${path}: ${id} ${nodes
-                  .map(({ html }) => html)
-                  .slice(0, 3)
-                  .join(' ')}`,
-            ),
-            [],
-          );
-          const over = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          );
-          assert.equal(over, 0, `${path}: no sideways scrolling`);
-        }
-        assert.deepEqual(amiss, []);
-        await context.close();
+  for (const { width, colorScheme } of looksOf(1440, 390))
+    test(`${width} wide, ${colorScheme}: axe finds nothing, nothing is wider than the screen, no other host is asked`, async () => {
+      assert.equal(noChromium, undefined, noChromium);
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+      const page = await context.newPage();
+      const amiss: string[] = [];
+      page.on('console', (message) => amiss.push(message.text()));
+      page.on('pageerror', (error) => amiss.push(error.message));
+      page.on('request', (request) => {
+        if (!request.url().startsWith(baseUrl)) amiss.push(request.url());
       });
+      for (const path of PAGES) {
+        await page.goto(`${baseUrl}${urlOf(path)}`);
+        assert.deepEqual(await axeFindings(page), [], path);
+        const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+        assert.equal(over, 0, `${path}: no sideways scrolling`);
+      }
+      assert.deepEqual(amiss, []);
+      await context.close();
+    });
 
   test('a language chosen once is shown on the next page; results come while typing and by keyboard', async () => {
     const page = await browser.newPage();

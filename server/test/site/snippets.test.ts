@@ -1,7 +1,8 @@
 /**
  * The programs of the docs. All are parsed; those whose language is installed on this machine also run: the sale to its end
  * against a sandbox, and the receiver on the sandbox's messages. Requests of the reference are compiled or parsed with their
- * client. docs/site/start.md says which language is tested how.
+ * client. docs/site/start.md says which language is tested how; PHP, Java and Go only run in the long run (support/long.ts),
+ * because each program starts a compiler or an interpreter of its own.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -19,6 +20,7 @@ import { exampleOf, LANGUAGES, written } from '../../src/site/examples.ts';
 import { readInterface } from '../../src/site/openapi.ts';
 import { hmac, openClient } from '../support/client.ts';
 import { freshFolder } from '../support/folder.ts';
+import { isLong } from '../support/long.ts';
 import { collect, freePort, makeDataDir, removeDataDir, type ServerProcess, startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
@@ -31,9 +33,9 @@ const here = {
   sh: isHere('bash') && isHere('curl') && isHere('openssl'),
   ts: true,
   py: isHere('python3'),
-  php: isHere('php'),
-  java: isHere('javac') && isHere('java'),
-  go: isHere('go'),
+  php: isLong && isHere('php'),
+  java: isLong && isHere('javac') && isHere('java'),
+  go: isLong && isHere('go'),
 };
 type Ending = keyof typeof here;
 

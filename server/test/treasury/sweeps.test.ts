@@ -27,6 +27,7 @@ import type { Rail, RailFact } from '../../src/rails/rail.ts';
 import { SWEEP, setMinimum, sweepHandlers, takeOwnTransfer } from '../../src/treasury/index.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { isLong } from '../support/long.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 import { targetOf } from '../support/targets.ts';
 
@@ -598,7 +599,7 @@ describe('the native asset of a customer', () => {
     await world.agrees();
   });
 
-  for (const seed of [1, 2, 3]) {
+  for (const seed of isLong ? [1, 2, 3] : [1]) {
     test(`that arrives at any time between our sends is found in the end, to the unit (seed ${seed})`, async () => {
       const world = await openWorld();
       let state = seed * 7_919;

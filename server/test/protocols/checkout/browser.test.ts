@@ -1,7 +1,7 @@
 /**
  * The hosted pages in a real browser: a customer comes from the partner, logs in, fills in the form and returns to the partner;
- * then the same for a bank account, and for a sale and a purchase by links. On a small phone and on a desktop, light and dark:
- * axe finds no problem, the console is empty, and no other origin is requested.
+ * then the same for a bank account, and for a sale and a purchase by links. On a small phone, light, or a desktop, dark, in the
+ * long run on both (support/long.ts): axe finds no problem, the console is empty, and no other origin is requested.
  */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
@@ -14,6 +14,7 @@ import { encryptLink, recordFinding } from '../../../src/customers/index.ts';
 import { changeBranding } from '../../../src/partners/index.ts';
 import { drawLogo } from '../../../src/protocols/v1/logo.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
+import { isLong } from '../../support/long.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { isGood, isGood as isGoodAlone, logIn, openWindow, press, type Screen } from './window.ts';
 import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
@@ -106,9 +107,10 @@ test('from invitation to bank account at 320 px', { skip: noChromium }, () =>
   life({ width: 320, colorScheme: 'light' }),
 );
 
-test('from invitation to bank account at 1280 px, dark', { skip: noChromium }, () =>
-  life({ width: 1280, colorScheme: 'dark' }),
-);
+if (isLong)
+  test('from invitation to bank account at 1280 px, dark', { skip: noChromium }, () =>
+    life({ width: 1280, colorScheme: 'dark' }),
+  );
 
 const GENERATE = '/onramp/api/v2/common/transaction/generateLink';
 /** Prices age in real time and a browser may be slow, so they are fetched again where a test needs one. */
@@ -317,7 +319,8 @@ test(
   () => partAndReturn({ width: 320, colorScheme: 'light' }),
 );
 
-test('the same at 1280 px, dark', { skip: noChromium }, () => partAndReturn({ width: 1280, colorScheme: 'dark' }));
+if (isLong)
+  test('the same at 1280 px, dark', { skip: noChromium }, () => partAndReturn({ width: 1280, colorScheme: 'dark' }));
 
 test('a pending check is shown, and its result appears on the open page', {
   skip: noChromium,
@@ -449,7 +452,8 @@ test(
   () => givesBack({ width: 320, colorScheme: 'light' }),
 );
 
-test('the same return at 1280 px, dark', { skip: noChromium }, () => givesBack({ width: 1280, colorScheme: 'dark' }));
+if (isLong)
+  test('the same return at 1280 px, dark', { skip: noChromium }, () => givesBack({ width: 1280, colorScheme: 'dark' }));
 
 const ACCENT = '#7a1fa2';
 /** A partner whose pages have a name, a colour and a logo of its own. */

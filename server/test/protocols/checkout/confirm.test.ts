@@ -16,6 +16,7 @@ import {
 } from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import { newPhone } from '../../support/client.ts';
+import { looksOf } from '../../support/long.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { isGood, logIn, openWindow, press } from './window.ts';
 import { openBrowser, type PagesWorld, pagesWorld, wayBack } from './world.ts';
@@ -189,15 +190,9 @@ test('in a real browser: from the link to the confirmation at 320 and 1440 px, l
 }, async () => {
   const browser = await startChromium();
   try {
-    for (const [width, colorScheme, what] of [
-      [320, 'light', {}],
-      [320, 'dark', { account: ACCOUNT }],
-      [390, 'dark', {}],
-      [1440, 'light', { account: ACCOUNT }],
-      [1440, 'dark', {}],
-    ] as const) {
-      const { link, waits } = await waiting(what);
-      const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl] }, { width, colorScheme });
+    for (const [at, look] of looksOf(1440, 320).entries()) {
+      const { link, waits } = await (at % 2 === 0 ? waiting({ account: ACCOUNT }) : waiting());
+      const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl] }, look);
       await page.goto(link);
       await logIn(page);
       await page.getByRole('heading', { name: 'Is this yours?' }).waitFor();

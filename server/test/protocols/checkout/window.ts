@@ -1,7 +1,7 @@
 /** A window of a real browser on the hosted pages, and the checks that every page has to pass. */
 import assert from 'node:assert/strict';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import { axeFindings } from '../../support/axe.ts';
 
 export interface Machine {
   readonly browser: Browser;
@@ -37,13 +37,7 @@ export async function openWindow(
 /** Axe finds no problem and nothing is wider than the screen, in either writing direction. */
 export async function isGood(page: Page, title: string): Promise<void> {
   assert.equal(await page.locator('h1').innerText(), title);
-  await page.evaluate(axe.source);
-  // Passed as text: these run in the page, whose content policy allows no loading of scripts.
-  const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
-  assert.deepEqual(
-    violations.map(({ id, nodes }) => `${title}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
-    [],
-  );
+  assert.deepEqual(await axeFindings(page), [], title);
   const overflow = (dir: string): Promise<number> =>
     page.evaluate(`(() => {
       const root = document.documentElement;
