@@ -1,10 +1,14 @@
 /**
  * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--retries N] [--watch]`: every `server/**\/*.test.ts`,
- * each file in a process of its own.
+ * four processes at a time.
+ * What proves its case by processes, or takes long, has a process of its own (ALONE); the others run one after another in shared
+ * processes (test.files.ts), which load what they share once.
  *
  * One PostgreSQL of our own, without fsync, serves the whole run; its address is in TEST_DATABASE_ADMIN_URL. A test's files
- * belong under TEST_DATA_DIR (`.test-data/<our pid>`), which is removed at the end, also after a Ctrl-C; a folder whose run was
- * killed is removed by the next one. Processes that tests leave behind are named, ended, and a failure.
+ * belong under TEST_DATA_DIR, which is also the folder for temporary files: in memory if there is enough (memory.ts), because a
+ * database is copied for most files, and costs ten times as much on a disk. What is large stays under TEST_RUN_DIR
+ * (`.test-data/<our pid>`). Both are removed at the end, also after a Ctrl-C; those of a run that was killed are removed by the next
+ * one. Processes that tests leave behind are named, ended, and a failure.
  *
  * With `--watch` it continues until Ctrl-C: after each change below `server/` the named tests run again, or if none were named,
  * those that the change reaches (watch.ts). The database stays up in between, so a round costs only its tests.
@@ -16,15 +20,17 @@
  * The last line is `N passed, N failed`, and the exit code agrees. No test at all is a failure.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
 import { startPostgres } from '../server/src/base/postgres.ts';
-import { isAlive, isGoneWithin, signal } from '../server/src/base/processes.ts';
+import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { migratedTemplate } from '../server/test/support/database.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
+import { isLong } from '../server/test/support/long.ts';
+import { folderOfRun, memoryFolder } from '../server/test/support/memory.ts';
 import { changesIn, named, reachedBy } from './watch.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -54,25 +60,36 @@ const LONGEST = [
   'backup/whole',
   'stories/reversed',
 ].map((path) => `server/test/${path}.test.ts`);
+/** These have processes of their own: they change what a process has once, or take so long that others would wait for them. */
+const ALONE = /^server\/test\/(?:(?:chaos|crash|simulation|prove)\/|(?:install|runner|start|steppedclock|watch)\.test)/;
 /** More of them are not chance. */
 const FLAKY_FILES_AT_MOST = 3;
 const NEVER_RETRIED = /^server\/test\/(?:attack|chaos|crash|fuzz|simulation)\//;
 
-const folders = join(root, '.test-data');
-const folder = join(folders, String(process.pid));
-removeFoldersOfTheDead();
-mkdirSync(folder, { recursive: true });
+const SHARED = join(root, 'scripts', 'test.files.ts');
+const folder = folderOfRun(join(root, '.test-data'));
+const memory = memoryFolder('cloverleaf-tests');
+const data = memory === undefined ? folder : folderOfRun(memory);
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort(new Error(name)));
 
-const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
+/** A database lives for the seconds of its test: nothing is archived, vacuumed, or worth a slow hash of a password. */
+const SETTINGS = {
+  ...{ wal_level: 'minimal', max_wal_senders: '0', max_wal_size: '256MB' },
+  ...{ autovacuum: 'off', scram_iterations: '1' },
+};
+const postgres = await startPostgres({ dataDir: join(data, 'database'), fast: true, settings: SETTINGS });
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
 process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
-process.env.TEST_DATA_DIR = folder;
+process.env.TEST_DATA_DIR = data;
+process.env.TMPDIR = data;
+process.env.TEST_RUN_DIR = folder;
 // Hundreds of processes start: each would compile the same sources again, which is half of what its start costs.
-process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
-compileOnce();
+if (process.env.NODE_COMPILE_CACHE === undefined) {
+  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
+  compileOnce();
+}
 let counts: Outcome = { passed: 0, failed: 0, skipped: 0, flaky: 0 };
 let leftBehind: string[];
 try {
@@ -81,7 +98,7 @@ try {
 } finally {
   await postgres.stop();
   leftBehind = await endLeftBehind();
-  rmSync(folder, { recursive: true, force: true });
+  for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
 }
 
 for (const command of leftBehind) console.log(`left running by a test: ${command}`);
@@ -104,10 +121,17 @@ function filesToRun(): string[] {
   const patterns = positionals.length > 0 ? positionals : ['server/**/*.test.ts'];
   const found = patterns.flatMap((pattern) => {
     const files = globSync([pattern, `${pattern}/**/*.test.ts`], { cwd: root });
-    return files.filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'));
+    return files.filter(
+      (path) => path.endsWith('.test.ts') && !path.includes('node_modules') && (path === pattern || isListed(path)),
+    );
   });
   const rank = (path: string): number => (LONGEST.includes(path) ? LONGEST.indexOf(path) : LONGEST.length);
   return [...new Set(found)].toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((path) => join(root, path));
+}
+
+/** A file of the long run has to be named. */
+function isListed(path: string): boolean {
+  return isLong || !path.endsWith('.long.test.ts');
 }
 
 /** Until Ctrl-C. Results of an earlier round are not counted with the last one. */
@@ -119,7 +143,7 @@ async function keepWatching(): Promise<void> {
     if ([...changed].some((path) => path.endsWith('.sql'))) {
       process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
     }
-    const files = positionals.length > 0 ? filesToRun() : reachedBy(changed, join(root, 'server'));
+    const files = positionals.length > 0 ? filesToRun() : reachedBy(changed, join(root, 'server')).filter(isListed);
     console.log(`\n${named(changed, root)} changed: ${files.length} files of tests`);
     if (files.length === 0) continue;
     counts = await runFiles(files);
@@ -142,18 +166,42 @@ interface FileOutcome extends Outcome {
 
 /** A few files at a time; a file's output is printed together when it has ended, repeated failures at the very end. */
 async function runFiles(files: string[]): Promise<Outcome> {
+  const alone = files.filter(isAlone);
+  const shared = files.filter((file) => !isAlone(file));
   const outcomes: FileOutcome[] = [];
-  const waiting = [...files];
+  const list = mkdtempSync(join(folder, 'shared-'));
+  const taken = join(list, 'taken');
+  mkdirSync(taken);
+  writeFileSync(join(list, 'files.json'), JSON.stringify(shared));
+  process.env.TEST_SHARED = list;
   const worker = async () => {
-    for (let file = waiting.shift(); file !== undefined && !interrupted.signal.aborted; file = waiting.shift())
+    for (let file = alone.shift(); file !== undefined && !isStopped(); file = alone.shift())
       outcomes.push(await runFile(file));
+    for (let count = -1; count < shared.length && !isStopped(); ) {
+      outcomes.push(...(await runShared()));
+      const now = readdirSync(taken).length;
+      if (now === count) break; // it could not even begin
+      count = now;
+    }
   };
   await Promise.all(Array.from({ length: Math.max(1, Number(values.concurrency)) }, worker));
+  const told = new Set(outcomes.map(({ file }) => file));
+  for (const file of shared) if (!told.has(file) && !isStopped()) outcomes.push(ended(file));
   const total = await retried(outcomes);
   for (const failure of total.flatMap(({ failures }) => failures)) console.log(`\n${failure}`);
   const sum = (of: keyof Outcome) => total.reduce((all, outcome) => all + outcome[of], 0);
   if (sum('failed') > 0) console.log();
   return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), flaky: sum('flaky') };
+}
+
+function isAlone(file: string): boolean {
+  const path = relative(root, file);
+  // A pattern is compared with a test's name and its suites': the path of a file is none of them.
+  return values.name !== undefined || LONGEST.includes(path) || ALONE.test(path);
+}
+
+function isStopped(): boolean {
+  return interrupted.signal.aborted;
 }
 
 /** @returns the outcomes; for flaky files those of the run alone */
@@ -177,58 +225,127 @@ async function retried(outcomes: readonly FileOutcome[]): Promise<FileOutcome[]>
   return [...final.values()];
 }
 
+function unrun(file: string): FileOutcome {
+  return { file, passed: 0, failed: 0, skipped: 0, flaky: 0, failures: [] };
+}
+
+/** It was taken by a process that ended before its tests did. */
+function ended(file: string): FileOutcome {
+  const path = relative(root, file);
+  console.log(`\u2716 ${path}\n  its process ended before its tests`);
+  return { ...unrun(file), failed: 1, failures: [`\u2716 ${path}: its process ended before its tests`] };
+}
+
 async function runFile(file: string): Promise<FileOutcome> {
-  const outcome: FileOutcome = { file, passed: 0, failed: 0, skipped: 0, flaky: 0, failures: [] };
+  const outcome = unrun(file);
   const lines: string[] = [];
   const began = Date.now();
   const tooLong = AbortSignal.timeout(Number(values.timeout) * 1_000);
-  const events = run({
+  for await (const event of eventsOf(file, tooLong)) {
+    if (tooLong.aborted && event.type === 'test:fail' && event.data.name === file) noteTooLong(outcome);
+    else note(outcome, lines, event, 0);
+  }
+  print(outcome, lines, began);
+  return outcome;
+}
+
+/** Those that one shared process took, until none was left or it ended. */
+async function runShared(): Promise<FileOutcome[]> {
+  const outcomes: FileOutcome[] = [];
+  const tooLong = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let current: FileOutcome | undefined;
+  let lines: string[] = [];
+  let began = Date.now();
+  const end = (outcome: FileOutcome) => {
+    clearTimeout(timer);
+    print(outcome, lines, began);
+    outcomes.push(outcome);
+    current = undefined;
+    lines = [];
+    began = Date.now();
+  };
+  for await (const event of eventsOf(SHARED, tooLong.signal)) {
+    const { type, data } = event;
+    // The process itself: what it took, and what nobody caught, is told under the names of its files.
+    if (type === 'test:diagnostic' || ('name' in data && data.name === SHARED)) continue;
+    const isOfFile = 'nesting' in data && data.nesting === 0;
+    if (type === 'test:dequeue' && isOfFile) {
+      current = unrun(join(root, data.name));
+      timer = setTimeout(() => tooLong.abort(), Number(values.timeout) * 1_000);
+    } else if (current === undefined || !isOfFile || (type !== 'test:pass' && type !== 'test:fail')) {
+      // What a file prints while it loads comes before its start.
+      note(current ?? unrun(''), lines, event, 1);
+    } else {
+      // Its tests have been counted themselves; this is a hook of the file, or an error that nobody caught.
+      const error = type === 'test:fail' ? (data.details.error as Error & { failureType?: string }) : undefined;
+      if (error !== undefined && error.failureType !== 'subtestsFailed') {
+        // Such an error may have failed its test already.
+        current.failed ||= 1;
+        current.failures.push(`\u2716 ${relative(root, current.file)}\n${inspect(error.cause ?? error)}`);
+      }
+      end(current);
+    }
+  }
+  clearTimeout(timer);
+  if (current !== undefined && tooLong.signal.aborted) {
+    noteTooLong(current);
+    end(current);
+  }
+  return outcomes;
+}
+
+type Events = ReturnType<typeof run>;
+type Event = Events extends AsyncIterable<infer E> ? E : never;
+
+function eventsOf(file: string, tooLong: AbortSignal): Events {
+  return run({
     files: [file],
     isolation: 'process',
     execArgv: ['--import', pathToFileURL(join(root, 'scripts', 'test.hooks.ts')).href],
     signal: AbortSignal.any([interrupted.signal, tooLong]),
     ...(values.name === undefined ? {} : { testNamePatterns: [values.name] }),
   });
-  const path = relative(root, file);
-  for await (const { type, data } of events) {
-    if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd());
-    // An uncaught error: it belongs to the file, which fails.
-    if (type === 'test:diagnostic' && data.message.startsWith('Error: '))
-      outcome.failures.push(`${path}: ${data.message}`);
-    if (type !== 'test:pass' && type !== 'test:fail') continue;
-    const isSuite = data.details.type === 'suite';
-    const indent = '  '.repeat(data.nesting + 1);
-    if (type === 'test:pass') {
-      if (data.name === file) continue; // the file itself, when it holds no test
-      const wasSkipped = data.skip !== undefined || data.todo !== undefined;
-      if (!isSuite) outcome[wasSkipped ? 'skipped' : 'passed']++;
-      lines.push(`${indent}${wasSkipped ? '-' : isSuite ? '\u00b7' : '\u2714'} ${data.name}`);
-      continue;
-    }
-    const error = data.details.error as Error & { failureType?: string };
-    const name = data.name === file ? path : data.name;
-    lines.push(`${indent}\u2716 ${name}`);
-    if (error.failureType === 'subtestsFailed') continue; // they have been counted themselves
-    outcome.failed++;
-    const why =
-      tooLong.aborted && data.name === file ? `took longer than ${values.timeout} s` : inspect(error.cause ?? error);
-    outcome.failures.push(`\u2716 ${path}: ${name}\n${why}`);
-  }
-  const sign = outcome.failed === 0 ? '\u2714' : '\u2716';
-  console.log(`${sign} ${path} (${Date.now() - began} ms)\n${lines.join('\n')}`);
-  return outcome;
 }
 
-function removeFoldersOfTheDead(): void {
-  mkdirSync(folders, { recursive: true });
-  for (const name of readdirSync(folders)) {
-    if (!isAlive(Number(name))) rmSync(join(folders, name), { recursive: true, force: true });
+/** @param outer the nesting of the tests of the file */
+function note(outcome: FileOutcome, lines: string[], { type, data }: Event, outer: number): void {
+  const path = relative(root, outcome.file);
+  if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd());
+  // An uncaught error: it belongs to the file, which fails.
+  if (type === 'test:diagnostic' && data.message.startsWith('Error: '))
+    outcome.failures.push(`${path}: ${data.message}`);
+  if (type !== 'test:pass' && type !== 'test:fail') return;
+  const isSuite = data.details.type === 'suite';
+  const indent = '  '.repeat(data.nesting + 1 - outer);
+  if (type === 'test:pass') {
+    if (data.name === outcome.file) return; // the file itself, when it holds no test
+    const wasSkipped = data.skip !== undefined || data.todo !== undefined;
+    if (!isSuite) outcome[wasSkipped ? 'skipped' : 'passed']++;
+    lines.push(`${indent}${wasSkipped ? '-' : isSuite ? '\u00b7' : '\u2714'} ${data.name}`);
+    return;
   }
+  const error = data.details.error as Error & { failureType?: string };
+  const name = data.name === outcome.file ? path : data.name;
+  lines.push(`${indent}\u2716 ${name}`);
+  if (error.failureType === 'subtestsFailed') return; // they have been counted themselves
+  outcome.failed++;
+  outcome.failures.push(`\u2716 ${path}: ${name}\n${inspect(error.cause ?? error)}`);
+}
+
+function noteTooLong(outcome: FileOutcome): void {
+  outcome.failed++;
+  outcome.failures.push(`\u2716 ${relative(root, outcome.file)}: took longer than ${values.timeout} s`);
+}
+
+function print({ file, failed }: FileOutcome, lines: readonly string[], began: number): void {
+  const sign = failed === 0 ? '\u2714' : '\u2716';
+  console.log(`${sign} ${relative(root, file)} (${Date.now() - began} ms)\n${lines.join('\n')}`);
 }
 
 async function endLeftBehind(): Promise<string[]> {
   const commands: string[] = [];
-  for (const { pid, command } of processesOf(folder)) {
+  for (const { pid, command } of [...processesOf(folder), ...(data === folder ? [] : processesOf(data))]) {
     if (await isGoneWithin(pid, 500)) continue;
     commands.push(`${pid} ${command.slice(0, 200)}`);
     signal(pid, 'SIGKILL');

@@ -1,4 +1,7 @@
-/** The runner of the tests: an uncaught error fails its own file, whichever test caused it. */
+/**
+ * The runner of the tests: what a file does wrong is told under its name, whether it has a process of its own or shares one, and
+ * the others go on.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -12,25 +15,118 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** By then earlier asynchronous work has thrown or rejected. */
 const WAITS = 'await new Promise((wake) => setImmediate(wake));';
 
-test('an error outside a test, and an unhandled rejection, fail the file and show their origin', async () => {
+/** Runs files with these bodies, in the order of their names, all in one shared process as long as it lives. */
+async function ranWith(files: Readonly<Record<string, string>>, ...options: string[]) {
   const folder = freshFolder('runner');
-  const bodies = {
-    thrown: `setImmediate(() => { throw new Error('thrown beside it'); }); ${WAITS}`,
-    rejected: `void Promise.reject(new Error('awaited by nobody')); ${WAITS}`,
-    fine: WAITS,
-  };
-  for (const [name, body] of Object.entries(bodies))
+  for (const [name, body] of Object.entries(files))
     writeFileSync(
       join(folder, `${name}.test.ts`),
-      `import { test } from 'node:test';\ntest('it', async () => { ${body} });\n`,
+      `import { after, before, beforeEach, describe, test } from 'node:test';\n${body}\n`,
     );
-  const child = run(['scripts/test.ts', relative(root, folder), '--retries', '0'], {});
+  const args = [relative(root, folder), '--retries', '0', '--concurrency', '1', ...options];
+  const child = run(['scripts/test.ts', ...args], {});
   const output = collect(child);
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const said = output();
+  return { code, said: output() };
+}
+
+const it = (body: string): string => `test('it', async () => { ${body} });`;
+
+for (const [where, ...options] of [['in a shared process'], ['in a process of its own', '--name', 'it']] as const)
+  test(`an error outside a test, and an unhandled rejection, fail the file and show their origin, ${where}`, async () => {
+    const { code, said } = await ranWith(
+      {
+        fine: it(WAITS),
+        late: it(`setTimeout(() => { throw new Error('thrown after its tests'); }, 50);`),
+        rejected: it(`void Promise.reject(new Error('awaited by nobody')); ${WAITS}`),
+        thrown: it(`setImmediate(() => { throw new Error('thrown beside it'); }); ${WAITS}`),
+        whole: it(WAITS),
+      },
+      ...options,
+    );
+    assert.equal(code, 1, said);
+    for (const [name, why] of [
+      ['late', 'thrown after its tests'],
+      ['rejected', 'awaited by nobody'],
+      ['thrown', 'thrown beside it'],
+    ]) {
+      assert.match(said, new RegExp(`nobody caught Error: ${why}\\n.*${name}\\.test\\.ts:2:`));
+      assert.match(said, new RegExp(`^\\u2716 .*${name}\\.test\\.ts \\(`, 'm'));
+    }
+    for (const name of ['fine', 'whole']) assert.match(said, new RegExp(`^\\u2714 .*${name}\\.test\\.ts`, 'm'));
+    assert.doesNotMatch(said, / 0 failed\n$/);
+  });
+
+test('files that share a process do not see each other: hooks, environment, working folder, time', async () => {
+  const { code, said } = await ranWith({
+    a: `process.env.LEFT = 'by a'; process.env.HOME = '/nowhere'; process.chdir('/');
+      let began = 0; before(() => { began += 1; }); after(() => console.log('a began ' + began));
+      describe('inside', () => { let each = 0; beforeEach(() => { each += 1; });
+        test('one', () => {}); test('two', () => { if (each !== 2) throw new Error('each ' + each); }); });`,
+    b: `import { mock } from 'node:test'; globalThis.pid = process.pid;
+      ${it(`mock.timers.enable({ apis: ['Date'], now: 0 }); if (began()) throw new Error('hooks of a');`)}
+      const began = () => process.env.LEFT !== undefined || process.env.HOME === '/nowhere' || process.cwd() === '/';`,
+    c: it(
+      `if (Date.now() === 0) throw new Error('the time of b'); if (globalThis.pid !== process.pid) throw new Error('alone');`,
+    ),
+  });
+  assert.equal(code, 0, said);
+  assert.equal(said.match(/a began 1/g)?.length, 1, said);
+  assert.match(said, /4 passed, 0 failed\n$/);
+});
+
+test('a file that fails, cannot be loaded, ends its process, or does not end is told by its name, and the others run', async () => {
+  const { code, said } = await ranWith(
+    {
+      a: it('throw new Error("wrong");'),
+      b: 'import "./is-not-there.ts";',
+      c: it('process.exit(0);'),
+      d: it(WAITS),
+      e: `import { createServer } from 'node:http'; ${it('createServer().listen(0);')}`,
+      f: it('await new Promise(() => setInterval(() => {}, 1_000));'),
+      g: it(WAITS),
+    },
+    ...['--timeout', '15'],
+  );
   assert.equal(code, 1, said);
-  assert.match(said, /Error: thrown beside it\n.*thrown\.test\.ts:2:/);
-  assert.match(said, /nobody caught Error: awaited by nobody\n.*rejected\.test\.ts:2:/);
-  assert.match(said, /^\u2714 .*fine\.test\.ts/m);
-  assert.match(said, /2 passed, 2 failed\n$/);
+  assert.match(said, /\u2716 .*a\.test\.ts: it\nError: wrong/);
+  assert.match(said, /\u2716 .*b\.test\.ts: loads\nError.*is-not-there/);
+  assert.match(said, /\u2716 .*c\.test\.ts: its process ended before its tests/);
+  assert.match(said, /still open after its tests: TCPServerWrap \(1\)/);
+  assert.match(said, /\u2716 .*e\.test\.ts: took longer than 15 s/);
+  assert.match(said, /\u2716 .*f\.test\.ts: took longer than 15 s/);
+  for (const name of ['d', 'g']) assert.match(said, new RegExp(`^\\u2714 .*${name}\\.test\\.ts`, 'm'));
+  // The test of the fifth passed: what it left open is the file's.
+  assert.match(said, /3 passed, 5 failed\n$/);
+});
+
+test('a process that a test leaves behind is named, and a failure', async () => {
+  const left = `import { spawn } from 'node:child_process';
+    ${it(`spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)', 'left behind'], { detached: true, stdio: 'ignore' }).unref();`)}`;
+  const { code, said } = await ranWith({ a: left });
+  assert.equal(code, 1, said);
+  assert.match(said, /left running by a test: \d+ .*left behind/);
+  assert.match(said, /1 passed, 1 failed\n$/);
+});
+
+test('a name chooses tests and not files, and a failed file runs once more', async () => {
+  const chosen = await ranWith(
+    { it: `${it('')} test('other', () => { throw new Error('not chosen'); });` },
+    '--name',
+    '^it',
+  );
+  assert.equal(chosen.code, 0, chosen.said);
+  assert.match(chosen.said, /1 passed, 0 failed\n$/);
+  const mark = join(freshFolder('mark'), 'ran');
+  const flaky = await ranWith(
+    {
+      a: `import { existsSync, writeFileSync } from 'node:fs';
+      ${it(`const again = existsSync('${mark}'); writeFileSync('${mark}', ''); if (!again) throw new Error('only at first');`)}`,
+      b: it(WAITS),
+    },
+    ...['--retries', '1'],
+  );
+  assert.equal(flaky.code, 0, flaky.said);
+  assert.match(flaky.said, /flaky, failed at first: .*a\.test\.ts/);
+  assert.match(flaky.said, /1 flaky\n2 passed, 0 failed\n$/);
 });

@@ -160,7 +160,11 @@ test('a folder that PostgreSQL cannot get into is named, with the ways out', asy
     const server = await hold('postgres', dataDir, { through });
     const error = String(server.got.error);
     const [, closed = 'none'] = /may not enter (\S+),.*DATA_DIR outside.*ordinary user/.exec(error) ?? [];
-    assert.ok(home.startsWith(closed), error);
+    // Its own binaries are looked at first: a clone may be below a closed folder, too.
+    assert.ok(
+      [home, import.meta.dirname].some((path) => path.startsWith(closed)),
+      error,
+    );
   } else {
     chmodSync(home, 0o500);
     const server = await hold('postgres', dataDir);

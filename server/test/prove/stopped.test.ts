@@ -12,8 +12,7 @@ test('fuzzing that is stopped half-way leaves nothing', { timeout: 100_000 }, as
   const child = run(['server/test/fuzz/main.process.ts', '--times', '50'], { TMPDIR: folder });
   const output = collect(child);
   const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
-  const areRunning = () =>
-    processesOf(folder).some(({ command }) => command.includes('.test.ts') && !command.includes('scripts/test.ts'));
+  const areRunning = () => processesOf(folder).some(({ command }) => command.includes('scripts/test.files.ts'));
   await until('a test runs', () => areRunning(), { withinMs: 60_000, everyMs: 50, more: output });
   child.kill('SIGINT');
   assert.equal(await ended, 1, output());

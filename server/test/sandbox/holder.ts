@@ -1,7 +1,6 @@
 /** Starts holder.process.ts and reads its output, for tests that kill a server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { after } from 'node:test';
 
 export interface Holder {
   child: ChildProcess;
@@ -19,7 +18,7 @@ export interface HoldOptions {
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const running = new Set<ChildProcess>();
-after(() => {
+process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 

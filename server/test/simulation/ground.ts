@@ -7,29 +7,19 @@
  * pruned, and so where the next row goes. None of that may happen here. Statistics are collected once, before the first run.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { join, resolve } from 'node:path';
+import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { openVault } from '../../src/base/crypto.ts';
 import { openDatabase, txOn } from '../../src/base/db.ts';
 import { migrate } from '../../src/base/migrate.ts';
 import { startPostgres } from '../../src/base/postgres.ts';
-import { isAlive } from '../../src/base/processes.ts';
 import { addFiatAccount, enroll, recordVerification } from '../../src/customers/index.ts';
 import { createPartner } from '../../src/partners/index.ts';
 import { trustFundingSource } from '../../src/rails/chain.ts';
 import { PARTNERS } from '../../src/sandbox/catalogue.ts';
 import { seedCatalogue, seedMarkets } from '../../src/sandbox/seed.ts';
+import { folderOfRun, memoryFolder } from '../support/memory.ts';
 import { chanceOf } from './chance.ts';
 import { CLOCK_FILE, PREPARATION } from './database.ts';
 import { CLEARING_MS, CONFIRMATIONS } from './guard.ts';
@@ -60,27 +50,15 @@ const SETTINGS = {
 };
 
 /** In memory if there is enough: a database is made for each run, and on a disk that takes a tenth of the run's time. */
-function folders(): string {
-  if (process.env.TEST_DATA_DIR !== undefined) return process.env.TEST_DATA_DIR;
-  if (!existsSync(MEMORY) || freeBytes(MEMORY) < ENOUGH_BYTES)
-    return join(resolve(import.meta.dirname, '..', '..', '..'), '.test-data');
-  const own = join(MEMORY, 'cloverleaf-simulation');
-  mkdirSync(own, { recursive: true });
-  // A killed process has left its folder, which no other code would remove.
-  for (const pid of readdirSync(own))
-    if (!isAlive(Number(pid))) rmSync(join(own, pid), { recursive: true, force: true });
-  return own;
+function folderOfGround(): string {
+  if (process.env.TEST_DATA_DIR !== undefined) return join(process.env.TEST_DATA_DIR, String(process.pid));
+  return folderOfRun(
+    memoryFolder('cloverleaf-simulation') ?? join(import.meta.dirname, '..', '..', '..', '.test-data'),
+  );
 }
 
-const MEMORY = '/dev/shm';
-const ENOUGH_BYTES = 2 ** 32;
 /** Of the ids of what every run begins with. */
 const GROUND_SEED = 1;
-
-const freeBytes = (path: string): number => {
-  const { bavail, bsize } = statfsSync(path);
-  return bavail * bsize;
-};
 
 /** Location of a ground, for another process that uses it while its owner does not. */
 export interface Place {
@@ -92,7 +70,7 @@ export interface Place {
 
 /** A ground of its own. @returns what makes a database for one run */
 export async function prepareFixture() {
-  const folder = join(folders(), String(process.pid), 'simulation');
+  const folder = join(folderOfGround(), 'simulation');
   const postgres = await startPostgres({ dataDir: folder, fast: true, settings: SETTINGS });
   const clockFile = join(folder, 'postgres', CLOCK_FILE);
   writeFileSync(clockFile, String(MADE_AT.getTime()));

@@ -28,7 +28,7 @@ export async function freshDatabase({ isEmpty = false }: { isEmpty?: boolean } =
   const template = isEmpty ? undefined : process.env.TEST_DATABASE_TEMPLATE;
   await onServer(
     serverUrl,
-    `create database ${name}${template === undefined ? '' : ` template ${pg.escapeIdentifier(template)}`}`,
+    `create database ${name} strategy file_copy${template === undefined ? '' : ` template ${pg.escapeIdentifier(template)}`}`,
   );
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
