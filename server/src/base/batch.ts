@@ -15,6 +15,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { camelCase } from './columns.ts';
 import { assert } from './errors.ts';
+import { isoTime } from './times.ts';
 
 export interface Statement {
   readonly text: string;
@@ -181,7 +182,7 @@ function valueText(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || Buffer.isBuffer(value)) return value;
   if (value instanceof Uint8Array) return Buffer.from(value);
-  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Date) return isoTime(value);
   if (Array.isArray(value)) return arrayText(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -15,10 +15,12 @@
 import pg from 'pg';
 import { type Answer, type Statement, sendAll } from './batch.ts';
 import { assert, BugError } from './errors.ts';
+import { readTime } from './times.ts';
 
 // Columns of type numeric are numeric(78,0) throughout: units and the two halves of a rate. int8 likewise exact.
 pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, (text) => BigInt(text));
+pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, readTime);
 
 export type Value =
   | string

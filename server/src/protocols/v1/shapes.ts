@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Tx } from '../../base/db.ts';
 import { formatRate, formatUnits } from '../../base/money.ts';
+import { isoTime } from '../../base/times.ts';
 import { destinationIds, type NamedAddress } from '../../customers/index.ts';
 import {
   type DepositRow,
@@ -23,8 +24,8 @@ export type Assets = ReadonlyMap<string, KnownAsset>;
 /** A reply of this name. */
 export type Is<Name extends keyof typeof COMPONENTS> = Static<(typeof COMPONENTS)[Name]>;
 
-export const iso = (at: Date): string => at.toISOString();
-export const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
+export const iso = isoTime;
+export const isoOrNull = (at: Date | null): string | null => (at === null ? null : isoTime(at));
 
 export const moneyOf = (units: bigint, asset: string, known: Assets): Is<'Money'> => ({
   amount: formatUnits(units, known.get(asset)?.decimals ?? 0),

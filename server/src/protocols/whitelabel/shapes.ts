@@ -4,6 +4,7 @@
  * Amounts are plain decimal text. A shape has the interface's own keys, in its order, and no others.
  */
 import { formatRate, formatUnits } from '../../base/money.ts';
+import { isoTime } from '../../base/times.ts';
 import type { FiatAccount } from '../../customers/index.ts';
 import type { ListedOrder, Order, Payee, Told } from '../../orders/index.ts';
 import type { Asset } from '../../partners/index.ts';
@@ -14,8 +15,7 @@ import { statusNumber } from './status.ts';
 export type Assets = ReadonlyMap<string, Asset>;
 
 /** `2024-05-08 12:38:11`, UTC: in the few places where programs expect it. */
-export const spacedTime = (at: Date): string => at.toISOString().slice(0, 19).replace('T', ' ');
-export const isoTime = (at: Date): string => at.toISOString();
+export const spacedTime = (at: Date): string => isoTime(at).slice(0, 19).replace('T', ' ');
 
 /** A JSON number with exactly these digits; JSON.stringify writes it unchanged. */
 export const rawNumber = (text: string): unknown =>

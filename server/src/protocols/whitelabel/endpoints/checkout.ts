@@ -16,6 +16,7 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { randomText } from '../../../base/ids.ts';
 import { divide, pow10, quoteToBase } from '../../../base/money.ts';
+import { isoTime } from '../../../base/times.ts';
 import {
   CHECKOUT_FOR_MS,
   type Customer,
@@ -50,7 +51,6 @@ import {
 import { idempotencyKey, once } from '../idempotency.ts';
 import { methodKind, methodsOf } from '../reference.ts';
 import { ok, type SignedRequest, throughOf, whenNeeded } from '../route.ts';
-import { isoTime } from '../shapes.ts';
 import { marketNamed } from './common.ts';
 import { addressTrouble } from './onramp.ts';
 import { sayLimits, unsupportedMethod } from './orders.ts';

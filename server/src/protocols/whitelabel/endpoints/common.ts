@@ -5,6 +5,7 @@
 import type { Tx } from '../../../base/db.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';
 import { baseToQuote, formatRate, formatUnits, type Rate } from '../../../base/money.ts';
+import { isoTime } from '../../../base/times.ts';
 import { findMarket, type Market, markets } from '../../../partners/index.ts';
 import { createQuote, depositAsset, rateNow } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
@@ -13,7 +14,7 @@ import { fiatNamed, requiredFiat } from '../fiat.ts';
 import { amount, code, type Field, id, oneOf, optional, required, unitsOf } from '../fields.ts';
 import { allConfig, chainNumber, coinNumber, configMap, fiatNumber, type NetworkIds } from '../reference.ts';
 import { ok, type SignedRequest, whenNeeded } from '../route.ts';
-import { isoTime, quoteNumbersShape, rawNumber } from '../shapes.ts';
+import { quoteNumbersShape, rawNumber } from '../shapes.ts';
 import { statusNumber } from '../status.ts';
 import { orderNumberOf, sayLimits } from './orders.ts';
 

@@ -4,6 +4,7 @@
 import { awaitAll, type Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits } from '../../../base/money.ts';
+import { isoTime } from '../../../base/times.ts';
 import { findCustomer } from '../../../customers/index.ts';
 import type { Direction, ListedOrder, Order } from '../../../orders/index.ts';
 import { type Asset, assets, findMarket, type Market, markets, recordActivity } from '../../../partners/index.ts';
@@ -12,7 +13,7 @@ import type { Reply } from '../../protocol.ts';
 import { amount, code, type Fields, id, optional, required, unitsOf, wholeNumber } from '../fields.ts';
 import { methodsOf } from '../reference.ts';
 import { ok, type SignedRequest, throughOf, whenNeeded } from '../route.ts';
-import { type Assets, isoTime, quoteShape } from '../shapes.ts';
+import { type Assets, quoteShape } from '../shapes.ts';
 
 export const quoteFields = {
   fromCurrency: required(code),
