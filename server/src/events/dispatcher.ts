@@ -18,7 +18,7 @@
 import { pauseAfter, shaken } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
-import type { Database, Tx } from '../base/db.ts';
+import { awaitAll, type Database, type Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import { describeError, type Log } from '../base/log.ts';
@@ -103,10 +103,10 @@ const sql = {
   endpoint: 'select * from webhook_endpoints where id = $1',
   lockOrderingKey:
     'select from webhook_ordering_keys where endpoint_id = $1 and subject = $2 and lease = $3 for update',
-  isWaiting: `select from webhook_deliveries where endpoint_id = $1 and subject = $2 and state = 'waiting' limit 1`,
   release: `update webhook_ordering_keys set lease = null, leased_until = null, due_at = $3, tries = $4
     where endpoint_id = $1 and subject = $2`,
-  removeOrderingKey: 'delete from webhook_ordering_keys where endpoint_id = $1 and subject = $2',
+  removeOrderingKey: `delete from webhook_ordering_keys where endpoint_id = $1 and subject = $2 and not exists (
+    select from webhook_deliveries where endpoint_id = $1 and subject = $2 and state = 'waiting')`,
   end: `update webhook_deliveries set state = $3, attempts = attempts + $4, last_error = $5, ended_at = $6
     where endpoint_id = $1 and event_id = $2 and state = 'waiting'`,
   failed: `update webhook_deliveries set attempts = attempts + 1, last_error = $3
@@ -228,9 +228,11 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
 }
 
 async function headOf(tx: Tx, orderingKey: OrderingKey): Promise<Item | undefined> {
-  const endpoint = await tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpointId]);
+  const [endpoint, row] = await awaitAll(
+    tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpointId]),
+    tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpointId, orderingKey.subject]),
+  );
   assert(endpoint !== undefined, 'an ordering key leads to an endpoint');
-  const row = await tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpointId, orderingKey.subject]);
   return row && { ...row, endpoint };
 }
 
@@ -242,11 +244,11 @@ async function record(
   const now = clock.now();
   const { endpointId, partnerId } = orderingKey;
   const isOurs = await isLeased(tx, orderingKey, lease);
-  await recordAttempt(tx, vault, { partnerId, endpointId, eventId: item.id, at: now, outcome });
+  recordAttempt(tx, vault, { partnerId, endpointId, eventId: item.id, at: now, outcome });
   if (outcome.ok) {
-    await tx.run(sql.end, [endpointId, item.id, 'delivered', 1, null, now]);
-    await tx.run(sql.endpointWorks, [endpointId]);
-    if (isOurs) await moveOn(tx, orderingKey, lease, now);
+    tx.defer(sql.end, [endpointId, item.id, 'delivered', 1, null, now]);
+    tx.defer(sql.endpointWorks, [endpointId]);
+    if (isOurs) await leave(tx, orderingKey, now);
     return;
   }
   const row = await tx.row<{ isHeld: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
@@ -255,7 +257,7 @@ async function record(
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
     const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
     await onDead(tx, { partnerId, endpointId, isOff, now });
-    if (isOurs) await moveOn(tx, orderingKey, lease, now);
+    if (isOurs) await leave(tx, orderingKey, now);
     return;
   }
   await tx.run(sql.failed, [endpointId, item.id, outcome.error]);
@@ -272,10 +274,15 @@ async function record(
 const isLeased = async (tx: Tx, orderingKey: OrderingKey, lease: string): Promise<boolean> =>
   (await tx.row(sql.lockOrderingKey, [orderingKey.endpointId, orderingKey.subject, lease])) !== undefined;
 
-/** Releases the ordering key for its next event, or deletes it if there is none. It stays locked until the end. */
 async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<void> {
-  if (!(await isLeased(tx, orderingKey, lease))) return;
-  const next = await tx.row(sql.isWaiting, [orderingKey.endpointId, orderingKey.subject]);
-  if (next === undefined) await tx.run(sql.removeOrderingKey, [orderingKey.endpointId, orderingKey.subject]);
-  else await tx.run(sql.release, [orderingKey.endpointId, orderingKey.subject, now, 0]);
+  if (await isLeased(tx, orderingKey, lease)) await leave(tx, orderingKey, now);
+}
+
+/**
+ * Deletes an ordering key that is locked, or releases it if another event waits. What waits is read by a statement that begins
+ * under the lock: an event is inserted after its ordering key, so it is there, or inserts the key anew.
+ */
+async function leave(tx: Tx, { endpointId, subject }: OrderingKey, now: Date): Promise<void> {
+  const removed = await tx.run(sql.removeOrderingKey, [endpointId, subject]);
+  if (removed === 0) tx.defer(sql.release, [endpointId, subject, now, 0]);
 }

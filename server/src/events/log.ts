@@ -175,14 +175,14 @@ export async function deliveries(
 
 const LARGEST_ID = 2n ** 63n - 1n;
 
-export async function recordAttempt(
+export function recordAttempt(
   tx: Tx,
   vault: Vault,
   a: { partnerId: bigint; endpointId: string; eventId: bigint; at: Date; outcome: Outcome },
-): Promise<void> {
+): void {
   const { status, error, answer, tookMs } = a.outcome;
   const encrypted = answer === '' ? null : vault.encrypt(answer, answerContext(a.endpointId, a.eventId));
-  await tx.run(sql.insertAttempt, [a.partnerId, a.endpointId, a.eventId, a.at, tookMs, status, error, encrypted]);
+  tx.defer(sql.insertAttempt, [a.partnerId, a.endpointId, a.eventId, a.at, tookMs, status, error, encrypted]);
 }
 
 const answerContext = (endpointId: string, eventId: bigint): string =>
