@@ -36,6 +36,7 @@ import {
 import * as partners from '../src/partners/index.ts';
 import { requestLog } from '../src/protocols/request-log.store.ts';
 import { createQuote } from '../src/quotes/index.ts';
+import { watchedAnywhere } from '../src/rails/chain.addresses.store.ts';
 import type { Rail } from '../src/rails/rail.ts';
 import { revenue } from '../src/reports/index.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
@@ -181,6 +182,25 @@ test('an order takes its place among all by indexes', async () => {
   });
   await assert.rejects(undone, /undone/);
   watch.assertCheap();
+});
+
+test('the recipients of many blocks are looked up by their keys', async () => {
+  await admin.query(
+    `insert into chains (rail, chain, finality, chain_id) values ('evm.test', 'test', 12, 1) on conflict do nothing`,
+  );
+  const { rows } = await admin.query<{ address: string }>(
+    `select address from deposit_addresses where rail = 'evm.test' and index % 20000 = 7`,
+  );
+  assert.ok(rows.length > 1 && large.has('deposit_addresses'));
+  const recipients = [
+    ...Array.from({ length: 4_000 }, (_, at) => `0xstranger${at}`),
+    ...rows.map((row) => row.address),
+  ];
+  const watch = watching(fixture.db);
+  const found = await watch.db.asSystem((tx) => watchedAnywhere(tx, 'evm.test', recipients));
+  assert.deepEqual([...found.keys()].toSorted(), rows.map((row) => row.address).toSorted());
+  // Three or four blocks of the index for each.
+  watch.assertCheap({ blocks: 4 * recipients.length, rows: recipients.length });
 });
 
 test('a list is in the order of its making, newest first, without a gap', async () => {

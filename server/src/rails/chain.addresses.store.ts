@@ -57,7 +57,12 @@ export interface Watched {
 /** This rail, or one of a chain known to be distinct: a chain with two names contributes each address once. */
 const OWN_OR_OTHER_CHAIN = `(c.rail = $1 or c.chain_id <> (select chain_id from chains where rail = $1))`;
 
-/** Which of these addresses belong to an order, on any chain; the row of `rail` if there is one. */
+/**
+ * Which of these addresses belong to an order, on any chain; the row of `rail` if there is one.
+ *
+ * A key has one row at most, and the limit says so to the planner: for the recipients of many blocks it would otherwise read every
+ * address that is watched.
+ */
 export async function watchedAnywhere(
   tx: Tx,
   rail: string,
@@ -68,7 +73,7 @@ export async function watchedAnywhere(
     `select d.rail, d.address, d.index, d.order_id, d.partner_id, d.home_rail,
             d.made_at
        from unnest($2::text[]) as asked (address) cross join chains c
-       join deposit_addresses d on d.rail = c.rail and d.address = asked.address
+      cross join lateral (select * from deposit_addresses where rail = c.rail and address = asked.address limit 1) d
       where ${OWN_OR_OTHER_CHAIN}
       order by d.rail = $1`,
     [rail, addresses],
