@@ -1,5 +1,6 @@
 /** CPU time of processes, from the kernel's own accounts: unaffected by a noisy machine. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** USER_HZ: a tick is 10 ms on every Linux that Node runs on. Only of processes that have ended nothing finer is known. */
 const US_PER_TICK = 10_000;
@@ -27,6 +28,10 @@ export function cpuOf(roots: readonly number[]): number {
   };
   return all.filter(({ pid }) => isOurs(pid)).reduce((sum, one) => sum + one.endedUs + usOf(one.pid), 0);
 }
+
+/** The embedded PostgreSQL of a data folder. */
+export const postmasterOf = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
 
 /** Of one process, to the microsecond: a tick of 10 ms is a fifth of the shortest round. */
 export function usOf(pid: number): number {

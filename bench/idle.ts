@@ -23,15 +23,18 @@ export interface Idle {
 
 export const IDLE_GOALS = { transactions: 5, rowsUpdated: 2, walBytes: 2_000, cpu: 1 } as const;
 
-type Counts = Omit<Idle, 'seconds' | 'cpu'>;
+export type Counts = Omit<Idle, 'seconds' | 'cpu'>;
 
-async function counts(client: pg.Client): Promise<Counts> {
+/** @returns `at`: the database's time */
+export async function countsOf(client: pg.Client): Promise<Counts & { at: Date }> {
   const { rows } = await client.query(
     `select xact_commit + xact_rollback as transactions, tup_inserted as "rowsInserted", tup_updated as "rowsUpdated",
             tup_deleted as "rowsDeleted", wal_bytes as "walBytes"
        from pg_stat_database, pg_stat_wal where datname = current_database()`,
   );
-  return Object.fromEntries(Object.entries(rows[0]).map(([name, value]) => [name, Number(value)])) as unknown as Counts;
+  const { rows: now } = await client.query<{ at: Date }>('select now() as at');
+  const numbers = Object.entries(rows[0]).map(([name, value]) => [name, Number(value)]);
+  return { ...(Object.fromEntries(numbers) as Counts), at: now[0]?.at ?? new Date() };
 }
 
 /**
@@ -46,9 +49,9 @@ export async function measureIdle(
   await client.connect();
   try {
     await sleep(settleMs);
-    const [before, cpuBefore, began] = [await counts(client), cpuOf(pids), performance.now()];
+    const [before, cpuBefore, began] = [await countsOf(client), cpuOf(pids), performance.now()];
     await sleep(ms);
-    const [after, cpuAfter, seconds] = [await counts(client), cpuOf(pids), (performance.now() - began) / 1_000];
+    const [after, cpuAfter, seconds] = [await countsOf(client), cpuOf(pids), (performance.now() - began) / 1_000];
     const rate = (name: keyof Counts) => (after[name] - before[name]) / seconds;
     return {
       seconds,

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http';
 
 export interface Prepared {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   path: string;
   headers: Record<string, string>;
   body: string;

@@ -132,6 +132,22 @@ async function isReady(child: ChildProcess): Promise<string> {
   return said;
 }
 
+/** Registers a receiver of webhooks. @returns what ends it */
+export async function receive(
+  ours: Ours,
+  url: string,
+  events: readonly string[],
+): Promise<{ id: string; end(): Promise<void> }> {
+  const added = await send(ours.baseUrl, ours.postTo('/v1/webhooks', { url, format: 'standard', events }));
+  const { id } = JSON.parse(added).data as { id: string };
+  return {
+    id,
+    async end() {
+      await send(ours.baseUrl, { ...ours.postTo(`/v1/webhooks/${id}`, {}), method: 'DELETE', body: '' });
+    },
+  };
+}
+
 /** A customer who may trade, with a payout account. */
 export async function newCustomer(ours: Requests): Promise<{ customerId: string; fiatAccountId: string }> {
   const { customerId } = await ours.call<{ customerId: string }>('kyc/url', {

@@ -7,8 +7,8 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { percentile, send } from './load.ts';
-import type { Ours } from './ours.ts';
+import { percentile } from './load.ts';
+import { type Ours, receive } from './ours.ts';
 
 /** A paid order causes four events; with the first and last seconds, in which fewer arrive, more than fifty. */
 const PAID_PER_SECOND = 15;
@@ -53,7 +53,7 @@ export async function measureWebhooks(
   const { port } = receiver.address() as AddressInfo;
   try {
     const url = `http://127.0.0.1:${port}/`;
-    await send(ours.baseUrl, ours.postTo('/v1/webhooks', { url, format: 'standard', events: ['order.*'] }));
+    const endpoint = await receive(ours, url, ['order.*']);
     const paid = unpaid.map(async ({ id, customerId }, at) => {
       await new Promise((due) => setTimeout(due, (at * 1_000) / PAID_PER_SECOND));
       await ours.call('test/changeOfframpStatus', { transactionId: id, customerId, status: '6' });
@@ -61,6 +61,7 @@ export async function measureWebhooks(
     const late = setTimeout(() => allSettled(), PATIENCE_MS);
     await Promise.all([...paid, settled]);
     clearTimeout(late);
+    await endpoint.end();
   } finally {
     receiver.closeAllConnections();
     receiver.close();

@@ -1,0 +1,38 @@
+/**
+ * Charts of the pairs: a bar each for ours and its limit, and a mark where ours would reach the goal. Plain SVG that is readable on
+ * light and dark pages.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { Pair } from './pairs.ts';
+
+const [WIDTH, HEIGHT, LEFT, BAR] = [640, 96, 70, 22];
+
+export const chartName = (name: string): string => `${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.svg`;
+
+export function writeCharts(folder: URL, pairs: readonly Pair[]): void {
+  mkdirSync(folder, { recursive: true });
+  for (const pair of pairs) writeFileSync(new URL(chartName(pair.name), folder), chart(pair));
+}
+
+export function chart({ name, ours, limit, ratio, goal }: Pair): string {
+  // The goal is a cost: the most that ours may take beside this limit.
+  const atGoal = limit / goal;
+  const scale = (WIDTH - LEFT - 90) / Math.max(ours, limit, atGoal);
+  const bar = (label: string, value: number, y: number, colour: string) => `
+  <text x="${LEFT - 8}" y="${y + 16}" text-anchor="end">${label}</text>
+  <rect x="${LEFT}" y="${y}" width="${(value * scale).toFixed(1)}" height="${BAR}" rx="2" fill="${colour}"/>
+  <text x="${(LEFT + value * scale + 6).toFixed(1)}" y="${y + 16}">${figure(value)}</text>`;
+  const x = (LEFT + atGoal * scale).toFixed(1);
+  const title = `${escaped(name)}: ratio ${ratio.toFixed(2)}, goal ${goal}`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${title}">
+  <style>text { font: 13px sans-serif; fill: #555 } @media (prefers-color-scheme: dark) { text { fill: #bbb } }</style>
+  <text x="0" y="14">${title}</text>${bar('ours', ours, 24, '#2f6f9f')}${bar('limit', limit, 54, '#7a9a5b')}
+  <line x1="${x}" y1="20" x2="${x}" y2="82" stroke="#b5533c" stroke-dasharray="4 3"/>
+  <text x="${x}" y="94" text-anchor="middle">goal</text>
+</svg>
+`;
+}
+
+const figure = (us: number): string =>
+  us >= 10_000 ? `${(us / 1_000).toFixed(0)} ms` : `${us.toFixed(us < 10 ? 1 : 0)} µs`;
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');

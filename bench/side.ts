@@ -1,0 +1,6 @@
+/** One of the two sides of a pair over HTTP. */
+export interface Side {
+  baseUrl: string;
+  /** The first is the Node process that answers. */
+  pids: readonly [number, ...number[]];
+}

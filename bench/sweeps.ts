@@ -1,0 +1,111 @@
+/**
+ * Sweeps, beside the same chain transactions sent by a bare viem client: per deposit one of gas to the deposit address, and one
+ * that moves the token from there.
+ *
+ * Ours are the sweeps that are left when lives.ts has ended: nothing else happens then, except that the chain is followed. The
+ * node's time is not counted on either side. The limit knows nonces, gas and fees beforehand, stores nothing, and reads each
+ * receipt once.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { createWalletClient, http, type PublicActions, publicActions } from 'viem';
+import { mnemonicToAccount } from 'viem/accounts';
+import { ANVIL_MNEMONIC, type Anvil, data, deployToken, type Hex, startAnvil } from '../server/test/support/anvil.ts';
+import { withClient } from './cluster.ts';
+import { cpuOf } from './cpu.ts';
+import type { Server } from './lives.ts';
+import type { Pair } from './pairs.ts';
+
+const GOAL = 0.5;
+const PATIENCE_MS = 300_000;
+const GAS = 100_000n;
+const FEE = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
+/** The node deploys by its first account; deposit addresses are of the same seed. */
+const HOT = mnemonicToAccount(ANVIL_MNEMONIC, { addressIndex: 5 });
+
+/** @returns undefined if everything was swept already */
+export async function measureSweeps({ ours, adminUrl, idle }: Server): Promise<Pair | undefined> {
+  const found = await withClient(
+    adminUrl,
+    async (client) => {
+      const before = await sweepsOf(client);
+      const [cpuBefore, began] = [cpuOf([ours.pid]), performance.now()];
+      let now = before;
+      for (const giveUpAt = Date.now() + PATIENCE_MS; now.left > 0; now = await sweepsOf(client)) {
+        if (Date.now() > giveUpAt) throw new Error(`${now.left} deposits are not swept`);
+        await sleep(100);
+      }
+      const seconds = (performance.now() - began) / 1_000;
+      const cpu = cpuOf([ours.pid]) - cpuBefore - idle.cpu * 10_000 * seconds;
+      return { count: now.done - before.done, cpu, seconds };
+    },
+    'cloverleaf',
+  );
+  if (found.count === 0) return undefined;
+  const limit = await bare(found.count);
+  return {
+    name: 'a sweep',
+    goal: GOAL,
+    ratio: limit / (found.cpu / found.count),
+    ours: found.cpu / found.count,
+    limit,
+    notes: [
+      `${found.count} sweeps, ${(found.count / found.seconds).toFixed(1)} a second, two chain transactions each; blocks come once a second`,
+    ],
+  };
+}
+
+/** Sales that have ended, and are not swept until their sweep is final. */
+async function sweepsOf(client: pg.Client): Promise<{ left: number; done: number }> {
+  const { rows } = await client.query<{ left: number; done: number }>(
+    `select (select count(*) from chain_deposits where sweep is null)::int
+              + (select count(*) from own_transfers where kind = 'sweep' and ended_at is null)::int as left,
+            (select count(*) from own_transfers where kind = 'sweep' and state = 'settled')::int as done`,
+  );
+  return rows[0] ?? { left: 0, done: 0 };
+}
+
+/** CPU microseconds per sweep. */
+async function bare(count: number): Promise<number> {
+  const anvil = await startAnvil();
+  try {
+    const token = (await deployToken(anvil)) as Hex;
+    const client = createWalletClient({ account: HOT, transport: http(anvil.url) }).extend(publicActions);
+    const owners = Array.from({ length: count }, (_, at) =>
+      mnemonicToAccount(ANVIL_MNEMONIC, { addressIndex: 100 + at }),
+    );
+    for (const { address } of owners) await anvil.send({ to: token, data: data('mint(address,uint256)', address, 5n) });
+    await anvil.mine();
+    const common = { ...FEE, gas: GAS, chainId: Number(anvil.chainId), type: 'eip1559' } as const;
+    const before = process.cpuUsage();
+    const gas: Hex[] = [];
+    for (const [nonce, { address }] of owners.entries())
+      gas.push(
+        await sent(client, await HOT.signTransaction({ ...common, nonce, to: address, value: GAS * FEE.maxFeePerGas })),
+      );
+    await mined(client, anvil, gas);
+    const moved: Hex[] = [];
+    for (const owner of owners) {
+      const call = data('transfer(address,uint256)', HOT.address, 5n) as Hex;
+      moved.push(await sent(client, await owner.signTransaction({ ...common, nonce: 0, to: token, data: call })));
+    }
+    await mined(client, anvil, moved);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / count;
+  } finally {
+    await anvil.stop();
+  }
+}
+
+const sent = (
+  client: Pick<PublicActions, never> & { sendRawTransaction(of: { serializedTransaction: Hex }): Promise<Hex> },
+  raw: Hex,
+) => client.sendRawTransaction({ serializedTransaction: raw });
+
+async function mined(client: Pick<PublicActions, 'getTransactionReceipt'>, anvil: Anvil, hashes: readonly Hex[]) {
+  await anvil.mine();
+  for (const hash of hashes) {
+    const { status } = await client.getTransactionReceipt({ hash });
+    if (status !== 'success') throw new Error(`${hash} failed`);
+  }
+}
