@@ -5,7 +5,7 @@
  * Long because each input of the gate is one row of its table.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
 import { approve, decideAddressHit, listAddressHits, openAddressRisk } from '../../src/compliance/index.ts';
 import { lockOrder } from '../../src/orders/index.ts';
