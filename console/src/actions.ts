@@ -228,7 +228,7 @@ export const ATTACHMENT_ACTIONS = {
     says: 'Decrypts the file and saves it on this device. The audit records that you have seen it.',
   },
   remove: {
-    ...{ name: 'case.detach', label: 'Remove', right: 'cases', people: 'two', isGrave: true },
+    ...{ name: 'case.detach', label: 'Remove', right: 'reviews', people: 'two', isGrave: true },
     path: '/cases/:case/attachments/:attachment/remove',
     says: 'Removes the file: nobody can read it again. That it was here stays in the history.',
   },

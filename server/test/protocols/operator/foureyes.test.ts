@@ -275,7 +275,7 @@ describe('a rule that would change nothing', () => {
   test('is refused with the reason, and an existing one can be removed', async () => {
     for (const [rule, field, why] of [
       [{ action: 'order.hold' }, 'action', /needs no approval/],
-      [{ action: 'case.*' }, 'action', /needs no approval/],
+      [{ action: 'alert.*' }, 'action', /needs no approval/],
       [{ action: 'order.release', right: 'terms' }, 'right', /must be left out or money/],
       [{ action: '*', right: 'cases' }, 'right', /must be left out or/],
       [{ action: '*', right: 'operators' }, 'right', /must be left out or/],
@@ -385,6 +385,7 @@ describe('the night desk', () => {
       }
     assert.deepEqual(may.toSorted(), [
       'case.assign',
+      'case.attach',
       'case.close',
       'case.note',
       'customer.block',
@@ -392,10 +393,12 @@ describe('the night desk', () => {
       'key.revoke',
       'kill-switch.set',
       'order.hold',
+      'own-address.end',
       'partner.suspend',
       'self.revoke-token',
       'self.token',
       'team.remove',
+      'transfer.cancel',
     ]);
   });
 

@@ -178,7 +178,7 @@ export const CASES = {
     name: 'case.detach',
     path: '/cases/:case/attachments/:attachment/remove',
     says: 'Removes a file from a case. It can never be read again; its line stays.',
-    right: 'cases',
+    right: 'reviews',
     people: 'two',
     fields: { case: id, attachment },
     refuses: ['unknown_attachment', 'erasure_refused', ...PROPOSES],
