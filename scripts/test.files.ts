@@ -35,6 +35,10 @@ const files = JSON.parse(readFileSync(join(shared, 'files.json'), 'utf8')) as st
 
 /** What the file that is loading declares. */
 let kept: (() => void)[] | undefined;
+/** While its declarations are made inside its suite. */
+let isDeclaring = false;
+/** Hooks that its tests add while they run: promises are not followed (test.hooks.ts), so Node would not find their suite. */
+let atEnd: (() => unknown)[] = [];
 
 /** Node reports these for the process and for no file: so we collect them for the file that runs. */
 let uncaught: unknown[] = [];
@@ -45,8 +49,10 @@ const declares = Object.fromEntries(
   DECLARES.map((name) => [
     name,
     (...args: unknown[]) => {
-      if (kept === undefined) return real[name](...args);
-      kept.push(() => real[name](...args));
+      if (kept !== undefined) kept.push(() => real[name](...args));
+      else if (isDeclaring) return real[name](...args);
+      else if (name === 'after') atEnd.push(args[0] as () => unknown);
+      else throw new Error(`${name}() was called when the file had been loaded: it would belong to no suite`);
     },
   ]),
 );
@@ -99,9 +105,16 @@ async function runFile(file: string): Promise<void> {
       if (failure !== undefined) {
         const { error } = failure;
         runner.test('loads', () => Promise.reject(error));
-      } else for (const declare of declared) declare();
+      } else {
+        isDeclaring = true;
+        for (const declare of declared) declare();
+        isDeclaring = false;
+      }
       // Last, so after the file's own.
       runner.after(async () => {
+        const hooks = atEnd;
+        atEnd = [];
+        for (const hook of hooks) await hook();
         await untilClosed(open);
         runner.mock.reset();
         process.chdir(folder);

@@ -62,7 +62,8 @@ test('files that share a process do not see each other: hooks, environment, work
     a: `process.env.LEFT = 'by a'; process.env.HOME = '/nowhere'; process.chdir('/');
       let began = 0; before(() => { began += 1; }); after(() => console.log('a began ' + began));
       describe('inside', () => { let each = 0; beforeEach(() => { each += 1; });
-        test('one', () => {}); test('two', () => { if (each !== 2) throw new Error('each ' + each); }); });`,
+        test('one', () => {}); test('two', () => { if (each !== 2) throw new Error('each ' + each);
+          const waits = setInterval(() => {}, 1_000); after(() => clearInterval(waits)); }); });`,
     b: `import { mock } from 'node:test'; globalThis.pid = process.pid;
       ${it(`mock.timers.enable({ apis: ['Date'], now: 0 }); if (began()) throw new Error('hooks of a');`)}
       const began = () => process.env.LEFT !== undefined || process.env.HOME === '/nowhere' || process.cwd() === '/';`,
@@ -79,6 +80,7 @@ test('a file that fails, cannot be loaded, ends its process, or does not end is 
   const { code, said } = await ranWith(
     {
       a: it('throw new Error("wrong");'),
+      aa: "describe('later', async () => { await new Promise((wake) => setImmediate(wake)); test('it', () => {}); });",
       b: 'import "./is-not-there.ts";',
       c: it('process.exit(0);'),
       d: it(WAITS),
@@ -90,6 +92,7 @@ test('a file that fails, cannot be loaded, ends its process, or does not end is 
   );
   assert.equal(code, 1, said);
   assert.match(said, /\u2716 .*a\.test\.ts: it\nError: wrong/);
+  assert.match(said, /test\(\) was called when the file had been loaded/);
   assert.match(said, /\u2716 .*b\.test\.ts: loads\nError.*is-not-there/);
   assert.match(said, /\u2716 .*c\.test\.ts: its process ended before its tests/);
   assert.match(said, /still open after its tests: TCPServerWrap \(1\)/);
@@ -97,7 +100,7 @@ test('a file that fails, cannot be loaded, ends its process, or does not end is 
   assert.match(said, /\u2716 .*f\.test\.ts: took longer than 15 s/);
   for (const name of ['d', 'g']) assert.match(said, new RegExp(`^\\u2714 .*${name}\\.test\\.ts`, 'm'));
   // The test of the fifth passed: what it left open is the file's.
-  assert.match(said, /3 passed, 5 failed\n$/);
+  assert.match(said, /3 passed, 6 failed\n$/);
 });
 
 test('a process that a test leaves behind is named, and a failure', async () => {

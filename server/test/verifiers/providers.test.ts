@@ -16,8 +16,10 @@ const asked = (more: Partial<VerificationRequest> = {}): VerificationRequest => 
 const FIELDS = { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03', identityNumber: 'ABCDE1234F' };
 const IN_REVIEW = { outcome: 'in_review', level: 0, pending: { callsBack: true } };
 
-describe('Sumsub', async () => {
-  const world = await sumsubWorld({}, FIELDS);
+const sumsub = await sumsubWorld({}, FIELDS);
+
+describe('Sumsub', () => {
+  const world = sumsub;
   after(() => world.here.stop());
   const { verifier, here, applicants, review, calls } = world;
 
@@ -123,8 +125,10 @@ describe('Sumsub', async () => {
   });
 });
 
-describe('Persona', async () => {
-  const world = await personaWorld({}, FIELDS);
+const persona = await personaWorld({}, FIELDS);
+
+describe('Persona', () => {
+  const world = persona;
   after(() => world.here.stop());
   const { verifier, here, inquiries, becomes, calls, WEBHOOK_SECRET } = world;
 
