@@ -157,11 +157,11 @@ test('after a restore a payout waits for a debit that may have paid it, with one
   assert.match(answer.why, new RegExp(`debit ${says.debit}, .* may have paid it`));
   assert.equal(answer.againInMs, 5_000);
   await asks(one);
-  const found = await rows.query<{ facts: { payout: string; units: string; asset: string } }>(
-    "select facts from cases where kind = 'unexplained_debit' and subject = $1",
+  const found = await rows.query<{ facts: { payout: string; units: string; asset: string }; hasReason: boolean }>(
+    `select facts, reason <> '' as "hasReason" from cases where kind = 'unexplained_debit' and subject = $1`,
     [`${BANK}:${says.debit}`],
   );
-  assert.deepEqual(found, [{ facts: { payout: one.payoutId, units: '8000', asset: 'inr' } }]);
+  assert.deepEqual(found, [{ facts: { payout: one.payoutId, units: '8000', asset: 'inr' }, hasReason: true }]);
   assert.deepEqual(doubted[0], { key: one.payoutId, asset: 'inr', units: 8_000n, followOn: undefined });
   delete says.debit;
   await pays(one);

@@ -26,9 +26,11 @@ import {
   leavingOf,
   payoutPlanned,
   refundOf,
+  suspenseRefundOf,
   weightOf,
 } from '../../src/orders/payouts/leaving.ts';
 import type { SeenFinding } from '../../src/orders/payouts/rules.ts';
+import { findRefund } from '../../src/orders/refunds/store.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { findPayout } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
@@ -416,6 +418,16 @@ describe('the deposits behind an order', () => {
       const payout = await findPayout(tx, one.payoutId);
       assert(payout);
       const alone = { ...payout, orderId: null, refundId: null };
+      const [row] = await tx.rows<{ refundId: bigint }>('select id as refund_id from refunds where deposit_id = $1', [
+        refund.depositId,
+      ]);
+      const kept = row && (await findRefund(tx, row.refundId));
+      assert(kept);
+      const asked = await suspenseRefundOf(tx, kept, await lockOrder(tx, refund.orderId));
+      const { suspenseId, refundId, ...rest } = asked;
+      assert.deepEqual([suspenseId, refundId], [refund.depositId, kept.id]);
+      const sent = await leavingOf(tx, (await findPayout(tx, refund.payoutId)) as typeof payout);
+      assert.deepEqual({ ...sent, suspenseId, refundId }, { ...rest, suspenseId, refundId });
       await assert.rejects(leavingOf(tx, alone), /has no order and is no refund/);
       const of = { rail: BANK, state: 'paying_out', customerId: CUSTOMER };
       assert.deepEqual(await payoutPlanned(tx, one.orderId), { payoutAddress: null, ...of });
@@ -466,6 +478,7 @@ test('a destination is new unless it is the order’s own, or its customer or pa
     assert.equal(is({ order: undefined }), true);
     const back = { purpose: 'refund', fiatAccountId: null } as const;
     assert.equal(is({ purpose: 'refund' }), false, 'an account belongs to a customer');
+    assert.equal(is({ purpose: 'refund', order: { ...order, payoutAddress: ELSEWHERE } }), false);
     assert.equal(is({ ...back, address: OWN }), false);
     assert.equal(is({ ...back, address: OWN, order: { ...order, refundToBy: 'operator' } }), true);
     assert.equal(is({ ...back, address: ELSEWHERE }), true);

@@ -103,7 +103,8 @@ export const context = (): GateContext => {
       screenOwn: (tx, input) => screenOwn(tx, fixture.vault, input, says.stored),
       storedWait: async (tx, input) => await says.stored?.wait(tx, input),
       isSwitchedOff: async (_, rail) => says.switchedOff.includes(rail),
-      peopleNeeded: async (_, { action }) => {
+      peopleNeeded: async (_, { action, now }) => {
+        assert.deepEqual(now, clock.now());
         asked.push(action);
         return says.people;
       },
