@@ -9,7 +9,6 @@ import { secp256k1 } from '@noble/curves/secp256k1';
 import { keccak_256 } from '@noble/hashes/sha3';
 import { HDKey } from '@scure/bip32';
 import { assert } from '../base/errors.ts';
-import { childrenOf } from './children.ts';
 
 /** Unhardened children end here (BIP-32). */
 const INDEXES = 2n ** 31n;
@@ -18,9 +17,6 @@ const INDEXES = 2n ** 31n;
  * A child is the parent's point plus the generator times a hash of parent and number. The parent's point is computed once and
  * the child's never compressed, which the library's own `deriveChild` does each time: so an address takes little more than
  * half the time. (`multiplyUnsafe` of the generator would be faster, and is wrong in @noble/curves 1.9.1.)
- *
- * Orders take one number after the other. So a number soon after the highest one derived is derived together with those that
- * follow it (children.ts), which costs a quarter per address. The address of a number is the same either way.
  *
  * @param xpub extended public key; a private one is rejected, because it must not be where this runs
  */
@@ -34,62 +30,33 @@ export function accountsOf(xpub: string): (index: bigint) => string {
 const derivers = new Map<string, (index: bigint) => string>();
 /** About ten megabytes; the oldest is evicted first. */
 const MOST_REMEMBERED = 50_000;
-/** Two milliseconds of work, once in as many orders. */
-const AT_ONCE = 64;
-/** Of several servers that share the numbers each gets some of them. */
-const SOON_AFTER = 8n;
 
-type Derive = (first: bigint, count: number) => string[];
-
-function remembering(derive: Derive): (index: bigint) => string {
+function remembering(derive: (index: bigint) => string): (index: bigint) => string {
   const known = new Map<bigint, string>();
-  let highest: bigint | undefined;
   return (index) => {
-    const before = known.get(index);
-    if (before !== undefined) return before;
-    assert(index >= 0n && index < INDEXES, 'a deposit index is between 0 and 2^31');
-    const follows = highest !== undefined && index > highest && index - highest <= SOON_AFTER;
-    const left = Number(INDEXES - index);
-    const accounts = derive(index, follows ? Math.min(AT_ONCE, left) : 1);
-    for (const [at, account] of accounts.entries()) known.set(index + BigInt(at), account);
-    const last = index + BigInt(accounts.length - 1);
-    if (highest === undefined || last > highest) highest = last;
-    for (const oldest of known.keys()) {
-      if (known.size <= MOST_REMEMBERED) break;
-      known.delete(oldest);
-    }
-    return accounts[0] as string;
+    const address = known.get(index) ?? derive(index);
+    known.set(index, address);
+    if (known.size > MOST_REMEMBERED) known.delete(known.keys().next().value ?? index);
+    return address;
   };
 }
 
-function deriver(xpub: string): Derive {
+function deriver(xpub: string): (index: bigint) => string {
   const { privateKey, publicKey, chainCode } = HDKey.fromExtendedKey(xpub);
   assert(privateKey === null, 'deposit addresses come from an extended public key, never from a private one');
   assert(publicKey !== null && chainCode !== null, 'an extended public key has both its halves');
   const parent = Point.fromHex(publicKey);
-  const alone = (tweak: Uint8Array) =>
-    accountOfPoint(Point.BASE.multiply(numberOf(tweak)).add(parent).toRawBytes(false));
-  const tweakOf = (index: bigint): Uint8Array => {
+  return (index) => {
+    assert(index >= 0n && index < INDEXES, 'a deposit index is between 0 and 2^31');
     const number = Buffer.alloc(4);
     number.writeUInt32BE(Number(index));
-    const tweak = createHmac('sha512', chainCode).update(publicKey).update(number).digest().subarray(0, 32);
-    const value = numberOf(tweak);
+    const hash = createHmac('sha512', chainCode).update(publicKey).update(number).digest('hex');
+    const tweak = BigInt(`0x${hash.slice(0, 64)}`);
     // BIP-32 continues with the next number in that case; no such case has ever been seen.
-    assert(value > 0n && value < secp256k1.CURVE.n, 'a child has a key of its own');
-    return tweak;
-  };
-  return (first, count) => {
-    const tweaks = Array.from({ length: count }, (_, at) => tweakOf(first + BigInt(at)));
-    if (count === 1) return tweaks.map(alone);
-    return childrenOf(parent.toAffine(), tweaks).map((point, at) =>
-      point === undefined ? alone(tweaks[at] as Uint8Array) : accountOfPoint(uncompressed(point)),
-    );
+    assert(tweak > 0n && tweak < secp256k1.CURVE.n, 'a child has a key of its own');
+    return accountOfPoint(Point.BASE.multiply(tweak).add(parent).toRawBytes(false));
   };
 }
-
-const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
-const uncompressed = ({ x, y }: { x: bigint; y: bigint }): Buffer =>
-  Buffer.from(`04${x.toString(16).padStart(64, '0')}${y.toString(16).padStart(64, '0')}`, 'hex');
 
 const Point = secp256k1.ProjectivePoint;
 

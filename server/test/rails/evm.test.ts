@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { secp256k1 } from '@noble/curves/secp256k1';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
 import { keccak256 } from 'viem/utils';
@@ -14,7 +13,6 @@ import { BugError, Unavailable } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import type { ChainPace, RailContext, SendAnswer } from '../../src/rails/chain.adapter.ts';
 import { type ChainRail, clearHalt, NotSigned, noteCancel, watchAddress } from '../../src/rails/chain.ts';
-import { childrenOf } from '../../src/rails/children.ts';
 import { addressesOf, addressOfPublicKey, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
 import { type EvmOptions, evmRail, localSigner, type Signer } from '../../src/rails/evm/index.ts';
 import { decodeTransfer, decodeTransferCall, encodeTransfer, TRANSFER_TOPIC } from '../../src/rails/evm/transfers.ts';
@@ -68,44 +66,6 @@ describe('addresses', () => {
       const { publicKey } = parent.deriveChild(number);
       assert.ok(publicKey !== null);
       assert.equal(address(BigInt(number)), addressOfPublicKey(publicKey));
-    }
-  });
-
-  test('numbers asked for in order have the addresses that each has alone', () => {
-    // A key of its own: what is known of another key's numbers was derived for another test.
-    const key = HDKey.fromMasterSeed(Buffer.alloc(32, 7)).derive("m/44'/60'/0'/0");
-    const address = addressesOf(key.publicExtendedKey);
-    const parent = HDKey.fromExtendedKey(key.publicExtendedKey);
-    // Back, far ahead and onto the last number, too.
-    const runs = [
-      0,
-      1,
-      2,
-      5,
-      4,
-      140,
-      ...Array.from({ length: 150 }, (_, at) => 141 + at),
-      2 ** 31 - 9,
-      2 ** 31 - 8,
-      2 ** 31 - 1,
-    ];
-    for (const number of runs) {
-      const { publicKey } = parent.deriveChild(number);
-      assert.ok(publicKey !== null);
-      assert.equal(address(BigInt(number)), addressOfPublicKey(publicKey), `number ${number}`);
-    }
-    assert.throws(() => address(2n ** 31n), /between 0 and 2\^31/);
-  });
-
-  test('children whose sum meets a point with itself are left to the library', () => {
-    const { ProjectivePoint: Point } = secp256k1;
-    const tweak = (value: bigint) => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
-    // The first byte added is the lowest: five times the generator is added to itself, and to its opposite.
-    for (const parent of [5n, secp256k1.CURVE.n - 5n]) {
-      const point = Point.BASE.multiply(parent);
-      const [met, other] = childrenOf(point.toAffine(), [tweak(0x0305n), tweak(0x0306n)]);
-      assert.equal(met, undefined);
-      assert.deepEqual(other, point.add(Point.BASE.multiply(0x0306n)).toAffine());
     }
   });
 
