@@ -7,5 +7,6 @@ export const SWEEP_KEY = 'sweep:';
 export const GAS_KEY = 'gas:';
 /** To an address of the operator outside this server. */
 export const TRANSFER_KEY = 'transfer:';
-export const isOwn = (key: string): boolean =>
-  key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY) || key.startsWith(TRANSFER_KEY);
+/** From one wallet of this server to another. */
+export const isBetweenWallets = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);
+export const isOwn = (key: string): boolean => isBetweenWallets(key) || key.startsWith(TRANSFER_KEY);

@@ -54,7 +54,7 @@ export {
   postponeDeposits,
   releaseDeposits,
 } from './chain.deposits.store.ts';
-export { TRANSFER_KEY } from './chain.keys.ts';
+export { isBetweenWallets, TRANSFER_KEY } from './chain.keys.ts';
 export { beginNativeWatch, isNativeWatched, ownNativeAt } from './chain.native.store.ts';
 export { ownWallet } from './chain.own.store.ts';
 export type { ChainRail } from './chain.rail.ts';

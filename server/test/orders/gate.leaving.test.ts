@@ -102,13 +102,20 @@ describe('what a rail asks before it signs', () => {
   });
 
   test('of a transfer between own wallets waits for a kill switch of its rail, and for nothing else', async () => {
-    assert.deepEqual(await asked('sweep_1', CHAIN), { outcome: 'pay' });
+    assert.deepEqual(await asked('sweep:1', CHAIN), { outcome: 'pay' });
     const off = { kind: 'rail' as const, subject: CHAIN, by: 'ada', reason: 'looked at', at: clock.now() };
     await asSystem((tx) => setKillSwitch(tx, off));
-    assert.deepEqual(await asked('sweep_1', CHAIN), { outcome: 'wait', why: 'a kill switch is on' });
-    assert.deepEqual(await asked('sweep_1', BANK), { outcome: 'pay' });
+    assert.deepEqual(await asked('sweep:1', CHAIN), { outcome: 'wait', why: 'a kill switch is on' });
+    assert.deepEqual(await asked('sweep:1', BANK), { outcome: 'pay' });
     await asSystem((tx) => liftKillSwitch(tx, 'rail', CHAIN));
-    assert.deepEqual(await asked('sweep_1', CHAIN), { outcome: 'pay' });
+    assert.deepEqual(await asked('sweep:1', CHAIN), { outcome: 'pay' });
+    assert.deepEqual(await asked('gas:1', CHAIN), { outcome: 'pay' });
+  });
+
+  test('of anything else is no, whatever it says it is', async () => {
+    const why = 'it is no payout, and no transfer between our wallets';
+    for (const key of ['transfer:1', 'pay_0_1', 'a sweep:1', ''])
+      assert.deepEqual(await asked(key, CHAIN), { outcome: 'hold', why }, key);
   });
 });
 

@@ -34,7 +34,7 @@ import {
 } from '../../compliance/index.ts';
 import { blockOf, findCustomer } from '../../customers/index.ts';
 import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
-import type { SendAnswer } from '../../rails/chain.ts';
+import { isBetweenWallets, type SendAnswer } from '../../rails/chain.ts';
 import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../../rails/payouts.ts';
 import type { GateContext } from '../context.ts';
 import { followOnOf, mayHavePaid } from '../custody/lost-time.ts';
@@ -131,7 +131,8 @@ const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, n
 
 /**
  * The same for a payout that was submitted and is about to be signed, possibly much later. For a transfer between our own
- * wallets, which has no payout, it only checks whether its rail is switched off.
+ * wallets, which has no payout, it only checks whether its rail is switched off. Transfers to own addresses have a gate of their
+ * own (treasury/transfers.ts).
  */
 export async function askBeforeSigning(
   context: GateContext,
@@ -141,6 +142,7 @@ export async function askBeforeSigning(
   const payout = await findPayout(tx, key);
   if (payout?.endedAt != null) return { outcome: 'hold', why: `its payout is ${payout.state}` };
   if (payout !== undefined) return await askGate(context, tx, payout);
+  if (!isBetweenWallets(key)) return { outcome: 'hold', why: 'it is no payout, and no transfer between our wallets' };
   return (await isRailOff(tx, rail)) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' };
 }
 
