@@ -156,7 +156,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
         if (at > 0) await keys.press('Tab');
         await keys.type(text);
       }
-      if (more.length === 0) await page.getByLabel('Reason').press('End');
+      if (more.length === 0) await page.getByRole('dialog').getByLabel('Reason').press('End');
       await keys.press('Control+Enter');
       await page.getByText(says).waitFor();
       await keys.press('Enter');

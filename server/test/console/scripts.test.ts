@@ -113,6 +113,8 @@ describe('the console under attack', { skip: noChromium }, () => {
     for (const path of ['/console/?redirect=https://evil.test/', '/console//evil.test', '/console/%2F%2Fevil.test']) {
       await signed.goto(`${origin}/console/`);
       await signed.getByRole('button', { name: 'Sign out' }).click();
+      // A page that is left earlier takes its request along.
+      await signed.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
       await signed.goto(`${origin}${path}`);
       await signIn(signed, 'ada');
       assert.equal(new URL(signed.url()).origin, origin, path);

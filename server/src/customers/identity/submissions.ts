@@ -168,8 +168,7 @@ const isGivenAgain = (given: Given, name: string): boolean =>
 
 /**
  * Adds files. To an open submission they are added like every other part; for one that the verifier has, or has had, they are
- * stored beside it and change nothing. Half a document opens one in review again: the other half is asked for, and the verifier
- * gets both. Without a submission they begin one.
+ * stored beside it and change nothing. Without a submission they begin one.
  *
  * @throws as `submit`; 'submission_over' when it has failed
  */
@@ -199,16 +198,7 @@ export async function addFiles(
     return await submit(tx, vault, { ...f, submissionId: meant.id, given: { answers: {}, files }, inParts: true });
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   await recordFiles(tx, { submission: { id: meant.id, customerId, partnerId: customer.partnerId }, files, now });
-  const slots = new Set((await digestsBefore(tx, meant)).keys());
-  const missing = meant.state === 'in_review' ? missingSlots(f.form, slots) : [];
-  const opened =
-    missing.length === 0
-      ? undefined
-      : await tx.row<SubmissionRow>(sql.change, [
-          ...[meant.id, 'open', meant.answers, Object.fromEntries(missing.map((name) => [name, 'missing']))],
-          ...[meant.detailsVersion, now, meant.formId],
-        ]);
-  return { ...submissionOf(opened ?? meant), isNew: false };
+  return { ...submissionOf(meant), isNew: false };
 }
 
 /** The submission that a request adds to; undefined when it begins one. */

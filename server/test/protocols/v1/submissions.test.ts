@@ -132,26 +132,6 @@ describe('a person', () => {
     );
   });
 
-  test('half a document sent after complete answers is asked for whole, and is reviewed with its other half', async () => {
-    const customerId = await enrolled();
-    const begun = await w.api.does('POST', at(customerId), { asset: 'inr', answers: ANSWERS_WAITING });
-    assert.deepEqual([begun.state, begun.needs], ['in_review', []]);
-    const half = await sends(customerId, begun, { passportFront: png() });
-    assert.deepEqual([half.state, namesOf(half)], ['open', ['passportBack.jpg', 'selfie.jpg']]);
-    const shown = await w.api.does('GET', at(customerId, begun));
-    assert.deepEqual([shown.state, namesOf(shown)], ['open', ['passportBack.jpg', 'selfie.jpg']]);
-    // The result of the review without it comes too late, unless it verifies.
-    await finds(customerId, 1, { identityNumber: 'not_accepted' });
-    assert.deepEqual(namesOf(await w.api.does('GET', at(customerId, begun))), ['passportBack.jpg', 'selfie.jpg']);
-    const whole = await sends(customerId, begun, { 'passportBack.jpg': jpeg(), 'selfie.jpg': pdf() });
-    assert.deepEqual([whole.state, whole.needs, whole.files.length], ['in_review', [], 3]);
-    await finds(customerId, 2, { identityNumber: 'not_accepted' });
-    assert.deepEqual(namesOf(await w.api.does('GET', at(customerId, begun))), ['identityNumber']);
-    // A whole document beside it changes nothing, nor does a half beside a whole one.
-    await w.api.does('PATCH', at(customerId, begun), { answers: { identityNumber: NEVER } });
-    assert.equal((await sends(customerId, begun, { 'selfie.jpg': jpeg() })).state, 'in_review');
-  });
-
   test('has the form of the fiat and of the level that are asked for, and the submission keeps it', async () => {
     const now = w.s.clock.now();
     const form = {
