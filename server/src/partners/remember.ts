@@ -12,9 +12,16 @@ export interface Memory<V> {
   forget(): void;
 }
 
+const memories: Pick<Memory<unknown>, 'forget'>[] = [];
+
+/** Forgets everything, for a process that goes on with another database: that of the next file of tests. */
+export function forgetAll(): void {
+  for (const memory of memories) memory.forget();
+}
+
 export function remember<V>({ forMs, most }: { forMs: number; most: number }): Memory<V> {
   const kept = new Map<string, { until: number; value: V }>();
-  return {
+  const memory: Memory<V> = {
     async get(key, read) {
       const found = kept.get(key);
       if (found !== undefined && found.until > performance.now()) return found.value;
@@ -27,4 +34,6 @@ export function remember<V>({ forMs, most }: { forMs: number; most: number }): M
     },
     forget: () => kept.clear(),
   };
+  memories.push(memory);
+  return memory;
 }
