@@ -3,9 +3,10 @@
  * shows; the same again when asked again; and anything else is Unavailable, without the address or a secret.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { type AddressRiskContext, type AddressRiskProvider, LEVELS } from '../../src/compliance/index.ts';
+import { inWorldOf } from './world.ts';
 
 /** What a provider on loopback does wrong: silence, a status, bytes that are no JSON, or JSON that means nothing here. */
 export interface Wrong {
@@ -33,15 +34,7 @@ export interface AddressRiskWorld {
 const RAIL = 'evm.matic20';
 
 export function testAddressRisk(code: string, make: () => Promise<AddressRiskWorld>): void {
-  const inWorld = (claim: string, body: (world: AddressRiskWorld) => Promise<void>) =>
-    it(claim, async () => {
-      const world = await make();
-      try {
-        await body(world);
-      } finally {
-        await world.stop();
-      }
-    });
+  const inWorld = inWorldOf(make);
   const isUnavailable = (world: AddressRiskWorld, provider: AddressRiskProvider, address: string, what: string) =>
     assert.rejects(provider.assess({ rail: RAIL, address }), (error: Error & { cause?: unknown }) => {
       assert.ok(error instanceof Unavailable, `${what}: ${error}`);

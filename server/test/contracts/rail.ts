@@ -5,9 +5,10 @@
  * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
 import type { Holding, Movement, Rail, RailFact, Sending } from '../../src/rails/rail.ts';
+import { inWorldOf } from './world.ts';
 
 export interface RailWorld {
   rail: Rail;
@@ -55,15 +56,7 @@ async function shown(rail: Rail): Promise<{ movements: Movement[]; holdings: Hol
 }
 
 export function testRail(name: string, make: () => Promise<RailWorld>): void {
-  const inWorld = (claim: string, body: (world: RailWorld) => Promise<void>) =>
-    it(claim, async () => {
-      const world = await make();
-      try {
-        await body(world);
-      } finally {
-        await world.stop();
-      }
-    });
+  const inWorld = inWorldOf(make);
 
   describe(`rail contract: ${name}`, () => {
     inWorld('no two orders share a target, and a derived one is always the same', async ({ rail, inTx }) => {

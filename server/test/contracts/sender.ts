@@ -1,8 +1,9 @@
 /** The contract of every sender of login codes: a code is sent once or not at all, and only its recipient can read it. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import type { CodeSender } from '../../src/protocols/checkout/index.ts';
+import { inWorldOf } from './world.ts';
 
 export interface SenderWorld {
   sender: CodeSender;
@@ -17,15 +18,7 @@ const PHONE = '+919876543210';
 const CODE = '405060';
 
 export function testSender(code: string, make: () => Promise<SenderWorld>): void {
-  const inWorld = (claim: string, body: (world: SenderWorld) => Promise<void>) =>
-    it(claim, async () => {
-      const world = await make();
-      try {
-        await body(world);
-      } finally {
-        await world.stop();
-      }
-    });
+  const inWorld = inWorldOf(make);
 
   describe(`sender contract: ${code}`, () => {
     inWorld('a code reaches its phone once', async ({ sender, sent }) => {

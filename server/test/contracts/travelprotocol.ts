@@ -5,9 +5,10 @@
  * Long because all claims of a contract share its world.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { type Call, type Inquiry, Misread, type TravelProtocol } from '../../src/compliance/travel-rule/protocol.ts';
+import { inWorldOf } from './world.ts';
 
 /** What a provider on loopback answers. */
 export interface Answer {
@@ -55,15 +56,7 @@ const AMOUNTS = [
 const REQUEST = 'f0a1b2c3-0000-4000-8000-000000000001';
 
 export function testTravelProtocol(code: string, make: () => Promise<TravelProtocolWorld>): void {
-  const inWorld = (claim: string, body: (world: TravelProtocolWorld) => Promise<void>) =>
-    it(claim, async () => {
-      const world = await make();
-      try {
-        await body(world);
-      } finally {
-        await world.stop();
-      }
-    });
+  const inWorld = inWorldOf(make);
   const inquiryOf = ({ asset, url }: TravelProtocolWorld, amount = '56.179776'): Inquiry => ({
     ...{ asset, amount, callback: `${url}/callback?of=1`, ivms: IVMS },
   });

@@ -5,10 +5,11 @@
  * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
 import type { Finding, ProviderCall, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
+import { inWorldOf } from './world.ts';
 
 /** The exports of a fixture's file: its claims, and a function that makes a world around the verifier. */
 export interface VerifierFixture {
@@ -43,15 +44,7 @@ const asked = (key: string, more: Partial<VerificationRequest> = {}): Verificati
 });
 
 export function testVerifier(code: string, { make, findsByItself, asksOutside }: VerifierFixture): void {
-  const inWorld = (claim: string, body: (world: VerifierWorld) => Promise<void>) =>
-    it(claim, async () => {
-      const world = await make();
-      try {
-        await body(world);
-      } finally {
-        await world.stop();
-      }
-    });
+  const inWorld = inWorldOf(make);
   const isPlausible = ({ outcome, level, reason = '', pending }: Finding, { highestLevel }: Verifier) => {
     assert.ok(['in_review', 'verified', 'failed', 'refused'].includes(outcome), outcome);
     assert.ok(
