@@ -230,7 +230,7 @@ export const ATTACHMENT_ACTIONS = {
   remove: {
     ...{ name: 'case.detach', label: 'Remove', right: 'reviews', people: 'two', isGrave: true },
     path: '/cases/:case/attachments/:attachment/remove',
-    says: 'Removes the file: nobody can read it again. That it was here stays in the history.',
+    says: 'Makes the file unreadable for good. The history of the case still shows that it was attached.',
   },
 } as const satisfies Record<string, FormAction>;
 

@@ -39,7 +39,7 @@ export function ThemeSwitch() {
  * Asks for the passkey in the middle of an action, which then continues.
  *
  * @param login begins a session, which it returns
- * @param ways  for whoever has no passkey here
+ * @param ways  offered to a person who has no passkey on this device
  */
 export function useStepUp(login: () => Promise<unknown>, ways?: ReactNode) {
   const client = useQueryClient();

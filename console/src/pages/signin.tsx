@@ -125,7 +125,7 @@ function EnrolByToken({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** For whoever is asked for a passkey in the middle of an action and has none here: the provider, where its login counts, or a token. */
+/** What an operator without a passkey on this device can do in the middle of an action: log in at the provider, or enrol by a token. */
 export function OtherWays() {
   const { error, isBusy, attempt } = useAttempt();
   const [isEnrolled, setEnrolled] = useState(false);

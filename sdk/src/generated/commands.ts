@@ -383,7 +383,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.nameWallet',
-    says: 'Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing.',
+    says: 'Declares who holds a wallet on the other side of an order and who owns it, and returns what the travel rule still needs.',
     fields: [
       {
         name: 'order',

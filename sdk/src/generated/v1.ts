@@ -1549,7 +1549,7 @@ export interface V1 {
       /** Of a sale: what the customer passes on to the provider that sends the coins; null where no data is exchanged */
       readonly travelAddress: string | null;
     }>;
-    /** Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing. */
+    /** Declares who holds a wallet on the other side of an order and who owns it, and returns what the travel rule still needs. */
     nameWallet(
       order: string,
       body: {

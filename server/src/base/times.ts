@@ -32,7 +32,7 @@ function millisIn(text: string): number {
   let ms = 0;
   for (let at = 20, weight = 100; at < end && weight >= 1; at += 1, weight /= 10)
     ms += (text.charCodeAt(at) - ZERO) * weight;
-  return Math.round(ms);
+  return ms;
 }
 
 const padded = (most: number, length: number): readonly string[] =>

@@ -15,6 +15,7 @@ import { createPartner } from '../../src/partners/index.ts';
 import { newPhone } from '../support/client.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { until } from '../support/until.ts';
 
 let fixture: Fixture;
 let rows: Rows;
@@ -133,7 +134,10 @@ test('a block waits until money that has read it has left, and is read by the ne
       isBlocked = true;
     });
     const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'update customers%'`;
-    while ((await rows.query(waits)).length === 0) assert(!isBlocked, 'the block did not wait');
+    await until('the block waits', async () => {
+      assert(!isBlocked, 'the block did not wait');
+      return (await rows.query(waits)).length > 0;
+    });
   });
   await blocking;
   assert.equal((await hitsOf(back)).length, 1);

@@ -42,10 +42,17 @@ export interface Leg {
 
 /** What is missing for a leg. */
 export const MISSING = [
-  ...['wallet', 'proof', 'name', 'sender'],
+  'wallet',
+  'proof',
+  'name',
+  'sender',
   // Of a wallet that a provider holds, where data is exchanged: where to ask it, whether we know it, its answer, its data.
-  ...['travel_address', 'provider', 'answer', 'refused', 'data'],
-] as const as readonly ['wallet', 'proof', 'name', 'sender', 'travel_address', 'provider', 'answer', 'refused', 'data'];
+  'travel_address',
+  'provider',
+  'answer',
+  'refused',
+  'data',
+] as const;
 export type Missing = (typeof MISSING)[number];
 
 /** An order of which a rule asks something. */

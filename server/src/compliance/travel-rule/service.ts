@@ -45,7 +45,7 @@ export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
   db: Database;
   /** Where a protocol is configured. */
   exchange?: Omit<ExchangeDeps, 'db' | 'vault' | 'clock' | 'onNews'> | undefined;
-  /** Requests the refund of an order's deposit. @throws Refusal when there is nothing to refund any more */
+  /** Requests the refund of an order's deposit, unless it was paid or its refund is under way. */
   giveBack(orderId: bigint): Promise<void>;
   /** Deposits that fund an order. */
   depositsOf(tx: Tx, orderId: bigint): Promise<readonly bigint[]>;

@@ -1,6 +1,7 @@
 /**
  * The gate: decides whether money may leave. Every payout and refund passes it in the transaction that submits it, and a payout
- * that waits on a bank's list passes it again in the transaction that closes the list into a file. No money leaves without it.
+ * that waits on a bank's list passes it again in the transaction that closes the list into a file. No money of customers leaves
+ * without it. What operators move to their own addresses has a gate that asks of them what applies (treasury/transfers.ts).
  *
  * Its answers: `pay`; `wait`, when the cause ends by itself or by an operator's action and the payout then continues
  * automatically (a kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when an operator has to
@@ -131,8 +132,7 @@ const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, n
 
 /**
  * The same for a payout that was submitted and is about to be signed, possibly much later. For a transfer between our own
- * wallets, which has no payout, it only checks whether its rail is switched off. Transfers to own addresses have a gate of their
- * own (treasury/transfers.ts).
+ * wallets, which has no payout, it only checks whether its rail is switched off.
  */
 export async function askBeforeSigning(
   context: GateContext,

@@ -187,7 +187,7 @@ export const ORDERS = {
     path: '/orders/:order/wallets',
     scope: 'trade',
     member: 'none',
-    says: 'Says of a wallet on the other side of an order who holds it and whose it is, and answers what is still missing.',
+    says: 'Declares who holds a wallet on the other side of an order and who owns it, and returns what the travel rule still needs.',
     more: 'What is said counts for later orders of the customer too. The owner of a self-hosted wallet proves it with a signature over `text`, as `orders.wallets` answers it, by the key of the address (EIP-191 on EVM chains). A payout that waits for it then leaves by itself. Where data is exchanged, the provider of a hosted wallet is asked at its travel address first.',
     fields: {
       ...order,
