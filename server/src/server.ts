@@ -121,7 +121,7 @@ async function compose(
     sandbox: () => sandbox,
   });
   onProgress('waiting for first prices');
-  await pricesAreFresh(base);
+  await pricesAreFresh(base, sources);
   sandbox = world.ready(urls.baseUrl);
   return { ...urls, sandbox, db, vault, rails: parts.rails, orders: parts.context, stop: () => ending.run() };
 }

@@ -28,7 +28,7 @@ import {
   writesCheck,
 } from '../ops/index.ts';
 import { markets } from '../partners/index.ts';
-import type { PriceSource } from '../quotes/index.ts';
+import { type PriceSource, pollPrices } from '../quotes/index.ts';
 import { levels } from '../treasury/index.ts';
 import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
@@ -100,10 +100,15 @@ function sanctionsChecks(config: Config, base: Pick<Base, 'db' | 'clock'>): Chec
 }
 
 /**
- * Ready means that a quote is available: waits briefly for the first prices. Without markets there is nothing to wait for.
+ * Ready means that a quote is available: waits briefly for the first prices. Without markets there is nothing to wait for. The
+ * sources are polled once more, because their first poll may have been before the markets were there.
  */
-export async function pricesAreFresh({ db }: Pick<Base, 'db'>): Promise<void> {
+export async function pricesAreFresh(
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
+  sources: ReadonlyMap<string, PriceSource>,
+): Promise<void> {
   if ((await db.asSystem(markets)).length === 0) return;
+  await db.asSystem((tx) => pollPrices(tx, sources.keys(), clock.now()));
   const check = pricesCheck(db);
   const giveUpAt = Date.now() + 10_000;
   while (Date.now() < giveUpAt) {

@@ -13,6 +13,7 @@ import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
 import { DORMANCY, OVERDUE } from '../orders/index.ts';
 import { purgeIdempotencyRecords } from '../protocols/whitelabel/index.ts';
+import { POLL, pollPrices } from '../quotes/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
 import { OBSERVE, type Rail } from '../rails/rail.ts';
 import { RECONCILE } from '../reconcile/index.ts';
@@ -21,7 +22,7 @@ import { SWEEP, WATCH } from '../treasury/index.ts';
 /** Kinds that poll, every few seconds without end. */
 export const POLLS: readonly string[] = [
   ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE],
-  ...['refresh_gas', 'refresh_prices', 'watch_prices', 'seal', TELL],
+  ...['refresh_gas', POLL, 'watch_prices', 'seal', TELL],
 ];
 
 /** Between looks for entries to seal, while there are none. Reconciliation does not wait for it: it reads unsealed ones, too. */
@@ -45,7 +46,7 @@ export async function enqueueRecurring(
   await db.asSystem(async (tx) => {
     for (const subject of subjects.rails)
       enqueueRailJobs(tx, dueAt, { subject, isChain: subjects.chains.includes(subject) });
-    for (const subject of subjects.sources) enqueue(tx, { kind: 'refresh_prices', subject, dueAt });
+    pollPrices(tx, subjects.sources, dueAt);
     const { lists = [] } = subjects;
     for (const subject of lists) enqueue(tx, { kind: REFRESH_LIST, subject, dueAt });
     if (lists.length > 0) enqueue(tx, { kind: SCREEN_NAMES, subject: 'all', dueAt });

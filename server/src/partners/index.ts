@@ -131,6 +131,7 @@ export {
   addMarkets,
   allMarkets,
   assets,
+  currentMarkets,
   findMarket,
   lockMarkets,
   type Market,

@@ -79,6 +79,11 @@ export async function allMarkets(tx: Tx): Promise<readonly Market[]> {
   return (await registry(tx)).all;
 }
 
+/** The enabled ones as they are now, for what has to know of a market that was opened a moment ago. */
+export async function currentMarkets(tx: Tx): Promise<readonly Market[]> {
+  return (await readRegistry(tx)).enabled;
+}
+
 /** All markets as they are now, locked for a change: no other change until `tx` ends. Readers do not wait. */
 export async function lockMarkets(tx: Tx): Promise<readonly Market[]> {
   await tx.run(sql.lockMarkets);

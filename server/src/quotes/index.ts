@@ -40,6 +40,8 @@ export { FEE_KINDS, type FeeKind, type Fees, PRICED_FEES, type PricedFee, total 
 export type { FixedSide, Quote, UsedPrice } from './quote.ts';
 export {
   intervalOf,
+  POLL,
+  pollPrices,
   priceAges,
   priceSourceHealth,
   quoteHandlers,

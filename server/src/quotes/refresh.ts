@@ -12,13 +12,15 @@ import { type Clock, later } from '../base/clock.ts';
 import { countingFrom, databaseNow } from '../base/databaseclock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
-import type { Handled, Handlers } from '../base/jobs.ts';
-import { assets, markets } from '../partners/index.ts';
+import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
+import { assets, currentMarkets } from '../partners/index.ts';
 import { compose, jumped, type KeptPrice } from './crosses.ts';
 import type { FetchedPrice, Pair, PriceSource, SourceHealth } from './source.ts';
 import { store } from './store.ts';
 import { judgePrices, WATCH_EVERY_MS } from './watch.ts';
 
+/** Of sources. */
+export const POLL = 'refresh_prices';
 const EVERY_MS = 5_000;
 /** After the first failure a source is polled again in five seconds, then ten, and so on up to a minute. */
 const PAUSES = { firstMs: EVERY_MS, longestMs: 60_000 };
@@ -32,7 +34,7 @@ export function quoteHandlers(deps: {
 }): Handlers {
   const { db, clock, sources } = deps;
   return {
-    async refresh_prices(code) {
+    async [POLL](code) {
       const source = sources.get(code);
       return source === undefined ? undefined : await refresh(db, source);
     },
@@ -45,6 +47,14 @@ export function quoteHandlers(deps: {
       return { againInMs: purged === 1_000 ? 0 : 60_000 };
     },
   };
+}
+
+/**
+ * Has these sources polled at once, and from then on at their turns. For a market that has just been opened: the last poll did not
+ * ask for its pairs.
+ */
+export function pollPrices(tx: Tx, sources: Iterable<string>, dueAt: Date): void {
+  for (const subject of sources) enqueue(tx, { kind: POLL, subject, dueAt });
 }
 
 /** Polls a source now instead of at its turn. */
@@ -90,7 +100,7 @@ async function tradedPairs(tx: Tx): Promise<Pair[]> {
     [...(await assets(tx)).values()].filter((one) => one.native).map((one) => [one.chain, one.coin]),
   );
   const pairs = new Map<string, Pair>();
-  for (const market of await markets(tx)) {
+  for (const market of await currentMarkets(tx)) {
     for (const base of [market.crypto.coin, native.get(market.crypto.chain)]) {
       if (base !== undefined) pairs.set(`${base}/${market.fiat.coin}`, { base, quote: market.fiat.coin });
     }

@@ -119,6 +119,18 @@ describe('a price times a hundred', () => {
   });
 });
 
+test('a market that is opened has its sources polled at once, and not at their next turn', async () => {
+  const enqueued: string[] = [];
+  const listening = await world.server.db.listen('jobs', (name) => void enqueued.push(name));
+  try {
+    const path = `/markets/${marketOf('onramp')}`;
+    for (const enabled of [false, true]) assert.equal((await ada.does(path, { enabled })).status, 200);
+    await world.until('a poll is enqueued', async () => enqueued.includes('refresh_prices fixed'));
+  } finally {
+    await listening.stop();
+  }
+});
+
 describe('unpaid orders at a wrong price', () => {
   const span = (from: Date) => ({ from: from.toISOString(), until: world.clock.now().toISOString() });
   const listed = async (direction: string, from: Date): Promise<string[]> => {

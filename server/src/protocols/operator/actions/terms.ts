@@ -24,7 +24,7 @@ import {
   setPolicy,
   upsertMarket,
 } from '../../../partners/index.ts';
-import { confirmLevel, confirmPair, priceLevels } from '../../../quotes/index.ts';
+import { confirmLevel, confirmPair, pollPrices, priceLevels } from '../../../quotes/index.ts';
 import { type Action, action } from '../action.ts';
 import { UNCLAIMED } from '../declared/deposits.ts';
 import { TERMS_OF_TRADE } from '../declared/terms.ts';
@@ -206,6 +206,7 @@ export const TERM_ACTIONS: readonly Action[] = [
         },
         reasonOf(doing),
       );
+      if (input.enabled === true) pollPrices(tx, market.priceSources, doing.now);
     },
   }),
   // An operator confirms the level of a halted market. The sources' prices move; the action contains the confirmed level.
