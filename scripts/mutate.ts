@@ -7,8 +7,9 @@
  * Code that counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N
  * stretches of each file, chosen by the seed; another seed mutates other stretches, and `--stretches 0` all of a file. Every file
  * has its first stretch, however long that takes; further ones begin until M minutes have passed in total. The journal of `--kept`
- * holds a file's mutants as long as that file and the tests of its group are the same, whatever else has changed. Stryker is
- * installed beside this file at the first run, from a lock file of its own.
+ * holds a file's mutants as long as that file and the tests of its group are the same, whatever else has changed; where a group has
+ * more tests than before, only the survivors are tried, with these. Stryker is installed beside this file at the first run, from a
+ * lock file of its own.
  *
  * Stopped by a signal it ends its child processes. Prints each file's score and survivors, exits with 1 if a file that was
  * mutated whole is below its minimum, and writes a `Report` on request, which `npm run prove` reads: its names and meanings stay.
@@ -39,7 +40,7 @@ interface Group {
 const GROUPS: Readonly<Record<string, Group>> = {
   money: { mutate: ['base/money.ts'], tests: ['base/money.test.ts', 'fuzz/money.test.ts'] },
   price: { mutate: ['quotes/price.ts'], tests: ['quotes/price.test.ts'] },
-  orders: {
+  decisions: {
     mutate: ['orders/machine.ts', 'orders/decide.ts'],
     tests: ['orders/table.test.ts', 'orders/machine.test.ts', 'orders/decide.test.ts', 'orders/policy.test.ts'],
   },
@@ -68,23 +69,62 @@ const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['rails/payouts.ts', 'rails/payouts.observed.ts'],
     tests: ['rails/payouts.test.ts', 'rails/payouts.answers.test.ts'],
   },
-  actions: {
+  // Of the stories that reach these files, those that take less than a minute, the shortest first.
+  orders: {
     isSampled: true,
     mutate: [
       'orders/actions.ts',
       'orders/advance.ts',
       'orders/follow-on-order.ts',
       'orders/create.ts',
+      'orders/jobs.ts',
+    ],
+    tests: [
+      'orders/machine.test.ts',
+      'orders/clearing.test.ts',
+      'stories/held.test.ts',
+      'stories/payouts.test.ts',
+      'stories/deposits.test.ts',
+      'stories/gate.test.ts',
+      'stories/liquidity.test.ts',
+      'stories/policy.test.ts',
+    ],
+  },
+  deposits: {
+    isSampled: true,
+    mutate: [
       'orders/custody/facts.ts',
       'orders/deposits/facts.ts',
       'orders/deposits/replace.ts',
       'orders/deposits/reversed.ts',
-      'orders/payouts/actions.ts',
-      'orders/payouts/facts.ts',
+      'orders/refunds/lost.ts',
+    ],
+    tests: [
+      'orders/clearing.test.ts',
+      'stories/recalled-part.test.ts',
+      'stories/deposits.test.ts',
+      'stories/misdirected.test.ts',
+      'stories/clearing.test.ts',
+      'stories/reversed.test.ts',
+    ],
+  },
+  settling: {
+    isSampled: true,
+    mutate: ['orders/payouts/actions.ts', 'orders/payouts/facts.ts'],
+    tests: [
+      'stories/settlement.test.ts',
+      'stories/elsewhere.test.ts',
+      'stories/payouts.test.ts',
+      'stories/returns.test.ts',
+      'stories/gate.test.ts',
+    ],
+  },
+  refunds: {
+    isSampled: true,
+    mutate: [
       'orders/refunds/actions.ts',
       'orders/refunds/blocked.ts',
       'orders/refunds/cancel.ts',
-      'orders/refunds/lost.ts',
       'orders/refunds/refunds.ts',
       'orders/refunds/rejected.ts',
       'orders/refunds/released.ts',
@@ -92,21 +132,16 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'orders/refunds/retry.ts',
       'orders/refunds/screen.ts',
       'orders/refunds/settled.ts',
-      'orders/jobs.ts',
     ],
     tests: [
-      'orders/machine.test.ts',
-      'orders/clearing.test.ts',
-      'stories/clearing.test.ts',
-      'stories/deposits.test.ts',
+      'stories/approved.test.ts',
       'stories/destinations.test.ts',
-      'stories/gate.test.ts',
-      'stories/liquidity.test.ts',
-      'stories/misdirected.test.ts',
       'stories/payouts.test.ts',
-      'stories/policy.test.ts',
       'stories/refunds.test.ts',
-      'stories/reversed.test.ts',
+      'stories/returns.test.ts',
+      'stories/misdirected.test.ts',
+      'stories/gate.test.ts',
+      'stories/policy.test.ts',
     ],
   },
   compliance: {
@@ -152,10 +187,12 @@ const FLOOR = 85;
 /** Lines of a stretch: about one unit of thought. */
 const STRETCH = 12;
 /** Files of one run of Stryker, which begins with all of its tests on the code as it is. */
-const FILES_A_RUN = 11;
+const FILES_A_RUN = 5;
 
 interface Survivor {
   line: number;
+  /** Where it is, as in a range of Stryker's. */
+  place: string;
   mutator: string;
   code: string;
   instead: string;
@@ -304,13 +341,13 @@ function linesOf(path: string): number {
   return sourceOf(path).split('\n').length;
 }
 
-function digestOf(...texts: string[]): Buffer {
-  return createHash('sha256').update(texts.join('\0')).digest();
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
 /** Stretches of a file, in Stryker's format. They depend on no other file. A mutant belongs to a stretch that contains all of it. */
 function stretchesOf(path: string): string[] {
-  const chance = chanceOf(seed ^ digestOf(path).readUInt32LE());
+  const chance = chanceOf(seed ^ createHash('sha256').update(path).digest().readUInt32LE());
   const of = linesOf(path);
   if (stretches === 0 || stretches * STRETCH >= of) return [path];
   // Each from a different part of the file, so that they are spread out; in any order, because there may be time for the first only.
@@ -339,28 +376,71 @@ function addSampled(score: FileScore): void {
   } satisfies Partial<FileScore>);
 }
 
+/** Of a file or a stretch, under its name and the digest of its file. */
 interface Kept {
+  /** The digests of the tests that these mutants have had, by path. */
+  tests: Record<string, string>;
   scores: FileScore[];
   ms: number;
 }
 
-/** The mutants of these files or stretches, of which those missing in the journal are tried together. */
-async function mutatedOnce(name: string, mutate: readonly string[], tests: readonly string[]): Promise<Kept> {
-  const ofTests = tests.map((path) => readFileSync(join(root, 'server', 'test', path), 'utf8'));
-  const keyOf = (range: string): string =>
-    `${range} ${digestOf(sourceOf(fileOf(range)), ...ofTests)
-      .toString('hex')
-      .slice(0, 12)}`;
-  const missing = mutate.filter((range) => journal.known<Kept>(keyOf(range)) === undefined);
+/**
+ * The mutants of these files or stretches. What the journal has is not tried again: where tests were added, only the survivors
+ * are, and only with these tests. Where a test was changed or removed, all are, because that test may have been the one that failed.
+ */
+async function mutatedOnce(name: string, mutate: readonly string[], paths: readonly string[]): Promise<Kept> {
+  const tests = Object.fromEntries(
+    paths.map((path) => [path, digestOf(readFileSync(join(root, 'server', 'test', path), 'utf8'))]),
+  );
+  const keyOf = (range: string): string => `${range} ${digestOf(sourceOf(fileOf(range)))}`;
+  const knownOf = (range: string): Kept | undefined => {
+    const known = journal.known<Kept>(keyOf(range));
+    const isSame = known !== undefined && Object.entries(known.tests).every(([path, digest]) => tests[path] === digest);
+    return isSame ? known : undefined;
+  };
+  const missing = mutate.filter((range) => knownOf(range) === undefined);
   if (missing.length > 0) {
     const from = Date.now();
-    const scores = await mutated(name, missing, tests);
+    const scores = await mutated(name, missing, paths);
     const ms = Math.round((Date.now() - from) / missing.length);
     for (const range of missing)
-      journal.keep(keyOf(range), { scores: scores.filter(({ file }) => file === fileOf(range)), ms } satisfies Kept);
+      journal.keep(keyOf(range), { tests, scores: scores.filter(({ file }) => file === fileOf(range)), ms });
   }
-  const all = mutate.flatMap((range) => journal.known<Kept>(keyOf(range)) ?? []);
-  return { scores: all.flatMap(({ scores }) => scores), ms: all.reduce((sum, one) => sum + one.ms, 0) };
+  const sets = Map.groupBy(mutate, (range) =>
+    Object.keys(tests)
+      .filter((path) => !(path in (knownOf(range)?.tests ?? {})))
+      .join(),
+  );
+  for (const [added, ranges] of sets) {
+    if (added === '') continue;
+    const from = Date.now();
+    const places = ranges.flatMap((range) => (knownOf(range)?.scores ?? []).flatMap(placesOf));
+    const again = places.length === 0 ? [] : await mutated(`${name}-added`, places, added.split(','));
+    const ms = Math.round((Date.now() - from) / ranges.length);
+    for (const range of ranges) {
+      const known = knownOf(range);
+      if (known === undefined) continue;
+      const scores = known.scores.map((score) => withoutKilled(score, again));
+      journal.keep(keyOf(range), { tests, scores, ms: known.ms + ms } satisfies Kept);
+    }
+  }
+  const all = mutate.flatMap((range) => knownOf(range) ?? []);
+  return { tests, scores: all.flatMap(({ scores }) => scores), ms: all.reduce((sum, one) => sum + one.ms, 0) };
+}
+
+/** The survivors of a file as ranges in Stryker's format. */
+const placesOf = ({ file, survivors }: FileScore): string[] => [
+  ...new Set(survivors.map(({ place }) => `${file}:${place}`)),
+];
+
+/** @param again the same survivors, and mutants within them, tried with further tests */
+function withoutKilled(score: FileScore, again: readonly FileScore[]): FileScore {
+  const tried = again.find(({ file }) => file === score.file);
+  const nameOf = ({ place, mutator, instead }: Survivor): string => `${place} ${mutator} ${instead}`;
+  const left = new Set((tried?.survivors ?? score.survivors).map(nameOf));
+  const survivors = score.survivors.filter((one) => left.has(nameOf(one)));
+  const killed = score.killed + score.survivors.length - survivors.length;
+  return { ...score, killed, survivors, score: scoreOf(killed, survivors.length) };
 }
 
 /** Of a file, or of a stretch of one. */
@@ -438,7 +518,9 @@ function scored(file: string, source: string, mutants: StrykerFile['mutants']): 
     .map(({ location: { start, end }, mutatorName, replacement = '' }): Survivor => {
       const last = start.line === end.line ? end.column - 1 : undefined;
       const [code, instead] = [short(lines[start.line - 1]?.slice(start.column - 1, last) ?? ''), short(replacement)];
-      return { line: start.line, mutator: mutatorName, code, instead };
+      // Lines of a range count from one, and its columns from zero.
+      const place = `${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`;
+      return { line: start.line, place, mutator: mutatorName, code, instead };
     });
   const counted = killed + survivors.length;
   return {
