@@ -913,11 +913,12 @@ test('an order in any waiting state opens a case when it is overdue', async () =
         by !== null && otherwise !== null && /case/.test(otherwise),
         `${state} has no deadline or no case after it`,
       );
-      await world.read((tx) =>
-        tx.run(`update orders set waits_until = now() - interval '1 s' where id = $1`, [order.id]),
-      );
-      await world.opensCase(order, 'overdue');
     }
+    const ids = [...reached.values()].map(({ id }) => id);
+    await world.read((tx) =>
+      tx.run(`update orders set waits_until = now() - interval '1 s' where id = any($1)`, [ids]),
+    );
+    for (const order of reached.values()) await world.opensCase(order, 'overdue');
     const waiting = (Object.keys(STATES) as OrderState[]).filter(isWaiting);
     assert.deepEqual([...reached.keys()].sort(), [...waiting].sort());
     assert.deepEqual(Object.keys(BUILT_IN_POLICY.waiting).sort(), [...waiting].sort());
