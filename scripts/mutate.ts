@@ -83,6 +83,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'orders/machine.test.ts',
       'orders/clearing.test.ts',
       'stories/held.test.ts',
+      'stories/requoted.test.ts',
       'stories/payouts.test.ts',
       'stories/deposits.test.ts',
       'stories/gate.test.ts',
@@ -113,6 +114,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['orders/payouts/actions.ts', 'orders/payouts/facts.ts'],
     tests: [
       'stories/settlement.test.ts',
+      'stories/requoted.test.ts',
       'stories/elsewhere.test.ts',
       'stories/payouts.test.ts',
       'stories/returns.test.ts',
