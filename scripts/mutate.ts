@@ -103,6 +103,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     tests: [
       'orders/clearing.test.ts',
       'stories/recalled-part.test.ts',
+      'stories/taken.test.ts',
       'stories/deposits.test.ts',
       'stories/misdirected.test.ts',
       'stories/clearing.test.ts',
