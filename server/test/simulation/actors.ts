@@ -650,8 +650,8 @@ export function openActors(
       case 'awaiting_liquidity':
         return fund();
       case 'paying_out':
-        // In the lost time its deposit was refunded, and since then a new order was made of it.
-        if (isPaid === false && row.id !== row.made)
+        // In the lost time its deposit was refunded: after a hold, or before a new order was made of it.
+        if (isPaid === false)
           return through(process, 'hold', () => db.asSystem((tx) => holdBack(context, tx, base())));
         break;
       case 'frozen':
