@@ -651,8 +651,7 @@ export function openActors(
         return fund();
       case 'paying_out':
         // In the lost time its deposit was refunded: after a hold, or before a new order was made of it.
-        if (isPaid === false)
-          return through(process, 'hold', () => db.asSystem((tx) => holdBack(context, tx, base())));
+        if (isPaid === false) return through(process, 'hold', () => db.asSystem((tx) => holdBack(context, tx, base())));
         break;
       case 'frozen':
         // Money beside it stays while law blocks it, until the law releases it.
