@@ -145,6 +145,8 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'stories/misdirected.test.ts',
       'stories/gate.test.ts',
       'stories/policy.test.ts',
+      'stories/frozen.test.ts',
+      'stories/reversed.test.ts',
     ],
   },
   compliance: {
