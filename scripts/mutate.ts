@@ -146,6 +146,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'stories/gate.test.ts',
       'stories/policy.test.ts',
       'stories/frozen.test.ts',
+      'stories/released.test.ts',
       'stories/reversed.test.ts',
     ],
   },
