@@ -22,13 +22,14 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../server/src/base/postgres.ts';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { reasonOf, reasonsHere } from '../server/test/prove/reasons.ts';
 import { chanceOf } from '../server/test/simulation/chance.ts';
 import { migratedTemplate } from '../server/test/support/database.ts';
 import { openJournal } from '../server/test/support/journal.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
+import { folderOfRun, memoryFolder } from '../server/test/support/memory.ts';
+import { startTestDatabase } from './test.database.ts';
 
 interface Group {
   mutate: readonly string[];
@@ -261,12 +262,16 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 
 if (!existsSync(join(tool, 'node_modules')))
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], tool);
-const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-mutate-'));
-const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
+const memory = memoryFolder('cloverleaf-mutate');
+const folder = memory === undefined ? mkdtempSync(join(tmpdir(), 'cloverleaf-mutate-')) : folderOfRun(memory);
+const postgres = await startTestDatabase(join(folder, 'database'));
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
 // The tests of each mutant begin with a database: a copy takes a tenth of the time of the migrations.
 process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
 process.env.TEST_DATA_DIR = folder;
+process.env.TMPDIR = folder;
+// Each mutant is a process, which would compile the same sources again.
+process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
 const files: FileScore[] = [];
 const journal = openJournal(values.kept);
 const reasons = reasonsHere(root);

@@ -25,12 +25,12 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
-import { startPostgres } from '../server/src/base/postgres.ts';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { migratedTemplate } from '../server/test/support/database.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 import { isLong } from '../server/test/support/long.ts';
 import { folderOfRun, memoryFolder } from '../server/test/support/memory.ts';
+import { startTestDatabase } from './test.database.ts';
 import { changesIn, named, reachedBy } from './watch.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -74,12 +74,7 @@ const data = memory === undefined ? folder : folderOfRun(memory);
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort(new Error(name)));
 
-/** A database lives for the seconds of its test: nothing is archived, vacuumed, or worth a slow hash of a password. */
-const SETTINGS = {
-  ...{ wal_level: 'minimal', max_wal_senders: '0', max_wal_size: '256MB' },
-  ...{ autovacuum: 'off', scram_iterations: '1' },
-};
-const postgres = await startPostgres({ dataDir: join(data, 'database'), fast: true, settings: SETTINGS });
+const postgres = await startTestDatabase(join(data, 'database'));
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
 process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
 process.env.TEST_DATA_DIR = data;
