@@ -116,6 +116,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['orders/payouts/actions.ts', 'orders/payouts/facts.ts'],
     tests: [
       'stories/settlement.test.ts',
+      'stories/rest.test.ts',
       'stories/requoted.test.ts',
       'stories/elsewhere.test.ts',
       'stories/payouts.test.ts',
