@@ -122,6 +122,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'stories/payouts.test.ts',
       'stories/returns.test.ts',
       'stories/gate.test.ts',
+      'stories/reversed.test.ts',
     ],
   },
   refunds: {
