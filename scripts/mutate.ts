@@ -88,6 +88,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'stories/payouts.test.ts',
       'stories/deposits.test.ts',
       'stories/gate.test.ts',
+      'stories/deadline.test.ts',
       'stories/liquidity.test.ts',
       'stories/policy.test.ts',
     ],

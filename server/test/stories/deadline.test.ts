@@ -40,3 +40,18 @@ test('while the chain is not followed, orders wait at their deadline; one paid i
   const deposits = (await world.traceOf(late)).deposits.map(({ state, why, late: isLate }) => [state, why, isLate]);
   assert.deepEqual(deposits, [['suspense', 'late', true]]);
 });
+
+test('a paid order is not looked at again at its deadline', async () => {
+  const order = await world.sells('10', 'usdc');
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.reaches(order, 6);
+  await world.deadlinePasses();
+  await world.until('the job of its deadline has ended', async () => {
+    const jobs = await world.read((tx) =>
+      tx.rows(`select from jobs where kind = 'expire_order' and subject = $1`, [String(order.id)]),
+    );
+    return jobs.length === 0;
+  });
+  assert.equal(await world.stateOf(order), 'settled');
+});
