@@ -78,6 +78,8 @@ export interface ChainWorld {
   deepest(hash: string): number;
   /** Amount at an address that was ever deep enough below some head to count. */
   believedAt(address: string, contract: string): bigint;
+  /** Whether we have read what its blocks moved, and so know where we began to. */
+  readonly isFollowed: boolean;
   /** Transactions waiting to be mined, in sentences. */
   readonly waiting: readonly string[];
 }
@@ -100,6 +102,7 @@ export function openChain(deps: {
   const { chance, faults, calls } = deps;
   let branch = 0;
   let blocks: FullBlock[] = [];
+  let isFollowed = false;
   const all = new Map<string, FullBlock>();
   let pool: ChainTx[] = [];
   const believed = new Map<string, ChainTx>();
@@ -303,9 +306,10 @@ export function openChain(deps: {
         }),
       blocks: (from, to) => calls.make('node.blocks', () => blocks.slice(Number(from), Number(to) + 1).map(bare)),
       transfers: (asked, contracts) =>
-        calls.make('node.transfers', () =>
-          asked.flatMap(({ hash }) => transfersOf(all.get(hash) as FullBlock, contracts)),
-        ),
+        calls.make('node.transfers', () => {
+          isFollowed = true;
+          return asked.flatMap(({ hash }) => transfersOf(all.get(hash) as FullBlock, contracts));
+        }),
       positions: async (transfers) => transfers.map(() => 0),
       balances: (contract, addresses) =>
         calls.make('node.balances', () => addresses.map((one) => balanceAt(head().number, contract, one))),
@@ -433,6 +437,9 @@ export function openChain(deps: {
       [...believed.values()]
         .filter((tx) => tx.to === address && tx.contract === contract)
         .reduce((sum, { units }) => sum + units, 0n),
+    get isFollowed() {
+      return isFollowed;
+    },
     get waiting() {
       return pool.map(
         ({ nonce, to }) => `what goes to ${to} waits to be mined${nonce === undefined ? '' : ` with nonce ${nonce}`}`,
