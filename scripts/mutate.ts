@@ -284,9 +284,9 @@ async function mutatedOnce(name: string, mutate: readonly string[], paths: reado
 }
 
 /** The survivors of a file as ranges in Stryker's format. */
-const placesOf = ({ file, survivors }: FileScore): string[] => [
-  ...new Set(survivors.map(({ place }) => `${file}:${place}`)),
-];
+function placesOf({ file, survivors }: FileScore): string[] {
+  return [...new Set(survivors.map(({ place }) => `${file}:${place}`))];
+}
 
 /** @param again the same survivors, and mutants within them, tried with further tests */
 function withoutKilled(score: FileScore, again: readonly FileScore[]): FileScore {
