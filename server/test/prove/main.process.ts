@@ -10,7 +10,7 @@
  * file, from git. A step that has run there with the same command is not run again, unless `--fresh` is given; an interrupted one
  * is, and so is one whose code changed while it ran. So this may be stopped and begun again. The longest steps continue from
  * their journals: finished seeds and planted bugs are not run again, as long as the tests they depend on are the same, and
- * `--seeds 1..350` and then `--seeds 351..750` are most of `--seeds 1..750`. A mutated file is not run again as long as it and its
+ * `--seeds 1..350` and then `--seeds 351..850` are most of `--seeds 1..850`. A mutated file is not run again as long as it and its
  * tests are the same. With uncommitted changes no result is kept, because its code could not be identified later.
  *
  * `--write` runs nothing and writes the page from the kept results. The exit code is 0 if everything ran and held; with `--only`,
