@@ -256,7 +256,7 @@ async function mutatedOnce(name: string, mutate: readonly string[], paths: reado
   const missing = mutate.filter((range) => knownOf(range) === undefined);
   if (missing.length > 0) {
     const from = Date.now();
-    const scores = await mutated(name, missing, paths);
+    const { scores } = await mutated(name, missing, paths);
     const ms = Math.round((Date.now() - from) / missing.length);
     for (const range of missing)
       journal.keep(keyOf(range), { tests, scores: scores.filter(({ file }) => file === fileOf(range)), ms });
@@ -270,12 +270,13 @@ async function mutatedOnce(name: string, mutate: readonly string[], paths: reado
     if (added === '') continue;
     const from = Date.now();
     const places = ranges.flatMap((range) => (knownOf(range)?.scores ?? []).flatMap(placesOf));
-    const again = places.length === 0 ? [] : await mutated(`${name}-added`, places, added.split(','));
+    const { noticed } =
+      places.length === 0 ? { noticed: new Map() } : await mutated(`${name}-added`, places, added.split(','));
     const ms = Math.round((Date.now() - from) / ranges.length);
     for (const range of ranges) {
       const known = knownOf(range);
       if (known === undefined) continue;
-      const scores = known.scores.map((score) => withoutKilled(score, again));
+      const scores = known.scores.map((score) => withoutNoticed(score, noticed));
       journal.keep(keyOf(range), { tests, scores, ms: known.ms + ms } satisfies Kept);
     }
   }
@@ -288,14 +289,18 @@ function placesOf({ file, survivors }: FileScore): string[] {
   return [...new Set(survivors.map(({ place }) => `${file}:${place}`))];
 }
 
-/** @param again the same survivors, and mutants within them, tried with further tests */
-function withoutKilled(score: FileScore, again: readonly FileScore[]): FileScore {
-  const tried = again.find(({ file }) => file === score.file);
-  const nameOf = ({ place, mutator, instead }: Survivor): string => `${place} ${mutator} ${instead}`;
-  const left = new Set((tried?.survivors ?? score.survivors).map(nameOf));
-  const survivors = score.survivors.filter((one) => left.has(nameOf(one)));
+/** A survivor that was not tried again, for whatever reason, stays one. */
+function withoutNoticed(score: FileScore, noticed: Noticed): FileScore {
+  const how = (one: Survivor) => noticed.get(nameOf(score.file, one));
+  const survivors = score.survivors.filter((one) => how(one) === undefined);
+  const hung = score.hung + score.survivors.filter((one) => how(one) === 'Timeout').length;
   const killed = score.killed + score.survivors.length - survivors.length;
-  return { ...score, killed, survivors, score: scoreOf(killed, survivors.length) };
+  return { ...score, killed, hung, survivors, score: scoreOf(killed, survivors.length) };
+}
+
+/** Among the mutants of all files. */
+function nameOf(file: string, { place, mutator, instead }: Omit<Survivor, 'line' | 'code'>): string {
+  return `${file} ${place} ${mutator} ${instead}`;
 }
 
 /** Of a file, or of a stretch of one. */
@@ -303,7 +308,14 @@ function fileOf(range: string): string {
   return range.replace(/:.*/, '');
 }
 
-async function mutated(name: string, mutate: readonly string[], tests: readonly string[]): Promise<FileScore[]> {
+/** How mutants were noticed, by name. */
+type Noticed = ReadonlyMap<string, 'Killed' | 'Timeout'>;
+
+async function mutated(
+  name: string,
+  mutate: readonly string[],
+  tests: readonly string[],
+): Promise<{ scores: FileScore[]; noticed: Noticed }> {
   const json = join(folder, `${name}.json`);
   const config = join(folder, `${name}.config.json`);
   writeFileSync(
@@ -345,12 +357,17 @@ async function mutated(name: string, mutate: readonly string[], tests: readonly 
   );
   await run(process.execPath, [join(tool, 'node_modules/@stryker-mutator/core/bin/stryker.js'), 'run', config], root);
   const { files: read } = JSON.parse(readFileSync(json, 'utf8')) as { files: Record<string, StrykerFile> };
-  const scores = Object.entries(read).map(([file, { source, mutants }]) => scored(file, source, mutants));
+  const scores = Object.entries(read).map(([file, { source, mutants }]) => scored(pathOf(file), source, mutants));
+  const noticed = new Map<string, 'Killed' | 'Timeout'>();
+  for (const [file, { source, mutants }] of Object.entries(read))
+    for (const mutant of mutants)
+      if (mutant.status === 'Killed' || mutant.status === 'Timeout')
+        noticed.set(nameOf(pathOf(file), changeOf(source.split('\n'), mutant)), mutant.status);
   // Stryker skips a file that is missing, or has nothing to mutate: it would get no score.
   for (const path of mutate.filter((one) => !one.includes(':')))
     if (!scores.some(({ file, mutants, broken }) => file === path && mutants > broken))
       throw new Error(`server/src/${path}: nothing of it was mutated`);
-  return scores;
+  return { scores, noticed };
 }
 
 interface StrykerFile {
@@ -363,23 +380,33 @@ interface StrykerFile {
   }[];
 }
 
+/** A file's path as in GROUPS. */
+function pathOf(file: string): string {
+  return file.replace(/^server\/src\//, '');
+}
+
+function changeOf(
+  lines: readonly string[],
+  { location: { start, end }, mutatorName, replacement = '' }: StrykerFile['mutants'][number],
+): Survivor {
+  const short = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 80);
+  const last = start.line === end.line ? end.column - 1 : undefined;
+  const [code, instead] = [short(lines[start.line - 1]?.slice(start.column - 1, last) ?? ''), short(replacement)];
+  // Lines of a range count from one, and its columns from zero.
+  const place = `${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`;
+  return { line: start.line, place, mutator: mutatorName, code, instead };
+}
+
 function scored(file: string, source: string, mutants: StrykerFile['mutants']): FileScore {
   const lines = source.split('\n');
-  const short = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 80);
   const hung = mutants.filter(({ status }) => status === 'Timeout').length;
   const killed = hung + mutants.filter(({ status }) => status === 'Killed').length;
   const survivors = mutants
     .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
-    .map(({ location: { start, end }, mutatorName, replacement = '' }): Survivor => {
-      const last = start.line === end.line ? end.column - 1 : undefined;
-      const [code, instead] = [short(lines[start.line - 1]?.slice(start.column - 1, last) ?? ''), short(replacement)];
-      // Lines of a range count from one, and its columns from zero.
-      const place = `${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`;
-      return { line: start.line, place, mutator: mutatorName, code, instead };
-    });
+    .map((mutant) => changeOf(lines, mutant));
   const counted = killed + survivors.length;
   return {
-    file: file.replace(/^server\/src\//, ''),
+    file,
     mutants: mutants.length,
     killed,
     hung,
