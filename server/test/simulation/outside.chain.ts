@@ -78,7 +78,7 @@ export interface ChainWorld {
   deepest(hash: string): number;
   /** Amount at an address that was ever deep enough below some head to count. */
   believedAt(address: string, contract: string): bigint;
-  /** Whether we have read what its blocks moved, and so know where we began to. */
+  /** Whether a process of ours has read transfers: by then the block at which it began is stored. */
   readonly isFollowed: boolean;
   /** Transactions waiting to be mined, in sentences. */
   readonly waiting: readonly string[];

@@ -144,7 +144,8 @@ export function openStrays(
   };
 
   function come(plan: Plan, atBank: boolean): void {
-    // What a wallet held before its chain was first followed is its opening balance, which nobody books here.
+    // What a wallet receives before its chain is first followed is part of its opening balance. Production books that; this world
+    // does not.
     if (!atBank && !chain.isFollowed) return later(5_000, () => come(plan, atBank));
     const asset = atBank ? EUR : USDT;
     const units = unitsOf(plan, asset);

@@ -1,6 +1,6 @@
 /**
- * What an operator's requote takes and refuses, and what stays as it was: the waiting time of an order that is held again, the cases
- * of an order that goes on, and a payout that is tried again by itself.
+ * Which orders an operator may requote. Also the waiting time of an order that is held twice, the cases of an order that continues,
+ * and the automatic retry of a payout.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -84,7 +84,7 @@ test('an order that waits for funds is requoted in its place, and a case that an
   assert.deepEqual(await outcomesOf(order, 'treasury_short'), [{ outcome: 'went on: funded' }]);
 });
 
-test('a payout that never arrived is tried again by itself, once for each that is reported', async () => {
+test('a payout that never arrived is retried automatically, once, however often that is reported', async () => {
   const stop = { kind: 'payouts', subject: 'all' };
   await does('/kill-switches', stop);
   const order = await paid();
@@ -107,7 +107,7 @@ test('a payout that never arrived is tried again by itself, once for each that i
   await world.reaches(order, 6);
 });
 
-test('a deposit that nobody knows is assigned to no order', async () => {
+test('the assignment of an unknown deposit is refused', async () => {
   const { order } = await heldSale(world, '10');
   const refused = await ada.does('/deposits/999999999/assign', { order: String(order.id) });
   assert.deepEqual([refused.status, refused.body.reason], [404, 'unknown_deposit'], JSON.stringify(refused.body));

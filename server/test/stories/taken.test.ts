@@ -44,7 +44,15 @@ describe('of more than was asked for, within the band, an order takes', () => {
     await world.read((tx) =>
       setCustomerLimit(
         tx,
-        { fiatAsset: 'inr', direction: null, marketId: null, level: HIGHEST_LEVEL, period, maxUnits, now: new Date() },
+        {
+          fiatAsset: 'inr',
+          direction: null,
+          marketId: null,
+          level: HIGHEST_LEVEL,
+          period,
+          maxUnits,
+          now: world.clock.now(),
+        },
         { by: 'ada', why: 'a test' },
       ),
     );
