@@ -19,7 +19,7 @@ import type { FetchedPrice, Pair, PriceSource, SourceHealth } from './source.ts'
 import { store } from './store.ts';
 import { judgePrices, WATCH_EVERY_MS } from './watch.ts';
 
-/** Of sources. */
+/** The job that asks one source for its prices. */
 export const POLL = 'refresh_prices';
 const EVERY_MS = 5_000;
 /** After the first failure a source is polled again in five seconds, then ten, and so on up to a minute. */

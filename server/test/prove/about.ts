@@ -1,16 +1,18 @@
 /** The origin of the evidence: commit, code, versions of the programs that run it, and the machine. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import pg from 'pg';
 import { startPostgres } from '../../src/base/postgres.ts';
 import type { About } from './evidence.ts';
 
 /** The proved code. Pages of the docs and tests are not part of it: a result's commit says with which tests it was made. */
-const PROVED = ['server/src', 'server/migrations', 'server/package.json', 'package-lock.json'];
+const SOURCE = 'server/src';
+/** What any of it needs. */
+const GROUND = ['server/migrations', 'server/package.json', 'package-lock.json'];
 /** The files that must be committed before a result is kept. */
 const USED = ['server', 'scripts', 'package.json', 'package-lock.json'];
 
@@ -19,16 +21,40 @@ const gitIn = (root: string, ...args: string[]): string =>
 
 /** The hash of these files' committed contents. */
 export function hashOf(root: string, paths: readonly string[]): string {
-  const trees = paths.map((path) => gitIn(root, 'rev-parse', `HEAD:${path}`));
-  return createHash('sha256').update(trees.join()).digest('hex').slice(0, 12);
+  const contents = gitIn(root, 'rev-parse', ...paths.map((path) => `HEAD:${path}`));
+  return createHash('sha256').update(contents).digest('hex').slice(0, 12);
 }
+
+/**
+ * The hash of the proved code that a step runs.
+ *
+ * @param entry the file that the step starts: of server/src, only what it imports counts; without one, all of it
+ */
+export function codeOf(root: string, entry?: string): string {
+  const sources = entry === undefined ? [SOURCE] : importedBy(root, entry).filter((path) => path.startsWith(SOURCE));
+  return hashOf(root, [...sources, ...GROUND]);
+}
+
+/** A file and all that it imports, and they import, by path from `root`, sorted. Packages are not followed. */
+export function importedBy(root: string, entry: string): string[] {
+  const found = new Set<string>();
+  const waiting = [join(root, entry)];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (found.has(path)) continue;
+    found.add(path);
+    for (const [, of = ''] of readFileSync(path, 'utf8').matchAll(IMPORT)) waiting.push(join(dirname(path), of));
+  }
+  return [...found].map((path) => relative(root, path)).toSorted();
+}
+/** Of a file: `from '…'`, `import '…'`, `import('…')` and `new URL('…', import.meta.url)`. */
+const IMPORT = /(?:\bfrom|\bimport|\bimport\(|\bURL\()\s*'(\.{1,2}\/[^']*\.(?:ts|json|sql))'/g;
 
 /** Git's present state. */
 export function codeHere(root: string) {
   const git = (...args: string[]): string => gitIn(root, ...args);
   return {
     commit: git('rev-parse', 'HEAD'),
-    code: hashOf(root, PROVED),
+    code: codeOf(root),
     /** Includes the tests: they must not change while one runs. */
     used: hashOf(root, USED),
     dirty: git('status', '--porcelain', '--', ...USED) !== '',

@@ -6,15 +6,18 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { KINDS } from '../chaos/faults.ts';
 import type { Outcome as Chaos } from '../chaos/run.ts';
 import { FAULTS } from '../simulation/faults.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
+import { codeOf, importedBy } from './about.ts';
 import { type About, evidence, troubles } from './evidence.ts';
 import { chosenOf, type Result, sizesOf, stepsOf, WHOLE } from './steps.ts';
 import { openStore, readJson } from './store.ts';
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ABOUT: About = {
   commit: 'c0ffee',
   code: 'abc',
@@ -312,31 +315,66 @@ test('sizes of zero are refused', () => {
     assert.throws(() => sizesOf({ ...WHOLE, ...bad }), /^Error: --/, JSON.stringify(bad));
 });
 
-test('a truncated result, or one of other code, does not count', () => {
-  const home = freshFolder('prove');
+test('a truncated result, or one of other code or another command, does not count', () => {
+  // Made with its first result.
+  const home = join(freshFolder('prove'), 'results');
   const [result] = results();
   assert.ok(result !== undefined);
-  const store = openStore(home, 'abc');
-  assert.equal(store.kept('simulate'), undefined);
-  store.keep('simulate', result);
-  assert.deepEqual(store.kept('simulate'), result);
-  assert.equal(openStore(home, 'other').kept('simulate'), undefined);
+  const { code, command } = result;
+  const own = openStore(home);
+  assert.equal(own.kept('simulate', result), undefined);
+  own.keep('simulate', result);
+  assert.deepEqual(own.kept('simulate', result), result);
+  assert.equal(own.kept('simulate', { code: 'other', command }), undefined);
+  assert.equal(own.kept('simulate', { code, command: `${command} -- --seeds 1..2` }), undefined);
   const path = join(home, 'simulate.json');
   const text = readFileSync(path, 'utf8');
   for (const length of [0, 1, text.length - 3]) {
     writeFileSync(path, text.slice(0, length));
-    assert.equal(store.kept('simulate'), undefined, `cut at ${length}`);
+    assert.equal(own.kept('simulate', result), undefined, `cut at ${length}`);
     assert.equal(readJson(path), undefined);
   }
-  store.keep('simulate', result);
-  store.forget('simulate');
-  assert.equal(store.kept('simulate'), undefined);
+  own.keep('simulate', result);
+  own.forget('simulate');
+  assert.equal(own.kept('simulate', result), undefined);
+});
+
+test('of the server, the simulation depends on what it imports, and the other steps on all of it', () => {
+  const simulate = STEPS.find(({ name }) => name === 'simulate');
+  const imported = importedBy(ROOT, simulate?.entry ?? '');
+  for (const path of [
+    'orders/payouts/gate.ts',
+    'orders/decide.ts',
+    'ledger/index.ts',
+    'base/db.ts',
+    'compliance/cases.ts',
+  ])
+    assert.ok(imported.includes(`server/src/${path}`), path);
+  for (const path of ['console/build.ts', 'site/explorer.ts', 'apps/server.ts', 'signer/serve.ts'])
+    assert.ok(!imported.includes(`server/src/${path}`), path);
+  assert.notEqual(codeOf(ROOT, simulate?.entry), codeOf(ROOT));
+  assert.equal(codeOf(ROOT, STEPS.find(({ name }) => name === 'kills')?.entry), codeOf(ROOT));
+});
+
+test('imports are followed however they are written, and packages are not', () => {
+  const folder = freshFolder('prove');
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  write(
+    'entry.ts',
+    "import pg from 'pg';\nimport {\n  b,\n} from './b.ts';\nexport * from './c.ts';\nimport './d.ts';\n",
+  );
+  write('b.ts', "const e = await import('./e.ts');\nnew URL('./f.json', import.meta.url);\n");
+  for (const name of ['c.ts', 'd.ts', 'e.ts', 'f.json', 'unused.ts']) write(name, "import './entry.ts';\n");
+  assert.deepEqual(importedBy(folder, 'entry.ts'), ['b.ts', 'c.ts', 'd.ts', 'e.ts', 'entry.ts', 'f.json']);
 });
 
 test('with nothing kept, the command writes that nothing ran, and ends with 1', async () => {
   const folder = freshFolder('prove');
   const out = join(folder, 'evidence.md');
-  const child = run(['server/test/prove/main.process.ts', '--write', '--store', folder, '--out', out], {});
+  const child = run(
+    ['server/test/prove/main.process.ts', '--write', '--store', folder, '--results', folder, '--out', out],
+    {},
+  );
   const output = collect(child);
   assert.equal(await new Promise((done) => child.once('exit', done)), 1, output());
   const page = readFileSync(out, 'utf8');

@@ -153,7 +153,7 @@ export function evidence(
   const paragraphs = [
     '# Evidence',
     '<!-- Written by `npm run prove`. Change the code that is proved, or server/test/prove, and never this page. -->',
-    `What was run, and what came of it, gathered at commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}. Server, migrations and dependencies are the same at every commit that is named below. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run.`,
+    `What was run, and what came of it, gathered at commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}. Of server, migrations and dependencies, what a step runs is the same here as at the commit that is named beside it. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run, and stands in \`docs/evidence/\`.`,
     wrong.length === 0
       ? 'Everything ran and everything held.'
       : `## What did not hold, did not run, or is less than the whole\n\n${wrong.map(({ step, why }) => `- **${step}**: ${why}`).join('\n')}`,

@@ -1,30 +1,32 @@
 /**
  * `npm run prove [-- --only a,b] [--seeds A..B] [--minutes M] [--kills N] [--times N] [--fresh] [--write] [--store FOLDER]
- * [--out FILE]`: runs all steps of the evidence, and writes docs/evidence.md.
+ * [--results FOLDER] [--out FILE]`: runs all steps of the evidence, and writes docs/evidence.md.
  *
  * Two steps run at a time. Steps in real time run one after the other: they spend much of it waiting for blocks, leases and
  * processes that start. Beside them run the steps with virtual time, also one after the other, at the lowest priority: they use
  * idle time and do not disturb real clocks.
  *
- * A step's result is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
- * file, from git. A step that has run there with the same command is not run again, unless `--fresh` is given; an interrupted one
- * is, and so is one whose code changed while it ran. So this may be stopped and begun again. The longest steps continue from
- * their journals: finished seeds and planted bugs are not run again, as long as the tests they depend on are the same, and
- * `--seeds 1..350` and then `--seeds 351..850` are most of `--seeds 1..850`. A mutated file is not run again as long as it and its
- * tests are the same. With uncommitted changes no result is kept, because its code could not be identified later.
+ * The result of a step in its whole size is kept in `docs/evidence/`, to be committed: so the evidence grows over days and
+ * machines. It names the hash of the code that the step ran on, from git: migrations, lock file, and of server/src what the step
+ * imports. A step that has run on that code with the same command is not run again, unless `--fresh` is given; an interrupted one
+ * is, and so is one whose code changed while it ran. With uncommitted changes, or in another size, results are kept apart, in
+ * `.evidence/`.
+ *
+ * A step that was stopped continues from its journal: finished seeds and planted bugs are not run again, as long as the code and
+ * the tests they depend on are the same. `--seeds 1..350` and then `--seeds 351..850` are most of `--seeds 1..850`. A mutated file is
+ * not run again as long as it and its tests are the same; that journal is committed as well.
  *
  * `--write` runs nothing and writes the page from the kept results. The exit code is 0 if everything ran and held; with `--only`,
  * if those steps did.
  */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { aboutHere, codeHere, hashOf } from './about.ts';
+import { aboutHere, codeHere, codeOf, hashOf } from './about.ts';
 import { evidence, troubles } from './evidence.ts';
 import { reasonsHere } from './reasons.ts';
 import { chosenOf, type Result, type Sizes, type Step, sizesOf, stepsOf, WHOLE } from './steps.ts';
@@ -42,7 +44,9 @@ const { values } = parseArgs({
     times: { type: 'string', default: WHOLE.times },
     fresh: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
+    /** Of journals and logs, and of results that are not to be committed. */
     store: { type: 'string', default: join(ROOT, '.evidence') },
+    results: { type: 'string', default: join(ROOT, 'docs', 'evidence') },
     out: { type: 'string', default: join(ROOT, 'docs', 'evidence.md') },
   },
 });
@@ -57,7 +61,14 @@ const scripts = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 const home = join(values.store, about.dirty ? 'uncommitted' : about.code);
 // The code of an uncommitted result could not be identified later.
 if (about.dirty) rmSync(home, { recursive: true, force: true });
-const store = openStore(home, about.code);
+mkdirSync(home, { recursive: true });
+const apart = openStore(home);
+const published = openStore(values.results);
+const wholeCommands = new Set(stepsOf(WHOLE).map(commandOf));
+/** Where the result of a step belongs. */
+const storeOf = (step: Step) => (!about.dirty && wholeCommands.has(commandOf(step)) ? published : apart);
+const keptOf = (step: Step): Result | undefined =>
+  storeOf(step).kept(step.name, { code: codeOf(ROOT, step.entry), command: commandOf(step) });
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort());
@@ -69,7 +80,7 @@ if (!values.write) {
   await Promise.all([oneByOne(virtual), oneByOne(real)]);
 }
 
-const results = steps.flatMap((step) => store.kept(nameOf(step)) ?? []);
+const results = steps.flatMap((step) => keptOf(step) ?? []);
 const wrong = troubles(steps, results, sizes, about).filter(
   ({ step }) => values.only === undefined || chosen.some(({ name }) => name === step),
 );
@@ -90,7 +101,7 @@ async function oneByOne(own: readonly Step[]): Promise<void> {
 
 /** @returns the outcome, in words */
 async function runUnlessKept(step: Step): Promise<string | undefined> {
-  const before = store.kept(nameOf(step));
+  const before = keptOf(step);
   if (before !== undefined && before.exitCode !== null && !values.fresh && !about.dirty)
     return `ran on this code at ${before.startedAt}, exit code ${before.exitCode}`;
   if (scripts[step.script] === undefined) return `package.json has no script ${step.script}`;
@@ -101,7 +112,7 @@ async function runUnlessKept(step: Step): Promise<string | undefined> {
   }
   console.log(`${step.name}: ${commandOf(step)}`);
   // If this one does not end, the previous one is not the requested result.
-  store.forget(nameOf(step));
+  if (before !== undefined) storeOf(step).forget(step.name);
   const result = await runStep(step, begun.commit);
   const after = codeHere(ROOT);
   if (after.used !== begun.used || after.dirty !== begun.dirty) {
@@ -109,14 +120,8 @@ async function runUnlessKept(step: Step): Promise<string | undefined> {
     return 'the code changed while it ran, so it shows nothing';
   }
   // A step that we stopped gives no result; one that something else killed is reported so. Both are run again.
-  if (!interrupted.signal.aborted) store.keep(nameOf(step), result);
+  if (!interrupted.signal.aborted) storeOf(step).keep(step.name, result);
   return `exit code ${result.exitCode} after ${result.seconds} s`;
-}
-
-/** Under its command: the same step of another size is another result. */
-function nameOf(step: Step): string {
-  const size = createHash('sha256').update(commandOf(step)).digest('hex').slice(0, 12);
-  return `${step.name}-${size}`;
 }
 
 /** The command as a person would type it; the path of its report is internal. */
@@ -130,10 +135,11 @@ function commandOf({ script, args, env = {} }: Step): string {
 async function runStep(step: Step, commit: string): Promise<Result> {
   const json = join(home, `${step.name}.report`);
   rmSync(json, { force: true });
+  const code = codeOf(ROOT, step.entry);
   const kept =
     step.keptFor === null
-      ? join(values.store, `${step.name}.kept`)
-      : join(home, `${step.name}-${hashOf(ROOT, step.keptFor ?? [])}.kept`);
+      ? join(values.results, `${step.name}.kept`)
+      : join(values.store, `${step.name}-${code}-${hashOf(ROOT, step.keptFor ?? [])}.kept`);
   if (values.fresh) rmSync(kept, { force: true });
   const paths: Record<string, string> = { '{json}': json, '{kept}': kept };
   const log = createWriteStream(join(home, `${step.name}.log`));
@@ -163,12 +169,13 @@ async function runStep(step: Step, commit: string): Promise<Result> {
     step: step.name,
     command: commandOf(step),
     commit,
-    code: about.code,
+    code,
     startedAt: new Date(began).toISOString(),
     seconds: Math.round(Math.max((Date.now() - began) / 1_000, secondsIn(report))),
     exitCode,
     ...(report === undefined ? {} : { report }),
-    said: said.split('\n').slice(-LAST_LINES).join('\n'),
+    // Others have the clone elsewhere.
+    said: said.replaceAll(ROOT, '').split('\n').slice(-LAST_LINES).join('\n'),
   };
 }
 

@@ -45,6 +45,8 @@ export interface Step {
   env?: Readonly<Record<string, string>>;
   /** Its time is virtual: at any speed it shows the same result. So it runs beside the others, in idle time. */
   isVirtual?: true;
+  /** The file whose imports are all of server/src that it runs; without one it runs everything. */
+  entry?: string;
   /**
    * Further conditions of its journal besides the code: as long as these are the same, results hold and are not repeated. Of null,
    * the step itself names in its journal what each result depends on, and the journal serves other code as well.
@@ -63,6 +65,7 @@ const LONG = [
 ] as const;
 
 const SIMULATION = ['server/test/simulation', 'server/test/support'] as const;
+const SIMULATION_ENTRY = 'server/test/simulation/worker.process.ts';
 
 const ofTests = (name: string, about: string, paths: readonly string[], env: Record<string, string> = {}): Step => ({
   name,
@@ -80,6 +83,7 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     // Prices, blocks and statements are polled however few orders there are: four times as many cost less than twice as much.
     args: ['--seeds', seeds, '--orders', '20', '--json', '{json}', '--kept', '{kept}'],
     isVirtual: true,
+    entry: SIMULATION_ENTRY,
     keptFor: SIMULATION,
   },
   {
@@ -88,6 +92,7 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     script: 'simulate',
     args: ['--mutants', '--seeds', MUTANT_SEEDS, '--json', '{json}', '--kept', '{kept}'],
     isVirtual: true,
+    entry: SIMULATION_ENTRY,
     keptFor: SIMULATION,
   },
   ...(['deduplicating', 'repeating'] as const).map((bank) => ({
@@ -144,7 +149,7 @@ export interface Result {
   step: string;
   command: string;
   commit: string;
-  /** The hash of its code: results hold for it, whatever else is committed. */
+  /** The hash of the code that it runs: results hold for it, whatever else is committed. */
   code: string;
   startedAt: string;
   seconds: number;

@@ -1,21 +1,21 @@
 /**
  * Results of steps, one file each. Whole or not at all: a file that was cut off by a kill is no result, and its step is run
- * again.
+ * again. So is one whose result belongs to other code or another command.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Result } from './steps.ts';
 
-export function openStore(home: string, code: string) {
-  mkdirSync(home, { recursive: true });
+export function openStore(home: string) {
   const fileOf = (name: string): string => join(home, `${name}.json`);
   return {
-    /** Undefined when there is none, or it is incomplete, or it belongs to other code. */
-    kept(name: string): Result | undefined {
+    /** Undefined when there is none, or it is incomplete, or it belongs to other code or another command. */
+    kept(name: string, { code, command }: Pick<Result, 'code' | 'command'>): Result | undefined {
       const result = readJson(fileOf(name)) as Result | undefined;
-      return result?.code === code ? result : undefined;
+      return result?.code === code && result.command === command ? result : undefined;
     },
     keep(name: string, result: Result): void {
+      mkdirSync(home, { recursive: true });
       const beside = `${fileOf(name)}.new`;
       writeFileSync(beside, `${JSON.stringify(result, null, 2)}\n`);
       renameSync(beside, fileOf(name));

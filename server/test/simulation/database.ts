@@ -46,6 +46,8 @@ interface Backend {
   client: pg.Client;
   role: Role;
   pid: number;
+  /** Every statement that it has run. */
+  known: Set<string>;
   /** What its transaction has done so far. */
   done: string[];
 }
@@ -110,9 +112,12 @@ export async function openBackends(deps: {
   const all = new Set<Backend>();
   let monitor = await monitorOf(deps.adminUrl);
 
-  async function backendOf(role: Role): Promise<Backend> {
-    // The one that was used last: it knows most statements already, and each that it does not is parsed and planned.
-    const at = free.findLastIndex((one) => one.role === role);
+  /** @param first the statement that its transaction begins with */
+  async function backendOf(role: Role, first = ''): Promise<Backend> {
+    // One that has run this statement has most likely run those that follow it, and each that is new to it is parsed and planned.
+    // Otherwise the one that was used last: it knows the most.
+    const knows = free.findLastIndex((one) => one.role === role && one.known.has(first));
+    const at = knows >= 0 ? knows : free.findLastIndex((one) => one.role === role);
     const [there] = at < 0 ? [] : free.splice(at, 1);
     if (there !== undefined) return there;
     const client = new pg.Client({
@@ -123,7 +128,7 @@ export async function openBackends(deps: {
     await client.connect();
     const { rows } = await client.query('select pg_backend_pid() as pid');
     await client.query('begin');
-    const backend = { client, role: role, pid: rows[0].pid as number, done: [] };
+    const backend = { client, role, pid: rows[0].pid as number, known: new Set<string>(), done: [] };
     all.add(backend);
     return backend;
   }
@@ -163,6 +168,7 @@ export async function openBackends(deps: {
 
   async function raw(backend: Backend, asked: Statement): Promise<Answer> {
     const now = onTheClock(backend, asked.text);
+    backend.known.add(asked.text);
     const values = [...(asked.values ?? []), new Date(now).toISOString()];
     const said = NAMES_THE_CLOCK.test(asked.text)
       ? { ...asked, text: asked.text.replaceAll(NAMES_THE_CLOCK_ALL, `$${values.length}::timestamptz`), values }
@@ -283,7 +289,7 @@ export async function openBackends(deps: {
         async function statement(point: string, asked: Statement): Promise<Answer> {
           await fault(point, 'statement');
           if (session.backend === undefined) {
-            session.backend = await backendOf(role);
+            session.backend = await backendOf(role, asked.text);
             session.backend.done = [scheduler.context().task];
             session.submits = [];
             session.approves = false;
@@ -415,7 +421,8 @@ export async function openBackends(deps: {
     },
 
     locks,
-    look: async <R>(text: string, values: unknown[] = []) => (await monitor.query(text, values)).rows as R[],
+    look: async <R>(text: string, values: unknown[] = []) =>
+      (await monitor.query({ name: `look ${nameOf(text)}`, text, values })).rows as R[],
     async apart(body) {
       await Promise.all([...all].map(({ client }) => client.end()));
       all.clear();

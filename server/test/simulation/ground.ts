@@ -45,6 +45,8 @@ const SETTINGS = {
   shared_buffers: '48MB',
   // Each run has a new database, so every statement is planned again: once, instead of for each of its first five values.
   plan_cache_mode: 'force_generic_plan',
+  // A run opens about fifteen connections, and each login repeats this as often.
+  scram_iterations: '1',
   // It may be in memory.
   max_wal_size: '128MB',
 };
