@@ -13,7 +13,7 @@
  * `.evidence/`.
  *
  * A step that was stopped continues from its journal: finished seeds and planted bugs are not run again, as long as the code and
- * the tests they depend on are the same. `--seeds 1..350` and then `--seeds 351..850` are most of `--seeds 1..850`. A mutated file is
+ * the tests they depend on are the same. `--seeds 1..350` and then `--seeds 351..500` are most of `--seeds 1..500`. A mutated file is
  * not run again as long as it and its tests are the same; that journal is committed as well.
  *
  * `--write` runs nothing and writes the page from the kept results. The exit code is 0 if everything ran and held; with `--only`,

@@ -18,7 +18,7 @@ export interface Sizes {
 }
 
 /** The sizes of the whole run. */
-export const WHOLE: Sizes = { seeds: '1..850', minutes: '5', kills: '20', times: '20' };
+export const WHOLE: Sizes = { seeds: '1..500', minutes: '5', kills: '20', times: '20' };
 
 /** The seeds in which a planted bug has to be found. */
 const MUTANT_SEEDS = '1..200';

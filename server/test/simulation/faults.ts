@@ -15,8 +15,8 @@ export const FAULTS = {
   crash_after_commit: 0.0015,
   crash_before_call: 0.03,
   crash_after_call: 0.05,
-  crash_before_look: 0.001,
-  crash_after_look: 0.001,
+  crash_before_look: 0.002,
+  crash_after_look: 0.0015,
   /** Stands still for up to two minutes: past every lease and deadline. */
   frozen: 0.0003,
   /** The same while a call is under way: its answer is recorded by a process that wakes up late. */
@@ -43,11 +43,11 @@ export const FAULTS = {
   // The bank.
   bank_refuses: 0.08,
   bank_rejects_later: 0.1,
-  bank_returns: 0.18,
+  bank_returns: 0.24,
   /** The same of a refund: there are few of them while faults occur. */
   bank_returns_refund: 0.4,
   /** Banks on the way keep a part of a returned payment. */
-  bank_returns_less: 0.5,
+  bank_returns_less: 0.9,
   bank_charges: 0.1,
   bank_cannot_say: 0.2,
   line_twice: 0.15,
@@ -56,7 +56,7 @@ export const FAULTS = {
   page_again: 0.05,
 
   // The chain.
-  reorg: 0.06,
+  reorg: 0.08,
   /** Of the transactions that a reorg removes, this share is never mined again. */
   double_spent: 0.4,
   mempool_forgets: 0.12,
@@ -64,7 +64,7 @@ export const FAULTS = {
   fee_too_low: 0.12,
   reverted: 0.1,
   /** Mined again after a reorg, a successful transaction reverts, or the other way round. */
-  turns_out_otherwise: 0.5,
+  turns_out_otherwise: 0.9,
   node_behind: 0.05,
 
   // Customers.
@@ -79,7 +79,7 @@ export const FAULTS = {
   pays_wrong_asset: 0.04,
   recalls: 0.1,
   /** Of a second payment: its refund may have left by then. */
-  recalls_second: 0.4,
+  recalls_second: 0.6,
   held_by_screening: 0.1,
   /** The customer takes so long that the quote has expired. */
   quote_expired: 0.08,

@@ -25,7 +25,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openJournal } from '../support/journal.ts';
 import { findMutants } from './mutants.ts';
-import { again, inWords, MANY, openTally, POINTS_A_RUN } from './report.ts';
+import { again, COMMON_POINTS_A_RUN, inWords, MANY, openTally, POINTS_A_RUN } from './report.ts';
 import { restores } from './restore.ts';
 import { type Asked, openWorkers, type Told } from './workers.ts';
 
@@ -138,8 +138,12 @@ const tell = (told: Told, asked: Asked): void => {
 await playAll([...unknown(seeds())]);
 // Several in one run: after the first end it is another run, which does not always reach the others. Those have fewer in a run.
 if (to - from + 1 >= MANY)
-  for (const most of [POINTS_A_RUN, 3, 1])
-    await playAll([...unknown(tally.unhit(most).map((one) => ({ ...one, orders })))]);
+  for (const [most, mostCommon] of [
+    [POINTS_A_RUN, COMMON_POINTS_A_RUN],
+    [3, POINTS_A_RUN],
+    [1, 1],
+  ])
+    await playAll([...unknown(tally.unhit(most, mostCommon).map((one) => ({ ...one, orders })))]);
 
 async function playAll(all: readonly Asked[]): Promise<void> {
   if (all.length === 0) return;

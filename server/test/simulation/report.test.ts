@@ -44,11 +44,24 @@ test('a point is visited in the lowest seed that reached it, whichever seed ends
   tally.add(told(3, ['b', 'c']), { seed: 3, orders: 5 });
   tally.add(told(1, ['d']), { seed: 1, orders: 5 });
   const [first, ...others] = [
-    { seed: 1, endAt: ['a', 'd'] },
+    { seed: 1, endAt: ['d', 'a'] },
     { seed: 3, endAt: ['b', 'c'] },
   ];
   assert.deepEqual(tally.unhit(2), [first, ...others]);
   assert.deepEqual(tally.unhit(1).length, 4);
+});
+
+test('common points share a run, and rare ones have runs of their own with fewer points', () => {
+  const tally = openTally();
+  const common = Array.from({ length: 5 }, (_, n) => `common ${n}`);
+  for (let seed = 1; seed <= 30; seed += 1)
+    tally.add(told(seed, seed === 7 ? [...common, 'rare 1', 'rare 2', 'rare 3'] : common), { seed, orders: 5 });
+  assert.deepEqual(tally.unhit(2, 4), [
+    { seed: 7, endAt: ['rare 1', 'rare 2'] },
+    { seed: 7, endAt: ['rare 3'] },
+    { seed: 1, endAt: common.slice(0, 4) },
+    { seed: 1, endAt: common.slice(4) },
+  ]);
 });
 
 test('seeds in a journal are not played again: ranges played separately add up', async () => {

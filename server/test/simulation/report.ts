@@ -53,11 +53,13 @@ export interface Report {
 export interface Tally {
   add(told: Told, asked: Asked): void;
   /**
-   * For the points at which no process was ended yet, runs that reach them.
+   * For the points at which no process was ended yet, runs that reach them. The points of a run are as common as each other: after
+   * the first end it is another run, which still comes to what most runs come to, and seldom to what few do.
    *
    * @param most maximum number of points per run
+   * @param mostCommon the same, of points that at least COMMON seeds passed
    */
-  unhit(most: number): { seed: number; endAt: string[] }[];
+  unhit(most: number, mostCommon?: number): { seed: number; endAt: string[] }[];
   report(command: string, seconds: number): Report;
 }
 
@@ -67,8 +69,8 @@ export const again = ({ seed, orders, endAt, restore }: Asked): string =>
 export function openTally(): Tally {
   const faults = new Map<Fault, number>();
   const ended = new Map<string, number>();
-  /** Points that processes passed, and the lowest seed that was there: the same in any order of playing. */
-  const points = new Map<string, number>();
+  /** Points that processes passed, and the seeds that were there. */
+  const points = new Map<string, Set<number>>();
   const ends = new Map<string, number>();
   const failing: Report['failing'] = [];
   const seeds = new Set<number>();
@@ -98,7 +100,12 @@ export function openTally(): Tally {
   const count = (...kinds: Kind[]): number =>
     failing.flatMap(({ violations }) => violations).filter(({ kind }) => kinds.includes(kind)).length;
 
-  const unhit = () => [...points].filter(([point]) => !ends.has(point)).map(([point, seed]) => ({ seed, point }));
+  /** The rarest first, and the same in any order of playing. */
+  const unhit = () =>
+    [...points]
+      .filter(([point]) => !ends.has(point))
+      .map(([point, passed]) => ({ point, passed, seed: Math.min(...passed) }))
+      .toSorted((a, b) => a.passed.size - b.passed.size || a.seed - b.seed || (a.point < b.point ? -1 : 1));
 
   return {
     add(told, asked) {
@@ -131,18 +138,22 @@ export function openTally(): Tally {
       if (told.restored !== undefined) restores += 1;
       for (const [what, times] of told.restored ?? []) addTo(restored, what, times);
       if (asked.endAt === undefined) {
-        for (const point of told.points.keys()) points.set(point, Math.min(told.seed, points.get(point) ?? told.seed));
+        for (const point of told.points.keys()) points.set(point, (points.get(point) ?? new Set()).add(told.seed));
       } else for (const point of asked.endAt) goneTo.add(point);
       if (told.violations.length > 0)
         failing.push({ seed: told.seed, violations: told.violations, again: again(asked) });
     },
-    unhit: (most) =>
-      [...Map.groupBy(unhit(), ({ seed }) => seed)].flatMap(([seed, all]) =>
-        Array.from({ length: Math.ceil(all.length / most) }, (_, n) => ({
-          seed,
-          endAt: all.slice(n * most, (n + 1) * most).map(({ point }) => point),
-        })),
-      ),
+    unhit(most, mostCommon = most) {
+      const all = unhit();
+      const isCommon = ({ passed }: (typeof all)[number]) => passed.size >= COMMON;
+      return [
+        ...packed(
+          all.filter((one) => !isCommon(one)),
+          most,
+        ),
+        ...packed(all.filter(isCommon), mostCommon),
+      ];
+    },
     report(command, seconds) {
       const never = unhit().map(({ point, seed }) => ({
         point,
@@ -194,11 +205,35 @@ export function openTally(): Tally {
   };
 }
 
+interface Unhit {
+  point: string;
+  /** The seeds that passed it. */
+  passed: ReadonlySet<number>;
+  /** The lowest of them. */
+  seed: number;
+}
+
+/** Runs for these points, each of the lowest seed of the first point that has none yet, with the next ones that it passed too. */
+function packed(points: readonly Unhit[], most: number): { seed: number; endAt: string[] }[] {
+  const runs: { seed: number; endAt: string[] }[] = [];
+  for (let left = points; left.length > 0; ) {
+    const seed = (left[0] as Unhit).seed;
+    const endAt = new Set(left.filter(({ passed }) => passed.has(seed)).slice(0, most));
+    runs.push({ seed, endAt: [...endAt].map(({ point }) => point) });
+    left = left.filter((one) => !endAt.has(one));
+  }
+  return runs;
+}
+
 const sorted = (from: ReadonlyMap<string, number>) =>
   Object.fromEntries([...from].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
 /** Points per run: with more, hardly anything of the first run is left. */
 export const POINTS_A_RUN = 6;
+/** Points per run, of those that most runs come to. */
+export const COMMON_POINTS_A_RUN = 20;
+/** A point that so many seeds passed is one of those. */
+const COMMON = 25;
 
 /** From this many seeds on every point is visited, and rare kinds are reported. */
 export const MANY = 500;
