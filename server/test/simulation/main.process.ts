@@ -142,7 +142,7 @@ if (to - from + 1 >= MANY)
     [POINTS_A_RUN, COMMON_POINTS_A_RUN],
     [3, POINTS_A_RUN],
     [1, 1],
-  ])
+  ] as const)
     await playAll([...unknown(tally.unhit(most, mostCommon).map((one) => ({ ...one, orders })))]);
 
 async function playAll(all: readonly Asked[]): Promise<void> {
