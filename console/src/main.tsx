@@ -34,6 +34,7 @@ import { Search } from './pages/search.tsx';
 import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
 import { TravelRules } from './pages/travel.tsx';
+import { TreasuryHistory } from './pages/treasury.history.tsx';
 import { OwnAddresses } from './pages/treasury.own.tsx';
 import { Sweeps, Treasury } from './pages/treasury.tsx';
 import { WebhookPage, Webhooks } from './pages/webhooks.tsx';
@@ -60,6 +61,7 @@ const routeTree = root.addChildren([
   route('/payouts', Payouts),
   route('/payouts/$payout', PayoutPage),
   route('/treasury', Treasury),
+  route('/treasury/history', TreasuryHistory),
   route('/treasury/sweeps', Sweeps),
   route('/treasury/own', OwnAddresses),
   route('/bank', Bank),

@@ -275,9 +275,9 @@ export const Treasury = () => (
       empty="Every sweep is in the books."
     />
     <p>
-      <Link to="/treasury/sweeps">All sweeps</Link> · <Link to="/treasury/own">Own addresses</Link> ·{' '}
-      <Link to="/breaks">Breaks and movements</Link> · Balances of all accounts:{' '}
-      <Link to="/reports/trial-balance">trial balance</Link>
+      <Link to="/treasury/history">Wallets over time</Link> · <Link to="/treasury/sweeps">All sweeps</Link> ·{' '}
+      <Link to="/treasury/own">Own addresses</Link> · <Link to="/breaks">Breaks and movements</Link> · Balances of all
+      accounts: <Link to="/reports/trial-balance">trial balance</Link>
     </p>
   </>
 );

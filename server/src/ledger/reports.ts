@@ -69,11 +69,16 @@ const FORWARD = `
 /** Time limit of a report; the terminal waits as long. */
 const LONGEST_MS = 90_000;
 
+/** Lets the statements of this transaction take longer than the usual timeout allows. */
+export async function longReport(tx: Tx): Promise<void> {
+  await tx.row(`select set_config('statement_timeout', $1, true)`, [String(LONGEST_MS)]);
+}
+
 /** Every non-empty account at an instant: from the postings before it. Now by default. */
 export async function balancesAt(tx: Tx, at?: Date): Promise<AccountAt[]> {
   if (at === undefined) return await tx.rows<AccountAt>(NOW);
-  // In the middle of a long journal half of it is summed: longer than the usual statement timeout allows.
-  await tx.row(`select set_config('statement_timeout', $1, true)`, [String(LONGEST_MS)]);
+  // In the middle of a long journal half of it is summed.
+  await longReport(tx);
   const place = await tx.row<{ isLate: boolean }>(
     `select coalesce((select seq from entries where at >= $1 order by at, seq limit 1) * 2 > (select max(seq) from entries), true)
        as is_late`,

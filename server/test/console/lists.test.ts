@@ -255,6 +255,20 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await isGood(page, 'Treasury');
   });
 
+  test('wallets over time: a chart for each asset, and for each wallet its amounts', async () => {
+    await goes('/treasury');
+    await page.getByRole('link', { name: 'Wallets over time' }).click();
+    await heading('Wallets over time');
+    const chart = page.getByRole('region', { name: 'usdc.matic20 over time' });
+    await chart.getByRole('img', { name: /^At the end: .*usdc\.matic20/ }).waitFor();
+    await page.getByRole('row', { name: /^usdc\.matic20/ }).first().waitFor();
+    await page.getByRole('link', { name: '3 days' }).click();
+    await page.waitForURL(/span=3d/);
+    await chart.waitFor();
+    assert.ok((await csvOf()).some(({ asset }) => asset === 'usdc.matic20'));
+    await isGood(page, 'Wallets over time');
+  });
+
   test('reports: trial balance at a time, revenue with sums, and the statement of a customer', async () => {
     await goes('/reports');
     await heading('Trial balance');

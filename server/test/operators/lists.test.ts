@@ -324,6 +324,38 @@ describe('the treasury', () => {
     assert.ok(levels.every(({ state, missingUnits: missing }) => state !== 'ok' || missing === '0'));
   });
 
+  test('shows what each wallet had over time, up to now', async () => {
+    const history = await rows('/treasury/history?asset=usdc.matic20&step=hour&steps=3', 'history');
+    assert.deepEqual([...new Set(history.map(({ asset }) => asset))], ['usdc.matic20']);
+    const instants = [...new Set(history.map(({ at }) => Date.parse(at)))];
+    assert.deepEqual(
+      instants.slice(1).map((at, n) => at - (instants[n] ?? 0)),
+      [3_600_000, 3_600_000, 3_600_000],
+    );
+    const books = await world.read((tx) => balancesOf(tx, ['custody']));
+    const last = history.filter(({ at }) => Date.parse(at) === instants.at(-1));
+    assert.ok(last.length > 0);
+    for (const { rail, wallet, asset, units } of last) {
+      const held = books.find(({ code }) => code === `custody:${rail}:${wallet}:${asset}`);
+      assert.equal(parseUnits(units, 6), held?.units ?? 0n);
+    }
+    const before = await rows('/treasury/history?asset=usdc.matic20&steps=1&until=2020-01-01T00:00:00Z', 'history');
+    assert.ok(before.length > 0 && before.every(({ units }) => Number(units) === 0), 'before anything was booked');
+  });
+
+  test('refuses a history of more steps than it may show, and of no known asset', async () => {
+    for (const [query, field] of [
+      ['steps=93', 'steps'],
+      ['steps=0', 'steps'],
+      ['step=week', 'step'],
+      ['asset=none', 'asset'],
+      ['until=yesterday', 'until'],
+    ]) {
+      const { status, body } = await vic.reads(`/treasury/history?${query}`);
+      assert.deepEqual([status, Object.keys(body.fields ?? {})], [400, [field]], JSON.stringify(body));
+    }
+  });
+
   test('compares wallets with the books, and shows promised and owed amounts by market', async () => {
     const balances = await world.until('wallets are compared', async () => {
       const found = await rows('/treasury/balances', 'balances');
@@ -424,6 +456,7 @@ describe('as CSV', () => {
       ['/prices', 'prices'],
       ['/treasury/balances', 'balances'],
       ['/treasury/exposure', 'exposure'],
+      ['/treasury/history?steps=2&until=2090-01-01T00:00:00Z', 'history'],
       ['/changes', 'changes'],
       ['/cases', 'cases'],
       [`/partners/${partner}/activity`, 'activity'],
@@ -432,7 +465,7 @@ describe('as CSV', () => {
       const so = path.includes('?') ? '&' : '?';
       // Few enough to be shown on one page.
       const isWhole = /^\/(prices|treasury)/.test(path);
-      const { body, type, next, text } = await bothWays(isWhole ? `${path}?` : `${path}${so}limit=2`);
+      const { body, type, next, text } = await bothWays(isWhole ? `${path}${so}` : `${path}${so}limit=2`);
       assert.match(String(type), /^text\/csv/, path);
       assert.equal(next, body.next ?? null, path);
       assert.ok(body[list].length > 0, `${path} has no rows`);

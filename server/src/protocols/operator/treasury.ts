@@ -2,13 +2,17 @@
  * Reads of our own money. Wallet balances come from the desk that the composition opens; amounts owed by orders, from their rows.
  */
 
+import { Refusal } from '../../base/errors.ts';
+import { custodyAt } from '../../ledger/index.ts';
 import { exposure, shortfalls } from '../../orders/index.ts';
-import { allMarkets } from '../../partners/index.ts';
+import { allMarkets, assets } from '../../partners/index.ts';
 import { TREASURY } from './declared/treasury.ts';
 import { amountsIn, type Read, read } from './read.ts';
 
 /** The largest shortage is listed first. */
 const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (state === 'ok' ? 3 : 0);
+
+const STEP_MS = { day: 86_400_000, hour: 3_600_000 } as const;
 
 export const TREASURY_READS: readonly Read[] = [
   read({
@@ -38,6 +42,17 @@ export const TREASURY_READS: readonly Read[] = [
         ...{ transitUnits: one.transitUnits, breaks: String(one.breaks), comparedAt: one.comparedAt },
       }));
       return { balances };
+    },
+  }),
+  read({
+    ...TREASURY.history,
+    async answer({ clock }, tx, { until = clock.now(), step = 'day', steps = 30, asset }) {
+      if (asset !== undefined && !(await assets(tx)).has(asset))
+        throw new Refusal('malformed_field', { fields: { asset: 'must be the code of an asset' } });
+      const amount = await amountsIn(tx);
+      const at = Array.from({ length: steps + 1 }, (_, n) => new Date(until.getTime() - (steps - n) * STEP_MS[step]));
+      const found = await custodyAt(tx, { at, asset });
+      return { history: found.map((one) => ({ ...one, units: amount(one.units, one.asset) })) };
     },
   }),
   read({

@@ -1,15 +1,18 @@
 /** Our own money: wallets against their thresholds and against the books, what markets owe, and sweeps under way. */
 import { Type } from 'typebox';
-import { about, amount, id, optional, text, typed } from '../../declaration/fields.ts';
+import { about, amount, id, oneOf, optional, text, time, typed, whole } from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 import { assetCode, address as ownAddress } from './forms.ts';
 
 const MAX_TRANSFERS = 200;
+/** A quarter of a year by days, or nearly four days by hours. */
+const MAX_STEPS = 92;
 const units = (description: string) => Type.String({ description: `${description}: a plain decimal of its asset` });
 const count = (description: string) => Type.String({ description });
 
 const LEVELS = ['rail', 'wallet', 'asset', 'account', 'state', 'freeUnits', 'lowUnits', 'alarmUnits'];
+const HISTORY = ['at', 'rail', 'wallet', 'asset', 'units'];
 const BALANCES = ['rail', 'wallet', 'asset', 'ledgerUnits', 'outsideUnits', 'differenceUnits', 'transitUnits'];
 const EXPOSURE = [
   ...['marketId', 'direction', 'unpaid', 'depositAsset', 'unpaidDepositUnits', 'receivedUnits'],
@@ -85,6 +88,23 @@ export const TREASURY = {
       words: 'treasury balances',
       columns: ['rail', 'wallet', 'asset', 'ledgerUnits', 'outsideUnits', 'differenceUnits', 'transitUnits', 'breaks'],
     },
+  }),
+  history: look({
+    path: '/treasury/history',
+    says: 'Shows what each wallet had over time, according to the books.',
+    fields: {
+      until: optional(about(time, 'The last instant; now without it', '2027-02-01T00:00:00Z')),
+      step: optional(about(oneOf(['day', 'hour']), 'Time between two instants; a day without it')),
+      steps: optional(about(whole(1, MAX_STEPS), 'How many steps before it the first instant is; 30 without it')),
+      asset: optional(about(assetCode, 'Wallets of this asset only')),
+    },
+    table: { list: 'history', columns: HISTORY },
+    gives: rows('history', [
+      { at: Type.String({ description: 'The instant: ISO 8601 in UTC' }) },
+      ...['rail', 'wallet', 'asset'],
+      { units: units('Balance in the books before this instant') },
+    ]),
+    command: { words: 'treasury history', columns: HISTORY },
   }),
   exposure: look({
     path: '/treasury/exposure',
