@@ -19,7 +19,9 @@ plays('deep-reorg-with-sweep', 'A reorg deeper than final, with a sweep in it', 
   const compared = () => reconcileRail({ db: world.server.db, clock: world.clock, graceMs: 0 }, rail, 'begin');
   const sale = await world.sells('40', 'usdc');
   scene.named(sale);
-  says('A customer sells 40 usdc, and is paid. Then a sweep takes the coins from their address to the hot wallet.');
+  says(
+    'A customer sells 40 usdc and is paid. Then a sweep moves the coins from the deposit address to the hot wallet.',
+  );
   await types('npm run sandbox -- pay <order>');
   await world.mines(3);
   await world.reaches(sale, 6);
@@ -34,8 +36,8 @@ plays('deep-reorg-with-sweep', 'A reorg deeper than final, with a sweep in it', 
     );
   });
   names.sweep = sweep.key;
-  says(`The sandbox calls a block final after 12 others. Now its node forgets more blocks than that, the sweep with them, as a chain does in
-a bad fork, or a node that was put back to an older state.`);
+  says(`In the sandbox a block is final after 12 others. Now its node drops more blocks than that, and the sweep with them. A chain does this in
+a bad fork, and a node does it when it is reset to an older state.`);
   await world.blocksWait(async () => {
     await world.reorgsAway({ hash: sweep.reference, raw: '0x', chain: 'matic20' });
     await world.mines(14);
@@ -51,11 +53,11 @@ a bad fork, or a node that was put back to an older state.`);
   assert.notEqual(loud, -1, 'the log has no line about the reorg');
   world.complaints.splice(loud, 1);
   await scene.caseOpens('rail_halted');
-  says('The chain halted by itself. Nothing is read from it, and nothing is sent.');
+  says('The server halted the chain by itself. It reads nothing from it and sends nothing.');
   await types('npm run operator -- cases');
   await types('npm run operator -- case <case>');
-  says(`Finn compares the newest block with a public explorer: the node is on the chain that all others are on. So it may go on, and reads again from
-the block where the two branches part.`);
+  says(`Finn compares the newest block with a public explorer: the node is on the same chain as everybody else. So finn clears the halt, and the
+server reads again from below the block that was final when it halted.`);
   await types(
     `npm run operator -- rail clear ${RAIL} --restart true --reason 'the explorer shows the same newest block'`,
   );
@@ -68,11 +70,11 @@ the block where the two branches part.`);
   });
   const item = found.find(({ key, asset, wallet }) => key === sweep.key && asset === USDC && wallet === 'hot');
   names.break = String(item?.id);
-  says('Reconciliation finds what the books have and the chain has no more.');
+  says('Reconciliation finds what the books have and the chain no longer has.');
   await types(`npm run operator -- breaks --rail ${RAIL}`);
   await types('npm run reconcile', 1);
-  says(`The sweep is undone: the coins lie where they were paid. The entry of the sweep is reversed in both wallets, which two agree to. The same
-bytes are broadcast again, so it cannot move twice.`);
+  says(`The reorg undid the sweep: the coins are at the deposit address again. Two operators reverse the sweep's entry in both wallets. The server
+broadcasts the same bytes again, so the coins cannot move twice.`);
   await scene.bothDo(
     `npm run operator -- break correct <break> sweep_undone 40 <sweep> --reason 'the reorg took it back'`,
     'compared with the explorer',
@@ -88,8 +90,8 @@ bytes are broadcast again, so it cannot move twice.`);
     const [item] = items;
     return items.length === 1 && item?.transit === null && item.key.startsWith('native:') && item;
   });
-  says(`It is mined and booked again. One item is left: coin for gas that lay at the address while the sweep was undone was taken for somebody's,
-and the sweep has used it. That is dust.`);
+  says(`The sweep is mined and booked again. One item is left: while the sweep was undone, the server booked the native coin for gas at the address
+as a customer's, and the sweep has used it since. Two operators correct it as dust.`);
   await types(`npm run operator -- breaks --rail ${RAIL}`);
   names.dust = dust.id === undefined ? '' : String(dust.id);
   names.native = dust.key;
@@ -105,9 +107,7 @@ plays(
   "A debit at the bank that no payout explains, and it was the bank's own charge",
   async (scene) => {
     const { world, says, types } = scene;
-    says(
-      'A statement of the bank shows a debit of 125 rupees. No payout of ours is of this amount or has its reference.',
-    );
+    says('A bank statement shows a debit of 125 rupees. None of our payouts has this amount or this reference.');
     const bank = new pg.Client({ connectionString: world.adminUrl });
     await bank.connect();
     await bank.query(
@@ -117,14 +117,14 @@ plays(
     await bank.end();
     await world.looksAtTheBank();
     await scene.caseOpens('unexplained_debit');
-    says('Finn is called: this may be theft. The books have it as a loss until it is known.');
+    says('An alert calls finn: this may be theft. The books show the debit as a loss until its cause is known.');
     await types('npm run operator -- cases');
     await types('npm run operator -- case <case>');
-    says('Nothing else is unexplained, so finn stops the bank while asking it: nothing more leaves there meanwhile.');
+    says('Nothing else is unexplained. Finn switches off the bank and asks it: no more money leaves there meanwhile.');
     await types(`npm run operator -- kill-switch set rail bank.simulated --reason 'a debit that nobody ordered'`);
     await types('npm run operator -- kill-switches');
     says(
-      'The bank answers: its charge of the quarter, and it sends the tariff. The loss becomes a cost, when two agree.',
+      'The bank answers that this is its quarterly charge, and sends the tariff. Two operators book the loss as a cost.',
     );
     await scene.bothDo(
       `npm run operator -- case correct <case> fee 125 'FEES Q4' --reason 'charge of the quarter, by the tariff of the bank'`,

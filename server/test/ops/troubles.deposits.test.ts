@@ -11,14 +11,16 @@ plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone fo
   const { world, names, says, types, asks } = scene;
   const sale = await world.sells('100', 'usdc');
   scene.named(sale);
-  says('A customer sells 100 usdc, sends 40, and is not heard of again. The sandbox plays the customer:');
+  says('A customer sells 100 usdc, sends 40, and then does not answer any more. The sandbox plays the customer:');
   await types('npm run sandbox -- pay <order> --amount 40');
   await world.mines(3);
   await world.until(
     'the part is in the trace',
     async () => (await world.traceOf(sale)).deposits[0]?.state === 'confirmed',
   );
-  says('The partner reads that a part came. Address and deadline stay as they are, so the rest may still come.');
+  says(
+    'The partner sees that a part has arrived. Address and deadline stay the same, so the customer can still send the rest.',
+  );
   await asks('offramp/transaction', { transactionId: '<order>', customerId: '<customer>' });
   await types('npm run operator -- order <order> --brief');
   await world.deadlinePasses();
@@ -26,20 +28,20 @@ plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone fo
   world.clock.advance(WEEK_MS);
   await scene.caseOpens('on_hold');
   await scene.caseOpens('overdue', 'overdue');
-  says(`The deadline passes. The order takes the part as its deposit and waits for a person: the answer \`hold\` of the policy
-\`underpaid\`. A week later finn comes to its case.`);
+  says(`The deadline passes. The order takes the part as its deposit and waits for an operator, because its policy answers \`underpaid\`
+with \`hold\`. A week later finn works on its case.`);
   await types('npm run operator -- cases --kind on_hold');
   await types('npm run operator -- case <case>');
-  says('Paying it out is not possible: the order promises rupees for 100 usdc.');
+  says('The order cannot be paid out: it promises rupees for 100 usdc.');
   await types(`npm run operator -- order release <order> --reason 'the customer is gone'`, 1);
   says(
-    'So the part goes back. Nobody has said where to: the refund waits for that, and the order keeps the money meanwhile.',
+    'So finn refunds the part. No destination is named yet: the refund waits for one, and the order keeps the money meanwhile.',
   );
   await types(`npm run operator -- order refund <order> amount --reason '40 of 100 came, a week ago'`);
-  says('The page of the customer and the partner are asked for an address, and the open case says so.');
+  says("The customer's page asks for an address, and the partner is asked too. The open case says so.");
   await types('npm run operator -- cases --kind refund_destination');
   await asks('offramp/refunds', { transactionId: '<order>', customerId: '<customer>' });
-  says('The customer comes back and tells the partner an address. The partner names it: the part goes there.');
+  says('The customer comes back and tells the partner an address. The partner names it as the destination.');
   names.address = world.newAddress();
   await scene.puts('offramp/refundDestination', {
     transactionId: '<order>',
@@ -47,7 +49,9 @@ plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone fo
     address: '<address>',
   });
   await world.refundArrives(sale, -4);
-  says('The coins go there, screened like any payment, and the partner reads where and by which transaction.');
+  says(
+    'The server screens the address like any other and sends the coins there. The partner sees the address and the transaction.',
+  );
   await types('npm run operator -- order <order> --brief');
   await asks('offramp/refunds', { transactionId: '<order>', customerId: '<customer>' });
 });
@@ -60,7 +64,7 @@ plays(
     const sale = await world.sells('100', 'usdc');
     scene.named(sale);
     says(
-      'A customer sells 100 usdc on matic20, pays and is paid. Then the wallet sends 100 usdc on erc20, to the same address.',
+      "A customer sells 100 usdc on matic20, pays and is paid. Then the customer's wallet sends 100 usdc on erc20, to the same address.",
     );
     await types('npm run sandbox -- pay <order>');
     await world.mines(3);
@@ -68,34 +72,36 @@ plays(
     await types('npm run sandbox -- pay <order> --how another_chain');
     await world.mines(13, 'erc20');
     await scene.caseOpens('deposit_wrong_chain');
-    says('The partner reads of it, and finn finds the case.');
+    says('The partner sees the second payment, and finn finds the case.');
     await asks('offramp/transaction', { transactionId: '<order>', customerId: '<customer>' });
     await types('npm run operator -- cases');
     await types('npm run operator -- case <case>');
     await types('npm run operator -- order <order> --brief');
     names.deposit = String((await world.traceOf(sale)).deposits.at(-1)?.id);
     await types('npm run operator -- deposit <deposit>');
-    says(`The customer wants the coins on another address of theirs, and tells the partner, who writes to finn. The address that the
-coins came from may be an exchange's, so finn asks who paid, which stays in the audit; and it is no destination that finn may name.`);
+    says(`The customer wants the coins at another address, and tells the partner, who writes to finn. The sending address may be an
+exchange's. So finn looks up the payer, which the audit records. The server refuses a refund to the sending address.`);
     const payer = await types(`npm run operator -- deposit payer <deposit> --reason 'ticket 4712'`);
     names.sender = /0x[0-9a-fA-F]{40}/.exec(payer)?.[0] ?? '';
     await types(`npm run operator -- deposit refund <deposit> --address <sender> --reason 'where it came from'`, 1);
-    says(`The partner cannot prove whose address it passes on. So finn makes a link, which the partner sends to the customer, who logs in
-by a code.`);
+    says(`The partner cannot prove whose address it passes on. So finn makes a link, and the partner sends it to the customer. The customer
+logs in by a code.`);
     const made = await types(
       `npm run operator -- deposit return-link <deposit> --reason 'ticket 4712: asks the customer'`,
     );
     const browser = openBrowser();
     const asked = await browser.login(/https?:\S+\/return\/\S+/.exec(made)?.[0] ?? '');
     scene.sees(asked.text);
-    says('The customer types the address, and sees it once more and whole.');
+    says('The customer types the address, and the page shows it once more in full.');
     const address = world.newAddress();
     const check = await browser.go('address', { wallet: address });
     scene.sees(check.text);
     const waits = await browser.go('confirm', { address });
     assert.equal(waits.title, 'We have your address', waits.text);
     scene.sees(waits.text);
-    says('A case tells finn. Finn names no address: it goes where the customer confirmed, and ada sees on what word.');
+    says(
+      'A case tells finn. Finn names no address: the coins go to the one that the customer confirmed, and the proposal shows ada the confirmation.',
+    );
     await scene.caseOpens('return_confirmed', 'confirmed');
     await types('npm run operator -- case <confirmed>');
     await types(
@@ -110,10 +116,10 @@ by a code.`);
       await world.mines(1, 'erc20');
       return (await world.traceOf(sale)).refunds.some(({ state }) => state === 'settled');
     });
-    says('It leaves on the chain on which it came.');
+    says('The coins leave on the chain on which they arrived.');
     const told = await asks('offramp/refunds', { transactionId: '<order>', customerId: '<customer>' });
     assert.equal(told.refunds[0].reason, 'wrong_network', 'the partner does not see the reason of the refund');
-    says('The page says so, too.');
+    says("The customer's page says so, too.");
     scene.sees((await browser.open(/https?:\S+\/return\/\S+/.exec(made)?.[0] ?? '')).text);
     await types('npm run operator -- order <order> --brief');
   },
@@ -121,7 +127,7 @@ by a code.`);
 
 plays('unknown-money', 'Unknown money, and "I paid, nothing happened"', async (scene) => {
   const { world, names, says, types } = scene;
-  says('A credit of 1200 rupees comes with the text "thanks", from a name that nobody knows.');
+  says('A credit of 1200 rupees arrives with the text "thanks", from an unknown name.');
   await world.bank.creditAccount({
     currency: 'INR',
     units: 1_200_00n,
@@ -143,19 +149,19 @@ plays('unknown-money', 'Unknown money, and "I paid, nothing happened"', async (s
     ));
   await depositOf('nobodys');
   await types('npm run operator -- case <unknown>');
-  says('The same hour a customer writes: "I paid, nothing happened." The partner sends the number of the order.');
+  says('In the same hour a customer writes: "I paid, nothing happened." The partner sends the order\'s number.');
   const purchase = await world.buys('5000', 'usdc');
   scene.named(purchase);
   await types('npm run sandbox -- credit <order> --reference wrong');
   await scene.caseOpens('deposit_unknown_target');
   await depositOf('deposit');
   await types('npm run operator -- order <order> --brief');
-  says(`The order waits and nothing came for it. So the money lies elsewhere, or never left. Finn looks through the open cases, and at
-who paid.`);
+  says(`The order waits, and no deposit has arrived for it. So the money is elsewhere, or was never sent. Finn looks through the open cases
+and looks up a payer.`);
   await types('npm run operator -- cases --kind deposit_unknown_target');
   await types(`npm run operator -- case payer <case> --reason 'order <order>: I paid, nothing happened'`);
-  says(`The text is the reference of the order but for one letter, and the amount is right. Finn gives the money to the order. That it is
-this order's only finn says, so another operator has to agree.`);
+  says(`The text is the order's reference with one wrong letter, and the amount is right. Finn assigns the money to the order. Only finn says
+that the money belongs to this order, so another operator has to agree.`);
   await scene.bothDo(
     `npm run operator -- deposit assign <deposit> <order> --reason 'one letter of the reference is wrong'`,
     'compared the reference and the amount',
@@ -164,9 +170,9 @@ this order's only finn says, so another operator has to agree.`);
   await world.mines(3);
   await world.reaches(purchase, 4);
   await types('npm run operator -- order <order> --brief');
-  says('The other credit is still unknown. Finn asks who paid, and no partner knows the name.');
+  says('The other credit is still unknown. Finn looks up the payer, and no partner knows the name.');
   await types(`npm run operator -- deposit payer <nobodys> --reason 'to find the payer'`);
-  says('It goes back to the account that it came from, when two agree.');
+  says('Two operators return it to the account that it came from.');
   await scene.bothDo(
     `npm run operator -- deposit return <nobodys> --reason 'no partner knows the payer'`,
     'seen the answers of the partners',

@@ -36,8 +36,8 @@ plays('leaked-key', 'A leaked key: contain it, and say what it did since Tuesday
   await scene.isIn(sale, 'on_hold');
   clock.advance(DAY_MS / 2);
   names.tuesday = clock.now().toISOString();
-  says(`A key of a partner, that of its shop, stands in a public repository since Tuesday. Whoever has read it adds an account of theirs to a
-customer, and names where a refund of an older order is to go.`);
+  says(`The key of a partner's shop has been in a public repository since Tuesday. A thief who found it adds an account of their own to a
+customer, and names an address for the refund of an older order.`);
   const account = { customerId: '<customer>', fiatAccount: '000199998888', ifsc: 'HDFC0000001' };
   names.account = (await calls(thief, 'POST', 'bank/addFiatAccount', account)).fiatAccountId;
   names.address = world.newAddress();
@@ -47,29 +47,31 @@ customer, and names where a refund of an older order is to go.`);
   await calls(thief, 'POST', '/v1/webhooks', { url: stranger.url });
   await stranger.down();
   clock.advance(3 * DAY_MS);
-  says(`On Friday the partner calls. One person contains it, at any hour: the partner is suspended, the key is held, and so is all that
-it made since Tuesday.`);
+  says(`On Friday the partner calls. One operator contains the leak, at any hour. The command suspends the partner, and holds the key and
+everything that it made since Tuesday.`);
   await types(
     `npm run operator -- partner suspend <partner> --since <tuesday> --key <key> --reason 'the key stood in a public repository'`,
   );
   await world.until('every server knows', async () => (await thief.get('/v1/webhooks')).status === 401);
-  says('The key is refused from now on.');
+  says('From now on the server refuses the key.');
   await calls(thief, 'GET', '/v1/webhooks', {}, 401);
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- key revoke <key> --reason 'leaked'`);
-  says('What did it do since Tuesday? Every change that the key made, the newest first, for the partner to read.');
+  says(
+    `What has the key done since Tuesday? \`activity\` lists every change that it made, newest first, for the partner to read.`,
+  );
   await types('npm run operator -- activity <partner> --key <key> --since <tuesday>');
   const held = await types('npm run operator -- held <partner>');
   const items = [...held.matchAll(/^(\d+) +(\w+)/gm)];
   const item = (kind: string) => items.find(([, , of]) => of === kind)?.[1] ?? assert.fail(`no ${kind} is held`);
   names.items = ['account', 'destination', 'endpoint'].map(item).join(',');
   names.item = item('key');
-  says(`The partner finds the hole, and says which of these are its own: none. All of them are refused for good, the key last: then nothing is
-held any more, and the case closes.`);
+  says(`The partner finds the leak, and says that none of these items are its own. Ada rejects all of them permanently, the key last. Then nothing
+is held any more, and the case closes.`);
   await types(
     `OPERATOR_TOKEN_FILE=ada.token npm run operator -- held reject <partner> <items> --reason 'the partner knows none of them'`,
   );
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- held reject <partner> <item> --reason 'revoked'`);
-  says('The partner gets a new key. Its secret is shown once, to the operator who asks for it.');
+  says('The partner gets a new key. Its secret is shown once, to the operator who requests it.');
   await scene.does(
     `OPERATOR_TOKEN_FILE=ada.token npm run operator -- key create <partner> 'shop, new' read,trade,customers --reason 'in place of the one that leaked'`,
     'the hole is closed',
@@ -79,8 +81,8 @@ held any more, and the case closes.`);
     'seen it',
   );
   await world.until('the partner is let in', async () => (await world.partner.get('/v1/webhooks')).status === 200);
-  says(`The order of before, held by screening all the while, goes back to the customer: to an address that the partner asks for by another way.
-The one that the thief named gets nothing.`);
+  says(`Screening has held the older order all this time. Finn refunds it to an address that the partner asks its customer for by another channel.
+The address that the thief named receives nothing.`);
   names.right = world.newAddress();
   await types(`npm run operator -- order refund <order> other --address <address> --reason 'as named'`, 1);
   await scene.does(
@@ -95,7 +97,7 @@ plays('endpoint-down-for-days', 'An endpoint that took nothing for days, and the
   const { world, names, says, types, asks, calls } = scene;
   const receiver = await openReceiver();
   names.from = world.clock.now().toISOString();
-  says("A partner's endpoint takes events, until its certificate runs out.");
+  says("A partner's endpoint accepts events until its certificate expires.");
   names.endpoint = (await asks('/v1/webhooks', { url: receiver.url })).id;
   await receiver.down();
   const first = await world.sells('100', 'usdc');
@@ -113,7 +115,9 @@ plays('endpoint-down-for-days', 'An endpoint that took nothing for days, and the
       }),
     );
   await failed(1);
-  says('Orders go on meanwhile, and settle. After three days the first event is given up; a case tells the operators.');
+  says(
+    'Meanwhile orders continue and settle. After three days the server gives up on the first event and opens a case.',
+  );
   world.clock.advance(3 * DAY_MS);
   await scene.caseOpens('webhook_undelivered');
   await types('npm run operator -- cases');
@@ -131,14 +135,14 @@ plays('endpoint-down-for-days', 'An endpoint that took nothing for days, and the
     return (row?.pausedUntil?.getTime() ?? 0) > world.clock.now().getTime();
   });
   says(
-    'Two days later nothing has been taken for five days: the endpoint is switched off, and nothing more is sent there.',
+    'Two days later the endpoint has accepted nothing for five days. The server switches it off and sends nothing more there.',
   );
   world.clock.advance(3 * DAY_MS);
   await scene.caseOpens('webhook_off', 'off');
   await types('npm run operator -- case <off>');
   await types('npm run operator -- endpoint list --enabled false');
   says(
-    'No money waits for it: both orders are settled. The partner renews its certificate, switches the endpoint on, and replays the days.',
+    'No money waits for this: both orders are settled. The partner renews its certificate, switches the endpoint on, and replays the days.',
   );
   await receiver.up();
   await scene.puts('/v1/webhooks/<endpoint>', { enabled: 'true' });
@@ -152,7 +156,9 @@ plays('endpoint-down-for-days', 'An endpoint that took nothing for days, and the
     }
     return true;
   });
-  says('Every event has come, in order. What the partner does not trust, it pulls from the feed.');
+  says(
+    'The endpoint has received every event, in order. To check this, the partner can pull the same events from the feed.',
+  );
   await calls(world.partner, 'GET', '/v1/webhooks/<endpoint>', {});
   await types(`npm run operator -- case close <case> 'replayed by the partner' --reason 'the partner has all events'`);
   await types(`npm run operator -- case close <off> 'replayed by the partner' --reason 'the partner has all events'`);

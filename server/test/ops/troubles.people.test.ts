@@ -13,8 +13,8 @@ plays('mistaken-approval', 'A mistaken approval, and two operators on one case',
   await scene.caseOpens('on_hold');
   await types('npm run operator -- cases');
   await types(`npm run operator -- case assign <case> finn --reason 'asks the partner for papers'`);
-  says(`It is late, and the bank announced an outage for the night, so payouts are switched off. Then ada, who has not looked who has the case,
-releases the order that she takes for another one.`);
+  says(`It is late. The bank has announced an outage for the night, so finn switches off payouts. Then ada mistakes this order for another one, and
+releases it without checking who has the case.`);
   await types(`npm run operator -- kill-switch set payouts all --reason 'outage of the bank, announced'`);
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- order release <order> --reason 'papers are in order'`);
   await world.until('the kill switch keeps the payout', async () => {
@@ -24,25 +24,27 @@ releases the order that she takes for another one.`);
     return kept !== undefined;
   });
   await types('npm run operator -- order <order> --brief');
-  says('Finn sees it in the timeline: the payout is created and not submitted. An order is reversed until then.');
+  says(
+    'Finn sees it in the timeline: the payout is created and not submitted. Until it is submitted, an operator can hold the order.',
+  );
   await types(`npm run operator -- order hold <order> --reason 'released by mistake: the papers are of another order'`);
   await types('npm run operator -- order <order> --brief');
   says(
-    'The outage is over. A kill switch takes as many people to lift as laid it: one. Nothing leaves for this order.',
+    'The outage is over. One person set the kill switch, so one person can lift it. Nothing leaves for this order, because it is on hold.',
   );
   await types(`npm run operator -- kill-switch lift payouts all --reason 'the bank works again'`);
   says(
-    'In the morning both answer the partner, who wants the coins back. Finn refuses the order, to the address that the customer named.',
+    'In the morning the partner asks for the coins back, and both operators answer. Finn refunds the order to the address that the customer named.',
   );
   names.address = world.newAddress();
   names.other = world.newAddress();
   await types(`npm run operator -- order refund <order> other --address <address> --reason 'no papers came'`);
-  says('Ada, a moment later, with an older mail and another address in it:');
+  says('A moment later ada does the same, with another address from an older mail:');
   await types(
     `OPERATOR_TOKEN_FILE=ada.token npm run operator -- order refund <order> other --address <other> --reason 'no papers came'`,
     1,
   );
-  says('The first action counts, and the second is told how the order stands. The coins leave once.');
+  says("The first action counts. The server refuses the second and names the order's state. The coins leave once.");
   await world.refundArrives(sale, -2);
   await types('npm run operator -- order <order> --brief');
   await types('npm run operator -- audit --subject order:<order>');
@@ -64,23 +66,27 @@ plays('operator-gone', 'An operator is gone, with tokens, cases and a proposal o
     tx.row<{ subject: string }>('select subject from cases where id = $1', [names.case]),
   );
   names.deposit = subject?.subject.split(':')[1] ?? '';
-  says('A credit that nobody knows has come. Olaf takes its case and proposes to give it back, which takes two.');
+  says(
+    'A credit has arrived that belongs to no known order. Olaf takes its case and proposes to return the money, which takes two operators.',
+  );
   await types(`OPERATOR_TOKEN_FILE=olaf.token npm run operator -- case assign <case> olaf --reason 'mine'`);
   await types(
     `OPERATOR_TOKEN_FILE=olaf.token npm run operator -- deposit return <deposit> --reason 'no partner knows the payer'`,
     3,
   );
   names.olafs = names.proposal ?? '';
-  says('Then olaf leaves, on bad terms. Ada, an admin, looks at who olaf is here.');
+  says('Then olaf leaves on bad terms. Ada, an admin, looks up olaf as an operator.');
   await types('OPERATOR_TOKEN_FILE=ada.token npm run operator -- operator olaf');
-  says('Olaf is out at once: every token with it. That takes one person, at any hour.');
+  says("Ada disables olaf, and all of olaf's tokens stop working at once. One person can do this, at any hour.");
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- operator disable olaf --reason 'has left'`);
   await types(`OPERATOR_TOKEN_FILE=olaf.token npm run operator -- cases`, 1);
-  says('What did olaf do lately, and what is left open?');
+  says('What has olaf done lately, and what is still open?');
   await types('OPERATOR_TOKEN_FILE=ada.token npm run operator -- audit --operator olaf');
   await types('OPERATOR_TOKEN_FILE=ada.token npm run operator -- proposals');
   await types('OPERATOR_TOKEN_FILE=ada.token npm run operator -- cases --assignee olaf');
-  says('The proposal is declined, so that nobody confirms it by habit, and finn takes the case from the beginning.');
+  says(
+    'Ada declines the proposal, so that nobody confirms it out of habit. Finn takes over the case and starts again.',
+  );
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- decline <olafs> --reason 'its proposer has left'`);
   await types(`npm run operator -- case assign <case> finn --takeOver true --reason 'olaf has left'`);
   await types(`npm run operator -- deposit payer <deposit> --reason 'asking the partners again'`);
@@ -90,6 +96,8 @@ plays('operator-gone', 'An operator is gone, with tokens, cases and a proposal o
   );
   await scene.isPaidBack('deposit');
   await types('npm run operator -- case <case>');
-  says('Nobody can rewrite what olaf did: the audit is sealed, and computed again from the beginning.');
+  says(
+    `Nobody can rewrite what olaf did: the audit is sealed, and \`verify-ledger\` recomputes its seals from the beginning.`,
+  );
   await types('npm run verify-ledger');
 });
