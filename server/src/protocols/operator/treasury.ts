@@ -7,7 +7,7 @@ import { allMarkets } from '../../partners/index.ts';
 import { TREASURY } from './declared/treasury.ts';
 import { amountsIn, type Read, read } from './read.ts';
 
-/** The largest shortage is listed first. */
+/** Sort order: alarm first, then low, then ok. */
 const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (state === 'ok' ? 3 : 0);
 
 export const TREASURY_READS: readonly Read[] = [
