@@ -51,11 +51,11 @@ function requireReadable({
   if (Object.keys(fields).length > 0) throw new Refusal('malformed_field', { fields });
 }
 
-/** `none` removes. */
+/** `none` removes the value. */
 const setTo = <T extends string>(given: T | 'none' | undefined): T | null | undefined =>
   given === 'none' ? null : (given as T | undefined);
 
-/** Drawn before the transaction begins, for it takes time. */
+/** Rendered before the transaction begins, because it takes time. */
 const drawn = new WeakMap<object, Drawn>();
 
 async function draw(asked: Asked<(typeof BRANDING.update)['fields']>): Promise<void> {
