@@ -95,7 +95,7 @@ const verdictOf = (hits: readonly Hit[]): Pick<Verdict, 'outcome' | 'reason' | '
 /** Every detail of an account is looked up, because a list may name any of them. */
 async function destinationOf(tx: Tx, vault: Vault, input: Screening): Promise<Destination> {
   if (input.payoutAddress !== null) return { kind: 'address', values: [input.payoutAddress], blocks: [] };
-  assert(input.fiatAccountId !== null, `order ${input.id} has a destination`);
+  assert(input.fiatAccountId !== null, `order ${input.id} has no destination`);
   const { details, senderOf } = await openFiatAccount(tx, vault, input.fiatAccountId);
   // A customer's own account belongs to that customer, whose block counts. The account of a bank credit is known by its number
   // only.

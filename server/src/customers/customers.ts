@@ -172,7 +172,7 @@ export async function customerByPhone(
       ...[id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now],
       ...countryBy(c.phone),
     ]));
-  assert(row !== undefined, 'a customer without a name is inserted');
+  assert(row !== undefined, 'the customer was not inserted');
   return customerOf(row);
 }
 

@@ -127,7 +127,7 @@ export async function addAddress(
   const values = [customer.partnerId, customer.id, null, chain, address, now, later(now, coolingOffMs), null];
   await tx.run(sql.insert, [numericId(now), ...values]);
   const row = await tx.row<DestinationRow>(sql.byAddress, [customer.id, chain, address]);
-  assert(row !== undefined, 'an address that was not inserted is there');
+  assert(row !== undefined, 'the address was neither inserted nor found');
   return destinationOf(row);
 }
 

@@ -54,7 +54,7 @@ export async function addFiatAccount(
       a.now,
       numberIndexes(vault, a.customer.partnerId, a.details)[0] ?? NO_NUMBER,
     ])) ?? (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, indexes]));
-  assert(row !== undefined, 'an account that was not inserted is there');
+  assert(row !== undefined, 'the account was neither inserted nor found');
   return accountOf(row);
 }
 
@@ -76,7 +76,7 @@ export async function keepSenderAccount(
     numberIndexes(vault, null, a.details)[0] ?? NO_NUMBER,
   ]);
   const row = await tx.row<{ id: bigint }>(sql.accountOfSender, [a.depositId]);
-  assert(row !== undefined, 'an account that was not inserted is there');
+  assert(row !== undefined, 'the account was neither inserted nor found');
   return row.id;
 }
 

@@ -73,7 +73,7 @@ export async function issueCode(
   await tx.run(sql.forgetLoginSends, [customer.id, later(now, -FORGET_AFTER_MS)]);
   const since = later(now, -WINDOW_MS);
   const counts = await tx.row<SendCounts>(sql.loginSends, [customer.id, by.session, by.link, by.network, since]);
-  assert(counts !== undefined, 'counts come back');
+  assert(counts !== undefined, 'the counts were not returned');
   const told = toldBy(counts, asking.isOpen, now);
   if (told !== undefined) return told;
   const isSent =
@@ -90,7 +90,7 @@ export async function issueCode(
     isSent ? hashOf(vault, { customerId: customer.id, session: by.session, sentAt: now }, code) : randomBytes(32),
     now,
   ]);
-  assert(row !== undefined, 'a sending comes back');
+  assert(row !== undefined, 'the issued code was not returned');
   return { outcome: 'issued', id: row.id, isSent };
 }
 

@@ -31,7 +31,10 @@ export async function recordVerification(
     now: Date;
   },
 ): Promise<Customer> {
-  assert(Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL, 'a verification level is 0 to 5');
+  assert(
+    Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL,
+    `verification level ${v.level} is not 0 to 5`,
+  );
   const { id, partnerId } = v.customer;
   const row = await tx.row<CustomerRow>(sql.verified, [id, v.outcome, v.level, v.failedReason ?? null, v.now]);
   if (row === undefined) throw new Refusal('unknown_customer');

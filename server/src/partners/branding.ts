@@ -65,7 +65,7 @@ export async function changeBranding(
     ...[logo?.bytes ?? null, hash, logo?.width ?? null, logo?.height ?? null, now],
     ...[c.displayName, c.accent, c.accentDark, logo].map((value) => value !== undefined),
   ]);
-  assert(row !== undefined, 'changed branding is returned');
+  assert(row !== undefined, 'the changed branding was not returned');
   return brandingIn(row);
 }
 

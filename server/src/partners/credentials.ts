@@ -216,7 +216,7 @@ export async function rotateKey(
     until,
     ...waiting(k.secretFor, k.now),
   ]);
-  assert(changed === 1, 'a key that is rotated is there and not revoked');
+  assert(changed === 1, 'the key to rotate is missing or revoked');
   return { apiSecret, bearerToken: bearerToken(k.key, apiSecret) };
 }
 
@@ -226,7 +226,7 @@ export async function changeKey(
   k: { key: string; label: string; scopes: readonly Scope[]; addresses: readonly string[] },
 ): Promise<void> {
   const changed = await tx.run(sql.changeKey, [k.key, k.label, k.scopes, k.addresses]);
-  assert(changed === 1, 'a key that is changed is there and not revoked');
+  assert(changed === 1, 'the key to change is missing or revoked');
 }
 
 /**

@@ -98,7 +98,7 @@ export async function setCustomerLimit(
   const before = await newestLimit(tx, l);
   if ((before?.maxUnits ?? null) === l.maxUnits) return before;
   const saved = await insertLimit(tx, { ...l, version: (before?.version ?? 0) + 1, ...reason });
-  assert(saved !== undefined, 'a stored limit is returned');
+  assert(saved !== undefined, 'the stored limit was not returned');
   current.forget();
   return saved;
 }

@@ -51,7 +51,7 @@ export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> 
   if (own === undefined) await insertLayer(tx, stop);
   else if (by !== MACHINE || own.reason !== reason) {
     const first = (await switchRows(tx)).find((one) => one.kind === kind && one.subject === subject);
-    assert(first !== undefined, `a kill switch that ${by} has set is there`);
+    assert(first !== undefined, `the kill switch that ${by} has set is missing`);
     // Rows of setters never change: they are deleted and inserted together with the kill switch.
     await removeKillSwitch(tx, kind, subject);
     await insertKillSwitch(tx, { ...first, ...(first.by === by ? { reason } : {}), partnerId });

@@ -98,7 +98,7 @@ export async function assets(tx: Tx): Promise<ReadonlyMap<AssetCode, Asset>> {
 /** A market by id, enabled or not: an order keeps the market it was created on. */
 export async function marketById(tx: Tx, id: bigint): Promise<Market> {
   const found = (await registry(tx)).all.find((market) => market.id === id);
-  assert(found !== undefined, `market ${id} is there`);
+  assert(found !== undefined, `market ${id} is missing`);
   return found;
 }
 
@@ -222,7 +222,7 @@ export async function setConfirmationPolicy(
 ): Promise<void> {
   assert(
     p.steps.some((step) => step.fromUnits === 0n),
-    'a confirmation policy has a step for every amount',
+    'the confirmation policy has no step from zero',
   );
   await tx.run(sql.clearPolicies, [p.chain, p.asset]);
   for (const step of p.steps) await tx.run(sql.insertPolicy, [p.chain, p.asset, step.fromUnits, step.confirmations]);
@@ -248,7 +248,7 @@ async function readRegistry(tx: Tx): Promise<Registry> {
 function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market {
   const crypto = byCode.get(row.cryptoAsset);
   const fiat = byCode.get(row.fiatAsset);
-  assert(crypto !== undefined && fiat !== undefined, `market ${row.id} has both its assets`);
+  assert(crypto !== undefined && fiat !== undefined, `an asset of market ${row.id} is missing`);
   return {
     id: row.id,
     direction: row.direction,

@@ -146,7 +146,7 @@ export async function policyFor(tx: Tx, market: Pick<Market, 'id'>, partnerId: b
  * the time. Questions of a newer server version are ignored: while both versions run, this one uses those it knows.
  */
 export function readPolicy(kept: unknown): Policy {
-  assert(isObject(kept), 'a policy is an object of answers');
+  assert(isObject(kept), 'the policy is not an object of answers');
   const asked = Object.entries(kept).filter(([question]) => Object.hasOwn(QUESTIONS, question));
   return over(BUILT_IN_POLICY, Object.fromEntries(asked));
 }
@@ -175,11 +175,11 @@ export async function setPolicy<Q extends PolicyQuestion>(
 
 /** Merges answers over others, field by field. Values written without `setPolicy` are validated here, and throw. */
 function over(policy: Policy, answers: unknown): Policy {
-  assert(isObject(answers), 'a policy is an object of answers');
+  assert(isObject(answers), 'the policy is not an object of answers');
   const laid: Record<string, object> = { ...policy };
   for (const [question, answer] of Object.entries(answers)) {
     const wrong = wrongIn(question, answer);
-    assert(wrong === undefined, `the policy kept for ${wrong?.name} ${wrong?.rule}`);
+    assert(wrong === undefined, `the stored policy for ${wrong?.name} ${wrong?.rule}`);
     laid[question] = { ...laid[question], ...(answer as object) };
   }
   return laid as Policy;

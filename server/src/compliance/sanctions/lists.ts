@@ -83,7 +83,7 @@ export async function takeList(
   }
   const counts = [entries.size, added.length, removed.length, changed.length];
   const row = await tx.row<{ id: bigint }>(sql.insertVersion, [list, sha256, published, ...counts, now]);
-  assert(row !== undefined, 'an inserted version has an id');
+  assert(row !== undefined, 'the inserted version was not returned');
   const version = row.id;
   for (const ids of parts([...removed, ...changed])) await tx.run(sql.endEntries, [list, version, ids]);
   for (const ids of parts([...added, ...changed])) {

@@ -67,6 +67,6 @@ export function deltaOf(before: ReadonlyMap<string, Buffer>, after: ReadonlyMap<
     else if (!was.equals(digestOf(entry))) delta.changed.push(id);
   }
   for (const id of before.keys()) if (!after.has(id)) delta.removed.push(id);
-  assert(delta.added.length + delta.changed.length <= after.size, 'an entry stands in two parts of a delta');
+  assert(delta.added.length + delta.changed.length <= after.size, 'an entry is in two parts of a delta');
   return delta;
 }

@@ -159,7 +159,7 @@ export async function keepResult(
       now,
     ],
   ]);
-  assert(row !== undefined, 'an inserted result has an id');
+  assert(row !== undefined, 'the inserted result was not returned');
   for (const { entryId, score, subject, explanation } of found) {
     const [name, ...oldNames] = vault.indexes(...nameKey(owner, explanation));
     const sealed: Sealed = { explanation, subject };

@@ -25,6 +25,6 @@ export async function setTravelProvider(
   const row = await tx.row<ProviderRow>(sql.insertProvider, [
     ...[p.host, p.name, (before?.version ?? 0) + 1, p.isOn, p.by, p.why, p.now],
   ]);
-  assert(row !== undefined, 'an inserted provider is answered');
+  assert(row !== undefined, 'the inserted provider was not returned');
   return row;
 }

@@ -30,6 +30,6 @@ export async function setTravelRule(
     ...[r.jurisdiction, r.fiatAsset, (before?.version ?? 0) + 1, r.isOn],
     ...[r.thresholdUnits, r.proofUnits, r.deadlineS, r.policy, r.exchange, r.by, r.why, r.now],
   ]);
-  assert(row !== undefined, 'an inserted rule is answered');
+  assert(row !== undefined, 'the inserted rule was not returned');
   return row;
 }

@@ -53,7 +53,7 @@ export async function customerKey(
   await tx.run(sql.insertKey, [c.id, c.partnerId, wrapped, now]);
   // A concurrent request has created the key.
   const made = await keyOf(tx, vault, c.id);
-  assert(made !== undefined, 'a customer has a key');
+  assert(made !== undefined, 'the customer has no key for files');
   return made;
 }
 

@@ -87,9 +87,9 @@ async function opened(tx: Tx, vault: Vault, rows: readonly Row[]): Promise<Infor
 }
 
 async function openedOne(tx: Tx, vault: Vault, row: Row | undefined): Promise<InformationRequest> {
-  assert(row !== undefined, 'a stored request is returned');
+  assert(row !== undefined, 'the stored request was not returned');
   const [one] = await opened(tx, vault, [row]);
-  assert(one !== undefined, 'a row is one request');
+  assert(one !== undefined, 'the stored request was not opened');
   return one;
 }
 
@@ -118,7 +118,7 @@ export async function askInformation(
     vault.encrypt(r.question, contextOf(id, 'question')),
     ...[r.by, r.now, r.dueAt],
   ]);
-  assert(row !== undefined, 'a stored request is returned');
+  assert(row !== undefined, 'the stored request was not returned');
   enqueueAt(tx, { kind: INFORMATION_DUE, subject: String(id), dueAt: r.dueAt });
   await emit(tx, {
     partnerId,

@@ -118,7 +118,7 @@ export async function submit(
           ...written,
         ])
       : await tx.row<SubmissionRow>(sql.change, [id, ...written, form.id]);
-  assert(row !== undefined, 'a written submission is returned');
+  assert(row !== undefined, 'the written submission was not returned');
   await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
   return { ...submissionOf(row), isNew: before === undefined };
 }

@@ -207,7 +207,7 @@ async function pageFor(
   { link, customer }: { link: Link | CheckoutLink; customer: Customer | undefined },
 ): Promise<Outcome> {
   if ('marketId' in link) return await checkoutPage({ ...arrival, link, customer });
-  assert(customer !== undefined && purpose !== 'checkout', 'a link of this purpose names a customer');
+  assert(customer !== undefined && purpose !== 'checkout', `the ${purpose} link names no customer`);
   return await (arrival.session.loggedIn ? PAGES[purpose] : login)({ ...arrival, link, customer });
 }
 

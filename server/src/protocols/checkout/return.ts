@@ -57,7 +57,7 @@ export async function returnPage(visit: Visit): Promise<Outcome> {
 }
 
 function askedBy({ link, customer }: Visit) {
-  assert(link.id !== undefined, 'a link to a return has an id');
+  assert(link.id !== undefined, 'the return link has no id');
   return { id: link.id, customerId: customer.id };
 }
 
@@ -81,7 +81,7 @@ async function takeAddress(visit: Visit, shown: Shown): Promise<Outcome> {
 async function confirm(visit: Visit): Promise<void> {
   const { deps, customer, form, now } = visit;
   const { loggedInAt } = customer;
-  assert(loggedInAt !== null, 'who is in has logged in');
+  assert(loggedInAt !== null, 'the customer has not logged in');
   const address = form?.get('address') ?? '';
   await deps.db.asSystem((tx) => deps.orders.confirmReturnAddress(tx, { ...askedBy(visit), address, loggedInAt, now }));
 }

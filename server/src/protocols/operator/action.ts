@@ -253,7 +253,7 @@ export async function confirm(
       confirming = await doingNow(tx, caller, { why, now });
       const row = await lockProposal(tx, id, now);
       const action = actions.get(row.action);
-      assert(action !== undefined, `action ${row.action} of proposal ${id} is known`);
+      assert(action !== undefined, `action ${row.action} of proposal ${id} is unknown`);
       requireRight(confirming.operator, action.right);
       if (needsFresh(action.right)) requireFresh(caller, now);
       await requireOther(tx, row, confirming.operator, now);
@@ -383,7 +383,7 @@ async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unk
     await recordAction(tx, doing, { ...about, outcome: 'begun', before, after: input });
     return { isOutside: true, seen: before };
   }
-  assert(action.perform !== undefined, `${action.name} does something`);
+  assert(action.perform !== undefined, `${action.name} has no perform`);
   const shown = (await action.perform(deps, tx, input, doing)) ?? {};
   const after = await action.look(deps, tx, input);
   await recordAction(tx, doing, { ...about, outcome: 'done', before, after });
@@ -398,7 +398,7 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
     body: { action: action.name, subject: about.subject, outcome: 'done', after, ...shown },
   });
   if (!('isOutside' in begun)) return reply(begun.after, { ...begun.shown, ...(await action.shows?.(deps, input)) });
-  assert(action.outside !== undefined, `${action.name} asks outside`);
+  assert(action.outside !== undefined, `${action.name} has no outside`);
   try {
     await action.outside(deps, input, doing, begun.seen);
   } catch (error) {

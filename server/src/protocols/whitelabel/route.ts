@@ -211,10 +211,10 @@ export const whenNeeded = (db: Database): Tx => ({
   row: (text, values) => db.asSystem((tx) => tx.row(text, values)),
   run: (text, values) => db.asSystem((tx) => tx.run(text, values)),
   defer() {
-    throw new BugError('what is remembered is only read');
+    throw new BugError('a read of cached data tried to write');
   },
   deferLast() {
-    throw new BugError('what is remembered is only read');
+    throw new BugError('a read of cached data tried to write');
   },
   attempts: db,
 });

@@ -93,7 +93,7 @@ export const ERASURE_ACTIONS: readonly Action[] = [
     },
     async outside(deps, { customer }, { operator, now }) {
       const { db, erasing } = deps;
-      assert(erasing !== undefined, 'this installation keeps a list of erasures');
+      assert(erasing !== undefined, 'this installation has no erasure list');
       await db.asSystem(async (tx) => {
         await lockCustomer(tx, customer);
         await requireNow(deps, tx, customer);

@@ -79,7 +79,7 @@ export const BRANDING_HANDLERS: readonly Handled[] = [
       const { id } = caller.partner;
       const colours = { accent: setTo(values.accent), accentDark: setTo(values.accentDark) };
       const logo = values.logo === 'none' ? null : drawn.get(asked);
-      assert(values.logo === undefined || logo !== undefined, 'a logo that was sent is drawn');
+      assert(values.logo === undefined || logo !== undefined, 'the sent logo was not rendered');
       const change = { displayName: setTo(values.displayName), ...colours, logo };
       const branding = await changeBranding(tx, { partnerId: id, ...change, now });
       const { displayName, accent, accentDark } = branding;

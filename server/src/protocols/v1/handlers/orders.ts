@@ -50,7 +50,7 @@ async function shapedAll(tx: Tx, orders: readonly Order[], { deps, now }: Pick<A
 
 async function shaped(tx: Tx, order: Order, asked: Pick<Asked, 'deps' | 'now'>) {
   const [shape] = await shapedAll(tx, [order], asked);
-  assert(shape !== undefined, 'of one order there is one shape');
+  assert(shape !== undefined, 'the order has no shape');
   return shape;
 }
 
