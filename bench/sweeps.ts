@@ -54,7 +54,7 @@ export async function measureSweeps({ ours, adminUrl, idle }: Server): Promise<P
   };
 }
 
-/** Ended sales whose deposits are not swept yet, and those whose sweep is final. */
+/** `left`: deposits without a sweep, and sweeps that have not ended. `done`: settled sweeps. */
 async function sweepsOf(client: pg.Client): Promise<{ left: number; done: number }> {
   const { rows } = await client.query<{ left: number; done: number }>(
     `select (select count(*) from chain_deposits where sweep is null)::int

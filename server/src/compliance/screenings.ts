@@ -50,7 +50,7 @@ export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Pro
   return row === undefined ? usualMs : Math.max(usualMs, Number(row.maxAgeS) * 1000);
 }
 
-/** Until a time, results may be as old as `maxAgeS`. Hits still count. */
+/** Allows results as old as `maxAgeS` until a time. Hits still count. */
 export async function extendScreening(
   tx: Tx,
   e: { maxAgeS: bigint; until: Date; people: readonly string[]; reason: string; now: Date },

@@ -32,7 +32,7 @@ export interface Customer {
   /** Incremented when its logins become invalid: its phone was replaced or removed. Older sessions are then invalid. */
   readonly loginEpoch: number;
   readonly blocked: boolean;
-  /** Since when its personal data is erased. */
+  /** Time at which its personal data was erased; null before. */
   readonly erasedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;

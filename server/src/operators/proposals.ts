@@ -34,7 +34,7 @@ export interface Proposed {
   expiresAt: Date;
   /** Number of people required, including the proposer. */
   people: number;
-  /** In an installation with one operator: from when the proposer may confirm it. */
+  /** In an installation with one operator: time from which the proposer may confirm it. */
   readyAt: Date | null;
 }
 

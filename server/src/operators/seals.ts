@@ -165,7 +165,7 @@ function chainFrom(
   const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
   const { reached } = begin;
   let { last, previous } = begin;
-  /** Since when rows above this one were sealed; undefined if none was. */
+  /** Time of the first seal over rows above this one; undefined if there is none. */
   const passedAt = (id: bigint): number | undefined => {
     let [low, high] = [0, reached.length];
     while (low < high) {

@@ -59,7 +59,7 @@ export interface ProposalRow {
   decidedAt: Date | null;
   /** Number of people required, including the proposer. */
   people: number;
-  /** With a single operator: from when its proposer may confirm it. */
+  /** With a single operator: time from which its proposer may confirm it. */
   readyAt: Date | null;
   /** Why it failed: the code of the Refusal. */
   failedWhy: string | null;

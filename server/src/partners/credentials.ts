@@ -261,7 +261,7 @@ export interface ShownKey {
   revokedAt: Date | null;
   /** When a containment began to hold it; a held key cannot authenticate. */
   heldAt: Date | null;
-  /** Until when the previous secret is valid too; null when it was never rotated. */
+  /** End of the validity of the previous secret; null when the key was never rotated. */
   rotatingUntil: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;

@@ -148,7 +148,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
 /** Gas price of a freshly started node: a base fee and a tip of 1 gwei each. */
 const GAS_AT_REST = 2_000_000_000n;
 
-/** As if the receiver were down. */
+/** The outcome of a dropped message: the same as if the receiver were down. */
 const LOST: Outcome = { ok: false, status: null, error: 'connection_refused', answer: '', tookMs: 0 };
 
 /**

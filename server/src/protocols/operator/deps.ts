@@ -50,7 +50,7 @@ export interface OperatorDeps {
 
 /** Logins at the operator's identity provider. */
 export interface SingleSignOn {
-  /** As shown on the sign-in page. */
+  /** Name shown on the sign-in page. */
   readonly name: string;
   readonly client: OidcClient;
   readonly policy: SsoPolicy;

@@ -2,7 +2,8 @@
  * Recovery codes over HTTP: a code enrols a passkey without a token and without a session, and begins no session. Each use is
  * in the audit and opens a case, about which alerts notify people.
  *
- * Creating new codes needs a session with a fresh login: a program with a stolen token could otherwise secure permanent access.
+ * Creating new codes needs a session with a fresh login: a token, which programs hold, must not be enough to gain lasting
+ * access.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';

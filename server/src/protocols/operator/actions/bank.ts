@@ -117,7 +117,7 @@ export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, 
     },
     async perform(_deps, tx, _ask, { operator }) {
       if (file === undefined) throw new Refusal('file_needed', { how: HOW });
-      // Its own outcome takes precedence over the action's.
+      // Renamed, because the reply of an action has an `outcome` of its own.
       const { outcome, ...taken } = await desk.takeStatement(tx, { file, by: operator.name });
       return { ...taken, taken: outcome };
     },
