@@ -1,5 +1,5 @@
 /**
- * Charts of the pairs: a bar each for ours and its limit, and a mark where ours would reach the goal. Plain SVG that is readable on
+ * Charts of the pairs: one bar for ours, one for its limit, and a mark at the goal for ours. Plain SVG that is readable on
  * light and dark pages.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export function writeCharts(folder: URL, pairs: readonly Pair[]): void {
 }
 
 export function chart({ name, ours, limit, ratio, goal }: Pair): string {
-  // The goal is a cost: the most that ours may take beside this limit.
+  // The goal limits the cost: the maximum for ours, given this limit.
   const atGoal = limit / goal;
   const scale = (WIDTH - LEFT - 90) / Math.max(ours, limit, atGoal);
   const bar = (label: string, value: number, y: number, colour: string) => `

@@ -1,4 +1,4 @@
-/** A PostgreSQL for the limits, and for the parts of ours that need no whole server: one cluster, a database for each. */
+/** A PostgreSQL cluster for the limits, and for the parts of ours that need no whole server, with a database for each. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -8,7 +8,7 @@ import { postmasterOf } from './cpu.ts';
 export interface Cluster {
   /** The superuser's URL of the database `postgres`. */
   adminUrl: string;
-  /** Its postmaster: its other processes descend from it. */
+  /** The postmaster's pid; its other processes descend from it. */
   pid: number;
 }
 
@@ -26,7 +26,7 @@ export async function newDatabase({ adminUrl }: Cluster, name: string): Promise<
   return Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
 }
 
-/** @param schema searched first */
+/** @param schema first schema of the search path */
 export async function withClient<T>(
   url: string,
   body: (client: pg.Client) => Promise<T>,

@@ -1,8 +1,8 @@
 /**
- * The rows of created orders, for the limit that writes the same ones (limit.rows.ts): a database with our tables, a copy of
- * what ours has in them, and the rows of each order that ours creates.
+ * The rows of created orders, for the limit that writes the same rows (limit.rows.ts): a database with our tables, a copy of
+ * our rows, and the rows of each order that ours creates.
  *
- * Rows of one order are found by the transaction that wrote them.
+ * The rows of one order are found by the transaction that wrote them.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,8 +16,8 @@ import type { Ours } from './ours.ts';
 import type { Side } from './side.ts';
 
 /**
- * Written by the creation of an order, which also updates its quote and the customer's count. Triggers add the event's row in the
- * feed, and count the partner's lists.
+ * Tables into which the creation of an order inserts. It also updates the quote and the customer's count; triggers add the
+ * event's row in the feed, and count the partner's lists.
  */
 const INSERTED = [
   'orders',
@@ -29,13 +29,13 @@ const INSERTED = [
   'idempotency_records',
 ] as const;
 const QUOTED = 'quotes';
-/** Of the order's row: what the updates need. */
+/** Columns of the order's row that the updates need. */
 const OTHERS = ['id', 'quote_id', 'partner_id', 'customer_id', 'direction'] as const;
 
 type Values = (string | null)[];
 
 export interface RowsLimit extends Side {
-  /** Hands the limit the rows of the orders that ours has created since. */
+  /** Gives the limit the rows of the orders that ours has created since the last call. */
   feed(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ const told = <T>(child: ChildProcess): Promise<T> =>
     child.once('exit', () => fail(new Error('the limit has ended')));
   });
 
-/** Every row of ours, so that what the new rows refer to is there. */
+/** Copies every row of ours, so that the references of new rows exist. */
 async function copyAll(fromUrl: string, toUrl: string, schema: Schema): Promise<void> {
   const tables = [...schema.columns.keys()];
   const all = await withClient(fromUrl, (client) => rowsOf(client, schema, tables), 'cloverleaf');
@@ -115,7 +115,7 @@ async function insertAll(client: pg.Client, table: string, schema: Schema, rows:
 
 const columnsOf = (schema: Schema, table: string): readonly string[] => schema.columns.get(table) ?? [];
 
-/** @param from how many parameters come before */
+/** @param from number of parameters before these */
 function insertOf(table: string, schema: Schema, from: number): { text: string; next: number } {
   const columns = columnsOf(schema, table);
   const values = columns.map((_, at) => `$${from + at + 1}`).join(', ');
@@ -166,7 +166,7 @@ const missing = (table: string): never => {
   throw new Error(`a created order has no row in ${table}`);
 };
 
-/** All of it: the inserts, then the quote that is taken, and the customer's count. */
+/** The whole statement: the inserts, the quote's update, and the customer's count. */
 function statementOf(schema: Schema): string {
   let from = 0;
   const parts = INSERTED.map((table) => {

@@ -1,8 +1,8 @@
 /**
- * A node for the follower's pair: answers the JSON-RPC requests of one chain made up from numbers, and does nothing else. Every
- * block has a fixed number of transfers of one token, and every so many of them goes to one of our addresses.
+ * A node for the follower's pair: answers the JSON-RPC requests of one generated chain, and does nothing else. Every block has
+ * a fixed number of transfers of one token, and one in EVERY goes to one of our addresses.
  *
- * A process of its own, so that its time is not counted. It derives our addresses, too, so that the follower has to.
+ * It is a process of its own, so that its time is not counted. It derives our addresses from the xpub, like the follower.
  */
 import { createServer } from 'node:http';
 import { addressesOf } from '../server/src/rails/evm/addresses.ts';
@@ -12,7 +12,7 @@ import { CHAIN_ID, type Shape, TOKEN, TRANSFERS_IN_A_BLOCK } from './follower.sh
 const { blocks, ours, xpub } = JSON.parse(process.env.SHAPE ?? '{}') as Shape;
 const derive = addressesOf(xpub);
 const addresses = Array.from({ length: ours }, (_, at) => derive(BigInt(at)));
-/** One of so many transfers is ours. */
+/** One in this many transfers goes to one of our addresses. */
 const EVERY = Math.floor((blocks * TRANSFERS_IN_A_BLOCK) / ours);
 const START_S = 1_700_000_000;
 
@@ -47,7 +47,7 @@ function log(number: number, at: number) {
 const logsOf = (number: number) =>
   number === 0 ? [] : Array.from({ length: TRANSFERS_IN_A_BLOCK }, (_, at) => log(number, at));
 
-/** The number in a hash that this node has made. */
+/** The number encoded in a hash that this node has made. */
 const numberIn = (hash: string): number => Number(BigInt(`0x${hash.slice(3)}`));
 
 function logs({ blockHash, fromBlock, toBlock }: Record<string, string>) {
@@ -63,7 +63,7 @@ function receipt(hash: string) {
   return { blockNumber: only.blockNumber, blockHash: only.blockHash, logs: [only] };
 }
 
-/** By method, with its first parameter. */
+/** Answers by method, from its first parameter. */
 const ANSWERS: Readonly<Record<string, (first: never) => unknown>> = {
   eth_chainId: () => hex(CHAIN_ID),
   eth_getBlockByNumber: (number: string) => block(number === 'latest' ? blocks : Number(number)),

@@ -1,9 +1,9 @@
-/** What the follower's pair and its node agree on. */
+/** Parameters that the follower's pair and its node share. */
 export interface Shape {
   blocks: number;
-  /** How many transfers go to one of our addresses, each to another. */
+  /** Number of transfers to our addresses, each to a different one. */
   ours: number;
-  /** How many addresses are watched. */
+  /** Number of watched addresses. */
   watched: number;
   xpub: string;
 }

@@ -1,10 +1,10 @@
 /**
- * Following a chain, beside `eth_getLogs` of the same blocks alone: ten transfers in a block, one of a hundred to an address of
- * ours, and a million addresses watched.
+ * Following a chain, compared with only `eth_getLogs` of the same blocks: ten transfers per block, one in a hundred to an
+ * address of ours, and a million watched addresses.
  *
  * The node is a program of ours over HTTP (follower.node.ts), so its speed and memory are not a real node's; its time is not
- * counted. Ours reads, checks and stores blocks and deposits as a server does; what an order does with a deposit is not
- * included (lives.ts is for that). The limit asks for the logs of a hundred blocks at a time, and parses them as JSON.
+ * counted. Ours reads, checks and stores blocks and deposits as a server does; the effect of a deposit on an order is not
+ * included (lives.ts measures that). The limit asks for the logs of a hundred blocks at a time, and parses them as JSON.
  */
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -31,7 +31,7 @@ import { medianOf, type Pair } from './pairs.ts';
 const GOAL = 0.7;
 const RAIL = 'evm.bench';
 const FINALITY = 64;
-/** Blocks per request of the limit: as many as ours has in one. */
+/** Blocks per request of the limit: the same as ours. */
 const AT_ONCE = 100;
 const XPUB = HDKey.fromMasterSeed(createHash('sha256').update('follower').digest()).derive("m/44'/60'/0'/0");
 
@@ -63,7 +63,7 @@ export async function measureFollower(
     const heap: number[] = [];
     for (let round = 0; round <= rounds; round += 1) {
       await forget(adminUrl);
-      // The first warms both up, and is the one in which memory is looked at, because that takes time.
+      // The first round warms both up. It is also the one in which memory is measured, because that takes time.
       const ours = await cpu(cluster, () => follow(serverUrl, node, shape, round === 0 ? heap : undefined));
       const limit = await cpu(cluster, () => readLogs(node, shape));
       if (round > 0) done.push({ ours, limit });
@@ -99,7 +99,10 @@ async function startNode(shape: Shape): Promise<Node> {
   return { ...told, stop: () => child.kill('SIGKILL') };
 }
 
-/** A million rows of addresses, of which the first are those that get money. Their orders are not made: keys are off for it. */
+/**
+ * Inserts a million watched addresses, of which the first ones receive money. Their orders do not exist, so foreign keys are
+ * disabled for it.
+ */
 async function watchAddresses(adminUrl: string, shape: Shape, addresses: readonly string[]): Promise<void> {
   const insertAll = async (client: pg.Client) => {
     await client.query('set session_replication_role = replica');
@@ -123,19 +126,19 @@ async function watchAddresses(adminUrl: string, shape: Shape, addresses: readonl
   await withClient(adminUrl, insertAll, 'cloverleaf');
 }
 
-/** As if no block had been read. */
+/** Resets the follower, as if no block had been read. */
 async function forget(adminUrl: string): Promise<void> {
   const clear = async (client: pg.Client) => {
     await client.query('set session_replication_role = replica');
     for (const table of ['chain_deposits', 'chain_blocks', 'chains']) await client.query(`delete from ${table}`);
-    // What would otherwise be done while ours is measured.
+    // Work that would otherwise happen while ours is measured.
     await client.query('vacuum analyze');
     await client.query('checkpoint');
   };
   await withClient(adminUrl, clear, 'cloverleaf');
 }
 
-/** @param heap gets the memory in use at each quarter */
+/** @param heap receives the memory in use at each quarter */
 async function follow(serverUrl: string, node: Node, shape: Shape, heap?: number[]): Promise<void> {
   const db = openDatabase(serverUrl);
   let confirmed = 0;
@@ -160,7 +163,7 @@ async function follow(serverUrl: string, node: Node, shape: Shape, heap?: number
   } finally {
     await db.close();
   }
-  // Those of the newest blocks are not confirmed yet.
+  // Deposits in the newest blocks are not confirmed yet.
   if (confirmed < (shape.ours * (shape.blocks - 2 * FINALITY)) / shape.blocks)
     throw new Error(`${confirmed} of ${shape.ours} deposits were confirmed`);
 }

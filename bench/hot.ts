@@ -1,4 +1,4 @@
-/** Ledger entries per second that all post to one account, eight at a time: they queue for its row. */
+/** Ledger entries per second that all post to one account, eight concurrently: they wait for the lock of its row. */
 import { createHash } from 'node:crypto';
 import { openVault } from '../server/src/base/crypto.ts';
 import { openDatabase } from '../server/src/base/db.ts';

@@ -1,9 +1,9 @@
 /**
- * What an idle server costs: transactions, rows and WAL of its whole PostgreSQL per second, the sandbox's own bank included, and
+ * Cost of an idle server: transactions, rows and WAL of its whole PostgreSQL per second, including the sandbox's own bank, and
  * CPU time of its processes.
  *
- * Counted by PostgreSQL's own statistics over some time in which nobody asks for anything. A backend reports its counts up to
- * a second late, so the figures of a short time are off by as much at either end.
+ * Counted by PostgreSQL's statistics over a time without requests. A backend reports its counts up to a second late, so the
+ * figures of a short time are off by that much at either end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -11,7 +11,7 @@ import { cpuOf } from './cpu.ts';
 
 export interface Idle {
   seconds: number;
-  /** Per second. */
+  /** All counts are per second. */
   transactions: number;
   rowsInserted: number;
   rowsUpdated: number;
@@ -25,7 +25,7 @@ export const IDLE_GOALS = { transactions: 5, rowsUpdated: 2, walBytes: 2_000, cp
 
 export type Counts = Omit<Idle, 'seconds' | 'cpu'>;
 
-/** @returns `at`: the database's time */
+/** @returns the counts, and `at`: the database's time */
 export async function countsOf(client: pg.Client): Promise<Counts & { at: Date }> {
   const { rows } = await client.query(
     `select xact_commit + xact_rollback as transactions, tup_inserted as "rowsInserted", tup_updated as "rowsUpdated",
@@ -38,8 +38,8 @@ export async function countsOf(client: pg.Client): Promise<Counts & { at: Date }
 }
 
 /**
- * @param server.pids  of the server; its PostgreSQL is below it
- * @param how.settleMs how long to wait first, so that what a start leaves to be done is done
+ * @param server.pids  pids of the server; its PostgreSQL is a descendant
+ * @param how.settleMs time to wait first, so that work left by the start has finished
  */
 export async function measureIdle(
   { adminUrl, pids }: { adminUrl: string; pids: readonly number[] },

@@ -1,8 +1,8 @@
 /**
  * Loaded into the server before anything else (`--import`): between `start` and `stop` it counts PostgreSQL queries and keeps a
- * CPU profile; outside of them it neither counts nor samples. A server whose bench has died ends as after a Ctrl-C.
+ * CPU profile; outside these calls it neither counts nor samples. If the bench dies, the server stops as after Ctrl-C.
  *
- * Counted are calls of the client's `query`: each is one round trip, of one statement or of a batch of them.
+ * It counts calls of the client's `query`: each is one round trip, with one statement or a batch of statements.
  */
 import { Session } from 'node:inspector/promises';
 import pg from 'pg';

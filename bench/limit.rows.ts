@@ -1,8 +1,9 @@
 /**
- * The other limit of order creation: the same rows into the same tables, with their keys, indexes, triggers and policies, in one
- * statement, and nothing priced or checked. A bare HTTP server that checks the signature, as limit.ts.
+ * The second limit of order creation: inserts the same rows into the same tables, with their keys, indexes, triggers and
+ * policies, in one statement, without pricing or checking anything. A bare HTTP server that checks the signature, as in
+ * limit.ts.
  *
- * The rows are those of the orders that ours has just created (creation.ts); each request writes those of one.
+ * The rows are those of the orders that ours has just created (creation.ts); each request writes the rows of one order.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * The limit of bytes (limit.ts): a database with as many rows of as many bytes as ours, and the bare server on it.
+ * The limit of bytes (limit.ts): a database with as many rows of the same size as ours, and the bare server on it.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -86,7 +86,7 @@ async function bytesWritten(client: pg.Client): Promise<{ row: number; quote: nu
   return {
     row: Math.round(row),
     quote: Math.round(quote),
-    // A new order also rewrites its quote as taken.
+    // A new order also rewrites its quote as used.
     order: Math.round(row + quote + parts / count),
   };
 }

@@ -1,10 +1,10 @@
 /**
- * Whole lives, beside a bare client that writes as many rows in as many transactions (rows.ts): sales from quote to the webhook
- * that says that they have settled, on the sandbox's chain and bank, a fixed number under way at a time.
+ * Whole lives of orders, compared with a bare client that writes as many rows in as many transactions (rows.ts): sales from
+ * quote to the webhook that reports their settlement, on the sandbox's chain and bank, with a fixed number of concurrent sales.
  *
- * Rows and transactions are PostgreSQL's own counts, of the same time as the CPU time; of both, what the idle server takes is
- * subtracted. The payer's transfers and the sweeps of that time are in them. Afterwards the sweeps that are left are timed
- * (sweeps.ts).
+ * Rows and transactions are PostgreSQL's own counts over the time in which CPU time is measured; the idle server's share is
+ * subtracted from both. The payer's transfers and the sweeps of that time are included. Afterwards the remaining sweeps are
+ * timed (sweeps.ts).
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -50,7 +50,7 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
   }
 
   async function measure(client: pg.Client): Promise<Pair> {
-    await life(0); // warms up what is used first here
+    await life(0); // Warms up.
     await sleep(REPORTED_MS);
     const [before, rowsBefore] = [await countsOf(client), await writtenIn(client)];
     const [cpuBefore, began] = [cpuOf([ours.pid]), performance.now()];
@@ -90,7 +90,7 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
 
   async function limitOf(work: Work): Promise<number> {
     const write = await openRows(cluster);
-    await write(Math.ceil(lives / 4), work, CLIENTS); // warms up
+    await write(Math.ceil(lives / 4), work, CLIENTS); // Warms up.
     const [own, others] = [process.cpuUsage(), cpuOf([cluster.pid])];
     await write(lives, work, CLIENTS);
     const { user, system } = process.cpuUsage(own);
@@ -98,7 +98,7 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
   }
 }
 
-/** A receiver of webhooks, which tells when an order has settled. */
+/** A receiver of webhooks, which resolves `of(order)` when that order has settled. */
 async function listen(ours: Ours): Promise<{ of(order: string): Promise<void>; close(): Promise<void> }> {
   const waiting = new Map<string, () => void>();
   const early = new Set<string>();
@@ -133,7 +133,7 @@ async function listen(ours: Ours): Promise<{ of(order: string): Promise<void>; c
   };
 }
 
-/** From the deposit seen, and from it confirmed, to the payout submitted. */
+/** Time from the deposit's sighting, and from its confirmation, to the submission of the payout. */
 async function latencies(client: pg.Client, since: Date): Promise<string[]> {
   const { rows } = await client.query<{ seen: number; confirmed: number }>(
     `select (extract(epoch from p.submitted_at - d.seen_at) * 1000)::float8 as seen,
@@ -159,7 +159,7 @@ async function writtenIn(client: pg.Client): Promise<Written> {
   return new Map(rows.map(({ table, count }) => [table, Number(count)]));
 }
 
-/** Size of a row written since, the mean over the tables by how many were written. */
+/** Mean size of rows written since, weighted by the number of rows per table. */
 async function bytesOf(client: pg.Client, before: Written): Promise<number> {
   let [rows, bytes] = [0, 0];
   for (const [table, count] of await writtenIn(client)) {

@@ -1,4 +1,4 @@
-/** Load: requests that were signed beforehand, a fixed number at a time, each one timed. */
+/** Load: requests that were signed in advance, a fixed number concurrently, each timed. */
 import { Agent, request } from 'node:http';
 
 export interface Prepared {
@@ -10,11 +10,11 @@ export interface Prepared {
 
 export interface Served {
   seconds: number;
-  /** Milliseconds each, ascending. */
+  /** Milliseconds of each request, ascending. */
   latencies: number[];
 }
 
-/** @throws where any answer is not 200: a figure of failures is no figure */
+/** @throws when any answer is not 200, because a figure that includes failures is meaningless */
 export async function drive(baseUrl: string, all: readonly Prepared[], concurrency: number): Promise<Served> {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const latencies: number[] = [];

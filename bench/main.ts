@@ -1,22 +1,22 @@
 /**
- * `npm run bench [-- --quick | --full] [--rounds N] [--only name] [--report] [--profile]`: the cost of an operation, beside its
- * minimum possible cost.
+ * `npm run bench [-- --quick | --full] [--rounds N] [--only name] [--report] [--profile]`: the cost of an operation, compared
+ * with its minimum possible cost.
  *
- * Ours and the limit take turns, round by round, on this machine and on a PostgreSQL each with the same settings. The
+ * Ours and the limit run in turns, round by round, on this machine, each on its own PostgreSQL with the same settings. The
  * figure is the CPU time of all their processes, PostgreSQL included and the sandbox's chains not, per operation; the ratio is
- * limit ÷ ours, the median of the rounds. It says how much of the work is unavoidable. Rates and latencies are shown beside it,
- * and are valid for this machine at this moment only.
+ * limit ÷ ours, the median of the rounds. It says how much of the work is unavoidable. Rates and latencies are shown too, and
+ * are valid for this machine at this moment only.
  *
  * An idle sandbox is busy: it follows chains, refreshes prices, reconciles. The idle cost of each side is measured before each
- * operation, subtracted from the rounds, and stated. Otherwise a slow machine's rounds, which last longer, would be charged more
- * of it. What a fresh idle sandbox costs in transactions, rows and WAL comes first (idle.ts).
+ * operation, subtracted from the rounds, and stated. Otherwise rounds on a slow machine, which last longer, would include more
+ * of it. The cost of a fresh idle sandbox in transactions, rows and WAL is measured first (idle.ts).
  *
- * The pairs: requests over HTTP (operations.ts), whole lives and then the sweeps they leave (lives.ts, sweeps.ts), webhooks sent
- * again (posting.ts), the follower of a chain (follower.ts), a bank's statement (statement.ts). Between them the time from
+ * The pairs: requests over HTTP (operations.ts), whole lives and then the sweeps they leave (lives.ts, sweeps.ts), webhooks
+ * sent again (posting.ts), the follower of a chain (follower.ts), a bank's statement (statement.ts). Between them the time from
  * settled to the webhook's arrival is measured (webhooks.ts); if they arrive more slowly than required the figures are still
  * written, and the bench exits with 1. `--only` takes the beginning or a part of a name.
  *
- * `--quick` ends within three minutes: everything in small, one round, and parts not begun in time are left out and named.
+ * `--quick` ends within three minutes: smaller sizes, one round, and parts that cannot begin in time are skipped and named.
  * `--full` runs nine rounds.
  *
  * Writes bench/results/<date>.json; with --report docs/performance.md, too. With --profile the server's CPU profile is written
@@ -60,7 +60,7 @@ const { values } = parseArgs({
 });
 const { quick, only } = values;
 const ROUNDS = Number(values.rounds ?? (quick ? 1 : values.full ? 9 : 5));
-/** Of pairs that take half a minute a round, and differ little. */
+/** Rounds of pairs that take half a minute per round and vary little. */
 const FEW_ROUNDS = Math.min(ROUNDS, 3);
 const SIZES = quick
   ? { share: 0.2, idleMs: 1_000, lives: 16, paid: 40, entries: 300, scale: 0.05, idle: { settleMs: 3_000, ms: 8_000 } }
@@ -73,7 +73,9 @@ const SIZES = quick
       scale: 1,
       idle: { settleMs: 30_000, ms: 60_000 },
     };
-/** When --quick begins nothing more: the current part and the end of the server fit into the rest of three minutes. */
+/**
+ * Time after which --quick begins no further part: the current part and stopping the server fit into the rest of three minutes.
+ */
 const BEGUN_WITHIN_MS = 140_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-bench-'));
@@ -81,7 +83,7 @@ const ending: (() => Promise<void>)[] = [];
 const pairs: Pair[] = [];
 const leftOut: string[] = [];
 
-/** Whether a part is to be measured, and can still begin. */
+/** Whether a part is selected, and can still begin. */
 function isDue(name: string): boolean {
   if (only !== undefined && !name.includes(only)) return false;
   const isLate = quick && performance.now() > BEGUN_WITHIN_MS;
@@ -126,7 +128,7 @@ async function run(): Promise<void> {
     writeFileSync(new URL('performance.md', docs), report(results));
     writeCharts(new URL('performance/', docs), results.pairs);
   }
-  // A latency at another pace is not the one that was asked for.
+  // A latency at a lower rate than requested does not count.
   const heard = results.webhooks;
   if (!quick && heard !== undefined && heard.eventsPerSecond < WANTED_PER_SECOND) process.exitCode = 1;
 }
@@ -142,7 +144,7 @@ async function serve(cluster: Cluster): Promise<{ idle?: Idle; webhooks?: Heard;
   if (idle !== undefined) process.stdout.write(`${idleLine(idle)}\n`);
   let hot: string | undefined;
   let webhooks: Heard | undefined;
-  // Webhooks are of orders that exist.
+  // Webhooks need existing orders.
   if ([...OPERATIONS, 'webhooks', 'posting'].some((name) => only === undefined || name.includes(only))) {
     const { operations, orders } = await operationsOn(ours);
     if (isDue('webhooks')) webhooks = await measureWebhooks(ours, orders.slice(0, SIZES.paid));
@@ -157,7 +159,7 @@ async function serve(cluster: Cluster): Promise<{ idle?: Idle; webhooks?: Heard;
       hot = await measureHotAccount(cluster, SIZES.entries);
       process.stdout.write(`    ${hot}\n`);
     }
-    // What is sent again are the events of what was measured before.
+    // The events that are sent again are those of the earlier parts.
     if (isDue('posting')) take(await measurePosting(server, FEW_ROUNDS));
   }
   return { ...(idle && { idle }), ...(webhooks && { webhooks }), ...(hot && { hot }) };
@@ -206,7 +208,7 @@ for (const [signal, code] of [
     if (signalled) return;
     signalled = true;
     await endAll();
-    // A process that was being started may exist only now. The run itself fails for lack of its servers.
+    // A process that was just being started may exist only now. The run then fails because its servers are gone.
     const enough = new Promise((done) => setTimeout(done, 5_000));
     await Promise.race([running.catch(() => {}), enough]);
     await endAll();

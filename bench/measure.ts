@@ -1,6 +1,6 @@
 /**
- * A pair over HTTP: ours and the limit take turns, round by round, with the same requests, and the CPU time of all their
- * processes is compared. The idle cost of each side is measured before, and subtracted from its rounds.
+ * A pair over HTTP: ours and the limit run in turns, round by round, with the same requests, and the CPU time of all their
+ * processes is compared. The idle cost of each side is measured in advance, and subtracted from its rounds.
  */
 import { cpuOf, usOf } from './cpu.ts';
 import type { RowsLimit } from './creation.ts';
@@ -14,7 +14,7 @@ export const CONCURRENCY = 8;
 
 export interface How {
   rounds: number;
-  /** Of an operation's requests. */
+  /** Share of the operation's requests. */
   share: number;
   idleMs: number;
 }
@@ -40,7 +40,7 @@ export async function measure(
     const own = await oneRound(ours);
     if ('feed' in limit) await limit.feed();
     const done = { ours: own, limit: await oneRound(limit) };
-    // The first warms both up.
+    // The first round warms both up.
     if (round > 0) rounds.push(done);
   }
   const detail = { ours: figures('ours'), limit: figures('limit') };
@@ -74,7 +74,7 @@ export async function measure(
     };
   }
 
-  /** The cost of an idle side per second. */
+  /** The idle cost of a side, in CPU microseconds per second. */
   async function idleUs({ pids }: Side): Promise<number> {
     const [before, began] = [cpuOf(pids), performance.now()];
     await new Promise((done) => setTimeout(done, idleMs));
@@ -88,7 +88,7 @@ export async function watchedQuiet(ours: Ours, ms: number): Promise<Pick<Seen, '
   return { statements: seen.statements / (ms / 1_000), roundTrips: seen.roundTrips / (ms / 1_000) };
 }
 
-/** One more round, outside those measured, looked at from inside. */
+/** One more round after the measured ones, profiled inside the server. */
 export async function why(
   { count, prepare }: Operation,
   ours: Ours,

@@ -1,5 +1,5 @@
 /**
- * The operations of the pairs over HTTP: what a partner's program asks, each request with values of its own.
+ * The operations of the pairs over HTTP: requests of a partner's program, each with its own values.
  */
 import { type Prepared, send } from './load.ts';
 import { newCustomer, type Ours } from './ours.ts';
@@ -7,7 +7,7 @@ import { newCustomer, type Ours } from './ours.ts';
 const PAGE_SIZE = 50;
 const LISTED = 200;
 
-/** Their names, known before there is a server. */
+/** Names of the operations, known before a server runs. */
 export const OPERATIONS = [
   'offramp quote',
   `list, a page of ${PAGE_SIZE}`,
@@ -20,9 +20,9 @@ export const OPERATIONS = [
 export interface Operation {
   name: (typeof OPERATIONS)[number];
   goal: number;
-  /** Per round. */
+  /** Requests per round. */
   count: number;
-  /** Which limit it runs beside: rows of the same bytes, or the same rows (limit.ts, limit.rows.ts). */
+  /** The limit it is compared with: rows of the same size, or the same rows (limit.ts, limit.rows.ts). */
   beside: 'bytes' | 'rows';
   prepare(count: number): Promise<Prepared[]>;
 }
@@ -39,7 +39,7 @@ export async function operationsOn(ours: Ours): Promise<{ operations: Operation[
   const [seller] = customers as [(typeof customers)[number]];
   let amount = 1_000;
   const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20' };
-  // Each its own amount, so that each has its own quote.
+  // A different amount each time, so that each request has its own quote.
   const asks = (count: number) =>
     Array.from({ length: count }, () => ({ ...pair, fromAmount: `${(amount += 1) / 10}` }));
   const create = async (count: number, pick: (at: number) => (typeof customers)[number]): Promise<Prepared[]> => {
@@ -77,7 +77,7 @@ export async function operationsOn(ours: Ours): Promise<{ operations: Operation[
       count: 500,
       beside: 'bytes',
       prepare: async (count) =>
-        // The limit does not count: the number is sent, and ignored like every unknown field.
+        // The limit does not count rows: the number is sent, and our server ignores it like every unknown field.
         each(count, (at) =>
           ours.post('offramp/allUserTransaction', { ...page((at % (LISTED / PAGE_SIZE)) + 1), total: String(LISTED) }),
         ),

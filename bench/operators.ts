@@ -1,13 +1,13 @@
 /**
  * Latency of the console's reads with many orders: `node scripts/run.mjs bench/operators.ts [data-dir] [rounds]`.
  *
- * On a database that `npm run grow` made. It calls each list, search and report of the operator interface in turn, one request at
- * a time, with values picked from the database, and prints median, 95th percentile and slowest. The time is that of the whole
- * request over loopback. It exits with 1 if a 95th percentile is above half a second, or if a table of more than 50,000 rows was
- * scanned meanwhile.
+ * Uses a database that `npm run grow` made. Calls each list, search and report of the operator interface in turn, one request
+ * at a time, with values picked from the database, and prints median, 95th percentile and maximum. The time is that of the
+ * whole request over loopback. Exits with 1 if a 95th percentile is above half a second, or if a table of more than 50,000 rows
+ * was scanned meanwhile.
  *
- * Trial balances of an instant read the journal from there on, and have ninety seconds (decision 43): they are measured without a
- * limit.
+ * Trial balances at an instant read the journal from that instant on, and have ninety seconds (decision 43): they are measured
+ * without a limit.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -28,11 +28,11 @@ type Client = Awaited<ReturnType<typeof clientOf>>['pg'];
 interface Asked {
   name: string;
   path: Pick;
-  /** It is known to take longer, and the page says so. */
+  /** It is known to take longer, which the page says. */
   isSlow?: true;
 }
 
-/** @returns what answers with one of the values of a column, another one each time */
+/** @returns a function that returns a value of a column, a different one each time */
 async function picks(client: Client, sql: string): Promise<Pick> {
   const { rows } = await client.query<{ value: string }>(sql);
   if (rows.length === 0) throw new Error(`nothing to pick: ${sql}`);
@@ -121,7 +121,7 @@ async function readsOf(client: Client): Promise<Asked[]> {
 const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0;
 
-/** Rows read from one end to the other so far, of each large table. Counters are written some time after a statement. */
+/** Rows read by sequential scans so far, of each large table. PostgreSQL updates the counters some time after a statement. */
 async function scanned(client: Client): Promise<Map<string, number>> {
   const { rows } = await client.query<{ table: string; read: string }>(
     `select s.relname as table, s.seq_tup_read as read from pg_stat_user_tables s join pg_class c on c.oid = s.relid
@@ -139,7 +139,7 @@ async function main(): Promise<boolean> {
     ending.push(() => postgres.stop());
     await using connected = await clientOf(postgres.adminUrl);
     const client = connected.pg;
-    // A reconciliation of all would compare with nodes that never saw these orders.
+    // Prevents a full reconciliation, which would compare with nodes that never saw these orders.
     await client.query('update reconcile_rails set run_ended_at = now()');
     const { baseUrl } = await startOurs(dataDir, ending, [], { DATABASE_URL: postgres.adminUrl });
     const authorization = `Bearer ${readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()}`;

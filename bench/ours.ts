@@ -1,5 +1,5 @@
 /**
- * Ours: the real server as a process of its own, and the requests of a partner's program against it.
+ * Ours: the real server as a process of its own, and requests of a partner's program to it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHmac, randomInt, randomUUID } from 'node:crypto';
@@ -10,10 +10,10 @@ import { type Prepared, send } from './load.ts';
 import type { Shares } from './profile.ts';
 
 const WL = '/onramp/api/v2/whiteLabel';
-/** On a machine with much else to do, a start takes minutes. */
+/** On a busy machine a start takes minutes. */
 const READY_MS = 300_000;
 
-/** What happened inside the server between `start` and `stop`. */
+/** Measurements from inside the server between `start` and `stop`. */
 export interface Seen extends Shares {
   statements: number;
   roundTrips: number;
@@ -21,25 +21,25 @@ export interface Seen extends Shares {
 
 /** The requests of a partner's program. */
 export interface Requests {
-  /** Of the white-label wire. */
+  /** A request of the white-label wire. */
   post(path: string, body: Record<string, string>): Prepared;
-  /** Any path. */
+  /** A request to any path. */
   postTo(path: string, body: object): Prepared;
   call<T>(path: string, body: Record<string, string>): Promise<T>;
 }
 
-/** The requests are of the sandbox's first partner. */
+/** Its own requests are those of the sandbox's first partner. */
 export interface Ours extends Requests {
   pid: number;
   baseUrl: string;
   metricsUrl: string;
   apiSecret: string;
-  /** Of every partner of the sandbox. */
+  /** Requests of every partner of the sandbox. */
   partners: readonly Requests[];
   watch<T>(body: () => Promise<T>): Promise<{ result: T; seen: Seen }>;
 }
 
-/** @param ending gets what ends the server, before it is ready: it may have to end earlier than that */
+/** @param ending receives what stops the server, before it is ready, because it may have to be stopped earlier */
 export async function startOurs(
   dataDir: string,
   ending: (() => Promise<void>)[],
@@ -56,7 +56,7 @@ export async function startOurs(
         ...settings,
       },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-      // A Ctrl-C reaches it through us, once.
+      // A Ctrl-C reaches the server through us only, so that it arrives once.
       detached: true,
     },
   );
@@ -119,7 +119,7 @@ function requestsOf(baseUrl: string, { apiKey, apiSecret }: Keys): Requests {
   };
 }
 
-/** @returns its output */
+/** Waits until the server is ready. @returns its output */
 async function isReady(child: ChildProcess): Promise<string> {
   let said = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => {
@@ -132,7 +132,7 @@ async function isReady(child: ChildProcess): Promise<string> {
   return said;
 }
 
-/** Registers a receiver of webhooks. @returns what ends it */
+/** Registers a receiver of webhooks. @returns a function that removes it */
 export async function receive(
   ours: Ours,
   url: string,

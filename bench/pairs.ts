@@ -1,5 +1,5 @@
 /**
- * What every pair says: the CPU time of one operation of ours and of its limit, all processes included, and their ratio.
+ * The result of a pair: the CPU time of one operation of ours and of its limit, including all processes, and their ratio.
  */
 import type { Seen } from './ours.ts';
 import type { Shares } from './profile.ts';
@@ -7,24 +7,24 @@ import type { Shares } from './profile.ts';
 export interface Pair {
   name: string;
   goal: number;
-  /** Limit ÷ ours, the median of the rounds: 1 is as little as it can cost. */
+  /** Limit ÷ ours, the median of the rounds: 1 means the minimum possible cost. */
   ratio: number;
   /** CPU microseconds per operation. */
   ours: number;
   limit: number;
-  /** What else was found, a line each. */
+  /** Further findings, one line each. */
   notes: readonly string[];
-  /** Of pairs over HTTP. */
+  /** For pairs over HTTP only. */
   detail?: { ours: Figures; limit: Figures };
-  /** Of ours, with --report: one round looked at from inside. */
+  /** For ours, with --report: one round measured inside the server. */
   why?: Pick<Seen, 'statements' | 'roundTrips' | keyof Shares>;
 }
 
 export interface Figures {
   us: number;
-  /** Of the Node process that answers, including its background work; the rest is PostgreSQL's. */
+  /** CPU time of the Node process that answers, including its background work; the rest is PostgreSQL's. */
   nodeUs: number;
-  /** Idle cost of its processes per second; not in `us`. */
+  /** Idle cost of its processes per second; not included in `us`. */
   idleUsPerSecond: number;
   perSecond: number;
   /** Milliseconds. */

@@ -1,8 +1,8 @@
 /**
- * Webhooks out, beside bare undici that posts the same bodies: events that have happened are sent again to one endpoint.
+ * Outbound webhooks, compared with bare undici that posts the same bodies: past events are sent again to one endpoint.
  *
- * Ours reads and signs each event, opens a connection of its own to an address that it has just checked, and records the attempt
- * and the delivery. The limit is Node's fetch, which is undici, over connections that stay open.
+ * Ours reads and signs each event, opens a new connection to an address that it has just checked, and records the attempt and
+ * the delivery. The limit is Node's fetch, which is undici, over connections that stay open.
  */
 import { fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import type { Got } from './receiver.ts';
 const GOAL = 0.6;
 const AT_ONCE = 8;
 const PATIENCE_MS = 120_000;
-/** A moment before anything of the bench happened. */
+/** A time before all events of the bench. */
 const FROM = '2020-01-01T00:00:00Z';
 
 interface Receiver {
@@ -43,7 +43,7 @@ export async function measurePosting({ ours, idle }: Server, rounds: number): Pr
       const limit = await bare(receiver, await receiver.all());
       await heard(receiver, count);
       await receiver.all();
-      // The first warms both up.
+      // The first round warms both up.
       if (round > 0) done.push({ ours: cpu, limit, perSecond: count / seconds });
     }
     const of = (name: 'ours' | 'limit' | 'perSecond') => medianOf(done.map((one) => one[name]));

@@ -1,4 +1,4 @@
-/** A CPU profile as shares of its time: by kind of work, and the functions with the most time of their own. */
+/** A CPU profile as shares of its time: by kind of work, and the functions with the most self time. */
 
 export interface Profile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number }; children?: number[] }[];
@@ -7,9 +7,9 @@ export interface Profile {
 }
 
 export interface Shares {
-  /** Of the whole time, idle included; they add up to 1. */
+  /** Shares of the whole time, including idle; they add up to 1. */
   groups: Record<string, number>;
-  /** Of the time that was not idle, most first. */
+  /** Shares of the time that was not idle, largest first. */
   top: { name: string; share: number }[];
 }
 
@@ -29,7 +29,7 @@ export function shares({ nodes, samples, timeDeltas }: Profile): Shares {
   let idle = 0;
   for (const [at, id] of samples.entries()) {
     const us = timeDeltas[at] ?? 0;
-    // Starting and ending the profile is the watcher's own work.
+    // Starting and stopping the profile is work of the profiler itself.
     if (byId.get(id)?.callFrame.url === 'node:inspector') continue;
     const group = groupOf(id);
     all += us;
@@ -41,14 +41,14 @@ export function shares({ nodes, samples, timeDeltas }: Profile): Shares {
   for (const group of Object.keys(groups)) groups[group] = (groups[group] ?? 0) / all;
   return { groups, top: most.map(([name, us]) => ({ name, share: us / (all - idle) })) };
 
-  /** Node's own functions and native ones count for the library that called them. */
+  /** Node's own and native functions count for the library that called them. */
   function groupOf(id: number): string {
     for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
       const { functionName, url } = (byId.get(at) as Profile['nodes'][number]).callFrame;
       const own = OWN.get(functionName);
       if (own !== undefined) return own;
       if (url.startsWith('node:internal/crypto')) return 'signature and seals';
-      // Batched statements are sent by a query class of ours.
+      // A query class of ours sends batched statements.
       if (/\/node_modules\/pg[^/]*\/|\/server\/src\/base\/batch\.ts$/.test(url)) return 'pg client';
       if (/\/node_modules\/@noble\//.test(url)) return 'keys of addresses';
       if (url.includes('/node_modules/')) return 'HTTP and framework';

@@ -1,4 +1,6 @@
-/** A receiver of webhooks as a process of its own, so that its time is not counted. Asked for them, it tells what it has got. */
+/**
+ * A receiver of webhooks as a process of its own, so that its time is not counted. On request it reports what it has received.
+ */
 import { createServer } from 'node:http';
 
 export interface Got {

@@ -1,5 +1,5 @@
 /**
- * The figures as people read them: a table for the terminal, a page for the docs.
+ * The figures for people: a table for the terminal, a page for the docs.
  */
 import { chartName } from './charts.ts';
 import { type Idle, idleLine } from './idle.ts';
@@ -12,15 +12,15 @@ export interface Results {
   machine: string;
   concurrency: number;
   rounds: number;
-  /** Of the machine, at the end: other programs run beside ours. */
+  /** Load of the machine at the end, because other programs run beside ours. */
   load: number;
-  /** Of a fresh sandbox. */
+  /** Idle cost of a fresh sandbox. */
   idle?: Idle;
   pairs: readonly Pair[];
   webhooks?: Heard;
-  /** Entries per second on one account, in words. */
+  /** Entries per second on one account, as text. */
   hot?: string;
-  /** Not begun within the time that --quick has. */
+  /** Parts that could not begin within the time of --quick. */
   leftOut?: readonly string[];
 }
 
@@ -87,7 +87,7 @@ pool, role, row-level policy and durability; what the other limits are is below.
 ours, PostgreSQL included, per operation: 1 would be as little as it can cost. Rates and latencies are of this machine at that
 moment; the ratio travels.`;
 
-/** What the limit of a pair is, by the beginning of the pair's name. */
+/** Description of a pair's limit, by the beginning of the pair's name. */
 const LIMITS: Readonly<Record<string, string>> = {
   'a whole life':
     'a bare client that writes as many rows of as many bytes in as many transactions, one prepared statement each',
@@ -116,7 +116,7 @@ const ELSEWHERE = `What the same operations cost beside a million orders, and ho
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
-/** Why it costs this much, from the measurements of this run; the limit's three round trips are in its source. */
+/** Explains the cost from the measurements of this run. The limit's three round trips are known from its source. */
 function explained({ name, ratio, goal, detail, why, ours: oursUs, limit: limitUs }: Pair): string {
   const parts = (side: Figures) =>
     `Node ${side.nodeUs.toFixed(0)} µs (its background with it), PostgreSQL about ${Math.max(0, side.us - side.nodeUs).toFixed(0)} µs`;

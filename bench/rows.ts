@@ -1,17 +1,17 @@
 /**
- * The limit of a life: a bare client that writes as many rows, of as many bytes, in as many transactions. A transaction is one
- * prepared statement in one round trip; one that writes nothing reads a row.
+ * The limit of a life: a bare client that writes as many rows of the same size in as many transactions. A transaction is one
+ * prepared statement in one round trip; a transaction that writes nothing reads a row.
  */
 import pg from 'pg';
 import { type Cluster, newDatabase, withClient } from './cluster.ts';
 
-/** Per life. */
+/** Work per life. */
 export interface Work {
   transactions: number;
   inserts: number;
   updates: number;
   deletes: number;
-  /** Of a row. */
+  /** Bytes per row. */
   bytes: number;
 }
 

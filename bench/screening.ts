@@ -1,8 +1,8 @@
 /**
  * Time to screen a register of customers against lists, on one core: `node scripts/run.mjs bench/screening.ts`.
  *
- * Arguments: customers, entries. Lists and customers are made up, with the distribution of real names (a few given names that
- * very many people have). Needs no database: it measures the index and the comparison.
+ * Arguments: customers, entries. Lists and customers are generated, with the distribution of real names (a few given names are
+ * very common). It needs no database: it measures the index and the comparison.
  */
 import { parseArgs } from 'node:util';
 import { indexOf } from '../server/src/compliance/sanctions/find.ts';

@@ -1,8 +1,8 @@
 /**
- * Reading a bank's statement, beside the XML parser alone over the same bytes: two files of 50,000 entries each, the maximum of
- * one file. Storing them afterwards is not included.
+ * Reading a bank's statement, compared with the XML parser alone over the same bytes: two files of 50,000 entries each, the
+ * maximum of one file. Storing the entries afterwards is not included.
  *
- * The limit does the unavoidable part: it decodes the bytes and lets the parser find every tag and text.
+ * The limit does the unavoidable part: it decodes the bytes, and the parser finds every tag and text.
  */
 import { SaxesParser } from 'saxes';
 import { readCamt } from '../server/src/rails/manual/camt.ts';
@@ -61,7 +61,7 @@ async function cpu(work: () => unknown): Promise<number> {
   return user + system;
 }
 
-/** @param scale of the entries of a file */
+/** @param scale factor for the number of entries per file */
 export async function measureStatement({ scale, rounds }: { scale: number; rounds: number }): Promise<Pair> {
   const entries = ENTRIES * scale;
   const files = Array.from({ length: FILES }, (_, n) => fileOf(n, entries));
@@ -74,7 +74,7 @@ export async function measureStatement({ scale, rounds }: { scale: number; round
       if (round === 0) heap.push(process.memoryUsage().heapUsed);
       one.limit += await cpu(() => parse(file, entries));
     }
-    if (round > 0) done.push(one); // the first warms both up
+    if (round > 0) done.push(one); // The first round warms both up.
   }
   const of = (side: 'ours' | 'limit') => medianOf(done.map((one) => one[side])) / (FILES * entries);
   return {

@@ -1,10 +1,9 @@
 /**
- * Sweeps, beside the same chain transactions sent by a bare viem client: per deposit one of gas to the deposit address, and one
- * that moves the token from there.
+ * Sweeps, compared with the same chain transactions sent by a bare viem client: per deposit one that sends gas to the deposit
+ * address, and one that moves the token from there.
  *
- * Ours are the sweeps that are left when lives.ts has ended: nothing else happens then, except that the chain is followed. The
- * node's time is not counted on either side. The limit knows nonces, gas and fees beforehand, stores nothing, and reads each
- * receipt once.
+ * Ours are the sweeps that remain after lives.ts: nothing else happens then, except following the chain. The node's time is not
+ * counted on either side. The limit knows nonces, gas and fees in advance, stores nothing, and reads each receipt once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -20,7 +19,7 @@ const GOAL = 0.5;
 const PATIENCE_MS = 300_000;
 const GAS = 100_000n;
 const FEE = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
-/** The node deploys by its first account; deposit addresses are of the same seed. */
+/** The node deploys from its first account, and deposit addresses come from the same seed, so another index is used here. */
 const HOT = mnemonicToAccount(ANVIL_MNEMONIC, { addressIndex: 5 });
 
 /** @returns undefined if everything was swept already */
@@ -55,7 +54,7 @@ export async function measureSweeps({ ours, adminUrl, idle }: Server): Promise<P
   };
 }
 
-/** Sales that have ended, and are not swept until their sweep is final. */
+/** `left`: deposits without a sweep, and sweeps that have not ended. `done`: settled sweeps. */
 async function sweepsOf(client: pg.Client): Promise<{ left: number; done: number }> {
   const { rows } = await client.query<{ left: number; done: number }>(
     `select (select count(*) from chain_deposits where sweep is null)::int

@@ -1,23 +1,26 @@
 /**
- * From settled to received: orders are paid at a steady pace, run their whole lives, and a receiver on this machine accepts their
- * webhooks, as a partner's would.
+ * Time from settlement to arrival: orders are paid at a steady rate, run to their end, and a receiver on this machine accepts
+ * their webhooks, as a partner's would.
  *
- * The time of an event is the one it carries, set inside the transaction that caused it; that of its arrival is when its
- * body was read. Both are of this machine's clock. Signatures are not checked here: tests do that.
+ * An event's time is the one it contains, set inside the transaction that caused it; its arrival is when its body was read.
+ * Both use this machine's clock. Signatures are not checked here, because tests do that.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { percentile } from './load.ts';
 import { type Ours, receive } from './ours.ts';
 
-/** A paid order causes four events; with the first and last seconds, in which fewer arrive, more than fifty. */
+/**
+ * A paid order causes four events: even with the first and last seconds, in which fewer arrive, that is more than fifty per
+ * second.
+ */
 const PAID_PER_SECOND = 15;
 export const WANTED_PER_SECOND = 50;
 const PATIENCE_MS = 60_000;
 
 export interface Heard {
   events: number;
-  /** Over the time between the first that was heard and the last. */
+  /** Over the time between the first and the last received event. */
   eventsPerSecond: number;
   /** Milliseconds. */
   settled: Latency;
@@ -30,7 +33,7 @@ interface Latency {
   p99: number;
 }
 
-/** @param unpaid orders that are created and not paid */
+/** @param unpaid orders that are created and unpaid */
 export async function measureWebhooks(
   ours: Ours,
   unpaid: readonly { id: string; customerId: string }[],

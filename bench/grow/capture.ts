@@ -2,12 +2,12 @@
  * Capturing: which rows belong to one order, or to one customer. Pure.
  *
  * An order's number is in most rows about it. The rest is found by other ids in those rows: its deposit address, hashes of its
- * transactions, ids of its quote, refunds and payouts, lines of its bank statement. Every row found, unless listed as left out,
- * is copied from any table, so a new table is copied as well.
+ * transactions, ids of its quote, refunds and payouts, lines of its bank statement. Every row found in any table is copied,
+ * unless it is listed as left out, so a new table is copied as well.
  */
 import type { Row } from './schema.ts';
 
-/** Not multiplied, and why. */
+/** Tables that are not multiplied, and why. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   jobs: 'done and gone by the time an order is old',
   idempotency_records: 'purged after a day',
@@ -24,7 +24,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   servers: 'of the running server',
 };
 
-/** Columns whose values name an order's other rows. */
+/** Columns whose values identify an order's other rows. */
 const NAMES: readonly string[] = [
   'orders.quote_id',
   'orders.deposit_target',
@@ -39,14 +39,14 @@ const NAMES: readonly string[] = [
   'bank_lines.external_id',
   'outside_movements.name',
 ];
-/** Part of a name that occurs alone elsewhere: the hash of a movement, the account of a line. */
+/** The part of a name that occurs alone elsewhere: the hash of a movement, the account of a line. */
 const PART = /0x[0-9a-f]{64}/g;
 
 export interface Captured {
   rows: Row[];
-  /** Texts that are each order's own. */
+  /** Texts that differ per order. */
   names: string[];
-  /** Numbers of its deposits, as text. */
+  /** Numbers of the order's deposits, as text. */
   deposits: string[];
 }
 
@@ -75,20 +75,20 @@ export function captureOrder(all: readonly Row[], orderId: string): Captured {
   names.delete('');
   return {
     rows: rows.filter((row) => found.has(row)),
-    // A name that contains another changes with it.
+    // A name that contains another name changes with it.
     names: [...names].filter((name) => ![...names].some((other) => other !== name && name.includes(other))),
     deposits: [...deposits],
   };
 }
 
 function belongs(row: Row, names: ReadonlySet<string>, deposits: ReadonlySet<string>): boolean {
-  if (row.table === 'event_feed' || row.table === 'transfers') return false; // by their event and entry, in `withParts`
+  if (row.table === 'event_feed' || row.table === 'transfers') return false; // Found by their event and entry, in `withParts`.
   for (const name of names) if (row.text.includes(name)) return true;
   const id = row.table === 'entries' ? row.values.get('id') : null;
   return id != null && [...deposits].some((deposit) => id.startsWith(`dep_${deposit}:`));
 }
 
-/** With the rows that belong to a captured one by its number or id. */
+/** Adds the rows that belong to a captured row by its number or id. */
 export function withParts(all: readonly Row[], { rows, ...rest }: Captured): Captured {
   const of = (table: string, column: string) =>
     new Set(rows.filter((row) => row.table === table).map(({ values }) => values.get(column)));
@@ -101,7 +101,7 @@ export function withParts(all: readonly Row[], { rows, ...rest }: Captured): Cap
   return { ...rest, rows: [...rows, ...parts] };
 }
 
-/** Rows about a customer alone. */
+/** Rows about a customer that belong to no order. */
 export function captureCustomer(
   all: readonly Row[],
   customer: { customerId: string; accountId: string },

@@ -1,33 +1,33 @@
 /**
- * Compiling: a captured row becomes pieces of text, fixed ones and ones that are made for each copy. Pure.
+ * Compiling: a captured row becomes pieces of text, some fixed, some made for each copy. Pure.
  *
  * Three things differ between copies: names (an order's number, an address, a hash), numbers that tables count (identity
- * columns, positions, nonces, blocks), and times, all shifted by the same span. Encrypted values are opened, compiled like any
- * other text, and encrypted again for the row of the copy.
+ * columns, positions, nonces, blocks), and times, all shifted by the same span. Encrypted values are decrypted, compiled like
+ * any other text, and encrypted again for the row of the copy.
  */
 import type { Vault } from '../../server/src/base/crypto.ts';
 import { escaped, NULL } from './copy.ts';
 import type { Row, Schema } from './schema.ts';
 
-/** The parts of one copy of an order or customer. */
+/** The values that differ in one copy of an order or customer. */
 export interface Copy {
   /** Milliseconds by which every time is shifted. */
   shiftMs: number;
-  /** For each name of the template, in its order. */
+  /** One for each name of the template, in its order. */
   names: readonly string[];
   /** First number of each table's rows. */
   firsts: ReadonlyMap<string, number>;
-  /** Number of its deposit address. */
+  /** Index of its deposit address. */
   index: number;
   /** Nonces of the paying wallet, counted downwards. */
   nonce: number;
   blockShift: number;
-  /** Event positions of its partner. */
+  /** Event positions in its partner's feed. */
   position: number;
   customerSeq: number;
   listSeq: number;
   contents: readonly string[];
-  /** For each time of the template, in its order. */
+  /** One for each time of the template, in its order. */
   times: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export interface Template {
   rows: readonly Row[];
   names: readonly string[];
   deposits: readonly string[];
-  /** Values computed as a whole, such as a cost. */
+  /** Values that are replaced as a whole, such as a cost. */
   replaced: ReadonlyMap<string, string>;
   /** Every time in its rows, collected while they are compiled. */
   times: number[];
@@ -61,7 +61,7 @@ function at(times: number[], ms: number): Piece {
 const days = new Map<number, string>();
 const two = (n: number): string => (n < 10 ? `0${n}` : String(n));
 
-/** As `toISOString`, which takes ten times as long. */
+/** Same result as `toISOString`, which takes ten times as long. */
 export function isoOf(ms: number): string {
   const day = Math.floor(ms / 86_400_000);
   let date = days.get(day);
@@ -75,14 +75,14 @@ export function isoOf(ms: number): string {
   return `${date}${two(Math.floor(seconds / 3_600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}.${thousandths}Z`;
 }
 
-/** PostgreSQL's text of a time, in UTC. */
+/** Parses PostgreSQL's text of a time, in UTC. */
 export const msOf = (text: string): number => {
   const ms = Date.parse(text.replace(' ', 'T').replace('+00', 'Z'));
   if (Number.isNaN(ms)) throw new Error(`${text} is no time`);
   return ms;
 };
 
-/** Compiles free text: names and times in it. */
+/** Compiles free text: the names and times in it. */
 export function compileText(template: Pick<Template, 'names' | 'deposits' | 'times'>, text: string): Piece[] {
   const { names, deposits, times } = template;
   const bare = names.map((name) => (/^0x[0-9a-f]{40}$/.test(name) ? name.slice(2) : undefined));
@@ -106,14 +106,14 @@ export function compileText(template: Pick<Template, 'names' | 'deposits' | 'tim
   });
 }
 
-/** Encrypted columns: the row's context, and whether equal texts are to be equal. */
+/** Encrypted columns: the encryption context of the row, and whether equal texts must be equal. */
 const ENCRYPTED: Readonly<Record<string, (values: Row['values']) => string>> = {
   'customers.phone': (row) => `customers.phone:${row.get('id')}`,
   'fiat_accounts.details': (row) => `fiat_accounts.details:${row.get('id')}`,
   'bank_lines.details': (row) => `bank_lines.details:${row.get('rail')}:${row.get('external_id')}`,
 };
 
-/** One value of a row. */
+/** Compiles one value of a row. */
 export type Compile = (template: Template, row: Row, column: string, value: string) => Piece[] | undefined;
 
 /** Number of earlier rows of the row's table in its template. */
@@ -124,7 +124,7 @@ const number =
   (copy) =>
     String((copy.firsts.get(table) as number) + n);
 
-/** Which row of another table a number means; undefined for a row that every copy shares. */
+/** The row of another table that a number refers to; undefined for a row that all copies share. */
 function refers(template: Template, table: string, value: string): Piece[] | undefined {
   const n = template.rows.filter((row) => row.table === table).findIndex(({ values }) => values.get('id') === value);
   return n === -1 ? undefined : [number(table, n)];
@@ -179,7 +179,7 @@ function compileNumber(template: Template, row: Row, column: string, value: stri
   return isNumbered(template.schema, row.table, column) ? [number(row.table, ordinal(template, row))] : undefined;
 }
 
-/** @param own is asked first, for what only its caller knows */
+/** @param own compiles values that only the caller knows; asked first */
 export function compileRow(template: Template, row: Row, own: Compile): Piece[] {
   const { schema, vault, replaced } = template;
   const values = [...row.values].map(([column, value]): Piece[] => {
@@ -200,7 +200,7 @@ export function compileRow(template: Template, row: Row, own: Compile): Piece[] 
   return values.flatMap((pieces, n) => [...pieces, n === values.length - 1 ? '\n' : '\t']);
 }
 
-/** Joins neighbours that are fixed. */
+/** Joins adjacent fixed pieces. */
 export function joined(pieces: readonly Piece[]): Piece[] {
   const all: Piece[] = [];
   for (const piece of pieces) {

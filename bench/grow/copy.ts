@@ -7,14 +7,14 @@
  */
 import type pg from 'pg';
 
-/** The client's interface for a query of a kind that it does not know. It has no types for it. */
+/** The client's interface for custom queries, which has no published types. */
 interface Wire {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
-/** Bytes per message of the protocol: small enough not to be held twice. */
+/** Bytes per protocol message: small enough that the text is not held in memory twice. */
 const CHUNK = 1 << 20;
 
 /** Copies all of `text` into a table. */
@@ -42,25 +42,25 @@ export class Tables {
   readonly rows = new Map<string, number>();
   #sending: Promise<void> = Promise.resolve();
 
-  /** @param columns of each table, in the order of the lines' values */
+  /** @param columns columns of each table, in the order of the lines' values */
   constructor(client: pg.Client, columns: ReadonlyMap<string, readonly string[]>) {
     this.#client = client;
     this.#columns = columns;
   }
 
-  /** @param text one line or several, each with its end @param rows how many */
+  /** @param text one or more lines, each with its line end @param rows number of rows */
   add(table: string, text: string, rows: number): void {
     this.#texts.set(table, (this.#texts.get(table) ?? '') + text);
     this.rows.set(table, (this.rows.get(table) ?? 0) + rows);
   }
 
-  /** Begins to send the collected rows, once the previous batch is in. */
+  /** Starts sending the collected rows, after the previous batch has finished. */
   async send(): Promise<void> {
     await this.#sending;
     const batch = [...this.#texts];
     this.#texts.clear();
     this.#sending = this.#copyAll(batch);
-    // Thrown at the next await: by the next batch, or by `end`.
+    // The error is thrown at the next await: by the next batch, or by `end`.
     this.#sending.catch(() => {});
   }
 
@@ -78,7 +78,7 @@ export class Tables {
   }
 }
 
-/** As COPY's text format has it. */
+/** Escapes a value for COPY's text format. */
 export const escaped = (text: string): string =>
   text.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
 

@@ -1,6 +1,6 @@
 /**
- * Before and after the rows: indexes are disabled and rebuilt at the end, balances become the sums of the copies, wallets match
- * chain and bank again, and sequences continue after the copies.
+ * Work before and after copying: indexes are disabled and rebuilt at the end, balances become the sums of the copies, wallets
+ * match chain and bank again, and sequences continue after the copies.
  */
 import type pg from 'pg';
 import { digestOf } from '../../server/src/ledger/digest.ts';
@@ -10,8 +10,8 @@ import type { OfPartner, Shared } from './templates.ts';
 
 /**
  * Rewrites tables within the transaction, so that copied rows are not logged (with `wal_level` minimal) and may be frozen at
- * once. Then disables their indexes: one that is not ready is not updated by writes, and `reindex` makes it ready again.
- * Constraints stay: their indexes find a duplicate when they are built.
+ * once. Then marks their indexes as not ready, so that writes do not update them; `reindex` makes them ready again. Constraints
+ * stay, and find duplicates when their indexes are rebuilt.
  */
 export async function rewrite(client: pg.Client, tables: readonly string[]): Promise<void> {
   const named = tables.map((table) => `cloverleaf.${table}`);
@@ -57,7 +57,7 @@ export async function finish(
   await client.query(`select setval('deposit_indexes', $1)`, [generated.indexes]);
 }
 
-/** The orders that were lived are newer than their copies, so they are the last of each list. */
+/** Moves the original orders after their copies: they are newer, so they come last in each list. */
 async function putLast(
   client: pg.Client,
   of: OfPartner,
@@ -128,7 +128,7 @@ async function settleBalances(client: pg.Client, { copies, firsts, pools }: Gene
   if (pools.length === 0) throw new Error('there are no partners');
 }
 
-/** As if the operator had paid in new money, or withdrawn some, and chain or bank had shown it. */
+/** Books operator money in or out, with the movement that chain or bank would show for it. */
 async function bringOrTake(
   client: pg.Client,
   move: {
@@ -157,7 +157,7 @@ async function bringOrTake(
     [entry, debit.id, credit.id, wallet.asset, units],
   );
   const signed = isIn ? units : -units;
-  // Native coin is compared address by address.
+  // The native asset is compared address by address.
   const { rows } = await client.query(
     `select place from reconcile_sums where rail = $1 and wallet = $2 and asset = $3 and place <> '' and $4 limit 2`,
     [rail, name, wallet.asset, wallet.native],

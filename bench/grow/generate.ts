@@ -30,12 +30,12 @@ const SHARES = [0.75, 0.25];
 const BIGGEST_SHARE = 0.1;
 const BATCH = 2_500;
 const YEAR_MS = 365 * 86_400_000;
-/** Held orders are of the last hours: older ones would be overdue when the server starts. */
+/** Held orders are from the last hours: older ones would be overdue when the server starts. */
 const HELD_WITHIN_MS = 12 * 3_600_000;
 const HELD_SHARE = 0.0005;
 const MOST_HELD = 500;
 
-/** Mulberry32: the same numbers from the same seed. */
+/** Mulberry32: the same seed gives the same numbers. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -46,7 +46,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** A partner's customers, and how many orders each has. */
+/** A partner's customers, and the number of orders of each. */
 interface Pool {
   of: OfPartner;
   ids: string[];
@@ -60,7 +60,7 @@ export interface Generated {
   orders: number;
   customers: number;
   rows: ReadonlyMap<string, number>;
-  /** How often each life was copied. */
+  /** Number of copies of each life. */
   copies: ReadonlyMap<Compiled, number>;
   pools: readonly Pool[];
   firsts: ReadonlyMap<string, number>;
@@ -149,7 +149,7 @@ export class Generator {
     return Math.max(this.#plan.untilMs - this.#plan.years * YEAR_MS, timeOfId(0n).getTime() + 8 * 86_400_000);
   }
 
-  /** From 0 up to 1. */
+  /** A random number from 0 up to 1, excluding 1. */
   #share(): number {
     return this.#random() / 2 ** 32;
   }
@@ -175,7 +175,7 @@ export class Generator {
     }
   }
 
-  /** @param through how much of the time has passed @param isHeld of the last ones, some are */
+  /** @param through the elapsed share of the whole time @param isHeld some of the last orders are held */
   #order(through: number, ms: number, isHeld: boolean): void {
     const pool = this.#pools[this.#share() < (SHARES[0] as number) ? 0 : 1] as Pool;
     const life = isHeld ? pool.of.held : this.#kind(pool.of);
@@ -191,7 +191,7 @@ export class Generator {
     Object.assign(copy, {
       index,
       nonce: this.#nonce,
-      // Ten blocks an order, all below those of the sandbox's chain.
+      // Ten blocks per order, all below those of the sandbox's chain.
       blockShift: -10 * (this.#plan.orders - this.#made + 10),
       customerSeq: counts[who],
       listSeq: pool.listed[direction],
@@ -210,7 +210,7 @@ export class Generator {
     return orders.at(-1) as Compiled;
   }
 
-  /** Of the customers enrolled by then. */
+  /** Picks one of the customers enrolled by then. */
   #customer(pool: Pool, through: number): number {
     const size = pool.ids.length;
     if (pool === this.#pools[0] && this.#share() < BIGGEST_SHARE / (SHARES[0] as number)) return 0;
@@ -238,10 +238,10 @@ export class Generator {
     throw new Error(`how ${name} is made for a copy is not known`);
   }
 
-  /** An id of that millisecond. Real ones have random bits; these count, so that no two of a table are equal. */
+  /** An id of that millisecond. Real ids have random bits; these count, so that no two ids of a table are equal. */
   #idAt = (ms: number, n: number): string => String(firstIdAt(new Date(ms)) + BigInt(n % 8192));
 
-  /** Distinguishes copies, and the names of one. */
+  /** Text that distinguishes copies, and the names within one copy. */
   #tail = (at: number, length: number): string =>
     `${this.#made.toString(16).padStart(length - 2, '0')}${at.toString(16).padStart(2, '0')}`;
 

@@ -53,7 +53,7 @@ export async function grow(from: {
     },
     sealer,
   );
-  // Keys and triggers hold for the originals; copies are checked as a whole, by verify-ledger.
+  // Keys and triggers were enforced for the originals; the copies are checked as a whole, by verify-ledger.
   await client.query('set session_replication_role = replica');
   await client.query('begin');
   await rewrite(client, grown);

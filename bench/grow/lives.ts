@@ -1,6 +1,6 @@
 /**
- * Lives: a few whole orders of every kind, lived in a running sandbox by each of its partners. The generator multiplies their
- * rows, so every table that an order touches is filled as the server fills it.
+ * Lives: a few complete orders of every kind, made in a running sandbox for each of its partners. The generator multiplies
+ * their rows, so every table that an order touches is filled as the server fills it.
  */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
@@ -10,9 +10,9 @@ export interface Kind {
   name: string;
   direction: 'offramp' | 'onramp';
   amount: string;
-  /** Status of the wire that the sandbox drives it to. */
+  /** Status number of the wire to which the sandbox drives the order. */
   status: string;
-  /** Share of all orders. The rest, of which there are few, is held for an operator. */
+  /** Share of all orders. The small rest is held for an operator. */
   share: number;
 }
 
@@ -27,7 +27,7 @@ export const KINDS: readonly Kind[] = [
   { name: 'sale that was cancelled', direction: 'offramp', amount: '25', status: '-2', share: 0.02 },
   { name: 'sale that was refunded', direction: 'offramp', amount: '25', status: '-4', share: 0.03 },
 ];
-/** The amount is one of the sandbox's magic values: screening holds it, and a case waits for a person. */
+/** The amount is one of the sandbox's magic values: screening holds the order, and a case waits for an operator. */
 export const HELD: Kind = { name: 'held sale', direction: 'offramp', amount: '666', status: '6', share: 0 };
 
 export interface Lived {
@@ -69,7 +69,7 @@ export async function live(partner: Requests, phone: string): Promise<Lived> {
   return { customerId, accountId: String(fiatAccountId), phone, orders };
 }
 
-/** None of them may still be under way: only finished orders are multiplied. */
+/** Counts orders that are still under way, because only finished orders may be multiplied. */
 const UNDER_WAY = `
   select format('%s orders', count(*)) as what, count(*) as n from orders
     where state not in ('settled', 'refunded', 'expired', 'cancelled', 'on_hold')
@@ -90,7 +90,7 @@ const UNDER_WAY = `
       select from native_balances n join own_transfers g on g.sweep = o.key and g.kind = 'gas'
        where n.rail = o.rail and n.address = o.address and n.units = g.units - o.cost_units)`;
 
-/** @param client with the schema in its search path */
+/** @param client must have the schema in its search path */
 export async function allIsDone(client: pg.Client): Promise<void> {
   for (const giveUpAt = Date.now() + PATIENCE_MS; ; ) {
     const { rows } = await client.query<{ what: string; n: string }>(UNDER_WAY);

@@ -2,9 +2,9 @@
  * `npm run grow [-- --orders 1000000] [--customers 200000] [--data-dir data-grown] [--full]`: a sandbox's database with as many
  * whole orders as after years, made by COPY.
  *
- * It starts a sandbox, lives a few orders of each kind in it (lives.ts), stops it, and multiplies their rows (capture.ts,
+ * It starts a sandbox, makes a few orders of each kind in it (lives.ts), stops it, and multiplies their rows (capture.ts,
  * compile.ts, generate.ts). A server then starts on the result: `DATA_DIR=data-grown npm start`. The chains' nodes and the bank
- * do not show the copies' movements, so a full reconciliation, once a day, would report them as gone.
+ * do not show the copies' movements, so the daily full reconciliation would report them as missing.
  *
  * `--full` makes ten million orders, or as many as leave 30 GB of the disk free.
  */
@@ -27,12 +27,12 @@ const { values } = parseArgs({
   },
 });
 
-/** Measured, with indexes and the temporary space for building them. */
+/** Measured, including indexes and the temporary space for building them. */
 const BYTES_PER_ORDER = 26_000;
 const KEPT_FREE = 30e9;
 const MOST_ORDERS = 10_000_000;
 
-/** No crash is survived while rows are copied, and nothing else is asked of the database. */
+/** While rows are copied the database need not survive a crash, and has no other clients. */
 const LOADING = {
   wal_level: 'minimal',
   max_wal_senders: '0',
@@ -74,7 +74,7 @@ const affordable = (dataDir: string): number => {
   return Math.min(MOST_ORDERS, Math.floor((bavail * bsize - KEPT_FREE) / BYTES_PER_ORDER));
 };
 
-/** A sandbox lives some orders and is stopped again. */
+/** Starts a sandbox, makes some orders in it, and stops it. */
 async function livesIn(dataDir: string, adminUrl: string): Promise<Lived[]> {
   const ending: (() => Promise<void>)[] = [];
   try {

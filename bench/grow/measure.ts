@@ -1,11 +1,11 @@
 /**
- * `npm run grow:measure -- --data-dir <small> --data-dir <large> [--rounds N]`: what the same reads cost on databases of different
- * sizes, each with a server of its own, in turns.
+ * `npm run grow:measure -- --data-dir <small> --data-dir <large> [--rounds N]`: the cost of the same reads on databases of
+ * different sizes, each with its own server, in turns.
  *
- * The figure is the CPU time of the server and its PostgreSQL per operation, minus their idle time; the time until the answer is
- * shown beside it, and is valid for this machine at this moment. The ratio is that of the last folder to the first. Pages are of
- * the customer with the most orders. Then the servers are left idle, and the cost of their recurring jobs per run is read from
- * their metrics.
+ * The figure is the CPU time of the server and its PostgreSQL per operation, minus their idle time; the response time is shown
+ * beside it, and is valid for this machine at this moment only. The ratio compares the last folder with the first. Pages are
+ * those of the customer with the most orders. Afterwards the servers stay idle, and the cost of their recurring jobs per run is
+ * read from their metrics.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 });
 
 const PAGE = 50;
-/** Requests of one kind per round: enough that a tick of the kernel's clock does not count. */
+/** Requests of one kind per round: enough that one tick of the kernel's clock does not matter. */
 const EACH = 20;
 const IDLE_MS = 5_000;
 
@@ -129,7 +129,7 @@ async function round(side: Side, name: string): Promise<{ us: number; times: num
   return { us: Math.max(0, (cpuOf([side.ours.pid]) - before - side.idleUs * seconds) / EACH), times };
 }
 
-/** In turns, so that what else runs on the machine is the same for all. */
+/** Measures in turns, so that other work on the machine affects all sides equally. */
 async function measure(sides: readonly Side[], name: string): Promise<(Figure | string)[]> {
   const all = sides.map(() => [] as { us: number; times: number[] }[]);
   const failed = sides.map(() => '');
@@ -137,7 +137,7 @@ async function measure(sides: readonly Side[], name: string): Promise<(Figure | 
     for (const [at, side] of sides.entries()) {
       const one = await round(side, name);
       if (typeof one === 'string') failed[at] = one;
-      else if (n > 0) all[at]?.push(one); // the first warms up
+      else if (n > 0) all[at]?.push(one); // The first round warms up.
     }
   return all.map((rounds, at) => {
     if (failed[at] !== '') return failed[at] as string;

@@ -1,14 +1,14 @@
 /**
- * Schema and rows of a small database, read as text, as COPY writes them again.
+ * Schema and rows of a small database, read as text in the form in which COPY writes them.
  */
 import type pg from 'pg';
 
 export interface Row {
   table: string;
-  /** Of PostgreSQL; names a row of this reading. */
+  /** PostgreSQL's ctid, which identifies a row within this reading. */
   place: string;
   values: ReadonlyMap<string, string | null>;
-  /** All values, for a search. */
+  /** All values in one text, for searching. */
   text: string;
 }
 
@@ -20,7 +20,7 @@ export interface Schema {
   identities: readonly { table: string; column: string }[];
 }
 
-/** The transaction that writes an entry is the one that copies it. */
+/** Columns whose default must apply to copies: an entry's transaction is the one that copies it. */
 const OWN_DEFAULT = ['entries.written_in'];
 
 export async function schemaOf(client: pg.Client): Promise<Schema> {

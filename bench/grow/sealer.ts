@@ -1,9 +1,9 @@
-/** Seals over generated entries: the chain that the server would have made of them, batch by batch. */
+/** Seals over generated entries: the chain that the server would have made, batch by batch. */
 import { FIRST, hasherOver, type SealedEntry } from '../../server/src/ledger/seals.ts';
 import type { Tables } from './copy.ts';
 
 const BATCH = 1_000;
-/** The newest batches are left for the server: sealing them is measured. */
+/** Batches that are left unsealed for the server, because sealing is measured. */
 const LEFT = 10;
 
 export interface LastSeal {
@@ -21,7 +21,7 @@ export class Sealer {
     this.#previous = last?.hash ?? FIRST;
   }
 
-  /** In ascending order. */
+  /** Entries must be added in ascending order. */
   add(tables: Tables, entry: SealedEntry): void {
     this.#waiting.push(entry);
     if (this.#waiting.length === BATCH * (LEFT + 1)) this.#write(tables, this.#waiting.splice(0, BATCH));

@@ -1,4 +1,4 @@
-/** Templates: the captured lives, ready to be copied, and the changes of each to balances that all copies share. */
+/** Templates: the captured lives, ready to be copied, and the changes that each makes to balances that all copies share. */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Vault } from '../../server/src/base/crypto.ts';
@@ -12,15 +12,15 @@ export interface Entry {
   id: Piece[];
   kind: string;
   atMs: number;
-  /** The input of its content hash. */
+  /** The pieces that are hashed as the entry's content. */
   digested: Piece[];
 }
 
-/** Units by account, of all rows that every copy shares. */
+/** Units by account, for accounts that all copies share. */
 export type Shared = Map<string, { debits: bigint; credits: bigint; debitsHeld: bigint; creditsHeld: bigint }>;
 
 export interface Compiled {
-  /** By table: the text of all its rows, and how many. */
+  /** For each table: the text of all its rows, and their number. */
   tables: readonly { table: string; pieces: Piece[]; rows: number }[];
   counts: ReadonlyMap<string, number>;
   names: readonly string[];
@@ -51,7 +51,7 @@ const KNOWN_BYTES = [
   'bank_lines.details',
 ];
 
-/** Tables without orders' rows, some of them large. */
+/** Tables without rows of orders, some of them large. */
 const CATALOGUE = ['markets', 'fee_schedules', 'market_changes', 'price_levels', 'prices', 'confirmation_policies'];
 
 export async function templatesOf(
@@ -88,7 +88,7 @@ export async function templatesOf(
   return { partners, known: all };
 }
 
-/** An order's rows name its customer, too, and carry its partner's own reference. */
+/** Adds the names of customer and partner reference, because an order's rows contain these too. */
 function named(captured: Captured, { customerId, accountId }: Lived): Captured {
   const own = captured.rows.find(({ table }) => table === 'orders')?.values.get('merchant_reference') ?? '';
   const names = [own, ...captured.names, customerId, accountId].filter((name) => name !== '');
@@ -126,7 +126,7 @@ function compile({ schema, vault, all }: Base, captured: Captured): Compiled {
   };
 }
 
-/** Entries in the order of their seals; rows of one table in the order of writing. */
+/** Sorts entries by their seals, and rows of one table in the order in which they were written. */
 function inOrder(rows: readonly Row[]): Row[] {
   const key = ({ table, values }: Row) => Number(values.get(table === 'entries' ? 'seq' : 'id') ?? 0);
   return [...rows].sort((a, b) => (a.table < b.table ? -1 : a.table > b.table ? 1 : key(a) - key(b)));
@@ -141,7 +141,7 @@ function requireKnown(schema: Schema, rows: readonly Row[]): void {
     }
 }
 
-/** Values known only to the generator: hashes over the copies, and hashes by which a customer is found. */
+/** Values that only the generator can compute: hashes over the copies, and blind indexes by which a customer is found. */
 const special: Compile = (template, row, column, value) => {
   const { vault, names, rows } = template;
   const name = `${row.table}.${column}`;
@@ -156,7 +156,7 @@ const special: Compile = (template, row, column, value) => {
       (copy) => `\\\\x${vault.index((copy.names[phone] as string).replace(/[^0-9]/g, ''), purpose).toString('hex')}`,
     ];
   }
-  // Unique per customer, and never looked up: its input may be anything that differs.
+  // Must be unique per customer, and nothing looks it up, so any unique input will do.
   if (name === 'fiat_accounts.details_index') {
     const place = compileText(template, `${value} ${row.values.get('customer_id')}`);
     return [
@@ -170,8 +170,8 @@ const special: Compile = (template, row, column, value) => {
 };
 
 /**
- * A sweep leaves a little coin at its address, which the sandbox's node does not show at an address of a copy: a copy's sweep
- * costs all the gas that was sent ahead.
+ * Corrects gas: a sweep leaves a little of the native asset at its address, which the sandbox's node cannot show at an address
+ * of a copy. So a copy's sweep costs all the gas that was sent ahead.
  */
 function exactGas(rows: readonly Row[]): Map<string, string> {
   const replaced = new Map<string, string>();
@@ -209,7 +209,7 @@ function entryOf(template: Template, { values }: Row, codes: ReadonlyMap<string 
     linesBy((text) => text),
   ).toString('hex');
   if (`\\x${before}` !== values.get('content')) throw new Error(`entry ${id} was posted with other lines`);
-  // As digestOf has it; the ledger's own check goes over every copy.
+  // The same format as digestOf; the ledger's own check verifies every copy.
   const parts = linesBy((text) => template.replaced.get(text) ?? text).map(({ step, hold, debit, credit, units }) =>
     step === 'post' || step === 'hold' ? [step, hold, debit, credit, units] : [step, hold],
   );

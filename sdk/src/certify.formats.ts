@@ -1,12 +1,13 @@
 /**
- * The messages of each format about an order, for certify: `standard` has a message for each event, `whitelabel` one for each of
- * its words, `flat` the order once it is paid out. Made here as the server makes them, signed with the receiver's secret.
+ * The messages of each format about an order, for certify: `standard` has a message for each event, `whitelabel` one for each
+ * of its words, `flat` the order once it is paid out. They are built here exactly as the server builds them, and signed with
+ * the receiver's secret.
  */
 import { hmac, toBase64, toHex, utf8 } from './bytes.ts';
 import type { Cloverleaf } from './client.ts';
 import { signWebhook, type WebhookFormat } from './webhooks.ts';
 
-/** An event as the feed has it. */
+/** An event of the feed. */
 export interface Told {
   readonly id: string;
   readonly type: string;
@@ -23,16 +24,16 @@ export interface Message {
 
 export interface Dialect {
   readonly format: WebhookFormat;
-  /** Whether a message contains its time of sending. */
+  /** Whether a message contains the time of sending. */
   readonly hasTime: boolean;
-  /** The header without which a message is unsigned. */
+  /** Name of the header that contains the signature. */
   readonly signature: string;
-  /** Of an order's events, those that a receiver hears of. */
+  /** The events of an order that a receiver of this format receives. */
   heard(events: readonly Told[]): Told[];
   message(event: Told, how: { secret: string; nowMs?: number | undefined }): Promise<Message>;
 }
 
-/** The words of a sale's states, in the order in which they are sent; each once. */
+/** The words of a sale's states, in the order in which they are sent; each is sent once. */
 const WORDS = [
   ['deposit_confirmed', 'ON_CHAIN_DEPOSIT_RECEIVED'],
   ['paying_out', 'TRADE_COMPLETED'],
@@ -57,19 +58,19 @@ const FAILURES: Readonly<Record<string, string>> = {
   name: 'Name of the payer does not match',
 };
 
-/** Fields of an event that the format `whitelabel` has among its metadata. */
+/** Fields of an event that the format `whitelabel` puts into its metadata. */
 const MONEY = [
   ...['receivedAmount', 'receivedCurrency', 'reason', 'needsDestination', 'refunds', 'returnedPayouts'],
   ...['olderRefunds', 'olderReturnedPayouts', 'unclaimedFrom'],
 ];
 
-/** Texts are never null there, and our codes of assets are no part of it. */
+/** Texts are never null in that format, and it does not contain our asset codes. */
 function onWire(value: unknown): unknown {
   if (!Array.isArray(value)) return value ?? '';
   return value.map((money: object) => Object.fromEntries(Object.entries(money).filter(([name]) => name !== 'asset')));
 }
 
-/** The body without the time of sending. @throws when the event has no word */
+/** The body without the time of sending. @throws when the format has no word for the event */
 export function whitelabelMessage(event: Told): Record<string, unknown> {
   const { data, timestamp, sequence, id } = event;
   const [state, word] = WORDS[rankOf(event) - 1] ?? [];
@@ -101,7 +102,7 @@ async function signWire(body: string, { secret, nowMs }: { secret: string; nowMs
 
 const WIRE = { signature: 'x-onramp-signature' } as const;
 
-/** @param client reads the orders */
+/** @param client used to read orders */
 export function dialectOf(format: WebhookFormat, client: Cloverleaf): Dialect {
   if (format === 'standard')
     return {
@@ -140,7 +141,10 @@ export function dialectOf(format: WebhookFormat, client: Cloverleaf): Dialect {
   };
 }
 
-/** The order as one flat row, with the white-label wire's numbers of what certify sells: usdc on matic20 for rupees, by IMPS. */
+/**
+ * The order as one flat row, with the white-label wire's numbers for the pair that certify sells: usdc on matic20 for rupees,
+ * by IMPS.
+ */
 async function flatRow(client: Cloverleaf, id: string): Promise<string> {
   const [order, { evidence }] = await Promise.all([client.orders.get(id), client.orders.trace(id)]);
   const of = { transactionId: id, customerId: order.customerId };

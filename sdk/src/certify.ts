@@ -2,14 +2,14 @@
  * Certify: drives a partner's own integration through the situations that go wrong in practice, against a sandbox, and reports
  * its behaviour.
  *
- * Orders are real ones of the sandbox: customers underpay, a payout is returned, money is refunded. Their events are read from
- * the feed and posted to the partner's receiver from here, signed with the receiver's secret: so they can be repeated, late, in
- * the wrong order or with a wrong signature, and the sandbox need not reach the receiver. One event is made here, because a
- * partner cannot cause it in a sandbox: that an order was requoted. The result says so.
+ * Orders are real ones of the sandbox: customers underpay, a payout is returned, money is refunded. Certify reads their events
+ * from the feed and posts them to the partner's receiver, signed with the receiver's secret. So it can repeat or delay them,
+ * change their order or break their signature, and the sandbox need not reach the receiver. One event is made up, because a
+ * partner cannot cause it in a sandbox: the requote of an order. The result says so.
  *
  * A receiver's handling of a message shows only in its answer, and in the result of `observe`. The program's reaction to an
- * expired quote, a moved price or a 503 is checked if it sends its requests through `program`; otherwise that is reported as not
- * tested.
+ * expired quote, a moved price or a 503 is checked if it sends its requests through `program`; otherwise that is reported as
+ * not tested.
  *
  * Not here: the proxy and the process of `cloverleaf-ramp certify` (cli/certify.ts).
  */
@@ -22,21 +22,21 @@ import { sleep } from './http.ts';
 import type { WebhookFormat } from './webhooks.ts';
 
 export interface CertifyOptions {
-  /** Of a sandbox, with apiKey and apiSecret. */
+  /** A client of a sandbox, with apiKey and apiSecret. */
   readonly client: Cloverleaf;
   readonly webhookUrl: string;
   /** The format of your receiver. Default `standard`. */
   readonly format?: WebhookFormat | undefined;
   /** The secret that your receiver knows: whsec_… for `standard`, that of your API key for `whitelabel` and `flat`. */
   readonly secret: string;
-  /** What your system knows of an order, in any form: compared before and after. */
+  /** Returns what your system knows about an order, in any form. The results before and after a message are compared. */
   readonly observe?: ((orderId: string) => Promise<unknown>) | undefined;
   /**
-   * Sells something with your own code, which must send its requests with the given fetch: called once for each of three faults.
-   * It may fail.
+   * Sells something with your own code, which must send its requests with the given fetch. Called once for each of three
+   * faults; it may fail.
    */
   readonly program?: ((fetch: typeof globalThis.fetch, fault: Fault) => Promise<void>) | undefined;
-  /** Time limit of your receiver. Default five seconds, as on the server. */
+  /** Time limit for your receiver. Default five seconds, as on the server. */
   readonly answerWithinMs?: number;
   readonly onResult?: (result: CertifyResult) => void;
 }
@@ -44,7 +44,7 @@ export interface CertifyOptions {
 export interface CertifyResult {
   readonly situation: string;
   readonly outcome: 'passed' | 'failed' | 'not tested';
-  /** The message, and the reaction of your receiver or program. */
+  /** The message, and how your receiver or program reacted. */
   readonly did: readonly string[];
   /** Why it failed, or why it was not tested. */
   readonly why: readonly string[];
@@ -52,7 +52,7 @@ export interface CertifyResult {
 
 const ANSWER_MS = 5_000;
 const PATIENCE_MS = 90_000;
-/** A control answers when chain and bank have done it, which takes long on a busy machine. */
+/** Time limit of a sandbox control, which answers once chain and bank have acted; that takes long on a busy machine. */
 const CONTROL_MS = 60_000;
 const PAIR = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20' };
 /** A bank account of the sandbox whose payouts are returned. */
@@ -102,7 +102,7 @@ async function duplicate(trial: Trial, { settled }: Run): Promise<void> {
 
 async function late(trial: Trial, { bounced, dialect }: Run): Promise<void> {
   const [first] = bounced;
-  // Without a signed time an old message cannot be distinguished from a new one.
+  // Without a signed time an old message looks like a new one.
   if (first === undefined || !dialect.hasTime) return;
   const old = { ...first, timestamp: new Date(Date.parse(first.timestamp) - 3 * DAY_MS).toISOString() };
   await trial.takes(old, `${name(old)}, three days old, signed now`);
@@ -146,7 +146,7 @@ async function wrongSignature(trial: Trial, { expired, settled, dialect }: Run):
   );
   const genuine = await dialect.message(real, { secret: trial.secret });
   const altered = (await dialect.message({ ...forged, id: real.id }, { secret: trial.secret })).body;
-  // Another byte if the forged body is equal: a flat order is the same for every event.
+  // A flat order is the same for every event, so the forged body may be equal; then a space is added.
   const changed = { ...genuine, body: altered === genuine.body ? `${altered} ` : altered };
   await trial.refuses(await trial.post(changed), 'changed after it was signed', `took a changed message: ${took}`);
   const { [dialect.signature]: _, ...bare } = genuine.headers;
@@ -213,7 +213,7 @@ const beginOfRefund = (events: readonly Told[]): number => {
   return at < 0 ? events.length : at;
 };
 
-// Actions of a situation.
+// Steps of a situation.
 
 interface Answered {
   status: number | undefined;
@@ -227,14 +227,14 @@ interface Trial {
   readonly secret: string;
   send(event: Told, how?: { nowMs?: number }): Promise<Answered>;
   post(message: Message): Promise<Answered>;
-  /** Posts it, and it must be accepted. */
+  /** Posts an event, which the receiver must accept. */
   takes(event: Told, as?: string): Promise<void>;
-  /** It must not have been accepted. */
+  /** Checks that the receiver has not accepted a message. */
   refuses(answered: Answered, as: string, otherwise: string): Promise<void>;
   observe(event: Told): Promise<string | undefined>;
   unchanged(event: Told, before: string | undefined, otherwise: string): Promise<void>;
   shows(event: Told | undefined): Promise<void>;
-  /** A receiver's answer does not show it, only what the partner's system says of the order. */
+  /** Notes that only the partner's system shows the result, not the receiver's answer. */
   needsState(what: string): void;
   program(run: Run, fault: Fault): Promise<void>;
 }
@@ -337,7 +337,7 @@ const lineOf = ({ what, key, status, byUs }: Seen): string =>
 
 const shortKey = (key: string | undefined): string => (key === undefined ? '(none)' : `${key.slice(0, 8)}…`);
 
-/** @returns the program's fault */
+/** @returns the program's fault; undefined if it behaved correctly */
 export function judge(fault: Fault, seen: readonly Seen[]): string | undefined {
   const orders = seen.filter(({ what }) => what === 'order');
   const [first, ...more] = orders;
@@ -362,22 +362,22 @@ export function judge(fault: Fault, seen: readonly Seen[]): string | undefined {
     : 'after its quote was over, your program created no order with the new one';
 }
 
-// The orders, and their events.
+// The orders and their events.
 
 interface Run {
   readonly client: Cloverleaf;
   readonly dialect: Dialect;
-  /** The following ones: those that the format has. */
+  /** Moves the price of the pair, and restores it. */
   readonly prices: { move(): Promise<void>; restore(): Promise<void> };
-  /** Events of a sale that is paid out. */
+  /** Events of a sale that is paid out, as far as the format has them; so for all following. */
   readonly settled: readonly Told[];
-  /** Of one that is underpaid, held and refunded. */
+  /** Events of an order that is underpaid, held and refunded. */
   readonly refunded: readonly Told[];
-  /** Of an order whose payout is returned. */
+  /** Events of an order whose payout is returned. */
   readonly bounced: readonly Told[];
-  /** Of an unpaid order. */
+  /** Events of an unpaid order that expires. */
   readonly expired: readonly Told[];
-  /** Of one that waits for its payment. */
+  /** Events of an order that waits for its payment. */
   readonly open: readonly Told[];
 }
 
@@ -441,7 +441,7 @@ async function prepare({ client, webhookUrl, secret, format = 'standard' }: Cert
     prices: {
       async move() {
         const { rate } = (await post('offramp/quote', { ...PAIR, fromAmount: '100' })) as { rate: string };
-        // Three percent less: far from halving, which would halt the market.
+        // Three percent less: a move to half of the price would halt the market.
         await client.sandbox.prices({
           coin,
           fiat,

@@ -4,7 +4,8 @@
  *     const client = new Cloverleaf({ baseUrl: 'https://ramp.example', apiKey, apiSecret });
  *     const quote = await client.quotes.create({ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '250.5' });
  *
- * It keeps no state between calls. Token and secret stay in this object: they are in no error, no log and no printed form of the client.
+ * It keeps no state between calls. Token and secret stay in this object: no error, log or printed form of the client contains
+ * them.
  */
 import { UsageError } from './errors.ts';
 import type { Event, V1 } from './generated/v1.ts';
@@ -16,7 +17,7 @@ import { v1Client } from './v1.ts';
 import { sandboxControls, type Whitelabel, whitelabelClient } from './whitelabel.ts';
 
 export interface ClientOptions extends HttpOptions {
-  /** The bearer token of your key, for programs that only read: it is derived from key and secret if those are given. */
+  /** The bearer token of your key, for programs that only read. It is derived from key and secret if those are given. */
   readonly bearerToken?: string;
   readonly apiKey?: string;
   /** Signs writes under /v1, all of the white-label wire, and the sandbox's controls. */
@@ -24,11 +25,11 @@ export interface ClientOptions extends HttpOptions {
 }
 
 type Events = V1['events'] & {
-  /** Events as they happen, from a cursor on: the feed, asked again and again. */
+  /** Events as they happen, from a cursor on, by polling the feed. */
   follow(options?: FollowOptions): AsyncGenerator<Followed<Event>, void, undefined>;
 };
 
-/** The endpoints of /v1, by name: they come from the table. */
+/** The endpoints of /v1, by name. They are generated from the table of endpoints. */
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor assigns each of them
 export interface Cloverleaf extends Omit<V1, 'events'> {}
 

@@ -16,7 +16,7 @@ export type Decimal = string;
 export type Rounding = 'down' | 'up' | 'half_even';
 
 const FORM = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
-/** Longer than any amount; a bound on the work that a text from outside can cause. */
+/** Longer than any amount; bounds the work that an outside text can cause. */
 const LONGEST = 200;
 
 interface Parts {
@@ -95,7 +95,7 @@ export function round(amount: Decimal, how: { places: number; rounding: Rounding
   return divide(amount, '1', how);
 }
 
-/** Below zero, zero or above zero, as Array.sort wants it. */
+/** Negative, zero or positive, as Array.sort expects. */
 export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
   const both = aligned(a, b);
   return both.a < both.b ? -1 : both.a > both.b ? 1 : 0;

@@ -1,5 +1,5 @@
 /**
- * What can go wrong, as classes: a program branches on the class, and for an answer of the server on its `reason`.
+ * Errors as classes: a program branches on the class, and for an answer of the server on its `reason`.
  *
  *     try { await client.orders.create(order) }
  *     catch (error) {
@@ -10,12 +10,12 @@
  * No message, field or cause contains a key, a secret or a signature.
  */
 
-/** Every error of this package. */
+/** Base class of every error of this package. */
 export class CloverleafError extends Error {
   override name = 'CloverleafError';
 }
 
-/** A call of ours that cannot be right, found before anything was sent. */
+/** A call that cannot be valid, found before anything was sent. */
 export class UsageError extends CloverleafError {
   override name = 'UsageError';
 }
@@ -36,7 +36,7 @@ export class NoAnswerError extends CloverleafError {
   }
 }
 
-/** The server answered, and declined. */
+/** The server answered, and refused the request. */
 export class ApiError<R extends string = string> extends CloverleafError {
   override name = 'ApiError';
   /** HTTP status. */
@@ -45,12 +45,12 @@ export class ApiError<R extends string = string> extends CloverleafError {
   readonly reason: R;
   /** The fault of each field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** For the operator, who finds the request in the log by it. */
+  /** Give it to the operator, who finds the request in the log by it. */
   readonly requestId: string | undefined;
-  /** How long the server asks to wait. */
+  /** How long to wait before a retry, as the server requests. */
   readonly retryAfterMs: number | undefined;
   readonly idempotencyKey: string | undefined;
-  /** The whole answer. */
+  /** The complete answer. */
   readonly body: unknown;
 
   constructor(answer: {
@@ -74,7 +74,7 @@ export class ApiError<R extends string = string> extends CloverleafError {
   }
 }
 
-/** Whether the server declined for one of these reasons. */
+/** Whether the server refused for one of these reasons. */
 export function hasReason<R extends Reason>(error: unknown, ...reasons: readonly R[]): error is ApiError<R> {
   return error instanceof ApiError && (reasons as readonly string[]).includes(error.reason);
 }

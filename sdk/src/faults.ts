@@ -1,9 +1,10 @@
 /**
- * Faults for certify: an honest fetch except for one fault that a partner's program has to survive.
+ * Faults for certify: a fetch that works normally except for one fault, which a partner's program has to handle.
  *
- * `quote_expired` and `price_moved` cause the fact in the sandbox, between the program's quote and its order: the server then
- * declines by itself. (On the white-label wire an order whose quote has expired is accepted at the same price, so only the second
- * declines it there.) `unavailable` lets the order be created and answers 503 instead, which is what a lost answer looks like.
+ * `quote_expired` and `price_moved` cause the event in the sandbox between the program's quote and its order, so the server
+ * itself refuses. (On the white-label wire an order whose quote has expired is accepted at the same price, so only
+ * `price_moved` is refused there.) `unavailable` lets the order be created and answers 503 instead, which is what a lost answer
+ * looks like.
  */
 import type { Cloverleaf } from './client.ts';
 
@@ -16,7 +17,7 @@ export interface Seen {
   readonly body: string;
   readonly status: number;
   readonly ok: boolean;
-  /** The answer was not the server's. */
+  /** True if certify made the answer instead of the server. */
   readonly byUs: boolean;
 }
 
@@ -43,13 +44,13 @@ export function withFault(
     if (what === undefined) return await fetch(request);
     const body = await request.clone().text();
     const { headers } = request;
-    // Without a key of its own, a signed payload serves as the key.
+    // Without an Idempotency-Key, the signed payload identifies the request.
     const key =
       headers.get('idempotency-key') ?? headers.get('x-onramp-payload') ?? headers.get('payload') ?? undefined;
     const strikes = what === 'order' && !isDone;
     if (strikes) {
       isDone = true;
-      // A live quote is honoured, whatever the price does.
+      // A live quote is honoured whatever the price, so it has to expire as well.
       if (fault === 'price_moved') await sandbox.prices.move();
       if (fault !== 'unavailable') await sandbox.client.sandbox.clock({ advance: '1h' });
     }
@@ -62,7 +63,7 @@ export function withFault(
   return { fetch: through, seen };
 }
 
-/** In the words of both APIs. */
+/** A 503 in the words of both APIs. */
 function unavailable(): Response {
   const said = 'This cannot be answered at the moment: try again shortly.';
   const body = {

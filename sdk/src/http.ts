@@ -1,14 +1,16 @@
 /**
- * One request, repeated until it is answered: deadline, retries, and errors as classes.
+ * One request, retried until it is answered: deadline, retries, and errors as classes.
  *
- * A lost answer is not a failure: the request may have taken effect. So a request is repeated only if that is harmless: it reads,
- * or it replaces, or the server recognises it by its Idempotency-Key, which is the same for all attempts. Another request whose
- * answer is lost ends in NoAnswerError. If the server states that it did nothing (429), every request is repeated.
+ * A lost answer is not a failure: the request may have taken effect. So a request is repeated only if that is harmless: it
+ * reads, it replaces a value, or the server recognises it by its Idempotency-Key, which is the same for all attempts. Any other
+ * request whose answer is lost ends in NoAnswerError. If the server states that it did nothing (429), every request is
+ * repeated.
  *
- * A success that is no JSON came from something in between, such as the login page of a network: it is a lost answer, too.
+ * A success that is not JSON came from something in between, such as the login page of a network, so it counts as a lost
+ * answer.
  *
- * Each attempt is signed again, because signatures expire. The wait doubles, with jitter, and is never shorter than the server's
- * Retry-After.
+ * Each attempt is signed again, because signatures expire. The wait doubles, with jitter, and is never shorter than the
+ * server's Retry-After.
  *
  * Not here: signing (sign.ts), the list of requests (generated/).
  */
@@ -20,20 +22,22 @@ export interface HttpOptions {
   readonly baseUrl: string;
   /** For runtimes with a fetch of their own, and for tests. */
   readonly fetch?: typeof fetch;
-  /** Of one attempt. Default 15 seconds. */
+  /** Time limit of one attempt. Default 15 seconds. */
   readonly timeoutMs?: number;
-  /** For all attempts together. Default one minute; 0 makes one attempt. */
+  /** Time limit of all attempts together. Default one minute; 0 makes one attempt. */
   readonly patienceMs?: number;
 }
 
-/** Of one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Yours, to repeat a call after a restart of your program; otherwise a random one. */
+  /** Your own Idempotency-Key, to repeat a call after a restart of your program; by default a random one. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly patienceMs?: number;
-  /** Repeat it after a lost answer although the server has no key for it: when doing it twice is harmless to you. */
+  /**
+   * Repeat the call after a lost answer although the server has no key for it: set this when doing it twice is harmless to you.
+   */
   readonly repeat?: boolean;
 }
 
@@ -42,13 +46,13 @@ export type Files = Readonly<Record<string, Blob | Uint8Array>>;
 
 export interface Outgoing {
   readonly method: string;
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
-  /** The exact text or bytes. */
+  /** The exact text or bytes to send. */
   readonly body: string | Uint8Array | undefined;
   readonly repeatable: boolean;
   readonly idempotencyKey: string | undefined;
-  /** Made again for each attempt. */
+  /** Called again for each attempt. */
   headers(): Promise<Record<string, string>>;
 }
 
@@ -73,12 +77,12 @@ const LONGEST_ANSWER_CHARS = 32 * 1024 * 1024;
 const NOTHING_DONE = new Set([429]);
 /** 502 and 504 come from a proxy in front of the server. */
 const MAY_PASS = new Set([408, 502, 503, 504]);
-/** A defect of the server may be momentary, and then disappears on a retry. */
+/** A 500 may be temporary, and then a retry succeeds. */
 const ATTEMPTS_AT_500 = 3;
 
 export function openHttp(options: HttpOptions): Http {
   const baseUrl = readBaseUrl(options.baseUrl);
-  // Called without an owner: some runtimes refuse a fetch that is called as a method.
+  // Called as a plain function, because some runtimes refuse a fetch that is called as a method.
   const request = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args));
 
   return {
@@ -146,7 +150,7 @@ function readBaseUrl(text: string | undefined): string {
   try {
     url = new URL(text ?? '');
   } catch {
-    // The given value may be a secret in the wrong place: it is not shown.
+    // The value is not shown, because it may be a secret in the wrong place.
     const is = text === '' ? 'empty' : text === undefined ? 'undefined' : 'none';
     throw new UsageError(`baseUrl must be a URL such as https://ramp.example, and is ${is}`);
   }

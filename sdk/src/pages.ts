@@ -1,5 +1,5 @@
 /**
- * Lists and the feed of events, row by row: their pages are fetched as needed.
+ * Lists and the feed of events, row by row: pages are fetched as needed.
  *
  *     for await (const order of client.orders.list({ state: 'on_hold' })) …
  *     const { data, nextCursor } = await client.orders.list({ limit: 20 }).first();
@@ -22,17 +22,17 @@ export class Pages<T> implements AsyncIterable<T> {
     this.#from = from;
   }
 
-  /** The one page that was asked for. */
+  /** The first requested page only. */
   first(): Promise<Page<T>> {
     return this.#fetch(this.#from);
   }
 
-  /** Page after page, each when it is asked for. */
+  /** Page by page, each fetched when it is needed. */
   async *pages(): AsyncGenerator<Page<T>, void, undefined> {
     for (let cursor = this.#from; ; ) {
       const page = await this.#fetch(cursor);
       if (page.data.length > 0) yield page;
-      // A feed has a cursor at its end too: the same one again is the end for now.
+      // A feed returns a cursor at its end too: the same cursor again means that there are no more events for now.
       if (page.nextCursor === null || page.nextCursor === cursor) return;
       cursor = page.nextCursor;
     }
@@ -52,7 +52,7 @@ export class Pages<T> implements AsyncIterable<T> {
 }
 
 export interface FollowOptions extends CallOptions {
-  /** Where to begin: what you have stored, or nothing for the first event of all. */
+  /** Where to begin: the cursor you have stored, or nothing for the very first event. */
   readonly cursor?: string | undefined;
   /** How long to wait when there is nothing new. Default one second. */
   readonly intervalMs?: number;
@@ -62,7 +62,7 @@ export interface FollowOptions extends CallOptions {
 
 export interface Followed<T> {
   readonly event: T;
-  /** Store it when the event is processed. After a restart, later events may arrive a second time; none is left out. */
+  /** Store it when the event is processed. After a restart, later events may arrive a second time; none is skipped. */
   readonly cursor: string | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** A quote is signed by the server under the secret of the requesting key: a stored quote proves the promise. */
+/** The server signs a quote with the secret of the requesting key, so a stored quote proves the promise. */
 import { fromHex, hmacMatches, utf8 } from './bytes.ts';
 import type { Quote } from './generated/v1.ts';
 
 /**
- * Whether the server has promised exactly this: the signature and its content match the quote.
+ * Whether the server has promised exactly this: the signature is valid and its content matches the quote.
  *
- * @param secret of the key that `quote.signature.keyId` names
+ * @param secret secret of the key that `quote.signature.keyId` names
  */
 export async function verifyQuote(quote: Quote, secret: string): Promise<boolean> {
   const { id, market, pay, receive, rate, expiresAt, signature } = quote;

@@ -1,5 +1,5 @@
 /**
- * Signatures of requests, of both APIs.
+ * Signatures of requests, for both APIs.
  */
 import { type Bytes, hmac, toBase64, toHex, utf8 } from './bytes.ts';
 
@@ -58,7 +58,7 @@ export async function signRequest(
   };
 }
 
-/** The bearer token of a key. It is derived from the secret, and its reader cannot sign with it. */
+/** The bearer token of a key. It is derived from the secret, and cannot be used to sign. */
 export async function bearerToken({ apiKey, apiSecret }: WhitelabelKey): Promise<string> {
   const mac = await hmac('SHA-256', utf8(apiSecret), utf8(`cloverleaf bearer ${apiKey}`));
   return `${apiKey}.${toHex(mac)}`;

@@ -1,5 +1,5 @@
 /**
- * The native API under /v1, made from the table of its endpoints: `client.orders.create(…)` sends `POST /v1/orders`.
+ * The native API under /v1, generated from the table of its endpoints: `client.orders.create(…)` sends `POST /v1/orders`.
  *
  * Values of the path come first, then the fields as one object, then options. A write carries an Idempotency-Key, the same for
  * all of its attempts, and is signed if the client has a secret.
@@ -14,9 +14,9 @@ import { signRequest, type WhitelabelKey } from './sign.ts';
 const BASE = '/v1';
 
 export interface V1Access {
-  /** @throws UsageError when there is none */
+  /** @throws UsageError when no token is known */
   token(): Promise<string>;
-  /** Signs writes; none where only a token is known. */
+  /** Signs writes; undefined if only a token is known. */
   readonly key: WhitelabelKey | undefined;
 }
 
@@ -64,7 +64,7 @@ export function v1Client(http: Http, access: V1Access): V1 {
     const { json } = await http.send(
       {
         ...{ method, path: target, body, idempotencyKey },
-        // The server knows every write by its key.
+        // The server recognises every write by its Idempotency-Key.
         repeatable: true,
         async headers() {
           const headers: Record<string, string> = {
@@ -85,7 +85,10 @@ export function v1Client(http: Http, access: V1Access): V1 {
   }
 }
 
-/** The files as one body. Its bytes stay the same over all attempts, so that they are signed and recognised as one request. */
+/**
+ * The files as one multipart body. Its bytes are the same for all attempts, so that every attempt is signed and recognised as
+ * the same request.
+ */
 async function multipart(files: Files): Promise<{ body: Uint8Array; type: string }> {
   const form = new FormData();
   for (const [name, file] of Object.entries(files))

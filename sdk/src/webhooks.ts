@@ -16,18 +16,18 @@ import type { FlatWebhook, StandardWebhook, WhitelabelWebhook } from './generate
 export type WebhookFormat = 'standard' | 'whitelabel' | 'flat';
 
 export interface WebhookMessage {
-  /** A Headers, or an object as Node's servers have it. */
+  /** A Headers object, or an object as Node's servers have it. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string | Uint8Array;
 }
 
 export interface VerifyOptions {
   /**
-   * `standard`: the endpoint's secret (`whsec_…`). `whitelabel` and `flat`: the secret of the API key that set the endpoint. Several while
-   * one is being rotated.
+   * `standard`: the endpoint's secret (`whsec_…`). `whitelabel` and `flat`: the secret of the API key that set the endpoint.
+   * Several during a rotation.
    */
   readonly secret: string | readonly string[];
-  /** Accept only these. Default all. */
+  /** Accept only these formats. Default all. */
   readonly formats?: readonly WebhookFormat[];
   /** Maximum difference of the signed time from now. Default five minutes. */
   readonly toleranceMs?: number;
@@ -35,9 +35,9 @@ export interface VerifyOptions {
 }
 
 interface Common {
-  /** Process each once. */
+  /** Process each id once. */
   readonly id: string;
-  /** Its subject, such as `order:17`. */
+  /** What the event is about, such as `order:17`. */
   readonly subject: string;
   readonly sequence: number;
 }
@@ -56,7 +56,7 @@ export type WebhookProblem =
   | 'too_new'
   | 'malformed';
 
-/** Answer it with 401, and do nothing else. */
+/** Answer such a message with 401, and do nothing else. */
 export class WebhookError extends CloverleafError {
   override name = 'WebhookError';
   readonly reason: WebhookProblem;
@@ -69,7 +69,7 @@ export class WebhookError extends CloverleafError {
 
 const TOLERANCE_MS = 300_000;
 
-/** @throws WebhookError; UsageError for a wrong call, whatever the message */
+/** @throws WebhookError; UsageError for invalid options, whatever the message */
 export async function verifyWebhook(message: WebhookMessage, options: VerifyOptions): Promise<VerifiedWebhook> {
   const secrets = typeof options.secret === 'string' ? [options.secret] : options.secret;
   if (!Array.isArray(secrets) || secrets.some((one) => typeof one !== 'string'))
@@ -104,7 +104,7 @@ async function verifyStandard(
     .filter((one) => one.startsWith('v1,'))
     .map((one) => fromBase64(one.slice(3)))
     .filter((one) => one !== undefined);
-  // Two signatures while the secret is rotated; ours may be either.
+  // During a rotation there are two signatures; ours may match either.
   let genuine = false;
   for (const secret of secrets) {
     const key = fromBase64(secret.replace(/^whsec_/, ''));
@@ -136,7 +136,7 @@ async function verifyWire(
   if (carried === undefined) throw malformed('x-onramp-payload is no base64');
   const signedAt: number[] = [];
   if (!sameBytes(carried, body)) {
-    // The other form of the header: {timestamp, body}.
+    // The alternative content of the header: {timestamp, body}.
     const wrapped = /^\{"timestamp":([0-9]{1,15}),"body":(.*)\}$/s.exec(textIn(carried));
     if (wrapped === null || wrapped[2] !== textIn(body))
       throw new WebhookError('body_differs', 'the body is not the one that was signed');
@@ -244,6 +244,6 @@ function joined(one: Bytes, other: Bytes): Bytes {
   return both;
 }
 
-/** The compared values are signed already: no secret depends on the time it takes. */
+/** The compared values are not secret (they were authenticated before), so constant time is not needed. */
 const sameBytes = (one: Bytes, other: Bytes): boolean =>
   one.length === other.length && one.every((byte, at) => byte === other[at]);

@@ -1,10 +1,10 @@
 /**
- * The white-label wire, for programs that come from it: its paths and words, with types, signatures and retries.
+ * The white-label wire, for programs that were written for it: its paths and words, with types, signatures and retries.
  *
  *     const { rate, toAmount } = await client.whitelabel.post('offramp/quote', { fromCurrency: 'usdc', … });
  *     const sale = await client.whitelabel.post('offramp/createTransaction', { … });
  *
- * A path is written without its prefix (`/onramp/api/v2/whiteLabel/`); names in its braces are fields like the others. The answer
+ * Paths are written without their prefix (`/onramp/api/v2/whiteLabel/`); names in braces are fields like the others. The result
  * is the envelope's `data`.
  *
  * Not here: the native API under /v1 (client.ts), verifying webhooks (webhooks.ts).
@@ -25,7 +25,7 @@ type Call<M> = <P extends keyof M & string>(
 
 export type Whitelabel = { readonly [M in keyof WhitelabelEndpoints]: Call<WhitelabelEndpoints[M]> };
 
-/** Repeating them is harmless: quotes promise nothing, and the others name the value they set. */
+/** Requests that are harmless to repeat: quotes promise nothing, and the others set the value they name. */
 const HARMLESS = /^(?:(?:offramp|onramp)\/quote|common\/transaction\/quotes|kyc\/url|test\/change\w+)$/;
 
 type Send = (method: string, path: string, takes?: object, options?: CallOptions) => Promise<unknown>;
@@ -80,7 +80,7 @@ export function whitelabelClient(http: Http, key: () => WhitelabelKey): Whitelab
   ) as unknown as Whitelabel;
 }
 
-/** `client.sandbox.pay({ transactionId, how: 'UNDER' })`. */
+/** The controls as functions: `client.sandbox.pay({ transactionId, how: 'UNDER' })`. */
 export function sandboxControls(http: Http, key: () => WhitelabelKey): SandboxControls {
   const send = sender(http, key);
   const prefix = 'sandbox/v1/';

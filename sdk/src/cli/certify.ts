@@ -1,6 +1,6 @@
 /**
- * `certify`: a partner's own receiver and program through ten situations (certify.ts). The program runs as a process, and sends
- * its requests through a proxy here, whose URL it finds in CLOVERLEAF_URL.
+ * `certify`: runs a partner's own receiver and program through ten situations (certify.ts). The program runs as a process and
+ * sends its requests through a proxy here, whose URL is in its environment as CLOVERLEAF_URL.
  *
  * Exits with 0 if everything passed, 1 if something failed, 3 if nothing failed and something was not tested.
  */
@@ -63,7 +63,7 @@ const shown = ({ situation, outcome, did, why }: CertifyResult): string =>
     ...why.map((one) => `          → ${plain(one)}`),
   ].join('\n');
 
-/** The partner's system's view of an order, in any form. */
+/** What the partner's system says about the order, in any form. */
 async function observed(template: string, orderId: string): Promise<unknown> {
   const url = template.replaceAll('{orderId}', encodeURIComponent(orderId));
   const response = await fetch(url, { signal: AbortSignal.timeout(OBSERVE_MS) });
@@ -71,7 +71,7 @@ async function observed(template: string, orderId: string): Promise<unknown> {
   return `${response.status} ${text}`;
 }
 
-/** Runs the program's command with a proxy of the server in its environment. @throws when it ends with another code than 0 */
+/** Runs the program's command, with the URL of a proxy of the server in its environment. @throws when its exit code is not 0 */
 async function runProgram(command: string, baseUrl: string, through: typeof fetch): Promise<void> {
   const proxy = createServer((request, response) => {
     void forward(request, response, baseUrl, through).catch(() => response.destroy());
@@ -98,7 +98,7 @@ async function runProgram(command: string, baseUrl: string, through: typeof fetc
   }
 }
 
-/** Of the connection between the program and us, not of the request. */
+/** Headers of the connection between the program and us, which must not be forwarded. */
 const HOP = new Set([
   'host',
   'connection',

@@ -1,5 +1,5 @@
 /**
- * The commands made from the API's declarations: a command per endpoint and per sandbox control, with their fields as arguments
+ * The commands generated from the API's declarations: one per endpoint and per sandbox control, with their fields as arguments
  * and options. `orders.changePayoutDestination` is `orders change-payout-destination <order> <destinationId>`.
  *
  * Values of the path and required fields may be given without their names, in the order of the declaration.
@@ -14,7 +14,7 @@ import { Pages } from '../pages.ts';
 import { Misuse } from './misuse.ts';
 
 export interface Command {
-  /** In the typed form. */
+  /** The words as typed. */
   readonly words: string;
   readonly says: string;
   readonly fields: readonly Field[];
@@ -54,7 +54,7 @@ function exampleOf({ name, fields }: Declared): string {
   ].join(' ');
 }
 
-/** Fields that may be given without their name. */
+/** Fields whose values may be given without names. */
 export const positional = ({ fields }: Pick<Command, 'fields'>): readonly Field[] =>
   fields.filter(({ required, place }) => required === true || place === 'path');
 
@@ -108,7 +108,7 @@ export async function call(
   return how.all === true ? { data: await got.toArray(MOST_ROWS), nextCursor: null } : await got.first();
 }
 
-/** `name=path`, as files by name. @throws Misuse */
+/** Reads `name=path` arguments as files by name. @throws Misuse */
 async function filesIn(given: unknown): Promise<Files> {
   const files: Record<string, Blob> = {};
   for (const one of Array.isArray(given) ? given.map(String) : []) {

@@ -1,5 +1,5 @@
 /**
- * Shell completion. The scripts ask the program itself (`__complete`), so they know each command that it has.
+ * Shell completion. The scripts call the program itself (`__complete`), so they know all its commands.
  */
 import type { Field } from '../generated/commands.ts';
 import { type Command, positional } from './commands.ts';

@@ -1,7 +1,7 @@
 /**
- * The key that commands act with: from the environment, or from a file that only its owner may read.
+ * The key that commands use: from the environment, or from a file that only its owner may read.
  *
- * Nothing here prints a token or a secret. A file that others may read is refused, because then it is no secret any more.
+ * Nothing here prints a token or a secret. A file that others may read is refused, because its content is no longer secret.
  */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -43,7 +43,7 @@ export function readAccess(env: NodeJS.ProcessEnv): Access {
   return env.CLOVERLEAF_URL === undefined ? stored : { ...stored, baseUrl: env.CLOVERLEAF_URL };
 }
 
-/** Whole or not at all, and never readable by others. @returns the file */
+/** Writes the file completely or not at all, readable by its owner only. @returns its path */
 export function storeAccess(access: Access, env: NodeJS.ProcessEnv): string {
   const file = configFile(env);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

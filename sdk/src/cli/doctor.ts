@@ -15,7 +15,7 @@ interface Finding {
   says: string;
 }
 
-/** The server accepts signatures that are a little old, and none of the future. */
+/** The server accepts signatures that are a little old, but none from the future. */
 const CLOCK_BEHIND_MS = 240_000;
 const CLOCK_AHEAD_MS = 20_000;
 const DECLINED_AT_MOST = 5;
@@ -45,7 +45,7 @@ export async function doctor(given: Given): Promise<number> {
 
 type Note = (part: string, ok: boolean, says: string) => void;
 
-/** @returns the report about the clock, if the server was reached */
+/** @returns whether the clock is right, with a sentence; undefined if the server was not reached */
 async function reach(baseUrl: string, note: Note): Promise<[boolean, string] | undefined> {
   const began = Date.now();
   let response: Response;
@@ -63,7 +63,7 @@ async function reach(baseUrl: string, note: Note): Promise<[boolean, string] | u
   note('address', true, `${baseUrl} answers in ${Date.now() - began} ms`);
   const served = Date.parse(response.headers.get('date') ?? '');
   if (Number.isNaN(served)) return [true, 'the server does not tell its time'];
-  // The header has whole seconds.
+  // The header contains whole seconds.
   const ahead = Math.round((began + Date.now()) / 2) - served - 500;
   const seconds = Math.round(Math.abs(ahead) / 1000);
   if (ahead > CLOCK_AHEAD_MS)

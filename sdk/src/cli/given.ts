@@ -1,11 +1,11 @@
-/** The input of a command of our own. */
+/** The input of a command that is not generated. */
 import { readFileSync } from 'node:fs';
 import { Cloverleaf } from '../client.ts';
 import { readAccess } from './config.ts';
 import { Misuse } from './misuse.ts';
 
 export interface Given {
-  /** The typed words after the command, as declared fields and as the rest. */
+  /** The words typed after the command: declared fields, and the rest. */
   readonly values: Record<string, unknown>;
   readonly rest: readonly string[];
   readonly options: Record<string, string | true>;
@@ -15,7 +15,7 @@ export interface Given {
   say(text: string): void;
 }
 
-/** For how long a person waits who sees nothing happen. */
+/** How long a person waits without seeing any progress. */
 const PATIENCE_S = 15;
 
 /** @throws Misuse */
@@ -33,7 +33,7 @@ export function oneOf(given: Given, what: string): string {
   return value;
 }
 
-/** A receiver's secret, out of its file. @throws Misuse */
+/** Reads a receiver's secret from its file. @throws Misuse */
 export function readSecret(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();

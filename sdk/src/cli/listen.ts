@@ -1,9 +1,9 @@
 /**
- * `webhooks listen`: events on the screen as they happen, and posted to a program on this machine if that is wanted.
+ * `webhooks listen`: shows events as they happen, and optionally posts them to a program on this machine.
  *
- * If the server runs on this machine, it delivers real webhooks: this opens a receiver, adds an endpoint for it and removes that
- * at the end. A server elsewhere cannot reach this machine, so events are pulled from the feed, and every line says `pulled`: it
- * is the event, not a delivery. Forwarded pulled events are signed here, with the receiver's secret.
+ * If the server runs on this machine, it delivers real webhooks: the command opens a receiver, adds an endpoint for it, and
+ * removes the endpoint at the end. A server elsewhere cannot reach this machine, so events are pulled from the feed, and every
+ * line says `pulled`: it is the event, not a delivery. Forwarded pulled events are signed here, with the receiver's secret.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -61,7 +61,7 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
   const server = createServer((request, response) => {
     void textOf(request).then(
       async (body) => {
-        // Earlier than the reply that contains the secret: it is delivered again.
+        // The message arrived before the reply that contains the secret. After a 503 it is delivered again.
         if (secret === '') return void response.writeHead(503).end();
         try {
           const { event } = await verifyWebhook({ headers: request.headers, body }, { secret, formats: ['standard'] });
@@ -73,7 +73,7 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
           );
           const message = { headers: { 'content-type': 'application/json', ...headers }, body };
           const answered = typeof forward === 'string' ? await post(forward, message) : undefined;
-          // The receiver's own answer: a declined message is sent again, as it would be without us.
+          // Passes on the program's own answer, so that a refused message is retried as it would be without this command.
           response.writeHead(answered === undefined ? 204 : (answered.status ?? 502)).end();
           print(given, event as unknown as Event, 'signature valid', answered);
         } catch (error) {
@@ -109,7 +109,9 @@ async function receive(client: Cloverleaf, given: Given, signal: AbortSignal): P
   }
 }
 
-/** Endpoints of listeners that were killed: nothing answers there any more, and they count against the most that a partner may have. */
+/**
+ * Removes endpoints of listeners that were killed: nothing answers there any more, and they count towards a partner's maximum.
+ */
 async function removeLeft(client: Cloverleaf): Promise<void> {
   const { data } = await client.webhooks.list();
   for (const { id, url } of data) {
@@ -121,7 +123,7 @@ async function removeLeft(client: Cloverleaf): Promise<void> {
   }
 }
 
-/** Whether anything listens at a port of this machine. Nothing is sent there: it may be another program's by now. */
+/** Whether anything listens on a port of this machine. Sends nothing, because the port may belong to another program by now. */
 const isOpen = (port: number): Promise<boolean> =>
   new Promise((known) => {
     const socket = connect(port, '127.0.0.1');

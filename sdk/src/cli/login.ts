@@ -62,7 +62,10 @@ export function fromSandbox(file: string, name: string | true | undefined): Acce
   };
 }
 
-/** At a terminal the input is not shown; a program writes the same lines. The token is requested if there is no secret. */
+/**
+ * Reads url and key. At a terminal the input is hidden; a program may write the same lines. Asks for the token if no secret is
+ * given.
+ */
 async function typed(url: string | undefined): Promise<Access> {
   if (url === undefined)
     throw new Misuse('name the address: login --url https://ramp.example, or login --sandbox data/sandbox.json');

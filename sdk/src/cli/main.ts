@@ -2,8 +2,8 @@
 /**
  * `npx cloverleaf-ramp …`: the partner API at a terminal.
  *
- * Commands come from the API's declarations (commands.ts), beside a few of its own (own.ts). Exit codes: 0 done, 1 declined or a
- * fault found, 2 misused, 4 no answer.
+ * Commands are generated from the API's declarations (commands.ts), plus a few others (own.ts). Exit codes: 0 done, 1 refused
+ * or a fault found, 2 wrong usage, 4 no answer.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { OWN_COMMANDS, type Own } from './own.ts';
 const EXIT = { done: 0, declined: 1, misused: 2, unanswered: 4 } as const;
 const NAME = 'cloverleaf-ramp';
 
-/** Other words for a command. */
+/** Alternative words for a command. */
 const ALIASES: Readonly<Record<string, string>> = {
   quote: 'quotes create',
   whoami: 'key get',
@@ -42,7 +42,7 @@ interface Asked {
 
 const GLOBAL_FLAGS = new Set(['json', 'help']);
 
-/** What `--help --json` answers, and an index of commands for programs. */
+/** The output of `--help --json`: a list of commands for programs. */
 type Helped = Pick<Command, 'words' | 'says' | 'fields' | 'options' | 'examples'>;
 const helped = (one: Command): Helped => ({
   words: one.words,
@@ -92,7 +92,7 @@ function read(argv: readonly string[]): Asked | { help: string; commands: readon
   return { command, ...values(command, said.slice(command.words.split(' ').length), named) };
 }
 
-/** The command probably meant: the one with the fewest letters to change, at most a third of them. */
+/** The command that was probably meant: the one with the smallest edit distance, at most a third of its letters. */
 function nearest(words: readonly string[]): string {
   const typed = words.slice(0, 2).join(' ');
   const [best] = COMMANDS.map(({ words: own }) => ({ own, far: distance(typed, own) })).toSorted(
@@ -101,7 +101,7 @@ function nearest(words: readonly string[]): string {
   return best === undefined || best.far * 3 > best.own.length ? '' : `: did you mean "${best.own}"?`;
 }
 
-/** Letters to add, drop or change (Levenshtein). */
+/** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {
@@ -115,7 +115,7 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** The source of the ids in a path. */
+/** Where the ids of a path come from. */
 const FOUND_BY: Readonly<Record<string, string>> = {
   endpoint: 'webhooks list',
   event: 'events list',
@@ -124,7 +124,7 @@ const FOUND_BY: Readonly<Record<string, string>> = {
   request: 'information-requests list',
 };
 
-/** The most words win: `orders show 5` is not `orders` with two values. */
+/** The longest match wins: `orders show 5` is not `orders` with two values. */
 function find(words: readonly string[]): (typeof COMMANDS)[number] | undefined {
   const typed = `${words.join(' ')} `;
   return COMMANDS.filter(({ words: own }) => typed.startsWith(`${own} `)).toSorted(
@@ -175,7 +175,7 @@ function values(
 
 const camel = (name: string): string => name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The commands that begin with this word; all where none does. */
+/** Commands that begin with this word; all commands if none does. */
 function inGroup([first]: readonly string[]): readonly Command[] {
   const shown = COMMANDS.filter(({ words: own }) => own.split(' ')[0] === first);
   return shown.length === 0 ? COMMANDS : shown;
@@ -222,7 +222,7 @@ function helpOf(command: Command): string {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  // The input so far may be anything, options without their values too.
+  // The input so far may be incomplete, for example an option without its value.
   if (argv[0] === '__complete') return say(suggestions(COMMANDS, argv.slice(2)).join('\n'));
   const asked = read(argv);
   if ('help' in asked)
@@ -276,7 +276,7 @@ function say(text: string): number {
   return EXIT.done;
 }
 
-/** As sentences, or with --json as an object: on the error stream, so that the answer's stays clean. */
+/** Prints an error as sentences, or with --json as an object, to stderr, so that stdout contains only the answer. */
 function complain(error: unknown, json: boolean): number {
   const told = (
     code: number,

@@ -1,4 +1,4 @@
-/** The command cannot be understood: exit code 2. */
+/** The command was not understood: exit code 2. */
 export class Misuse extends Error {
   override name = 'Misuse';
 }

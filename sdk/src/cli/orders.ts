@@ -1,11 +1,11 @@
-/** An order as a timeline, and as it progresses. */
+/** `orders` commands: an order as a timeline, and its progress while it happens. */
 import type { Order, Trace } from '../generated/v1.ts';
 import { sleep } from '../http.ts';
 import { clientOf, type Given, oneOf } from './given.ts';
 import { Misuse } from './misuse.ts';
 import { plain } from './output.ts';
 
-/** No more happens by itself. */
+/** States after which nothing more happens by itself. */
 const OVER = new Set<string>(['settled', 'refunded', 'expired', 'cancelled']);
 
 export async function show(given: Given): Promise<number> {
@@ -17,7 +17,7 @@ export async function show(given: Given): Promise<number> {
   return 0;
 }
 
-/** One line for each new piece of evidence, and one for each state; with --json an object a line. */
+/** Prints one line per new piece of evidence and per state; with --json one object per line. */
 export async function watch(given: Given): Promise<number> {
   const id = oneOf(given, 'order');
   const intervalMs = Number(given.options.interval ?? 1_000);

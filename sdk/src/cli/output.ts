@@ -7,8 +7,8 @@ const WIDEST_CELL = 48;
 const NARROWEST = 80;
 
 /**
- * An amount with its asset, a time in UTC, a text. Text from outside may contain control sequences of terminals, and marks that turn
- * the rest of a line around: they are left out.
+ * Formats an amount with its asset, a time in UTC, or a text. Removes terminal control sequences and characters that reverse
+ * the direction of text, because texts may come from outside.
  */
 export function plain(value: unknown): string {
   if (value === null || value === undefined) return '';
@@ -28,7 +28,7 @@ const isMoney = (value: unknown): value is { amount: string; asset: string } =>
 
 const cut = (text: string): string => (text.length > WIDEST_CELL ? `${text.slice(0, WIDEST_CELL - 1)}…` : text);
 
-/** Columns in the order of the declaration, as many as fit, without those that are empty in every row. */
+/** Columns in the order of the declaration, as many as fit, without those that are empty in all rows. */
 export function table(rows: readonly Row[], width = NARROWEST): string {
   if (rows.length === 0) return 'none';
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
@@ -52,7 +52,7 @@ export function table(rows: readonly Row[], width = NARROWEST): string {
     .join('\n');
 }
 
-/** A field a line; lists of objects as tables below. */
+/** One line per field; lists of objects as tables below. */
 export function record(value: Row, width = NARROWEST): string {
   const isTable = (one: unknown): one is Row[] =>
     Array.isArray(one) && one.length > 0 && one.every((row) => typeof row === 'object' && row !== null);

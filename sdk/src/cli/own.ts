@@ -1,5 +1,5 @@
 /**
- * Commands that are more than one request: logging in, timelines, watching, listening, doctor, completion.
+ * Commands that make more than one request: logging in, timelines, watching, listening, doctor, completion.
  */
 
 import { certifyCommand } from './certify.ts';
@@ -99,7 +99,7 @@ export const OWN_COMMANDS: readonly Own[] = [
       if (given.json) given.say(JSON.stringify(got, null, 2));
       else if (!('data' in got)) given.say(answer(got, given.width));
       else {
-        // The columns that people need, instead of the first of many.
+        // The columns that people need most, instead of the first ones.
         const rows = got.data.map((one) => ({
           ...{ at: one.at, operation: one.operation, status: one.status, reason: one.reason },
           ...{ tookMs: one.tookMs, replayed: one.replayed || null, id: one.id, clientRequestId: one.clientRequestId },

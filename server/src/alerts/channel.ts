@@ -8,11 +8,11 @@ import { Unavailable } from '../base/errors.ts';
 import { ask, NoAnswer } from '../base/http.ts';
 
 export interface Message {
-  /** The same at each attempt. */
+  /** The same at every attempt. */
   readonly id: string;
   readonly title: string;
   readonly lines: readonly string[];
-  /** Page of the console, where its address is known. */
+  /** Page of the console; null when its address is not known. */
   readonly link: string | null;
   /** Whether it should wake someone up; a digest and a test do not. */
   readonly isUrgent: boolean;
@@ -20,13 +20,16 @@ export interface Message {
 
 export interface Channel {
   readonly code: string;
-  /** @throws Unavailable when it was not accepted. The message contains nothing of the answer, the address or a secret */
+  /**
+   * @throws Unavailable when the message was not accepted. The error text contains nothing of the answer, the address or a
+   * secret
+   */
   send(message: Message): Promise<void>;
 }
 
-/** What an installation gives to a channel beside its settings. */
+/** What an installation passes to a channel besides its settings. */
 export interface ChannelContext {
-  /** How long it waits for its receiver. */
+  /** Maximum time to wait for the receiver. */
   readonly deadlineMs: number;
 }
 
@@ -53,5 +56,5 @@ export async function post(
   if (status < 200 || status > 299) throw new Unavailable(source, `it answered ${status}`);
 }
 
-/** As plain text. */
+/** The message as plain text. */
 export const textOf = ({ lines, link }: Message): string => [...lines, ...(link === null ? [] : ['', link])].join('\n');

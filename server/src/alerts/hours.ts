@@ -8,7 +8,7 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** The hour, and the day as year-month-day, that clocks of the zone show. */
+/** The hour, and the day as year-month-day, in this time zone. */
 export function hourIn(zone: string, at: Date): { hour: number; day: string } {
   const parts = new Intl.DateTimeFormat('en-CA', {
     ...{ timeZone: zone, hourCycle: 'h23' },
@@ -18,7 +18,7 @@ export function hourIn(zone: string, at: Date): { hour: number; day: string } {
   return { hour: Number(of('hour')), day: `${of('year')}-${of('month')}-${of('day')}` };
 }
 
-/** A span may pass midnight; one that ends at its start is the whole day. */
+/** A span may include midnight. If both ends are equal it is the whole day. */
 export const isWithin = (hour: number, { fromHour, untilHour }: { fromHour: number; untilHour: number }): boolean =>
   fromHour === untilHour ||
   (fromHour < untilHour ? hour >= fromHour && hour < untilHour : hour >= fromHour || hour < untilHour);

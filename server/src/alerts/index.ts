@@ -27,9 +27,9 @@ import { type About, type RuleRow, type Says, store, type Told } from './store.t
 export type { Channel, ChannelContext, Message } from './channel.ts';
 export { ABOUT, type About } from './store.ts';
 
-/** Recurring, subject `all`. */
+/** Recurring job, subject `all`. */
 export const TELL = 'tell_alerts';
-/** Subject: the message. */
+/** The job's subject is the message's id. */
 const SEND = 'send_alert';
 const EVERY_MS = 15_000;
 const GAP_MS = 60_000;
@@ -37,7 +37,7 @@ const MOST_CASES = 200;
 const SHOWN_CASES = 20;
 const MAX_RULES = 100;
 export const MAX_MESSAGES = 200;
-/** 30 s, a minute, … an hour: about a day in all. */
+/** 30 s, a minute, … an hour: about a day in total. */
 const PAUSES = { firstMs: 30_000, longestMs: 3_600_000 };
 const MAX_ATTEMPTS = 30;
 
@@ -60,7 +60,7 @@ export const alertMessages = (tx: Tx, page: { below?: bigint | undefined; limit:
   store.messages(tx, { below: page.below, limit: Math.min(page.limit, MAX_MESSAGES + 1) });
 
 /**
- * Replaces the rule of the same name. Cases that the old one has reported are not reported again.
+ * Replaces the rule of the same name. The new rule does not report cases again that the old one has reported.
  *
  * @throws Refusal 'malformed_field'
  */
@@ -97,7 +97,7 @@ export async function removeAlertRule(tx: Tx, name: string, now: Date): Promise<
   if ((await store.remove(tx, name, now)) === 0) throw new Refusal('unknown_alert');
 }
 
-/** Writes a message that says it is a test. @throws Refusal 'unknown_alert' */
+/** Stores a test message. @throws Refusal 'unknown_alert' */
 export async function testAlertRule(tx: Tx, name: string, now: Date): Promise<bigint> {
   const rule = await store.rule(tx, name);
   if (rule === undefined) throw new Refusal('unknown_alert');
@@ -118,7 +118,7 @@ async function write(
   return id;
 }
 
-/** Writes the messages due for each rule now. */
+/** Stores the messages that are due for each rule. */
 export async function tell(db: Database, now: Date): Promise<void> {
   const rules = await db.asSystem((tx) => store.rules(tx));
   for (const rule of rules) {
@@ -203,7 +203,7 @@ export function alertHandlers(deps: {
   clock: Clock;
   log: Log;
   channels: ReadonlyMap<string, Channel>;
-  /** Address of this server for browsers, if known. */
+  /** Address of this server for browsers; undefined when unknown. */
   publicUrl: string | undefined;
 }): Handlers {
   const { db, clock, log, channels, publicUrl } = deps;
@@ -233,7 +233,7 @@ export function alertHandlers(deps: {
   };
 }
 
-/** @returns why it was not accepted; undefined if it was */
+/** Sends the message. @returns why it was not accepted; undefined if it was */
 async function problem(channel: Channel | undefined, message: Parameters<Channel['send']>[0]) {
   if (channel === undefined) return 'the channel is not in ALERT_CHANNELS';
   try {

@@ -57,7 +57,7 @@ const sql = {
   remove: 'update alert_rules set removed_at = $2 where name = $1 and removed_at is null',
   insertRule: `insert into alert_rules (name, channel, about, kinds, asset, least_units, after_minutes, from_hour, until_hour,
       zone, created_by, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-  // A rule that replaces another of its name does not report that one's cases again.
+  // A rule that replaces another one of its name does not report that rule's cases again.
   inherit: `insert into alert_told (rule_id, case_id, message_id)
     select n.id, t.case_id, t.message_id from alert_told t join alert_rules o on o.id = t.rule_id
       join alert_rules n on n.name = o.name and n.removed_at is null
@@ -66,7 +66,7 @@ const sql = {
   // One worker writes messages at a time; the lock ends with the transaction.
   lock: 'select id from alert_rules where id = $1 and removed_at is null for update',
   lastTold: `select max(created_at) as at from alert_messages where rule_id = $1 and about = 'cases'`,
-  // The amount that a case is about: its deposit's, else its order's.
+  // The amount of a case: its deposit's, or else its order's.
   cases: `select c.id, c.kind, c.order_id, c.opened_at
       from cases c
       left join deposits d on d.id = (substring(c.subject from '^deposit:([1-9][0-9]{0,17})$'))::bigint

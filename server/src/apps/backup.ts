@@ -1,9 +1,9 @@
 /**
  * `npm run backup -- --to <folder>` and `npm run restore -- --from <backup>`: the commands.
  *
- * A backup is taken of the running server's database, or of a stopped one's, which is started for it. A restore needs the
- * server stopped, which the data folder's lock ensures. It ends with all payouts switched off, in the database, until an
- * operator switches them on; `--restored` does only that, for a PostgreSQL that other tools have restored.
+ * A backup is taken from the running server's database. If the server is stopped, the command starts its database. A restore
+ * needs the server stopped, which the data folder's lock ensures. It ends with all payouts switched off, in the database, until
+ * an operator switches them on; `--restored` does only that, for a PostgreSQL that other tools have restored.
  */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';

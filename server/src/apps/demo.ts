@@ -1,9 +1,9 @@
 /**
- * Demo: one customer sells crypto for fiat and buys some back, with the parts of partner, wallet and bank played by this
- * program.
+ * Demo: one customer sells crypto for fiat and buys some back. This program plays the partner, the customer's wallet and the
+ * bank.
  *
- * The partner's part is the partner API under /v1, called with the SDK. The sandbox verifies the customer and has a bank pay; the
- * coins are sent by a wallet of this program.
+ * As the partner it calls the partner API under /v1 with the SDK. The sandbox verifies the customer and makes a bank pay; a
+ * wallet of this program sends the coins.
  *
  * Runs against the server whose sandbox.json is in DATA_DIR, or starts one on free ports. Each step prints what happened, who
  * holds the money now and on what evidence; the end is the order's money trace and the trial balance. Exits with 1 when
@@ -26,7 +26,7 @@ const SELL = '250.5';
 const BUY_FOR = '5000';
 const PATIENCE_MS = 120_000;
 const COLUMNS = 120;
-/** For the operator's view of one order. */
+/** Limit for the operator's view of one order. */
 const LONGEST_ANSWER = 8 * 1024 * 1024;
 
 interface Sandbox {
@@ -78,7 +78,7 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   process.stdout.write(`\nA customer of ${partner.name}\n\n`);
   const { id: customerId } = await client.customers.create({
     ...{ reference: randomUUID(), kind: 'individual' },
-    // A phone belongs to one customer: each run uses a new one.
+    // A phone belongs to one customer, so each run uses a new one.
     phone: `+91-9${String(Date.now()).slice(-9)}`,
   });
   // The sandbox's control replaces the customer's step on our pages.
@@ -110,7 +110,7 @@ interface Scene {
   heard: Heard[];
 }
 
-/** Waits until the partner has received the last event. @returns the faults found */
+/** Waits until the partner has received the order's last event. @returns the faults found */
 async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
   const isTold = () => heard.some(({ subject, what }) => subject === `order:${orderId}` && what === 'order.settled');
   const giveUpAt = Date.now() + PATIENCE_MS;
@@ -118,7 +118,7 @@ async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<s
   return isTold() ? [] : [`webhooks did not tell of the end of order ${orderId}`];
 }
 
-/** Quotes and takes the quote; if it has expired by then, because the server was down, quotes once more. */
+/** Requests a quote and orders on it. If the quote has expired by then, because the server was down, requests one more. */
 async function order(
   client: Cloverleaf,
   asked: { payAsset: string; receiveAsset: string; payAmount: string },
@@ -176,7 +176,7 @@ async function buy({ client, chain, token, ...scene }: Scene, customerId: string
   const { id, payment, receive } = await order(client, asked, { customerId, destinationId });
   if (payment?.kind !== 'bank') throw new Error('a purchase is not paid by bank');
   say('order created, with payee and reference', 'the customer', `order ${id}, ${payment.reference}`);
-  // Known by its key: an answer that is lost does not pay twice.
+  // With an idempotency key, so that repeating it after a lost answer does not pay twice.
   await client.sandbox.pay({ transactionId: id }, { idempotencyKey: `demo ${id}`, repeat: true });
   say("customer's bank sent the money", 'under way to us', payment.reference);
 
@@ -209,7 +209,7 @@ const wrongIn = ({ payouts, balances }: Trace): string[] => [
     : ['a finished order still holds money']),
 ];
 
-/** Prints every state the order passes through, as the operator sees it, until it is over. */
+/** Prints every state of the order, as the operator sees it, until the order is over. */
 async function follow(
   { sandbox, operatorToken }: Pick<Scene, 'sandbox' | 'operatorToken'>,
   id: string,
@@ -263,7 +263,7 @@ async function printTrialBalance({
   return trial.every(balanced);
 }
 
-/** While the server restarts it waits. */
+/** Waits while the server restarts. */
 async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Promise<T> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -283,7 +283,7 @@ async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Pr
   }
 }
 
-/** The running server, if there is one. */
+/** The running server; undefined when there is none. */
 async function running(dataDir: string): Promise<Sandbox | undefined> {
   try {
     const sandbox = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as Sandbox;
@@ -303,7 +303,7 @@ async function main(): Promise<void> {
     process.stdout.write('No server is running on this data folder: starting one on free ports.\n');
   const onProgress = (what: string) => void process.stdout.write(`· ${what}\n`);
   const own = there === undefined ? await start(config, { onProgress }) : undefined;
-  // When interrupted, it stops what it started.
+  // When interrupted, ends what it started.
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {
       void (own?.stop() ?? Promise.resolve()).then(() => process.exit(130));

@@ -4,7 +4,7 @@
  * A thin client over HTTP: it knows commands and columns, the server knows the rules. The token comes from a file or the
  * environment and never from the command line, which every user of the machine can read.
  *
- * One command calls no server: `new token` creates a token here, so that its owner is the only one who ever has it.
+ * One command calls no server: `new token` creates a token locally, so that only its owner ever has it.
  *
  * With --all a list is followed page by page, and each page is written as it arrives.
  *
@@ -45,7 +45,7 @@ interface Asked {
   json: boolean;
   brief: boolean;
   csv: boolean;
-  /** Page after page, up to the end of the list or the limit. */
+  /** Follows pages up to the end of the list or MOST_ROWS. */
   all: boolean;
   dryRun: boolean;
 }
@@ -75,7 +75,7 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
     } else words.push(word);
   }
   if (!help && words.join(' ') === 'new token') return { newTokenIn: options['token-file'] };
-  // The most words win: `order release 5` is not `order` with the argument release.
+  // The longest match wins: `order release 5` is not `order` with the argument release.
   const command = COMMANDS.filter(({ words: named }) => `${words.join(' ')} `.startsWith(`${named} `))
     .sort((a, b) => b.words.length - a.words.length)
     .at(0);
@@ -194,9 +194,9 @@ function tokenOf(options: Record<string, string>): string {
 interface Reply {
   status: number;
   body: Record<string, unknown>;
-  /** The rows as CSV, if requested and returned. */
+  /** The rows as CSV, if CSV was requested and returned. */
   csv?: string;
-  /** Where the next page begins. */
+  /** Cursor of the next page. */
   next: string | undefined;
 }
 

@@ -55,7 +55,7 @@ async function reconcile(config: Config, adminUrl: string, isRunning: boolean): 
     const watched = await (production?.connect(deps) ?? watchOutside({ config, isRunning, ...deps }));
     try {
       const report = async (): Promise<never> => {
-        throw new Error('who only asks has nothing to report');
+        throw new Error('a reconciliation on demand reports no facts');
       };
       const rails = railsOf(watched.connections, { ...deps, report });
       const shown = await reconcileAll(deps, rails, isRunning);

@@ -1,6 +1,6 @@
 /**
- * `npm run rotate-master-key`: encrypts everything under OLD_MASTER_KEY again under MASTER_KEY, while servers run or not. It may
- * be stopped and run again at any time. Exit codes: 0 nothing is left under the old key, 1 something is left, 2 it could not
+ * `npm run rotate-master-key`: re-encrypts everything from OLD_MASTER_KEY to MASTER_KEY, whether servers run or not. It may be
+ * stopped and run again at any time. Exit codes: 0 nothing is left under the old key, 1 something is left, 2 it could not
  * continue.
  */
 import { parseArgs } from 'node:util';

@@ -1,8 +1,8 @@
 /**
  * Main: starts the server from the environment, prints its URL, and stops it on Ctrl-C.
  *
- * A signal during the start waits until the start is complete and then stops everything: nodes outlive a process that simply
- * dies.
+ * A signal during the start takes effect when the start is complete, and then everything is stopped in order: the sandbox's
+ * nodes would outlive a process that simply dies.
  */
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
     return;
   }
   const begunAt = performance.now();
-  // Programs start production, and read its one line and its log.
+  // In production programs start the server, and read its one line and its log.
   const onProgress = (what: string) => void (config.profile === 'sandbox' && process.stdout.write(`· ${what}\n`));
   const starting = withConsole(onProgress).then(() =>
     start(config, {
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A server without a console handles money as well, so it starts. */
+/** A server without a console handles money as well, so it starts anyway. */
 async function withConsole(onProgress: (what: string) => void): Promise<void> {
   const why = await buildConsole(onProgress);
   if (why !== undefined) process.stderr.write(`The console could not be built, and /console answers 503: ${why}\n`);

@@ -2,7 +2,7 @@
  * The signer as a process: `npm run signer`. It has keys, limits and a journal, listens for the server, and does nothing by
  * itself. `npm run signer -- new-keys` and `restore-keys` create its key file, `show` prints the public part for the server.
  *
- * It reads no database and opens no connection. Killed at any moment it forgets nothing: a signature is on disk before it is
+ * It reads no database and opens no connection. A kill at any moment loses nothing: a signature is on disk before it is
  * returned.
  */
 import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -57,13 +57,13 @@ async function main(): Promise<void> {
 
 const COMMANDS = 'the commands are: serve (without a word), new-keys, restore-keys (words on standard input), show';
 
-/** @throws SettingError naming the commands, where there are options or several words */
+/** @throws SettingError that lists the commands, when there are options or several words */
 function readCommand(args: string[]): string {
   try {
     const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
     if (positionals.length <= 1) return positionals[0] ?? 'serve';
   } catch {
-    // An option: there are none.
+    // The command takes no options.
   }
   throw new SettingError(COMMANDS);
 }

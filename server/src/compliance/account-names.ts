@@ -1,12 +1,13 @@
 /**
  * Account names: holds a payout to an account whose holder is not the customer, if the operator requires that (ACCOUNT_NAMES).
  *
- * Read by the gate in its transaction, like our own lists: the account's holder beside the names that the customer gave, by the
- * one method of customers/names.ts. The hit names account and score, so an approval covers this account with these names. An
+ * The gate runs it in its transaction, like our own lists. It compares the account's holder with the names that the customer
+ * gave, using customers/names.ts. The hit names account and score, so an approval covers this account with these names. An
  * account without a holder's name is paid under the customer's own name (openPayee), so there is nothing to compare. A customer
  * without a known name is held too: the owner of the account is not verified.
  *
- * Refunds to the account that a deposit came from are not checked: the payer was compared when it came.
+ * Refunds to the account that a deposit came from are not checked: the payer was compared with the customer when the deposit
+ * came.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';

@@ -21,7 +21,7 @@ import { lockCase, noteCase } from './cases.ts';
 
 type AttachmentType = FileType | 'text/plain';
 
-/** A file in the store, without a row. */
+/** A file in the store that has no row yet. */
 export interface StoredAttachment {
   readonly id: string;
   readonly type: AttachmentType;
@@ -29,7 +29,7 @@ export interface StoredAttachment {
   readonly wrapped: Buffer;
 }
 
-/** As listed with its case. */
+/** An attachment as listed with its case. */
 export interface Attachment {
   id: string;
   type: AttachmentType;
@@ -40,11 +40,11 @@ export interface Attachment {
   removedAt: Date | null;
 }
 
-/** Of one case, with those that were removed. */
+/** Per case, including removed ones. */
 export const MAX_ATTACHMENTS = 20;
 
 const contextOf = (id: string): string => `case_attachments:${id}`;
-/** Of its key; rotation/parts.ts has the same. */
+/** Encryption context of the file's key. rotation/parts.ts has the same text. */
 const keyContext = (id: string): string => `case_attachments.wrapped:${id}`;
 
 const ROW = 'id, type, bytes, label, attached_by, attached_at, removed_at';
@@ -62,7 +62,7 @@ const sql = {
 } as const;
 
 /**
- * Inspects a file and puts it into the store. Calls outside, so never in a transaction.
+ * Inspects a file and puts it into the store. Calls the store, so never use it inside a transaction.
  *
  * @throws Refusal 'malformed_field' that names `file`
  */
@@ -105,7 +105,7 @@ export async function attachFile(
   await noteCase(tx, { id: caseId, what: 'acted', note: `attached ${label} (${id})`, by, now });
 }
 
-/** All of a case, the oldest first, with those that were removed. */
+/** All attachments of a case, oldest first, including removed ones. */
 export const attachmentsOf = (tx: Tx, caseId: bigint): Promise<Attachment[]> =>
   tx.rows<Attachment>(sql.ofCase, [caseId]);
 
@@ -116,7 +116,7 @@ export async function findAttachment(tx: Tx, a: { caseId: bigint; id: string }):
   return found;
 }
 
-/** Its content, decrypted; undefined when it was removed, or is not in the store. */
+/** Content of an attachment, decrypted; undefined when it was removed or is missing from the store. */
 export async function readAttachment(
   deps: { db: Pick<Database, 'asSystem'>; blobs: Blobs; vault: Vault },
   a: { caseId: bigint; id: string },
@@ -130,7 +130,10 @@ export async function readAttachment(
   return { type: row.type, content: decryptBytes(key, encrypted, contextOf(a.id)) };
 }
 
-/** Makes it unreadable for good; its line stays. @throws Refusal 'unknown_attachment' also when it was removed before */
+/**
+ * Empties the key, so that the file is unreadable for good; the row stays. @throws Refusal 'unknown_attachment' also when it
+ * was removed before
+ */
 export async function removeAttachment(
   tx: Tx,
   a: { caseId: bigint; id: string; by: string; now: Date },
@@ -139,7 +142,7 @@ export async function removeAttachment(
   await noteCase(tx, { id: a.caseId, what: 'acted', note: `removed attachment ${a.id}`, by: a.by, now: a.now });
 }
 
-/** Those of every case about these subjects and orders. @returns the ids of files to be removed from the store */
+/** Removes the attachments of every case about these subjects and orders. @returns ids of files to delete from the store */
 export const eraseAttachments = async (
   tx: Tx,
   about: { subjects: readonly string[]; orders: readonly bigint[]; now: Date },

@@ -95,7 +95,7 @@ export async function listCases(
     open: boolean;
     kind?: string | undefined;
     assignee?: string | undefined;
-    /** Only open ones that were due by then. */
+    /** Only open cases whose due time is at or before this. */
     dueBy?: Date | undefined;
     after?: { openedAt: Date; id: bigint } | undefined;
     limit: number;
@@ -128,7 +128,7 @@ export const lockCase = (tx: Tx, id: bigint): Promise<{ assignee: string | null 
   tx.row<{ assignee: string | null }>(sql.lockCase, [id]);
 
 /**
- * A claimed case belongs to its operator: two operators who work on one case pay twice. Locked until `tx` ends.
+ * Refuses a case that another operator has claimed: two operators working on one case could pay twice. Locked until `tx` ends.
  *
  * @throws Refusal 'unknown_case' also when it is closed; 'case_claimed' when another operator has claimed it
  */
@@ -139,9 +139,9 @@ export async function requireUnclaimed(tx: Tx, c: { id: bigint; by: string }): P
 }
 
 /**
- * Assigns it to an operator; null to none.
+ * Assigns a case to an operator, or to nobody with null.
  *
- * @param c.takeOver although another operator has claimed it
+ * @param c.takeOver assigns it even if another operator has claimed it
  * @throws Refusal as `requireUnclaimed`
  */
 export async function assignCase(
@@ -162,7 +162,7 @@ export async function noteCase(
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, c.what, c.note]);
 }
 
-/** Closed by an operator, because no action of ours would close it. @throws Refusal as `requireUnclaimed` */
+/** Closes a case that no action of ours would close. @throws Refusal as `requireUnclaimed` */
 export async function closeCase(tx: Tx, c: { id: bigint; outcome: string; by: string; now: Date }): Promise<void> {
   await requireUnclaimed(tx, c);
   if ((await tx.run(sql.closeCase, [c.id, c.outcome, c.now])) === 0) throw new Refusal('unknown_case');
@@ -179,7 +179,7 @@ const caseOf = ({ orderId, partnerId, openedAt, closedAt, ...row }: CaseRow): Ca
   closedAt,
 });
 
-/** Amounts are bigint and stay exact as text. */
+/** JSON has no bigint: amounts are written as exact text. */
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 

@@ -2,11 +2,11 @@
  * Checks: asks the verifier about a customer's details until it has a result.
  *
  * A verifier without a result says how to get it: when to ask again, or that it calls back. The job asks again with growing
- * pauses, from the verifier's own up to an hour. A callback or an operator's decision wakes the job earlier; only the verifier's
- * next answer is trusted. While it cannot be reached, the job is retried like every other.
+ * pauses, from the verifier's own up to an hour. A callback or an operator's decision wakes the job earlier; only the
+ * verifier's next answer is trusted. While the verifier cannot be reached, the job is retried like any other job.
  *
- * A result is recorded with its event, and ends the check. Without one after the time of VERIFICATION_OVERDUE_S a case opens; the
- * result closes it, and the job continues asking until there is one.
+ * A result is recorded with its event, and ends the check. Without one after the time of VERIFICATION_OVERDUE_S a case opens;
+ * the result closes it, and the job continues asking until there is one.
  *
  * Not here: the rows and the job's key (customers/checks.ts), the effect of a result (customers.recordFinding).
  */
@@ -20,7 +20,7 @@ import { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, recordFindi
 import { closeCases, openCase } from './cases.ts';
 import { tellDuplicates } from './duplicates.ts';
 
-/** The functions needed of a verifier; its contract is verifiers/verifier.ts. */
+/** The functions used of a verifier; the full contract is verifiers/verifier.ts. */
 export interface AskedVerifier {
   readonly code: string;
   readonly highestLevel: number;
@@ -55,7 +55,9 @@ const FIRST_PAUSE_BESIDE_CALLBACKS_MS = 600_000;
 /** A slow verifier occupies at most this many of a process's workers, so that work with money continues. */
 const MOST_AT_ONCE = 4;
 const WAIT_FOR_OTHERS_MS = 1_000;
-/** Bounds of every pause, whatever a verifier names. A callback may be lost, so one that calls back is polled as well. */
+/**
+ * Bounds of every pause, whatever a verifier asks for. A callback may be lost, so a verifier that calls back is polled as well.
+ */
 const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 3_600_000;
 
@@ -63,7 +65,7 @@ const LONGEST_PAUSE_MS = 3_600_000;
  * Begins the check and asks for the result, for the customer's page. Calls outside, so never inside a transaction.
  *
  * @returns also the page to which the verifier sends the customer
- * @throws Unavailable, also for a finding that cannot be one: a level it cannot verify to, an unknown outcome
+ * @throws Unavailable, also for an invalid finding: a level that this verifier cannot reach, an unknown outcome
  */
 export async function askVerifier(
   verifier: AskedVerifier,
@@ -74,7 +76,7 @@ export async function askVerifier(
   return { finding: await findingOf(verifier, input), pageUrl };
 }
 
-/** The same for the job, which begins only what has not begun at this verifier. */
+/** The same for the job, which begins a check only if it has not begun at this verifier. */
 async function askAgain(verifier: AskedVerifier, check: Check): Promise<Finding> {
   const input = inputOf(verifier, check);
   if (check.begunWith !== verifier.code) await verifier.begin(input);
@@ -142,7 +144,7 @@ export function checkHandlers(deps: {
         await recordAnswer(tx, { check, verifier: verifier.code, finding, polls: 1, now });
         if (finding.outcome === 'in_review') await tellOverdue(tx, { check, verifier: verifier.code, overdueAt, now });
       });
-      // A result has enqueued this job once more, which then closes the case.
+      // A recorded result has enqueued this job again; the next run closes the case.
       if (finding.outcome !== 'in_review') return undefined;
       const pauseMs = pauseOf(finding, check.polls);
       const untilOverdueMs = overdueAt.getTime() - now.getTime();
@@ -151,7 +153,7 @@ export function checkHandlers(deps: {
   };
 }
 
-/** How long to wait after an answer without a result, in milliseconds. @param polls how many there were before */
+/** Pause after an answer without a result, in milliseconds. @param polls number of earlier answers without a result */
 export function pauseOf({ pending = {} }: Pick<Finding, 'pending'>, polls: number): number {
   const usualMs = pending.callsBack === true ? FIRST_PAUSE_BESIDE_CALLBACKS_MS : FIRST_PAUSE_MS;
   const { pollAfterMs = usualMs } = pending;

@@ -1,5 +1,5 @@
 /**
- * Decisions: every one is a row with its rules, list versions and inputs, written in the transaction that acts on it.
+ * Decisions: each is a row with its rules, list versions and inputs, inserted in the transaction that acts on it.
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';
@@ -33,7 +33,7 @@ export async function record(
   ]);
 }
 
-/** Amounts are bigint and stay exact as text. */
+/** JSON has no bigint: amounts are written as exact text. */
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 

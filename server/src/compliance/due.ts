@@ -1,9 +1,9 @@
 /**
- * When a case is due: a number of hours after it was opened, by kind. One that is past its time is escalated: it is listed first
- * on the console's home, and alert rules name it.
+ * When a case is due: a number of hours after it was opened, by kind. An overdue case is escalated: it is listed first on the
+ * console's home, and alert rules name it.
  *
- * One hour: money may be leaving, or data cannot be trusted until an operator has checked it. Four: customers wait for us. A day:
- * nothing is lost meanwhile. Three days: another party acts. A month: for information only.
+ * One hour: money may be leaving, or data cannot be trusted until an operator has checked it. Four: customers wait for us. A
+ * day: nothing is lost meanwhile. Three days: another party acts. A month: for information only.
  */
 import type { CaseKind } from './kinds.ts';
 
@@ -42,12 +42,12 @@ const BY_KIND: ReadonlyMap<string, number> = new Map(
   Object.entries(HOURS).flatMap(([hours, kinds]) => kinds.map((kind) => [kind, Number(hours)] as const)),
 );
 
-/** A kind of another version of the server is due after a day. */
+/** Hours for a kind that only another version of the server knows. */
 export const OTHERS = 24;
 
 const dueHours = (kind: string): number => BY_KIND.get(kind) ?? OTHERS;
 
-/** For SQL: kinds and their hours, in one order. */
+/** Parallel arrays of kinds and hours, for SQL. */
 export const DUE: { readonly kinds: readonly string[]; readonly hours: readonly number[] } = {
   kinds: [...BY_KIND.keys()],
   hours: [...BY_KIND.values()],

@@ -13,7 +13,10 @@ const OVERDUE = 'information_overdue';
 const ANSWERED = 'information_answered';
 const subjectOf = (id: bigint): string => `information:${id}`;
 
-/** A request was answered or withdrawn: it no longer blocks anything, and an operator checks the answer. */
+/**
+ * Updates the case after a request was answered or withdrawn: the request blocks nothing any more, and an operator checks the
+ * answer.
+ */
 export async function informationEnded(
   tx: Tx,
   r: { id: bigint; partnerId: bigint; customerId: string; state: 'open' | 'answered' | 'withdrawn'; now: Date },

@@ -1,8 +1,9 @@
 /**
- * The contract of a screener: its input and its answer. The built-in one is screening.ts; a bought one implements `Screener` too.
+ * The contract of a screener: its input and its answer. The built-in one is screening.ts; a bought one implements `Screener`
+ * too.
  *
- * And of what it reads: results of something that was asked beforehand, and stored (`StoredScreening`): comparisons of names with
- * sanctions lists (sanctions/), answers about the risk of addresses (address-risk/), data of transfers (travel-rule/).
+ * Also the contract of results that are obtained in advance and stored (`StoredScreening`): comparisons of names with sanctions
+ * lists (sanctions/), answers about the risk of addresses (address-risk/), data of transfers (travel-rule/).
  */
 import { awaitAll, type Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -16,7 +17,7 @@ export interface Screener {
 export interface Screening {
   /** The order's id; the refund's when there is no order. */
   id: bigint;
-  /** Null for money without a known order: only the destination is checked. */
+  /** Null for money without a known order: then only the destination is checked. */
   partnerId: bigint | null;
   customerId: string | null;
   /** As stored (base/texts.ts). */
@@ -45,11 +46,13 @@ export interface Hit {
 }
 
 export interface StoredScreening {
-  /** Gets what has no current result. May take seconds and call outside, so it takes no `tx`. @throws Unavailable */
+  /**
+   * Obtains results that are missing or outdated. May take seconds and call outside, so it takes no `tx`. @throws Unavailable
+   */
   ensure(input: Screening): Promise<void>;
-  /** Present hits, for the gate and the screener. Rows only. */
+  /** Current hits, for the gate and the screener. Reads rows only. */
   read(tx: Tx, input: Screening): Promise<Hits>;
-  /** Why money has to wait; undefined when every result is current. Rows only. */
+  /** Why money has to wait; undefined when every result is current. Reads rows only. */
   wait(tx: Tx, input: Screening): Promise<Waits | undefined>;
 }
 
@@ -65,7 +68,7 @@ export interface Waits {
   why: string;
 }
 
-/** All of them as one; undefined when there is none. */
+/** Combines several into one; undefined when there is none. */
 export function combined(all: readonly (StoredScreening | undefined)[]): StoredScreening | undefined {
   const parts = all.filter((one) => one !== undefined);
   if (parts.length === 0) return undefined;
@@ -88,7 +91,7 @@ export function combined(all: readonly (StoredScreening | undefined)[]): StoredS
   };
 }
 
-/** A provider that does not answer, and whose case is open already. */
+/** Thrown when a provider does not answer and its case is open already. */
 export class ProviderDown extends Unavailable {
   constructor({ source, message, retryAfterMs }: Unavailable) {
     super(source, message.slice(`${source}: `.length), { retryAfterMs });
@@ -97,7 +100,7 @@ export class ProviderDown extends Unavailable {
 
 export interface Verdict {
   outcome: 'cleared' | 'held';
-  /** Why it is held: the rule of the first hit. */
+  /** Why the money is held: the rule of the first hit. */
   reason?: HeldReason;
   /** Everything found; empty when cleared. */
   hits: readonly Hit[];
@@ -110,12 +113,12 @@ export interface Verdict {
 export type HeldReason =
   | 'destination_denied'
   | 'customer_blocked'
-  /** The money goes back to the account that it came from, which is also an account of a blocked customer. */
+  /** The money would go back to the account that it came from, and that is also an account of a blocked customer. */
   | 'sender_blocked'
   | 'held_by_magic_value'
   /** A name resembles one on a sanctions list, and the hit is undecided. */
   | 'sanctions_undecided'
-  /** Operators decided that it is the person on the list. */
+  /** Operators decided that the customer is the person on the list. */
   | 'sanctions_hit'
   /** Lists are configured, and the customer has no known name to compare. */
   | 'sanctions_nameless'
@@ -123,11 +126,11 @@ export type HeldReason =
   | 'address_risk_undecided'
   /** Operators decided that the risk is real. */
   | 'address_risk_hit'
-  /** The risk of addresses is asked, and the chain does not say where a deposit came from. */
+  /** A provider of address risk is configured, and the chain does not show where a deposit came from. */
   | 'sender_unknown'
-  /** The travel rule asked for the wallet on the other side, and its deadline has passed. */
+  /** The travel rule requires data about the wallet on the other side, and its deadline has passed. */
   | 'travel_rule_missing'
-  /** The provider that the coins would go to has refused them. */
+  /** The provider of the destination wallet has rejected the transfer. */
   | 'travel_rule_refused'
-  /** The holder of the account is not the customer, as far as names show (account-names.ts). */
+  /** By its name, the holder of the account is not the customer (account-names.ts). */
   | 'account_name_differs';

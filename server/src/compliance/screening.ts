@@ -1,11 +1,12 @@
 /**
  * Screening: may this money go to its destination? Called once before every payout and every refund.
  *
- * A screener answers `cleared` or `held`, with the rules, list versions and inputs it used, so that the answer can be reproduced
- * years later. `held` is never final: an operator releases or refunds. A screener that cannot answer throws `Unavailable`; a
- * missing answer never counts as `cleared`.
+ * A screener answers `cleared` or `held`, with the rules, list versions and inputs it used, so that the answer can be
+ * reproduced years later. `held` is never final: an operator releases or refunds. A screener that cannot answer throws
+ * `Unavailable`; a missing answer never counts as `cleared`.
  *
- * Here: the built-in one, which holds money for a denied destination or of a blocked customer. The contract is screener.ts.
+ * Here: the built-in screener, which holds money that would go to a denied destination or belongs to a blocked customer. The
+ * contract is screener.ts.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -77,7 +78,7 @@ export async function screenOwn(
       customerId: input.customerId ?? '',
       blocked: blockedAt !== null,
       purpose: input.purpose ?? 'payout',
-      // The blind indexes themselves: only with the key can an old list be checked again.
+      // The blind indexes are stored, because an old list can be checked again only with the key.
       destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
       foundOn: [...new Set(entries.map(({ list }) => list))],
       ...read?.inputs,
@@ -94,9 +95,10 @@ const verdictOf = (hits: readonly Hit[]): Pick<Verdict, 'outcome' | 'reason' | '
 /** Every detail of an account is looked up, because a list may name any of them. */
 async function destinationOf(tx: Tx, vault: Vault, input: Screening): Promise<Destination> {
   if (input.payoutAddress !== null) return { kind: 'address', values: [input.payoutAddress], blocks: [] };
-  assert(input.fiatAccountId !== null, `order ${input.id} has a destination`);
+  assert(input.fiatAccountId !== null, `order ${input.id} has no destination`);
   const { details, senderOf } = await openFiatAccount(tx, vault, input.fiatAccountId);
-  // A customer's own account has its owner, whose block counts; the account of a credit is known by its number only.
+  // A customer's own account belongs to that customer, whose block counts. The account of a bank credit is known by its number
+  // only.
   const owners = senderOf === null ? [] : await blocksOfNumber(tx, vault, details);
   const blocks = owners
     .filter(({ customerId }) => customerId !== input.customerId)
@@ -107,20 +109,20 @@ async function destinationOf(tx: Tx, vault: Vault, input: Screening): Promise<De
 interface Destination {
   kind: DestinationKind;
   values: string[];
-  /** Blocked customers, but for the one who is paid, with an account of this number, and when each was blocked. */
+  /** Blocked customers other than the paid one who have an account with this number, each with the time of the block. */
   blocks: string[];
 }
 
 /** In the sandbox, an order with any of these is held before its payout. */
 export const MAGIC_HOLDS = {
   reference: 'screen:hold',
-  /** Whole units received. */
+  /** Amount received, in whole units. */
   amount: '666',
   address: '0x000000000000000000000000000000000000dead',
 } as const;
 
 /**
- * The sandbox's screener: the built-in one plus magic values. A refund passes, because otherwise a held order's money could
+ * The sandbox's screener: the built-in one plus magic values. A refund always passes: otherwise a held order's money could
  * never leave.
  *
  * @param amountOf amount received for an order, as text
@@ -163,13 +165,13 @@ export async function replaceDenyList(
   ]);
 }
 
-/** Entries of lists that were loaded before a time. */
+/** Number of entries of deny lists that were loaded before a time. */
 export const deniedBefore = async (tx: Tx, time: Date): Promise<number> =>
   (await tx.row<{ count: number }>(sql.deniedBefore, [time]))?.count ?? 0;
 
 /**
- * Without spaces, hyphens and case. Some chains' addresses do differ by case alone; two such addresses do not occur by chance,
- * and at worst an operator checks once more.
+ * Normalises by removing spaces and hyphens and lowering case. Some chains' addresses do differ by case alone; two such
+ * addresses do not occur by chance, and at worst an operator checks once more.
  */
 const indexesOf = (vault: Vault, kind: DestinationKind, value: string): Buffer[] =>
   vault.indexes(value.replace(/[\s-]/g, '').toLowerCase(), `denied_destinations.${kind}`);

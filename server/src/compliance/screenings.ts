@@ -42,7 +42,7 @@ export async function keptScreening(tx: Tx, subject: string): Promise<{ hits: Hi
 }
 
 /**
- * Maximum age of a stored result now, in milliseconds: the usual one, or longer while two operators have extended it because the
+ * Maximum age of a stored result now, in milliseconds: `usualMs`, or more while two operators have extended it because the
  * provider is down.
  */
 export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Promise<number> {
@@ -50,7 +50,7 @@ export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Pro
   return row === undefined ? usualMs : Math.max(usualMs, Number(row.maxAgeS) * 1000);
 }
 
-/** Until a time, results may be as old as `maxAgeS`. Hits still count. */
+/** Allows results as old as `maxAgeS` until a time. Hits still count. */
 export async function extendScreening(
   tx: Tx,
   e: { maxAgeS: bigint; until: Date; people: readonly string[]; reason: string; now: Date },
@@ -62,7 +62,7 @@ export async function extendScreening(
 export interface Bound {
   partnerId: bigint | null;
   orderId: bigint | null;
-  /** For money out of suspense: its deposit. Null for an order's account. */
+  /** For money out of suspense: its deposit. Null for money on an order's account. */
   depositId: bigint | null;
   destination: string;
   asset: string;
@@ -73,7 +73,7 @@ export interface Approval {
   id: bigint;
   rule: string;
   entry: string;
-  /** The approved amount, regardless of what was used of it. */
+  /** The approved amount, before subtracting uses. */
   units: bigint;
   people: readonly string[];
 }

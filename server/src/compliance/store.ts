@@ -60,7 +60,7 @@ export const sql = {
   extend: `insert into screening_extensions (max_age_s, until, people, reason, at) values ($1, $2, $3, $4, $5)`,
   approve: `insert into approvals (partner_id, order_id, deposit_id, rule, entry, destination, asset, units, people, reason, at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-  // For an order its own; for a deposit in suspense that deposit's.
+  // For an order its own approvals; for a deposit in suspense the deposit's.
   approvals: `select id, rule, entry, units, people from approvals
     where destination = $1 and asset = $2 and order_id is not distinct from $3::bigint
       and deposit_id is not distinct from $4::bigint order by id`,

@@ -1,4 +1,4 @@
-/** Base: the common parts of every process, and the order in which they end. */
+/** Base: the common parts of every process, and the order in which they are stopped. */
 import type { Blobs } from '../base/blobs.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -11,12 +11,12 @@ export interface Base {
   readonly config: Config;
   readonly log: Log;
   readonly db: Database;
-  /** The server's role: a second pool is opened with it. */
+  /** Database URL with the server's role, for opening a second pool. */
   readonly serverUrl: string;
   readonly vault: Vault;
   /** Files of customers, encrypted. */
   readonly blobs: Blobs;
-  /** For the erasure of customers: its list is kept beside their files. */
+  /** Erases customers; its list is stored beside their files. */
   readonly erasing: Erasing;
   readonly clock: Clock;
   readonly ending: Endings;

@@ -1,4 +1,4 @@
-/** Common part of the other commands: the database and the keys of its configuration. */
+/** The database and keys of the configuration, for commands other than the server. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openVault, type Vault } from '../base/crypto.ts';
@@ -22,7 +22,7 @@ export function configuredVault(config: Config): Vault {
   );
 }
 
-/** For a command that reports more with the master key, and works without it. */
+/** The vault, or undefined: for a command that reports more with the master key and also works without it. */
 export function vaultIfThere({ masterKey, oldMasterKey, dataDir }: Config): Vault | undefined {
   const path = join(dataDir, 'master.key');
   const key = masterKey ?? (existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined);
@@ -32,7 +32,7 @@ export function vaultIfThere({ masterKey, oldMasterKey, dataDir }: Config): Vaul
 
 /**
  * The database of this configuration: the operator's own, that of the running server, or the embedded one, started for this
- * command. If no server runs, the data folder is locked against one that starts meanwhile.
+ * command. If no server runs, the data folder is locked, so that none starts meanwhile.
  */
 export async function onDatabase(
   config: Config,
@@ -53,7 +53,7 @@ export async function onDatabase(
   }
 }
 
-/** Undefined when a server holds it. */
+/** Locks the data folder; undefined when a server holds the lock. */
 function lockIfFree(dataDir: string): (() => void) | undefined {
   try {
     return lockDataDir(dataDir);

@@ -1,11 +1,11 @@
-/** Where customers' files and the erasure list are: a folder of the data directory, or a bucket. */
+/** Where customers' files and the erasure list are stored: a folder of the data directory, or a bucket. */
 import { type Blobs, openFolder } from '../base/blobs.ts';
 import { SettingError } from '../base/env.ts';
 import { type ErasureList, openErasureList } from '../base/erasurelist.ts';
 import { openS3Blobs, openS3List } from '../base/s3.ts';
 import type { Config } from '../config.ts';
 
-/** @param folder where they are without a bucket. @throws SettingError when something of a bucket is missing */
+/** @param folder the folder to use without a bucket. @throws SettingError when a setting of the bucket is missing */
 export function openFiles(
   { filesS3Url, filesS3Bucket, filesS3Region, filesS3Prefix, filesS3AccessKey, filesS3SecretKey }: FilesConfig,
   folder: string,

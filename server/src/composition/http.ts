@@ -90,7 +90,7 @@ export async function serve(
   return { baseUrl, metricsUrl };
 }
 
-/** The partners' wire, the hosted pages, and what verifiers' providers call. */
+/** The partners' wire, the hosted pages, and the callbacks of verification providers. */
 async function mountForCustomers(
   app: FastifyInstance,
   { config, db, vault, blobs, clock, log }: Base,
@@ -98,7 +98,7 @@ async function mountForCustomers(
   served: Served & { publicUrl(): string },
 ): Promise<void> {
   const { world, orders, partners, sources, verifier, outside, send, publicUrl } = served;
-  // A protocol's request may need a chain whose node has not been started yet.
+  // A request may need a chain whose node has not been started yet.
   const front = world.front?.(db) ?? db;
   const networkIds = new Map(
     registry.chainIdsOf(world.connections).map(({ chain, chainId }) => [chain, Number(chainId)]),
@@ -137,7 +137,7 @@ async function mountForCustomers(
   if (travelRule.exchange !== undefined) await app.register(travel({ log, exchange: travelRule.exchange }));
 }
 
-/** Logins of operators at a provider, where one is set. */
+/** Operators' logins at an identity provider; undefined when none is configured. */
 function singleSignOn(config: Base['config']): SingleSignOn | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
   if (issuer === undefined || clientId === undefined) return undefined;

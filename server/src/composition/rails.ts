@@ -45,16 +45,16 @@ export interface RailParts {
   readonly chains: ReadonlyMap<string, ChainRail>;
   readonly report: Report;
   readonly context: OrdersContext;
-  /** What the gate of transfers to own addresses reads. */
+  /** Rules that the gate of transfers to own addresses reads. */
   readonly transfers: TransferRules;
-  /** Where sanctions lists are configured. */
+  /** Present if sanctions lists are configured. */
   readonly sanctions: Sanctions | undefined;
-  /** Where a provider of address risk is named. */
+  /** Present if a provider of address risk is configured. */
   readonly addressRisk: AddressRisk | undefined;
   readonly travelRule: TravelRule;
   /** Filled in once the server listens. */
   readonly listening: { baseUrl: string };
-  /** Without those whose node sleeps. */
+  /** All rails except those whose node sleeps. */
   awake(): Rail[];
 }
 
@@ -88,7 +88,7 @@ export function connectRails(base: Base, world: Environment): RailParts {
           ...{ db, vault, clock, ask, sources },
           rules: { version: RULES_VERSION, threshold: config.sanctionsThreshold },
           maxAgeMs: config.sanctionsMaxAgeS * 1_000,
-          // Of coins, whom the provider that sent them has named.
+          // For coins, the originator named by the provider that sent them.
           async payerOf(tx, depositId) {
             const [name] = await travelRule.originatorsOf(tx, depositId);
             return { ...(await payerOf({ rails }, tx, depositId)), ...defined({ name }) };

@@ -34,10 +34,10 @@ import type { Base } from './base.ts';
 import type { RailParts } from './rails.ts';
 
 export interface Readiness {
-  /** The present checks: chains are woken, and assets get their first threshold. */
+  /** The current checks; they grow when a chain is woken or an asset gets its first threshold. */
   checks(): Check[];
   metrics: ReturnType<typeof openMetrics>;
-  /** Reads again which assets have thresholds. */
+  /** Reads which assets have thresholds. */
   readLevels(): Promise<void>;
 }
 
@@ -64,8 +64,8 @@ export function openReadiness(
       reconcileReadings(db),
       checkReadings(checks),
     ]),
-    // Thresholds are rows and may change at any time; an asset with its first one is shown from the next start on, or when its
-    // chain is woken.
+    // Thresholds are rows and may change at any time. A new asset's threshold is shown after the next start, or when its chain
+    // is woken.
     async readLevels() {
       leveled = [...new Set((await db.asSystem(levels)).map(({ asset }) => asset))];
     },
@@ -92,7 +92,7 @@ const alwaysChecked = (
   ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
 ];
 
-/** One for each configured list. */
+/** One check per configured list. */
 function sanctionsChecks(config: Config, base: Pick<Base, 'db' | 'clock'>): Check[] {
   const sources = listSources(config.sanctionsLists ?? '');
   const maxAgeMs = config.sanctionsMaxAgeS * 1_000;
@@ -100,8 +100,8 @@ function sanctionsChecks(config: Config, base: Pick<Base, 'db' | 'clock'>): Chec
 }
 
 /**
- * Ready means that a quote is available: waits briefly for the first prices. Without markets there is nothing to wait for. The
- * sources are polled once more, because their first poll may have been before the markets were there.
+ * Ready means that a quote is available: waits briefly for the first prices. Without markets it does not wait. The sources are
+ * polled once more, because their first poll may have happened before the markets existed.
  */
 export async function pricesAreFresh(
   { db, clock }: Pick<Base, 'db' | 'clock'>,

@@ -19,16 +19,19 @@ import { OBSERVE, type Rail } from '../rails/rail.ts';
 import { RECONCILE } from '../reconcile/index.ts';
 import { SWEEP, WATCH } from '../treasury/index.ts';
 
-/** Kinds that poll, every few seconds without end. */
+/** Kinds of jobs that poll every few seconds. */
 export const POLLS: readonly string[] = [
   ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE],
   ...['refresh_gas', POLL, 'watch_prices', 'seal', TELL],
 ];
 
-/** Between looks for entries to seal, while there are none. Reconciliation does not wait for it: it reads unsealed ones, too. */
+/**
+ * Interval between checks for entries to seal while there are none. Reconciliation does not depend on it, because it reads
+ * unsealed entries too.
+ */
 const SEAL_EVERY_MS = 10_000;
 
-/** Inserts the missing ones. */
+/** Enqueues the recurring jobs that are missing. */
 export async function enqueueRecurring(
   db: Database,
   clock: Clock,
@@ -63,12 +66,15 @@ export async function enqueueRecurring(
   });
 }
 
-/** Levels are watched once opening funds are booked: before, every wallet is empty in the books, and a case would say so. */
+/**
+ * Starts watching wallet balances. Call it once opening funds are booked: before, every wallet is empty in the books, which
+ * would open a case.
+ */
 export function enqueueLevels(tx: Tx, dueAt: Date, rails: readonly string[]): void {
   for (const subject of rails) enqueue(tx, { kind: WATCH, subject, dueAt });
 }
 
-/** The other recurring jobs of one rail: for every rail at the start, and for a sandbox's chain when it is woken. */
+/** The other recurring jobs of one rail: for every rail at the start, and for a sandbox chain when it is woken. */
 export function enqueueRailJobs(
   tx: Tx,
   dueAt: Date,
@@ -88,10 +94,10 @@ export function recurringHandlers(deps: {
   purge?: (now: Date) => Promise<unknown>;
 }): Handlers {
   const { db, clock, rails, chains, purge } = deps;
-  /** Rails known to this process to have no open case. */
+  /** Rails that this process knows to have no open case. */
   const well = new Set<string>();
 
-  /** A fact that our own books cannot apply stops its rail at that point, and a case names it. */
+  /** Polls a rail. A fact that the books cannot apply stops the rail at that point and opens a case that names it. */
   async function observed(code: string): Promise<Handled> {
     const about = { kind: 'rail_failing', subject: code } as const;
     try {

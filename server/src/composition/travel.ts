@@ -1,4 +1,4 @@
-/** Travel rule: connects its rules and its exchange with orders, rails and the names of customers. */
+/** Travel rule: connects its rules and its exchange with orders, rails and customers' names. */
 import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { Refusal } from '../base/errors.ts';
@@ -21,7 +21,7 @@ import type { Base } from './base.ts';
 export function connectTravelRule(
   { db, vault, clock }: Base,
   more: {
-    /** Undefined where none is named: nothing is exchanged. */
+    /** Undefined when no protocol is configured: then no data is exchanged. */
     protocol: TravelProtocol | undefined;
     rails(): ReadonlyMap<string, Rail>;
     context(): OrdersContext;
@@ -41,7 +41,7 @@ export function connectTravelRule(
         .get(rail)
         ?.isSignedBy?.(...signed)) === true,
 
-    /** The order is held and refunded at once where its destination is known; else whoever knows it is asked. */
+    /** Requests the refund: it is paid at once if its destination is known, otherwise its partner or customer is asked for one. */
     async giveBack(orderId) {
       const context = more.context();
       const now = clock.now();
@@ -52,7 +52,7 @@ export function connectTravelRule(
           enqueue(tx, { kind: 'refund_order', subject: String(orderId), dueAt: now });
         });
       } catch (error) {
-        // It has been paid, or its refund is under way.
+        // The order is paid, or its refund is under way.
         if (!(error instanceof Refusal)) throw error;
       }
     },

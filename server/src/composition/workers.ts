@@ -1,5 +1,6 @@
 /**
- * Workers: what runs without a request. The handler of every kind of job, the recurring jobs, and the dispatcher of webhooks.
+ * Workers: everything that runs without a request: the handler of every kind of job, the recurring jobs, and the webhook
+ * dispatcher.
  */
 import { alertHandlers, type Channel } from '../alerts/index.ts';
 import { openDatabase } from '../base/db.ts';
@@ -24,7 +25,7 @@ import type { RailParts } from './rails.ts';
 import type { Readiness } from './readiness.ts';
 import { enqueueRecurring, POLLS, recurringHandlers } from './recurring.ts';
 
-/** Recording deliveries uses these connections and takes none from payouts. */
+/** Connections of the dispatcher's own pool, so that recording deliveries takes none from payouts. */
 const DISPATCHER_CONNECTIONS = 4;
 
 export async function startWork(

@@ -14,7 +14,7 @@ export const CONSOLE = fileURLToPath(new URL('../../../console/', import.meta.ur
 const STAMP = '.built';
 const DEADLINE_MS = 120_000;
 
-/** @returns why it could not be built; undefined when it is there. A server runs without a console. */
+/** @returns why the console could not be built; undefined when it is ready. The server runs without a console, too. */
 export async function buildConsole(onProgress: (what: string) => void): Promise<string | undefined> {
   try {
     const wanted = hashOfSources();
@@ -53,7 +53,7 @@ function hashOfSources(): string {
   return hash.digest('hex');
 }
 
-/** Another server may have put the same files there in the meantime. */
+/** Replaces the folder. Another server may have put the same files there in the meantime. */
 function replace(made: string, wanted: string): void {
   const dist = join(CONSOLE, 'dist');
   const old = join(CONSOLE, `dist.${randomUUID()}`);

@@ -1,7 +1,7 @@
 /**
- * The operators' console at /console and the partners' at /partner: the files that their build made (build.ts), read once at start.
- * A request is looked up in that map and never becomes a path of the file system. A path without a file is a route of the app and
- * gets its page. Both share scripts and styles, below /console/assets.
+ * The operators' console at /console and the partners' at /partner: the files of their build (build.ts), read once at start. A
+ * request is looked up in that map and never becomes a path of the file system. A path without a file is a route of the app and
+ * returns the app's page. Both share scripts and styles, below /console/assets.
  *
  * Not here: the consoles' requests, and their permissions (protocols/operator, protocols/team, protocols/v1).
  */
@@ -12,7 +12,7 @@ import type { FastifyPluginAsync } from 'fastify';
 export { buildConsole, CONSOLE } from './build.ts';
 
 const ROOT = '/console';
-/** Each app with its page. */
+/** Path of each app, and its page. */
 const APPS = { [ROOT]: 'index.html', '/partner': 'partner.html' } as const;
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -76,7 +76,7 @@ export const consolePages =
     }
   };
 
-/** By path, with slashes. */
+/** Files by path, with slashes. */
 function filesIn(dist: string): ReadonlyMap<string, Built> {
   if (!existsSync(dist)) return new Map();
   const found = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

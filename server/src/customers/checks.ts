@@ -2,8 +2,8 @@
  * Checks: the newest details of a customer, while their verifier has no result.
  *
  * A check is a row of customer_details without a result, and a job that was enqueued in the transaction that stored it. The job
- * (compliance/checks.ts) asks the verifier until there is one, so no result depends on the customer's browser. A provider's
- * callback or an operator's decision wakes the job earlier; it changes only the time of the next request.
+ * (compliance/checks.ts) asks the verifier until there is one, so the result does not depend on the customer's browser. A
+ * provider's callback or an operator's decision wakes the job earlier; it changes only the time of the next request.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -14,7 +14,7 @@ import { type CheckRow, customerById, sql } from './store.ts';
 /** The job; its subject is the customer. */
 export const CHECK_VERIFICATION = 'check_verification';
 
-/** The page that takes the details asks at once. The job continues if the page got no result. */
+/** The page that takes the details asks the verifier at once; the job continues if the page got no result. */
 const FIRST_MS = 5_000;
 
 export interface Check {
@@ -33,12 +33,12 @@ export interface Check {
   readonly givenAt: Date;
 }
 
-/** Lets the job check a customer's details soon. */
+/** Enqueues the job for a customer's details, due after FIRST_MS. */
 export function followCheck(tx: Tx, customerId: string, now: Date): void {
   enqueueAt(tx, { kind: CHECK_VERIFICATION, subject: customerId, dueAt: later(now, FIRST_MS) });
 }
 
-/** Lets the job check now: a result exists, or is expected. */
+/** Makes the job due now, because a result exists or is expected. */
 export function lookNow(tx: Tx, customerId: string, now: Date): void {
   enqueue(tx, { kind: CHECK_VERIFICATION, subject: customerId, dueAt: now });
 }
@@ -70,8 +70,8 @@ export async function recordAsked(
 }
 
 /**
- * Wakes the job of the check with this key: there may be a result. The caller's statement is trusted no further, so an unknown,
- * old or repeated key is harmless.
+ * Wakes the job of the check with this key: there may be a result. The call is only a hint and no result is taken from it, so
+ * an unknown, old or repeated key is harmless.
  */
 export async function wakeCheck(tx: Tx, key: string, now: Date): Promise<void> {
   const [, customerId = '', version = ''] = /^details:([0-9A-Za-z]{10}_[0-9]{1,19}):([1-9][0-9]{0,8})$/.exec(key) ?? [];

@@ -29,10 +29,10 @@ export interface Customer {
   /** Who set the country; null: it is the default. */
   readonly countryBy: 'phone' | 'partner' | 'form' | null;
   readonly loggedInAt: Date | null;
-  /** Incremented when its logins become invalid: a new phone, or none. Older sessions are invalid. */
+  /** Incremented when its logins become invalid: its phone was replaced or removed. Older sessions are then invalid. */
   readonly loginEpoch: number;
   readonly blocked: boolean;
-  /** Since when its personal data is erased. */
+  /** Time at which its personal data was erased; null before. */
   readonly erasedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -121,7 +121,7 @@ export async function customerNamed(
   return row === undefined ? undefined : await findCustomer(tx, row.id);
 }
 
-/** Later than any customer. */
+/** Two letters, as the partner's program gave it. */
 const FAR = new Date('9999-01-01T00:00:00Z');
 
 /**
@@ -172,7 +172,7 @@ export async function customerByPhone(
       ...[id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now],
       ...countryBy(c.phone),
     ]));
-  assert(row !== undefined, 'a customer without a name is inserted');
+  assert(row !== undefined, 'the customer was not inserted');
   return customerOf(row);
 }
 
@@ -269,7 +269,7 @@ export async function lockAgainstOrders(tx: Tx, customerId: string): Promise<voi
   await tx.run(sql.lockAgainstOrders, [customerId]);
 }
 
-/** The same for a debt: the block ends with the debt, unless an operator has blocked the customer too. */
+/** Blocks the customer because of a debt. The block ends with the debt, unless an operator has blocked the customer too. */
 export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, 'debt']);
 }

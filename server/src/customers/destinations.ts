@@ -2,12 +2,13 @@
  * Destinations: bank accounts and addresses on chains to which a customer is paid, and whether the customer has confirmed them.
  *
  * A destination that a partner's program adds is not payable at once: a stolen key could otherwise name the thief's account and
- * have money sent there. It becomes payable when the customer confirms it with a code to the phone, or on a hosted page, or when
- * its cooling-off time has passed: long enough for customer and partner to notice. The gate reads this in the transaction that
- * submits money (`waitsUntil`); a partner that sends money to another destination than its order's needs more (`isUsable`).
+ * have money sent there. It becomes payable when the customer confirms it with a code to the phone, or on a hosted page, or
+ * when its cooling-off time has passed: long enough for customer and partner to notice. The gate reads this in the transaction
+ * that submits money (`waitsUntil`); a partner that sends money to another destination than its order's needs more
+ * (`isUsable`).
  *
- * An account that was added another way (through the older wire) has no row here. It does not wait at the gate, and counts as
- * confirmed once it is as old as the cooling-off time.
+ * An account that was added through the older wire has no row here. It does not wait at the gate, and counts as confirmed once
+ * it is as old as the cooling-off time.
  *
  * Not here: bank details (index.ts, encryption.ts), the code itself (login.ts), whether money may go there at all (compliance).
  */
@@ -28,7 +29,9 @@ export interface Destination {
   /** Last characters, for display. */
   readonly hint: string;
   readonly createdAt: Date;
-  /** From when on money may leave without a confirmation; null unless a partner's program added it under /v1. */
+  /**
+   * Time from which money may leave without a confirmation; null unless a partner's program added the destination under /v1.
+   */
   readonly usableAt: Date | null;
   readonly confirmedAt: Date | null;
 }
@@ -51,7 +54,7 @@ const destinationOf = (row: DestinationRow): Destination => ({
 /**
  * Whether a partner may redirect an order's money there: the customer has confirmed it, or its cooling-off time has passed.
  *
- * @returns true, or the time from which it may
+ * @returns true, or the time from which the destination is usable
  */
 export function isUsable(
   destination: Destination,
@@ -63,8 +66,8 @@ export function isUsable(
 }
 
 /**
- * From when a code to the customer's phone confirms a destination; undefined if from now. A thief with a key could change the
- * phone first: a phone that the partner has changed counts once the cooling-off time has passed. It stays unchanged until `tx`
+ * Time from which a code to the customer's phone confirms a destination; undefined if that is now. A thief with a key could
+ * change the phone first, so a changed phone counts only after the cooling-off time. The customer's row stays locked until `tx`
  * ends.
  */
 export async function phoneCountsFrom(
@@ -93,7 +96,7 @@ export async function destinationById(tx: Tx, input: { customerId: string; id: b
   return destinationOf(row);
 }
 
-/** An address as an order or a refund has it. */
+/** An address as an order or a refund names it. */
 export interface NamedAddress {
   readonly customerId: string;
   readonly chain: string;
@@ -124,7 +127,7 @@ export async function addAddress(
   const values = [customer.partnerId, customer.id, null, chain, address, now, later(now, coolingOffMs), null];
   await tx.run(sql.insert, [numericId(now), ...values]);
   const row = await tx.row<DestinationRow>(sql.byAddress, [customer.id, chain, address]);
-  assert(row !== undefined, 'an address that was not inserted is there');
+  assert(row !== undefined, 'the address was neither inserted nor found');
   return destinationOf(row);
 }
 
@@ -150,7 +153,7 @@ export async function noteConfirmedAccount(
 }
 
 /**
- * The customer has confirmed it. An account that was added another way gets its row here.
+ * Records that the customer has confirmed a destination. An account without a row gets one.
  *
  * @throws Refusal 'unknown_destination'
  */
@@ -165,8 +168,8 @@ export async function confirmDestination(
 }
 
 /**
- * Until when money of this customer may not leave for this destination without the customer's confirmation; undefined when it
- * may. For the gate: a program's destination that is neither confirmed nor old enough.
+ * Time until which this customer's money may not leave for this destination without confirmation; undefined when it may leave.
+ * For the gate: concerns destinations from a program that are neither confirmed nor old enough.
  */
 export async function waitsUntil(
   tx: Tx,

@@ -19,7 +19,7 @@ import { type CustomerDetailsRow, sql } from './store.ts';
 
 export interface GivenDetails {
   readonly version: number;
-  /** null while the verifier has not answered. */
+  /** null: the verifier has not answered yet. */
   readonly outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
 }
 
@@ -38,11 +38,11 @@ export async function lockGivenDetails(tx: Tx, customerId: string): Promise<Give
  * Stores details, encrypted, and enqueues their check (checks.ts). Submitting the same details again before a result exists
  * returns the same version.
  *
- * @param d.over the newest details that the caller's decision was based on, undefined when there were none. If others were stored
- *   or a result was recorded since, nothing is stored: the second of two requests must not replace details that were verified
- *   between
- * its
- *   decision and this write.
+ * @param d.over the newest details that the caller's decision was based on, undefined when there were none. others were storedd
+ * r a result was recorded since, nothing is stored: the second of two requests must not replace details that were verifiedd
+ * etween itss
+ * If other details were stored or a result was recorded since, nothing is stored: the second of two requests must not replace
+ * details that were verified between its decision and this write.
  * @returns the newest details, stored now or by another request
  */
 export async function saveDetails(
@@ -59,7 +59,7 @@ export async function saveDetails(
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
   const encrypted = vault.encrypt(text, context);
-  // So that it is found under another customer too (duplicates.ts).
+  // Indexed so that duplicates.ts finds the document under another customer too.
   const [index = null] = identityIndexes(vault, partnerId, d.details);
   requireNotErased(await findCustomer(tx, id));
   if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now, index])) === 1) {
@@ -117,7 +117,7 @@ export async function customerName(tx: Tx, vault: Vault, customerId: string): Pr
   return personIn((await openGivenDetails(tx, vault, customerId)) ?? {});
 }
 
-/** The person's name and, of a business, the company's. Empty where none was given. */
+/** The person's name and, for a business, also the company's. Empty when no name was given. */
 export async function customerNames(tx: Tx, vault: Vault, customerId: string): Promise<string[]> {
   const given = (await openGivenDetails(tx, vault, customerId)) ?? {};
   const company = given.companyName ?? given.legalName ?? given.businessName;

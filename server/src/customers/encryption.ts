@@ -34,7 +34,7 @@ export const encryptDetails = (vault: Vault, accountId: bigint, details: Details
   vault.encrypt(JSON.stringify(details), `fiat_accounts.details:${accountId}`);
 
 export const openDetails = (vault: Vault, accountId: bigint, encrypted: Buffer): Record<string, string> =>
-  // Erased.
+  // The account was erased.
   encrypted.length === 0 ? {} : JSON.parse(vault.decrypt(encrypted, `fiat_accounts.details:${accountId}`));
 
 /**

@@ -9,8 +9,8 @@ import { emptyDraft } from './identity/drafts.ts';
 import { sql } from './store.ts';
 
 /**
- * @param e.deposits of the customer's orders: the accounts they came from are erased, too
- * @returns ids of files in the store, to be removed once `tx` has ended, and of its requests for information
+ * @param e.deposits deposits of the customer's orders; the accounts they came from are erased too
+ * @returns ids of files to remove from the store once `tx` has committed, and ids of the customer's requests for information
  */
 export async function eraseCustomerRows(
   tx: Tx,

@@ -54,7 +54,7 @@ export async function addFiatAccount(
       a.now,
       numberIndexes(vault, a.customer.partnerId, a.details)[0] ?? NO_NUMBER,
     ])) ?? (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, indexes]));
-  assert(row !== undefined, 'an account that was not inserted is there');
+  assert(row !== undefined, 'the account was neither inserted nor found');
   return accountOf(row);
 }
 
@@ -76,11 +76,11 @@ export async function keepSenderAccount(
     numberIndexes(vault, null, a.details)[0] ?? NO_NUMBER,
   ]);
   const row = await tx.row<{ id: bigint }>(sql.accountOfSender, [a.depositId]);
-  assert(row !== undefined, 'an account that was not inserted is there');
+  assert(row !== undefined, 'the account was neither inserted nor found');
   return row.id;
 }
 
-/** Of an account without a number: it is found by none, and need not be looked at again. */
+/** Index value of an account without a number: no look-up finds it, and numberAccounts does not read it again. */
 const NO_NUMBER = Buffer.alloc(0);
 
 /** Accounts with this number, newest first and at most fifty: of customers of these partners, and those that deposits came from. */
@@ -111,10 +111,13 @@ export async function blocksOfNumber(
 }
 
 const NUMBERED_AT_ONCE = 500;
-/** The job has to end well before its lease: the next one does the rest. */
+/** The job must end well before its lease; the next run continues. */
 const NUMBERING_FOR_MS = 8_000;
 
-/** Gives accounts of a version without them their blind index, a few at a time and for some seconds. @returns how many */
+/**
+ * Adds the number index to accounts that an older version of the server stored without it, in small batches, for
+ * NUMBERING_FOR_MS. @returns how many accounts were indexed
+ */
 export async function numberAccounts(db: Database, vault: Vault): Promise<number> {
   let count = 0;
   const began = performance.now();

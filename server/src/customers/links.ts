@@ -40,29 +40,29 @@ export interface ReturnLink extends Link {
   id: string;
 }
 
-/** A link to buy or sell with, once. */
+/** A link for buying or selling once. */
 export interface CheckoutLink extends Made {
   /** Identifies the link, to us and to the partner. */
   id: string;
   partnerId: string;
   /** null: the customer who opens it is identified by phone. */
   customerId: string | null;
-  /** Prefilled, if the partner knows it but has no customer for it. */
+  /** Prefilled phone, if the partner knows it but has no customer for it. */
   phone: string | null;
-  /** The market it is for. */
+  /** Id of the link's market. */
   marketId: string;
   depositUnits: string;
   /** Where bought crypto goes, in our spelling; null: the customer names it. */
   walletAddress: string | null;
   paymentMethod: string | null;
   merchantReference: string | null;
-  /** Until when it can make an order, and until when that order can be viewed. Milliseconds since 1970. */
+  /** Expiry of creating an order, and of viewing that order. Milliseconds since 1970. */
   orderUntil: number;
   until: number;
   redirectUrl: string | null;
 }
 
-/** The page a link is for; a token for one page opens no other. */
+/** The payload of each kind of link; a token for one page opens no other. */
 interface LinkOf {
   kyc: Link;
   bank: Link;

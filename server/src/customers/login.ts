@@ -1,8 +1,8 @@
 /**
  * Login codes: six digits that prove a customer holds the phone it gave.
  *
- * A code belongs to the browser session that requested it, is valid for five minutes and five tries in that session, and invalid
- * in any other. Every code issued is a row, and all limits are counted from these rows:
+ * A code belongs to the browser session that requested it, is valid for five minutes and five tries in that session, and
+ * invalid in any other. Every code issued is a row, and all limits are counted from these rows:
  *
  * | What is counted | Within an hour | Beyond it |
  * |---|---|---|
@@ -15,10 +15,10 @@
  *
  * The answer depends on the requesting session, link and network, never on other people's requests for the same number. So an
  * anonymous link does not reveal whether we know a number; and an attacker who guesses locks out only themselves: the owner of
- * the phone gets in from another session, through another link. The number of codes sent bounds the guesses at a number.
+ * the phone can log in from another session, through another link. The number of codes sent bounds the guesses at a number.
  *
- * Only a keyed hash is stored, computed with session and time, so that equal codes do not look equal. Results are returned
- * and not thrown, because a wrong try has to be counted and an error would roll the count back.
+ * Only a keyed hash is stored, computed with session and time, so that equal codes do not look equal. Results are returned and
+ * not thrown, because a wrong try has to be counted and an error would roll the count back.
  *
  * Not here: creating a code and sending it to the phone (the page's protocol), the session that follows.
  */
@@ -73,7 +73,7 @@ export async function issueCode(
   await tx.run(sql.forgetLoginSends, [customer.id, later(now, -FORGET_AFTER_MS)]);
   const since = later(now, -WINDOW_MS);
   const counts = await tx.row<SendCounts>(sql.loginSends, [customer.id, by.session, by.link, by.network, since]);
-  assert(counts !== undefined, 'counts come back');
+  assert(counts !== undefined, 'the counts were not returned');
   const told = toldBy(counts, asking.isOpen, now);
   if (told !== undefined) return told;
   const isSent =
@@ -90,11 +90,11 @@ export async function issueCode(
     isSent ? hashOf(vault, { customerId: customer.id, session: by.session, sentAt: now }, code) : randomBytes(32),
     now,
   ]);
-  assert(row !== undefined, 'a sending comes back');
+  assert(row !== undefined, 'the issued code was not returned');
   return { outcome: 'issued', id: row.id, isSent };
 }
 
-/** The answer due to the requester's own activity; undefined when a code may be issued. */
+/** The refusal that the requester's own activity causes; undefined when a code may be issued. */
 function toldBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued, { outcome: 'issued' }> | undefined {
   if (Number(counts.wrong) >= LOCK_AFTER)
     return { outcome: 'locked', until: later(counts.sessionOldest ?? now, WINDOW_MS) };
@@ -117,7 +117,7 @@ function toldBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued,
  * Tries a code.
  *
  * @param c.session the session that requested the code; a code that was right once stays right for it
- * @returns 'over': no code is valid, a new one has to be sent
+ * @returns 'over' when no code is valid and a new one has to be sent
  */
 export async function checkCode(
   tx: Tx,
@@ -156,7 +156,10 @@ export async function codeUnderWay(
 export const sendingFailed = async (tx: Tx, id: bigint, now: Date): Promise<void> =>
   void (await tx.run(sql.failLoginSend, [id, now]));
 
-/** Deletes codes issued before a time whose hour is over. @returns how many issued before it are left */
+/**
+ * Deletes codes issued before a time, once the hour in which they count is over. @returns how many codes from before that time
+ * are left
+ */
 export async function forgetOldSends(tx: Tx, before: Date): Promise<number> {
   await tx.run(sql.forgetSendsBefore, [before]);
   return (await tx.row<{ sends: number }>(sql.sendsBefore, [before]))?.sends ?? 0;

@@ -1,15 +1,15 @@
 /**
  * Names: the similarity of two spellings of a customer's name, as a score with its threshold. Pure.
  *
- * Used when a payer's name meets a customer's: the payer of a deposit, the holder of an account that is paid. Banks drop accents,
- * change case and order, omit middle names and shorten them to initials; so the shorter name has to be found in the longer one.
+ * Used to compare a customer's name with the payer of a deposit or the holder of a paid account. Banks drop accents, change
+ * case and order, omit middle names and shorten them to initials; so the shorter name has to be found in the longer one.
  *
  * Each word of the shorter name is matched with the most similar word of the longer one: an equal word counts 1, one letter
  * changed in a word of six letters or more 0.8, an initial 0.7. The score is their average, less 0.02 for each further word of
  * the longer name, at most 0.1. Two words must be equal, or the score is at most 0.5; one is enough if neither name has more.
  *
- * Source: docs/decisions/0077-one-person-one-name.md, with the pairs that it was measured on. Not here: names on sanctions lists
- * (compliance/sanctions/match.ts), whose matching must also find names that someone disguises.
+ * Source: docs/decisions/0077-one-person-one-name.md, with the pairs that it was measured on. Not here: names on sanctions
+ * lists (compliance/sanctions/match.ts), whose matching must also find names that someone disguises.
  */
 
 /** In ten-thousandths, so that a stored score compares exactly. At or above this it is the same name. */
@@ -18,7 +18,7 @@ export const SAME_NAME = 8_500;
 const SAME = 1;
 const NEAR = 0.8;
 const INITIAL = 0.7;
-/** In shorter words a changed letter makes another name: Rao and Ray, Maria and Mario. */
+/** In shorter words one changed letter makes another name: Rao and Ray, Maria and Mario. */
 const SHORTEST_NEAR = 6;
 const EXTRA_WORD = 0.02;
 const MOST_EXTRA = 0.1;
@@ -35,7 +35,7 @@ export function nameScore(own: string, other: string): number | undefined {
   const extra = long.length - short.length;
   let sum = 0;
   let whole = 0;
-  // Equal words first, so that no initial takes a word from them.
+  // Equal words are paired first, so that an initial does not take a word from them.
   const left = short.filter((word) => {
     const at = long.indexOf(word);
     if (at < 0) return true;

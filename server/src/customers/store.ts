@@ -92,7 +92,7 @@ export const sql = {
   detachPhone: `update customers set phone = null, phone_index = null, logged_in_at = null, login_epoch = login_epoch + 1,
       updated_at = $2 where id = $1 and phone_index is not null`,
   byId: `select ${CUSTOMER} from customers where id = $1`,
-  // Both ends always have a value: with an optional condition, the index would be read from one end to the other.
+  // Both bounds are always set: with an optional condition PostgreSQL would read the whole index.
   page: `select ${CUSTOMER} from customers where partner_id = $1 and created_at >= $2 and (created_at, id) < ($3, $4)
     order by created_at desc, id desc limit $5`,
   pageOfVerification: `select ${CUSTOMER} from customers
@@ -135,10 +135,10 @@ export const sql = {
   accountsOfNumber: `select partner_id, ${ACCOUNT} from fiat_accounts where number_index = any($1::bytea[]) order by id desc limit 50`,
   ownersOfNumber: `select id as customer_id, blocked_at from customers
     where id in (select customer_id from fiat_accounts where number_index = any($1::bytea[])) order by blocked_at, id for share`,
-  // Of a version that had no such index.
+  // Accounts stored by an older version, which had no such index.
   unnumbered: `select id, partner_id, details from fiat_accounts
     where number_index is null and details <> ''::bytea and id > $1 order by id limit $2`,
-  // Not of one that was erased since it was read.
+  // Does not apply to an account that was erased since it was read.
   setNumber: `update fiat_accounts set number_index = $2 where id = $1 and number_index is null and details <> ''::bytea`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
   // Ids grow with time.
@@ -148,7 +148,7 @@ export const sql = {
   forgetLoginSends: 'delete from login_sends where customer_id = $1 and sent_at < $2',
   forgetSendsBefore: `delete from login_sends where sent_at < $1 and sent_at < clock_timestamp() - interval '1 hour'`,
   sendsBefore: 'select count(*)::int as sends from login_sends where sent_at < $1',
-  // Wrong tries of a code that was finally entered right do not count.
+  // Wrong tries do not count if the code was entered correctly in the end.
   loginSends: `select count(*) filter (where session = $2) as session_sends,
       max(sent_at) filter (where session = $2) as session_newest, min(sent_at) filter (where session = $2) as session_oldest,
       coalesce(sum(tries) filter (where session = $2 and used_at is null), 0)::int8 as wrong,
@@ -172,7 +172,7 @@ export const sql = {
   failLoginSend: 'update login_sends set failed_at = $2 where id = $1',
   forgetLoginCode: 'update login_sends set code = null where customer_id = $1',
 
-  // Blocked too: it trades no more, and money that has still to leave waits for an operator.
+  // Also blocks the customer: it no longer trades, and money that still has to leave waits for an operator.
   eraseCustomer: `update customers set client_customer_id = null, phone = null, phone_index = null, email = null, failed_reason = null,
       logged_in_at = null, login_epoch = login_epoch + 1, blocked_at = coalesce(blocked_at, $2), blocked_for = null,
       erased_at = coalesce(erased_at, $2), updated_at = $2 where id = $1`,

@@ -31,7 +31,10 @@ export async function recordVerification(
     now: Date;
   },
 ): Promise<Customer> {
-  assert(Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL, 'a verification level is 0 to 5');
+  assert(
+    Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL,
+    `verification level ${v.level} is not 0 to 5`,
+  );
   const { id, partnerId } = v.customer;
   const row = await tx.row<CustomerRow>(sql.verified, [id, v.outcome, v.level, v.failedReason ?? null, v.now]);
   if (row === undefined) throw new Refusal('unknown_customer');
@@ -41,7 +44,7 @@ export async function recordVerification(
   return customer;
 }
 
-/** Announces the customer's verification state, completely every time. */
+/** Writes the event with the customer's complete verification state. */
 async function announce(tx: Tx, customer: Customer, what: 'login' | 'verification', at: Date): Promise<void> {
   await emit(tx, {
     partnerId: customer.partnerId,
@@ -92,7 +95,7 @@ export async function recordFinding(
   if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
   const state = stateAfter(outcome, fields);
   if (outcome !== 'in_review') await tx.run(identity.found, [f.customerId, f.version, state, fields, f.now]);
-  // Other details than the submission's were verified, such as those of our own page.
+  // The verified details may differ from the submission's, for example if they came from our own page.
   if (outcome === 'verified') await tx.run(identity.superseded, [f.customerId, level, f.now]);
   if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);
   const customer = await findCustomer(tx, f.customerId);
@@ -108,7 +111,9 @@ export async function recordFinding(
   });
 }
 
-/** A program has submitted details, and the verifier is being asked: announced at once, because its answer may take days. */
+/**
+ * Announces that a program has submitted details and the verifier is being asked, because the verifier's answer may take days.
+ */
 export async function announceReview(tx: Tx, customer: Customer, now: Date): Promise<void> {
   const { level } = customer;
   await recordVerification(tx, { customer, verifier: 'submission', outcome: 'in_review', level, now });
@@ -116,8 +121,8 @@ export async function announceReview(tx: Tx, customer: Customer, now: Date): Pro
 }
 
 /**
- * The customer has proved to own the phone, by a one-time password or the like. The first time emits the event `customer.login`,
- * because it is a step of verification.
+ * Records that the customer has proved to own the phone, for example by a login code. The first time emits the event
+ * `customer.login`, because it is a step of verification.
  *
  * @throws Refusal 'unknown_customer'
  */
@@ -127,7 +132,7 @@ export async function recordLogin(tx: Tx, customerId: string, now: Date): Promis
   if (before.loggedInAt === null) await announce(tx, { ...before, loggedInAt: now }, 'login', now);
 }
 
-/** As if the customer had never logged in: everything that requires a login requires one again. */
+/** Resets the customer to never having logged in: everything that requires a login requires it again. */
 export async function forgetLogin(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.loggedOut, [customerId, now]);
 }

@@ -18,7 +18,7 @@ export interface Partner {
 
 export interface Heard {
   format: (typeof FORMATS)[number];
-  /** `OFFRAMP TRADE_COMPLETED`, `order.paying_out`. */
+  /** Such as `OFFRAMP TRADE_COMPLETED` or `order.paying_out`. */
   what: string;
   /** The order or customer it is about. */
   subject: string;
@@ -43,7 +43,7 @@ export async function openReceiver(
     void textOf(request).then(
       (text) => {
         const format = FORMATS.find((one) => request.url === `${PATH}/${one}`) ?? 'whitelabel';
-        // Earlier than the reply that contains its secret: it will be delivered again.
+        // The message arrived before the reply that contains its secret. After a 503 it is delivered again.
         if (format === 'standard' && secret === '') return void response.writeHead(503).end();
         const secrets = format === 'standard' ? secret : partner.apiSecret;
         void read(format, { headers: request.headers, body: text }, secrets).then((heard) => {
@@ -82,7 +82,7 @@ export async function openReceiver(
     try {
       await webhooks.remove(id);
     } catch (error) {
-      // An attempt whose answer was lost may have removed it.
+      // An earlier attempt whose answer was lost may have removed the endpoint.
       if (!hasReason(error, 'unknown_endpoint')) throw error;
     }
   }
@@ -101,7 +101,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 
 type Format = Heard['format'];
 
-/** The content of a message: of a forged one too, because the person who watches wants to know what it pretended. */
+/** Reads and checks a message. A forged one is shown too, so that the user sees what it claims. */
 async function read(
   format: Format,
   message: { headers: IncomingMessage['headers']; body: string },

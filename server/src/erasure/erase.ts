@@ -1,13 +1,15 @@
 /**
  * Erasing, in steps that may each be the last before a crash:
  *
- * 1. `orderErasure`: a row says that the customer is to be erased, and blocks it. Refusals were checked in the same transaction.
- * 2. Its id is appended to the list outside the database, and on disk.
+ * 1. `orderErasure`: a row says that the customer is to be erased, and blocks it. Refusals were checked in the same
+ * transaction.
+ * 2. Its id is appended to the list outside the database and flushed to disk.
  * 3. All personal data is overwritten or deleted, in one transaction that also records the time.
- * 4. Its files are removed from the store. Without the customer's key, which step 3 deletes, they cannot be read any more anyway.
+ * 4. Its files are removed from the store. Without the customer's key, which step 3 deletes, they cannot be read any more
+ * anyway.
  *
- * `replayErasures` continues a stopped process's erasures, and repeats 3 and 4 for every customer of the list that a restore has
- * brought back. It runs before a server accepts requests.
+ * `replayErasures` continues a stopped process's erasures, and repeats 3 and 4 for every customer of the list that a restore
+ * has brought back. It runs before a server accepts requests.
  */
 import type { Blobs } from '../base/blobs.ts';
 import { later } from '../base/clock.ts';
@@ -43,7 +45,7 @@ export interface Erased {
   readonly orderedAt: Date;
   readonly orderedBy: string;
   readonly erasedAt: Date | null;
-  /** When the last backup that holds the customer's data and key is deleted. */
+  /** When the last backup that contains the customer's data and key is deleted. */
   readonly backupsEndAt: Date | null;
 }
 
@@ -68,7 +70,7 @@ export async function orderErasure(tx: Tx, e: { customerId: string; by: string; 
 /**
  * Steps 2 to 4, for a customer whose erasure was ordered. Repeating them has no further effect.
  *
- * @throws Refusal 'erasure_refused' when an order has begun before the block was seen; nothing is erased then
+ * @throws Refusal 'erasure_refused' when an order was created before the block took effect; nothing is erased then
  */
 export async function erase(deps: Erasing, customerId: string, now: Date): Promise<void> {
   await deps.db.asSystem(async (tx) => {
@@ -96,7 +98,7 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
     const owners = [`customer:${customerId}`, ...deposits.map((id) => `deposit:${id}`)];
     const removed = await eraseCustomerRows(tx, { customerId, deposits, now });
     const requests = removed.requests.map((id) => `information:${id}`);
-    // Only a customer that a restore has brought back has one that is open.
+    // Such a case is still open only if the customer was erased before and a restore brought it back.
     for (const subject of requests) await closeCases(tx, { subject, outcome: 'erased', now });
     const screenings = [
       ...(await eraseScreenings(tx, { owners, now })),
@@ -133,7 +135,7 @@ async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customer
 const idsOf = async <T>(tx: Tx, text: string, customerId: string): Promise<T[]> =>
   (await tx.rows<{ id: T }>(text, [customerId])).map(({ id }) => id);
 
-/** @returns how many customers were erased, again or at last */
+/** @returns number of customers erased, for the first time or again */
 export async function replayErasures(deps: Erasing, now: Date): Promise<number> {
   const { db, list } = deps;
   const unfinished = await db.asSystem((tx) =>
@@ -142,7 +144,7 @@ export async function replayErasures(deps: Erasing, now: Date): Promise<number> 
   const ids = await list.all();
   const listed = new Set(ids);
   let count = 0;
-  // An erasure in the list has begun, and must be completed.
+  // An erasure on the list has passed step 2 and must be completed.
   for (const { id } of unfinished)
     if (listed.has(id) || (await unlessRefused(erase(deps, id, now)))) {
       if (listed.has(id)) await eraseNow(deps, id, now);
@@ -167,7 +169,7 @@ export async function replayErasures(deps: Erasing, now: Date): Promise<number> 
   return count;
 }
 
-/** @returns false when something prevents it by now: an operator orders it again */
+/** @returns false when something prevents the erasure by now: an operator has to order it again */
 async function unlessRefused(erased: Promise<void>): Promise<boolean> {
   try {
     await erased;

@@ -1,6 +1,6 @@
 /**
- * Everything that is held about a person, for the person: decrypted, as data, under the names of this program. Content of files is read
- * outside the transaction, by the caller (`openFile`).
+ * All data held about a person, for that person: decrypted, as data, under the names of this program. The caller reads the
+ * content of files (`openFile`) outside the transaction.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -19,7 +19,7 @@ import {
 } from '../customers/index.ts';
 import { erasureOf } from './erase.ts';
 
-/** Maximum rows of a kind, more than a person has. If there are more, `more` says so. */
+/** Maximum rows of a kind: more than a person has. If there are more, `more` says so. */
 const MOST = 5_000;
 
 /** Unencrypted data, by name. Each statement takes the customer's id. */
@@ -80,7 +80,7 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
   };
 }
 
-/** With every text of the partner's in clear, at any depth. */
+/** Decrypts every text of the partner, at any depth. */
 function opened(vault: Vault, partnerId: bigint, value: unknown): unknown {
   if (typeof value === 'string') return openTextOrNull(vault, partnerId, value);
   if (Array.isArray(value)) return value.map((one) => opened(vault, partnerId, one));

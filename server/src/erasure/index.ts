@@ -1,7 +1,7 @@
 /**
- * Erasure: forgetting a customer, permanently. Refusals first (why.ts): unfinished money, open cases, a legal hold, the retention
- * time required by law. Then erase.ts, step by step; the list outside the database (base/erasurelist.ts) repeats every erasure
- * after a restore. export.ts returns all data about a person.
+ * Erasure: deleting a customer's personal data, permanently. Refusals are checked first (why.ts): unfinished money, open cases,
+ * a legal hold, the retention time required by law. Then erase.ts, step by step; the list outside the database
+ * (base/erasurelist.ts) repeats every erasure after a restore. export.ts returns all data about a person.
  *
  * Orders, amounts, ids and the books stay unchanged.
  */

@@ -15,20 +15,20 @@ import { assets } from '../partners/index.ts';
 export interface Hold {
   readonly placedAt: Date;
   readonly placedBy: string;
-  /** As the operator API encrypted it. */
+  /** Reason, as the operator API encrypted it. */
   readonly reason: string;
 }
 
 const DAY_MS = 86_400_000;
-/** Named in a refusal; the rest is counted by asking again. */
+/** A refusal names this many obstacles of a kind; a new attempt names the next ones. */
 const NAMED = 5;
 const OVER = Object.entries(STATES)
   .filter(([state, { final }]) => final && state !== 'frozen')
   .map(([state]) => state);
 
-/** Each returns the ids of the obstacles. */
+/** Each statement returns the ids of the obstacles. */
 const OBSTACLES: readonly [what: string, text: string][] = [
-  // A frozen order's money is held for the law.
+  // A frozen order's money is held by law.
   ['orders are open', `select id::text from orders where customer_id = $1 and not state = any($2::text[])`],
   [
     'deposits are in suspense or not confirmed',
@@ -71,7 +71,7 @@ const OBSTACLES: readonly [what: string, text: string][] = [
 ];
 
 /**
- * Sentences with the reasons against it, each with its subject; empty if the customer can be erased.
+ * Sentences with the reasons against an erasure, each with its subject; empty if the customer can be erased.
  *
  * @param afterDays after the customer's last order
  */
@@ -121,7 +121,10 @@ export const isCaseHeld = async (tx: Tx, caseId: bigint): Promise<boolean> =>
     [caseId],
   )) !== undefined;
 
-/** Places a legal hold. It takes the place of one that is placed: an older proposal to lift that one does not lift this. */
+/**
+ * Places a legal hold. A new hold replaces the present one, so that an older proposal to lift the earlier hold does not lift
+ * this one.
+ */
 export async function placeHold(
   tx: Tx,
   h: { customerId: string; by: string; reason: string; now: Date },

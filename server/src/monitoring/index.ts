@@ -1,8 +1,9 @@
 /**
- * Transaction monitoring: rules over a customer's orders, as versioned data. A finding of a rule is stored with its evidence, and
- * is a case.
+ * Transaction monitoring: rules over a customer's orders, as versioned data. A finding of a rule is stored with its evidence,
+ * and opens a case.
  *
- * rules.ts has the kinds and judges (pure), watch.ts checks orders as they receive money, and tests a new rule on history.
+ * rules.ts has the kinds of rules and evaluates them (pure). watch.ts checks orders when they receive money, and tests a new
+ * rule on past orders.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -28,7 +29,7 @@ export async function setRule(
   const version = ((await newestRule(tx, r.name))?.version ?? 0) + 1;
   const values = [r.name, version, kind, r.isOn, fiat, worthUnits, count, days, withinBps, r.by, r.why, r.now];
   const row = await tx.row<RuleRow>(sql.insert, values);
-  if (row === undefined) throw new Error('a rule that was inserted is there');
+  if (row === undefined) throw new Error('the inserted rule was not returned');
   return row;
 }
 
@@ -38,18 +39,18 @@ export function requireRule(rule: RuleText): void {
   if (Object.keys(fields).length > 0) throw new Refusal('malformed_field', { fields });
 }
 
-/** The newest version of each rule, also those that are off. */
+/** The newest version of each rule, including rules that are off. */
 export const monitoringRules = (tx: Tx): Promise<RuleRow[]> => newestRules(tx);
 
 export const monitoringRule = (tx: Tx, name: string): Promise<RuleRow | undefined> => newestRule(tx, name);
 
-/** Versions of rules, the newest first. */
+/** Versions of rules, newest first. */
 export const ruleVersions = (
   tx: Tx,
   of: { name?: string | undefined; below?: bigint | undefined; limit: number },
 ): Promise<RuleRow[]> => tx.rows<RuleRow>(sql.versions, [of.name ?? null, of.below ?? null, of.limit]);
 
-/** What rules found, the newest first. */
+/** Findings, newest first. */
 export const monitoringFindings = (
   tx: Tx,
   of: { customerId?: string | undefined; rule?: string | undefined; below?: bigint | undefined; limit: number },

@@ -7,7 +7,7 @@
  * A finding has its evidence: numbers of orders, sums, ids. It contains no names and no documents.
  */
 
-/** An order as rules see it. */
+/** An order, with the fields that rules use. */
 export interface Traded {
   readonly orderId: bigint;
   readonly createdAt: Date;
@@ -18,9 +18,9 @@ export interface Traded {
 /** The facts known at the time of an order. */
 export interface Facts {
   readonly order: Traded;
-  /** The customer's orders in the 30 days before it that received money. */
+  /** The customer's orders that received money in the 30 days before this order. */
   readonly before: readonly Traded[];
-  /** Whether there is any order before it, however old. */
+  /** Whether the customer had no order before this one. */
   readonly isFirst: boolean;
   /** Other customers paid at the wallet of this order; 0 if it pays an account. */
   readonly othersAtWallet: number;
@@ -80,12 +80,12 @@ export function faultsOf({ kind, worthUnits, ...rest }: RuleText): Partial<Recor
   return faults;
 }
 
-/** Orders that a finding names at most. */
+/** Maximum orders that a finding names. */
 const MOST_NAMED = 20;
 const DAY_MS = 86_400_000;
 const BPS = 10_000n;
 
-/** The evidence in this order; undefined when the rule does not match. */
+/** The evidence for this order; undefined when the rule does not match. */
 export function judge(rule: RuleText, facts: Facts): Saw | undefined {
   return JUDGES[rule.kind](rule, facts);
 }
@@ -123,7 +123,7 @@ const JUDGES: Readonly<Record<Kind, (rule: RuleText, facts: Facts) => Saw | unde
   },
 };
 
-/** Orders of the rule's fiat and days up to this one, this one last. */
+/** Orders in the rule's fiat within its days, up to and including this one, which is last. */
 function within({ fiat, days }: RuleText, { order, before }: Facts): Traded[] {
   const from = order.createdAt.getTime() - (days ?? 0) * DAY_MS;
   return [...before, order].filter((one) => one.fiat === fiat && one.createdAt.getTime() > from);

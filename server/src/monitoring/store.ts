@@ -1,4 +1,4 @@
-/** Rows of monitoring: versions of rules, findings, and its position. */
+/** Rows of monitoring: versions of rules, findings, and the position of the watch. */
 import type { Tx } from '../base/db.ts';
 import type { Kind, Saw } from './rules.ts';
 

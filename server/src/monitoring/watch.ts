@@ -1,10 +1,10 @@
 /**
  * Watch: checks each order once money was seen for it, by all rules that are on, and opens a case for each match.
  *
- * A job walks deposits in the order in which they were seen, a part at a time, with a delay: a transaction may commit after
- * another that began later. Its findings and its position are stored in one transaction, and a rule matches an order once; so a
- * crash repeats nothing, and two servers wait for each other at the cursor. While no rule is on, the cursor moves along: a new
- * rule checks later orders, and `tryRule` earlier ones.
+ * A job reads deposits in the order in which they were seen, in batches and with a delay, because a transaction may commit
+ * after another that began later. Its findings and its position are stored in one transaction, and a rule matches an order
+ * once; so after a crash no finding is repeated, and two servers are serialized by the lock on the cursor. While no rule is on,
+ * the cursor moves along: a new rule checks later orders, and `tryRule` earlier ones.
  *
  * It holds no money. The customer is not notified: events and partners get no information about it.
  */
@@ -25,7 +25,7 @@ import {
 import { type Facts, judge, type RuleText, type Saw } from './rules.ts';
 import { newestRules, type RuleRow, sql } from './store.ts';
 
-/** Re-enqueues itself without end; its subject has no meaning. */
+/** A recurring job; its subject has no meaning. */
 export const MONITOR = 'monitor_orders';
 const EVERY_MS = 30_000;
 /** Longer than any transaction that stores a deposit. */
@@ -49,7 +49,7 @@ export const monitoringHandlers = ({ db, vault, clock }: MonitoringDeps): Handle
   },
 });
 
-/** Looks at the next part. @returns how many orders it looked at */
+/** Checks the next batch. @returns the number of orders checked */
 async function look(tx: Tx, vault: Vault, now: Date): Promise<number> {
   const until = later(now, -BEHIND_MS);
   await tx.run(sql.begin, [until, LAST_ID]);
@@ -110,14 +110,14 @@ export interface Tried {
   saw: Saw;
 }
 
-/** Orders that one dry run looks at, at most. */
+/** Maximum orders that one dry run checks. */
 export const MOST_TRIED = 500;
 
 /**
  * The matches that a rule would have had in orders created in a span, without storing anything. Wallets and orders count as of
  * that time, states and countries as of now.
  *
- * @returns `next`: where to continue, if there was more than MOST_TRIED
+ * @returns `next`: where to continue, if there are more than MOST_TRIED
  */
 export async function tryRule(
   tx: Tx,

@@ -50,10 +50,10 @@ export async function recordAction(
   });
 }
 
-/** A page that polls every few seconds counts as one look at its content, for this long. */
+/** Repeated reads of one subject within this time are one row, because a page polls every few seconds. */
 const ONE_LOOK_MS = 15 * 60_000;
 
-/** Records that an operator was shown personal texts: one line for all looks at a subject within a quarter of an hour. */
+/** Records that an operator was shown personal texts: one row per subject within ONE_LOOK_MS. */
 export async function recordLook(tx: Tx, doing: Doing, subject: string): Promise<void> {
   const look = { action: 'personal.read', subject, operator: doing.operator.name };
   if (await store.hasDone(tx, look, new Date(doing.now.getTime() - ONE_LOOK_MS))) return;

@@ -10,7 +10,7 @@ import { proveAudit } from './seals.ts';
 const TYPED = 'enc:op1:';
 
 const sql = {
-  // No row is sealed while it changes.
+  // No row is sealed while it is being changed.
   lock: `select pg_advisory_xact_lock(hashtext('seal audit'))`,
   audit: `update audit set reason = without_typed(reason), before = without_typed(before::text)::jsonb,
       after = without_typed(after::text)::jsonb

@@ -1,9 +1,10 @@
 /**
- * Operators' accounts at the provider of single sign-on: bound to an operator by operators, one by one, by the provider's own id of
- * the account (`sub`) or by an e-mail address that the provider has verified. A login creates nothing and changes no binding.
+ * Operators' accounts at the provider of single sign-on: bound to an operator by operators, one by one, by the provider's own
+ * id of the account (`sub`) or by an e-mail address that the provider has verified. A login creates nothing and changes no
+ * binding.
  *
- * What a login there is worth is decided here, by what the installation names (SsoPolicy): a login that shows no more than a
- * password does not begin a session, and a passkey is asked for after it.
+ * This module decides how strong a login at the provider is, by the installation's SsoPolicy: a login that proves no more than
+ * a password begins no session and must be followed by a passkey.
  *
  * A login under way is a row with the hash of the browser's secret, deleted by its first use. Values are encrypted; `typedLike`
  * finds them under an old master key, too.
@@ -28,18 +29,21 @@ const MOST_PER_OPERATOR = 5;
 export interface SsoPolicy {
   /** Proofs (`acr=…`, `amr=…`) that are more than a password: with one of them a session begins without a passkey. */
   readonly strong: readonly string[];
-  /** Whether a strong proof of the last ten minutes is a fresh login, too; otherwise money asks for the passkey. */
+  /**
+   * Whether a strong proof of the last ten minutes also counts as a fresh login; otherwise actions over money require the
+   * passkey.
+   */
   readonly isFresh: boolean;
 }
 
 export interface Worth {
-  /** Whether a session begins. */
+  /** Whether the login is strong enough to begin a session. */
   readonly isEnough: boolean;
-  /** Since when the login is fresh; null: never. */
+  /** Time of the fresh login; null if it does not count as one. */
   readonly freshAt: Date | null;
 }
 
-/** What a login at the provider is worth. */
+/** How strong a login at the provider is, and whether it is fresh. */
 export function worthOf(
   { proofs, provedMsAgo }: Pick<Claims, 'proofs' | 'provedMsAgo'>,
   { strong, isFresh }: SsoPolicy,
@@ -73,7 +77,8 @@ export async function bindIdentity(
 ): Promise<void> {
   if ((await store.list(tx, i.operatorId)).length >= MOST_PER_OPERATOR)
     throw new Refusal('too_many_identities', { most: MOST_PER_OPERATOR });
-  // While the master key is exchanged, the row of an earlier binding may be encrypted under the old one: the index sees another value.
+  // During an exchange of the master key, an earlier binding may be encrypted under the old key, so the unique index sees
+  // another value.
   const values = typedLike(vault, openTyped(vault, i.value));
   if ((await store.taken(tx, { ...i, values })) !== undefined) throw new Refusal('identity_bound');
   if ((await store.insert(tx, { ...i, createdAt: i.now })) === undefined) throw new Refusal('identity_bound');
@@ -106,7 +111,10 @@ export async function operatorOfAccount(
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** A login under way. @param identity once the provider has answered and a passkey is asked for. @returns the browser's secret */
+/**
+ * Stores a login that is under way. @param identity the binding, once the provider has answered and a passkey is required.
+ * @returns the browser's secret
+ */
 export async function beginSsoLogin(tx: Tx, now: Date, identity: bigint | null = null): Promise<string> {
   const secret = randomBytes(32).toString('base64url');
   await store.insertLogin(tx, { hash: hashOf(secret), identityId: identity, expiresAt: later(now, LOGIN_FOR_MS) });
@@ -114,7 +122,7 @@ export async function beginSsoLogin(tx: Tx, now: Date, identity: bigint | null =
 }
 
 /**
- * Uses up a login under way. Committed alone: a declined answer uses it up, too.
+ * Uses up a login under way. Commits on its own, because a declined answer must use it up too.
  *
  * @throws Refusal 'sso_expired' when it is unknown, used, or older than ten minutes
  */
@@ -135,6 +143,6 @@ export async function operatorOfIdentity(tx: Tx, identity: bigint): Promise<Oper
   return found;
 }
 
-/** Deletes what has expired. */
+/** Deletes expired logins. */
 export const purgeSsoLogins = (db: Database, now: Date): Promise<void> =>
   db.asSystem(async (tx) => void (await store.purgeLogins(tx, now)));

@@ -75,7 +75,7 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
   return personOf(row);
 }
 
-/** Until `tx` ends nobody disables or enables this operator. @throws Refusal 'unknown_operator' */
+/** Prevents that this operator is disabled or enabled until `tx` ends. @throws Refusal 'unknown_operator' */
 export async function lockNamed(tx: Tx, name: string): Promise<void> {
   await store.lockOperator(tx, (await findOperator(tx, name)).id);
 }
@@ -96,8 +96,8 @@ export const operators = async (tx: Tx): Promise<Operator[]> => (await store.ope
 export const tokensOf = (tx: Tx, operatorId: bigint): Promise<TokenRow[]> => store.tokensOf(tx, operatorId);
 
 /**
- * Admits a token that its owner created (`npm run operator -- new token`), by its hash: no other operator ever has the token,
- * neither the one who requests it nor those who confirm.
+ * Admits a token that its owner created (`npm run operator -- new token`), by its hash: no other operator ever sees the token,
+ * neither the proposer nor those who confirm.
  *
  * @throws Refusal 'malformed_field' when a token with this hash was issued before
  */
@@ -110,7 +110,7 @@ export async function admitToken(
     throw new Refusal('malformed_field', { fields: { tokenSha256: 'must be of a new token' } });
 }
 
-/** Creates a token. It is in the reply and nowhere else. */
+/** Creates a token. It is returned once and not stored. */
 export async function issueToken(
   tx: Tx,
   t: { operatorId: bigint; label: string; now: Date; expiresAt: Date | null },
@@ -127,7 +127,10 @@ export async function revokeToken(tx: Tx, t: { operatorId: bigint; token: bigint
 
 export const setRole = async (tx: Tx, id: bigint, role: Role): Promise<void> =>
   void (await store.setRole(tx, id, role));
-/** Its passkeys, recovery codes, accounts at a provider and sessions end for good; its tokens work again once it is enabled. */
+/**
+ * Ends the operator's passkeys, recovery codes, accounts at a provider and sessions for good. Its tokens work again once it is
+ * enabled.
+ */
 export async function disable(tx: Tx, id: bigint, now: Date): Promise<void> {
   await store.disable(tx, id, now);
   await recoveryStore.drop(tx, id);

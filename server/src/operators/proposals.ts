@@ -34,7 +34,7 @@ export interface Proposed {
   expiresAt: Date;
   /** Number of people required, including the proposer. */
   people: number;
-  /** In an installation with one operator: from when the proposer may confirm it. */
+  /** In an installation with one operator: time from which the proposer may confirm it. */
   readyAt: Date | null;
 }
 
@@ -129,9 +129,9 @@ export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: big
 }
 
 /**
- * Names of those who approved it and still have the right: the proposer first. Their rights stay unchanged until `tx` ends.
+ * Names of the approvers who still have the right, the proposer first. Their rights cannot change until `tx` ends.
  *
- * @returns undefined when the proposer is not among them
+ * @returns undefined when the proposer has lost the right
  */
 export async function validAgreers(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
   const ids = [row.proposedBy, ...(await store.approvers(tx, row.id))];
@@ -165,7 +165,7 @@ export async function decideProposal(
 }
 
 /**
- * It was confirmed, and its action threw a Refusal: it ends with that reason. No effect when another person decided meanwhile.
+ * Ends a confirmed proposal whose action threw a Refusal, with that reason. No effect when another person decided meanwhile.
  *
  * @param f.from `confirmed` when the action made an outside call and was refused there
  */

@@ -7,7 +7,7 @@ const sql = {
   drop: 'delete from operator_codes where operator_id = $1',
   owner: `select o.id, o.name, o.role, o.created_at, o.disabled_at from operator_codes c
     join operators o on o.id = c.operator_id where c.hash = $1 and o.disabled_at is null`,
-  // Of two who use one code, the second waits for the first and then finds no row.
+  // If two requests use one code, the second waits for the first and then finds no row.
   take: 'delete from operator_codes where hash = $1 and operator_id = $2',
   count: 'select count(*)::integer as count from operator_codes where operator_id = $1',
 } as const;

@@ -1,11 +1,11 @@
 /**
- * Recovery codes of operators. One of them enrols a passkey, once; it begins no session and does nothing else, so whoever finds a
- * code still leaves a line in the audit and a case before they can act.
+ * Recovery codes of operators. A code enrols one passkey, once; it begins no session and does nothing else. So a person who
+ * finds a code leaves a line in the audit and a case before they can act.
  *
- * Using a code ends the operator's earlier passkeys and sessions: it is for an operator who has lost them. Disabling an operator
- * ends the codes for good (people.ts).
+ * Using a code ends the operator's earlier passkeys and sessions, because the operator has lost them. Disabling an operator
+ * ends its codes for good (people.ts).
  *
- * Not here: the form of a code (base/recovery.ts), the audit and the case (protocols/operator/recover.ts).
+ * Not here: the format of a code (base/recovery.ts), the audit and the case (protocols/operator/recover.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -15,9 +15,9 @@ import { recoveryStore as store } from './recovery.store.ts';
 import { revokeAccess } from './sessions.ts';
 import type { Operator } from './store.ts';
 
-/** Ten new codes; earlier ones end. @returns them as shown, here and never again */
+/** Creates ten new codes and ends the earlier ones. @returns the codes, which cannot be read again later */
 export async function newRecoveryCodes(tx: Tx, operatorId: bigint, now: Date): Promise<string[]> {
-  // Two requests at once: the second replaces the codes of the first.
+  // Serializes concurrent requests: the second replaces the codes of the first.
   await lockOperator(tx, operatorId);
   await store.drop(tx, operatorId);
   const codes = makeRecoveryCodes();
@@ -25,10 +25,10 @@ export async function newRecoveryCodes(tx: Tx, operatorId: bigint, now: Date): P
   return codes.map(({ shown }) => shown);
 }
 
-/** How many are left. */
+/** Number of unused codes. */
 export const recoveryCodesOf = (tx: Tx, operatorId: bigint): Promise<number> => store.count(tx, operatorId);
 
-/** The enabled operator of a code, in any typed form. It uses up nothing. @throws Refusal 'wrong_code' */
+/** The enabled operator of a code, as typed by a person. Does not use the code up. @throws Refusal 'wrong_code' */
 export async function operatorOfCode(tx: Tx, typed: string): Promise<Operator> {
   const found = await store.owner(tx, hashOfRecoveryCode(typed));
   if (found === undefined) throw new Refusal('wrong_code');
@@ -36,9 +36,9 @@ export async function operatorOfCode(tx: Tx, typed: string): Promise<Operator> {
 }
 
 /**
- * Uses a code up, for an operator who has made a passkey with it. Passkeys and sessions that there were end.
+ * Uses up a code, for an operator who has enrolled a passkey with it. The operator's earlier passkeys and sessions end.
  *
- * @returns how many codes are left
+ * @returns the number of unused codes
  * @throws Refusal 'wrong_code' when another request used it first; 'unauthenticated' when the operator is disabled
  */
 export async function spendCode(tx: Tx, c: { typed: string; operatorId: bigint; now: Date }): Promise<number> {

@@ -94,7 +94,7 @@ export function peopleBy(deciding: readonly Rule[], sum: bigint | undefined): nu
   return passed.reduce((most, { people }) => Math.max(most, people), 1);
 }
 
-/** How many people would be required if there were enough of them. */
+/** The number of people required, before it is limited by how many there are. */
 async function asked(
   tx: Tx,
   rules: readonly Rule[],
@@ -132,12 +132,12 @@ async function asked(
   );
 }
 
-/** The declared installation. */
+/** The installation as declared. */
 export async function installation(tx: Tx): Promise<Installation> {
   return (await store.installation(tx)) ?? { operators: 'two', delayS: 0 };
 }
 
-/** Declares it, with an audit row if that is a change. */
+/** Stores the declared installation, with an audit row if it has changed. */
 export async function declareInstallation(
   tx: Tx,
   declared: { operators: 'one' | 'two'; delayS: number; now: Date },

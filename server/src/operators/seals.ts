@@ -5,9 +5,9 @@
  * A row's hash covers all of its fields. A seal's hash covers the previous seal, its time and the hashes of its rows. Sealing
  * runs afterwards, and no action waits for it; a batch takes only rows whose transaction is older than every running one.
  *
- * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the 15
- * s of a transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended at the
- * end look like any other, and a chain does not show that its end was cut off: only the newest hash, kept elsewhere, shows that.
+ * A row gets its number before it commits, so a genuine row may be sealed up to 15 s (a transaction's maximum) after rows with
+ * higher numbers. A row that is sealed, or still unsealed, long after them is reported as inserted later. The chain cannot show
+ * that rows were appended at the end, or that its end was cut off: only the newest hash, kept elsewhere, shows that.
  *
  * When the master key is exchanged (src/rotation), the texts of sealed rows are encrypted again, and the seals stay. Such a row
  * has its new hash in `audit_reencrypted`, with a proof by the master key that it replaces the sealed one: an attacker who can
@@ -25,7 +25,7 @@ const LOOK_BACK = 10_000n;
 /** A transaction ends within 15 s; servers' clocks differ a little. */
 const LATE_MS = 600_000;
 const PAGE_ROWS = 5_000;
-/** Seals that are read at a time, and that one request verifies at most: up to 100,000 rows. */
+/** Seals read at a time, and the maximum that one request verifies: up to 100,000 rows. */
 export const MAX_SEALS = 100;
 
 interface SealedRow {
@@ -33,7 +33,10 @@ interface SealedRow {
   fields: (string | null)[];
 }
 
-/** Every field as PostgreSQL formats it; the time in microseconds. A row without `via` is sealed as before there was one. The migration seals existing rows in the same form. */
+/**
+ * Every field as PostgreSQL formats it; the time in microseconds. A row without `via` has the form from before that column
+ * existed, in which the migration sealed existing rows.
+ */
 const FIELDS = `array[a.id::text, (extract(epoch from a.at) * 1000000)::bigint::text, a.operator, a.role, a.address, a.action,
   a.subject, a.reason, a.outcome, a.proposal::text, a.before::text, a.after::text]
   || case when a.via is null then array[]::text[] else array[a.via] end`;
@@ -92,8 +95,8 @@ const hashOver = (previous: Buffer, sealedAt: Date, contents: readonly Buffer[])
     .digest();
 
 /**
- * A sealed row was written again: from now on its new hash replaces the sealed one, and so does that of an earlier time under the
- * present key. A row that is not sealed yet is sealed in its present form.
+ * Proves that a sealed row was re-encrypted: its new hash replaces the sealed hash and any earlier replacement. An unsealed row
+ * is later sealed in its present form.
  */
 export async function proveAudit(tx: Tx, vault: Vault, id: bigint, isChanged: boolean): Promise<void> {
   const row = await tx.row<{ sealed: Buffer; fields: (string | null)[]; isProved: boolean }>(sql.sealedRow, [id]);
@@ -130,11 +133,11 @@ interface SealRow {
 
 interface SealedContent {
   auditId: bigint;
-  /** As it was sealed. */
+  /** Content hash at the time of sealing. */
   content: Buffer;
-  /** As it is now; null when it no longer exists. */
+  /** Fields now; null when the row no longer exists. */
   fields: (string | null)[] | null;
-  /** Of a row that was encrypted again: its hash since, and the proof of that. */
+  /** For a re-encrypted row: its new hash and the proof. */
   again: Buffer | null;
   proof: Buffer | null;
 }
@@ -162,7 +165,7 @@ function chainFrom(
   const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
   const { reached } = begin;
   let { last, previous } = begin;
-  /** Since when rows above this one were sealed; undefined if none was. */
+  /** Time of the first seal over rows above this one; undefined if there is none. */
   const passedAt = (id: bigint): number | undefined => {
     let [low, high] = [0, reached.length];
     while (low < high) {
@@ -231,8 +234,8 @@ export async function verifyAudit(
 }
 
 /**
- * The same for a part of the seals, so that one request is bounded whatever the length of the chain. Rows that no seal covers are
- * checked with the last of them.
+ * Verifies a part of the seals, so that one request is bounded whatever the length of the chain. Rows that no seal covers are
+ * checked with the last part.
  *
  * @param part.after the seal after which to begin; its own hash is used as stored
  * @param part.vault as with `verifyAudit`
@@ -248,7 +251,7 @@ export async function verifySeals(
   const page = found.slice(0, Math.min(part.limit, MAX_SEALS));
   const before = part.after === 0n ? FIRST : (await tx.row<{ hash: Buffer }>(sql.hashOf, [part.after]))?.hash;
   if (before === undefined) throw new Refusal('malformed_field', { fields: { after: 'must be the number of a seal' } });
-  // A row is late compared with the newest seal that is older than this: earlier seals add nothing.
+  // Whether a row is late is judged by the newest seal older than this; still earlier seals add nothing.
   const early = new Date((page[0]?.sealedAt ?? now).getTime() - LATE_MS);
   const seals = await tx.rows<{ lastId: bigint; sealedAt: Date }>(sql.reached, [part.after, early]);
   const reached = seals.map(({ lastId: id, sealedAt }) => ({ id, at: sealedAt.getTime() }));
@@ -264,7 +267,10 @@ export async function verifySeals(
   return { ...summary, next: isEnd ? null : (page.at(-1)?.number ?? null) };
 }
 
-/** Rows that no seal covers: only the newest may lack one, and none that higher rows were sealed long before. */
+/**
+ * Checks rows that no seal covers: only the newest rows may be unsealed, and no row may be below rows that were sealed long
+ * ago.
+ */
 async function verifyUnsealed(
   tx: Tx,
   tell: (problem: AuditProblem) => void,

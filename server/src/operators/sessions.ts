@@ -18,7 +18,7 @@ const signIn = openSignIn<OperatorRow>({
   identities: 'operator_identities',
 });
 
-/** @param s.by an account at the provider, and since when that is a fresh login */
+/** @param s.by for a login by single sign-on: the account, and the time of the fresh login */
 export const beginSession = (
   tx: Tx,
   { operatorId, ...s }: LoginAt & { operatorId: bigint; by: BegunBy; now: Date },
@@ -27,7 +27,7 @@ export const endSessionsOfIdentity = async (tx: Tx, identity: bigint, now: Date)
   void (await signIn.endOfIdentity(tx, identity, now));
 
 export const { loginOptions, enrolOptions, endSessions, passkeysOf, sessionsOf, revokeAccess } = signIn;
-/** Deletes what has expired. */
+/** Deletes expired sessions and challenges. */
 export const purgeSessions = signIn.purge;
 
 const personOf = ({ id, name, role, createdAt, disabledAt }: OperatorRow): Operator => ({
@@ -51,7 +51,10 @@ export async function checkLogin(
   return { operator: personOf(person), begin };
 }
 
-/** Undefined when it is unknown, has ended or expired, its passkey is revoked, or its operator disabled. */
+/**
+ * The operator of a session; undefined when the session is unknown, ended or expired, its passkey is revoked, or its operator
+ * disabled.
+ */
 export async function operatorOfSession(
   tx: Tx,
   secret: string,
@@ -65,6 +68,6 @@ export async function operatorOfSession(
 export const endSession = (tx: Tx, s: { operatorId: bigint; session: bigint; now: Date }): Promise<void> =>
   signIn.endSession(tx, { personId: s.operatorId, session: s.session, now: s.now });
 
-/** Ends its sessions, too. @throws Refusal 'unknown_passkey' */
+/** Revokes a passkey and ends its sessions. @throws Refusal 'unknown_passkey' */
 export const revokePasskey = (tx: Tx, p: { operatorId: bigint; passkey: bigint; now: Date }): Promise<void> =>
   signIn.revokePasskey(tx, { personId: p.operatorId, passkey: p.passkey, now: p.now });

@@ -59,7 +59,7 @@ export interface ProposalRow {
   decidedAt: Date | null;
   /** Number of people required, including the proposer. */
   people: number;
-  /** With a single operator: from when its proposer may confirm it. */
+  /** With a single operator: time from which its proposer may confirm it. */
   readyAt: Date | null;
   /** Why it failed: the code of the Refusal. */
   failedWhy: string | null;
@@ -122,10 +122,11 @@ const sql = {
   insertOperator: `insert into operators (name, role, created_at) values ($1, $2, $3)
     on conflict (name) do nothing returning ${OPERATOR}`,
   setRole: 'update operators set role = $2 where id = $1',
-  // Its role and whether it is disabled stay unchanged until the transaction ends, and its actions are serialized.
+  // Locks the operator: its role and whether it is disabled cannot change until the transaction ends, and its actions are
+  // serialized.
   lockOperator: `select ${OPERATOR} from operators where id = $1 for no key update`,
   shareOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for share`,
-  // Disabled again, it has a new time: an older proposal to enable it is about the one before.
+  // Disabling again stores a new time, so that an older proposal to enable refers to the earlier disabling.
   disable: `update operators set disabled_at = greatest($2, disabled_at + interval '1 millisecond') where id = $1`,
   enable: 'update operators set disabled_at = null where id = $1',
   // Includes disabled ones: disabling everybody else must not let one person count as two.

@@ -76,7 +76,7 @@ export function folderCheck(folder: string, essential: boolean, everyMs = PROBE_
   return { name: 'data folder', essential, run: probe };
 }
 
-/** One at a time: a hanging write is awaited, and no second one is started. */
+/** Serializes writes: while one hangs, callers wait for it and no second one is started. */
 function atMostEvery(everyMs: number, write: () => Promise<void>): Check['run'] {
   let last: { at: number; done: ReturnType<Check['run']> } | undefined;
   let isUnderWay = false;
@@ -102,7 +102,7 @@ function atMostEvery(everyMs: number, write: () => Promise<void>): Check['run'] 
   };
 }
 
-/** Polling jobs are due every second or so; one that waits a minute has no worker. */
+/** Polling jobs are due every second or so; if one waits for a minute, no worker is running. */
 const LATE_MS = 60_000;
 
 export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
@@ -128,7 +128,7 @@ export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
   };
 }
 
-/** The tolerance for a signed request, and for a price dated ahead. */
+/** The tolerance for signed requests, and for prices dated in the future. */
 const CLOCK_OFF_MS = 5_000;
 
 /**
@@ -147,8 +147,8 @@ export function clockCheck(db: Database): Check {
 }
 
 /**
- * A failing job waits for its next try and is not due meanwhile, so the backlog does not show it. One payout that cannot be
- * submitted is no reason to take a process out of service, but an operator must see it.
+ * Failing jobs. A failing job waits for its next attempt and is not due meanwhile, so the backlog does not show it. One payout
+ * that cannot be submitted is no reason to take a process out of service, but an operator must see it.
  */
 export function failingJobsCheck(db: Database): Check {
   return {
@@ -197,7 +197,7 @@ export function railCheck(rail: Rail): Check {
   };
 }
 
-/** Compared every few seconds; a full run in between may take longer. */
+/** Rails are compared every few seconds; a full comparison in between may take longer. */
 const COMPARED_WITHIN_MS = 600_000;
 
 /** Whether books and outside agree, and are still being compared: the number of breaks and an age per rail. */
@@ -258,7 +258,7 @@ export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
     essential: false,
     async run() {
       const ages = await db.asSystem((tx) => priceAges(tx));
-      // A price dated ahead does not count in any market. The next one replaces it.
+      // A price dated in the future counts in no market. The next price replaces it.
       const ok = ages.length > 0 && ages.every(({ ageMs }) => ageMs <= maxAgeMs && ageMs >= -CLOCK_OFF_MS);
       return { ok, ...Object.fromEntries(ages.map(({ source, ageMs }) => [`${source}AgeMs`, ageMs])) };
     },
@@ -296,7 +296,7 @@ export function breakersCheck(db: Database): Check {
   };
 }
 
-/** Whether a configured sanctions list is young enough; while it is not, money waits. */
+/** Whether a configured sanctions list is recent enough; while it is not, money waits. */
 export function sanctionsCheck(of: { db: Database; clock: Clock; list: string; maxAgeMs: number }): Check {
   const { db, clock, list, maxAgeMs } = of;
   return {
@@ -316,10 +316,10 @@ export function sanctionsCheck(of: { db: Database; clock: Clock; list: string; m
   };
 }
 
-/** If everything is halted, a hundred lines say no more than a few. */
+/** Maximum lines shown: if everything is halted, a few say as much as a hundred. */
 const SHOWN_AT_MOST = 10;
 
-/** This many consecutive turns may be missed by chance: a restart, a slow answer. */
+/** Number of consecutive polls that may be missed for harmless reasons: a restart, a slow answer. */
 const MISSED_TURNS = 6;
 
 export function priceSourceCheck(db: Database, source: PriceSource): Check {
@@ -344,7 +344,8 @@ export function priceSourceCheck(db: Database, source: PriceSource): Check {
 }
 
 /**
- * An asset in every wallet with a threshold: the free balance, and the balance from chain or bank. Amounts as text, exact.
+ * Balances of an asset in every wallet with a threshold: free in the books, and as chain or bank report it. Amounts as exact
+ * text.
  */
 export function treasuryCheck(db: Database, asset: string): Check {
   return {

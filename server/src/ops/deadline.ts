@@ -5,7 +5,7 @@ export class Late extends Error {
   override name = 'Late';
 }
 
-/** Waits no longer than `ms`. */
+/** Waits at most `ms`. */
 export async function within<T>(ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;

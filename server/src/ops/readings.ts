@@ -19,7 +19,7 @@ import type { Readings, Value } from './metrics.ts';
 import { type Check, runCheck } from './routes.ts';
 import { rowCounts, waiting } from './store.ts';
 
-/** Less than a scrape's deadline for its readings, so that a hanging check fails alone. */
+/** Shorter than the deadline of a scrape's readings, so that a hanging check fails alone. */
 const CHECK_MS = 1_500;
 
 /** Readiness as numbers, for alerts: available even when the database is down and most other numbers are missing. */
@@ -221,7 +221,7 @@ function each<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R
   return rows.map((row) => ({ of: String(row[label]), value: value(row) }));
 }
 
-/** If a label has several rows: the longest of them, and not their sum. */
+/** If a label has several rows, the longest duration counts, and not the sum. */
 function oldest<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R) => number): Value[] {
   const longest = new Map<string, number>();
   for (const row of rows) longest.set(String(row[label]), Math.max(longest.get(String(row[label])) ?? 0, value(row)));

@@ -13,7 +13,7 @@ export interface Check {
   /** Whether the server is useless without it. A failing check that is not essential is shown, and leaves the answer 200. */
   readonly essential: boolean;
   /**
-   * Numbers to show. It fails by throwing, or with `ok: false` among them.
+   * @returns numbers to show. A check fails by throwing, or with `ok: false` among the numbers
    * @param signal aborts at the deadline
    */
   run(signal: AbortSignal): Promise<Record<string, number | string | boolean>>;

@@ -26,10 +26,10 @@ export interface WaitingRow {
   kind: string;
   due: bigint;
   dead: bigint;
-  /** Failed repeatedly and waiting for the next try: not due, and yet unhealthy. */
+  /** Jobs that failed repeatedly and wait for the next attempt: not due, and yet unhealthy. */
   failing: bigint;
   oldest: Date | null;
-  /** Its wait begins in the future: the clock that wrote it was ahead. Workers correct it. */
+  /** Jobs whose waiting time begins in the future, because the clock that wrote it was ahead. Workers correct it. */
   asleep: bigint;
 }
 
@@ -38,7 +38,7 @@ const MOST_PROBE_BYTES = 8 * 1024 * 1024;
 /** With the table's fill factor, a second one does not fit into the same page. */
 const FILLER = 'x'.repeat(1_000);
 
-/** Inserts a row for which the file has to grow. @returns whether there are so many that they should be deleted */
+/** Inserts a row that makes the file grow. @returns whether there are so many rows that they should be deleted */
 export async function probeWrite(tx: Tx): Promise<boolean> {
   await tx.run('set local statement_timeout = 5000');
   await tx.run('insert into write_probe (filler) values ($1)', [FILLER]);
@@ -46,7 +46,9 @@ export async function probeWrite(tx: Tx): Promise<boolean> {
   return (row?.bytes ?? 0n) > MOST_PROBE_BYTES;
 }
 
-/** Gives up at once while another session, such as a dump, reads the table: the next call tries again. */
+/**
+ * Deletes the probe rows. Gives up at once while another session, such as a dump, reads the table; the next call tries again.
+ */
 export async function emptyProbe(tx: Tx): Promise<void> {
   await tx.run('set local lock_timeout = 100');
   await tx.run('truncate write_probe');

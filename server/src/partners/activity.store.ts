@@ -1,5 +1,5 @@
 /**
- * Rows of what keys do (migrations/0003_partners.sql): insert-only.
+ * Rows of the activity of keys (migrations/0003_partners.sql): insert-only.
  */
 
 export interface ActivityRow {

@@ -75,13 +75,13 @@ export interface Activity {
   /** Null for a link created before keys were recorded. */
   readonly apiKey: string | null;
   readonly link: string | null;
-  /** The member who did it, if it was not a key. */
+  /** The team member who did it; null for a key. */
   readonly member: bigint | null;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Records a creation or change. Fails, with the transaction, when the partner is suspended by now or its key is no longer
+ * Records a creation or change. Throws, and so aborts the transaction, when the partner is suspended or its key is no longer
  * valid; `cutOff` recognises that error.
  */
 export function recordActivity(
@@ -121,9 +121,9 @@ export async function activityOf(
     apiKey?: string | undefined;
     action?: ActivityKind | undefined;
     since?: Date | undefined;
-    /** Only earlier activity. */
+    /** Exclusive end of the time span. */
     until?: Date | undefined;
-    /** Only those older than this one. */
+    /** Only rows older than this id. */
     below?: bigint | undefined;
     limit: number;
   },
@@ -142,7 +142,7 @@ export async function activityOf(
   }));
 }
 
-/** Since when activity is recorded here. */
+/** Time from which activity was recorded in this installation. */
 export async function recordedFrom(tx: Tx): Promise<Date> {
   const row = await tx.row<{ at: Date }>(sql.began);
   return row?.at ?? new Date(0);

@@ -12,9 +12,9 @@ export interface BrandingRow {
 const SHOWN = 'display_name, accent, accent_dark, logo_hash, logo_width, logo_height, changed_at';
 
 export const sql = {
-  // Without the bytes of the logo.
+  // All columns but the bytes of the logo.
   find: `select ${SHOWN} from partner_branding where partner_id = $1`,
-  // One statement: of two changes at once, neither takes back what the other set.
+  // One statement, so that of two concurrent changes neither overwrites the fields of the other.
   change: `insert into partner_branding as b (partner_id, display_name, accent, accent_dark, logo, logo_hash, logo_width, logo_height,
       changed_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (partner_id) do update set changed_at = excluded.changed_at,

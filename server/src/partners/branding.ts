@@ -1,9 +1,9 @@
 /**
- * Branding: how a partner appears to customers on hosted pages. Display name, colours and logo, each optional; without them a page
- * has the partner's name and our colours.
+ * Branding: the partner's appearance to customers on hosted pages: display name, colours and logo, each optional. Without them
+ * a page shows the partner's name and our colours.
  *
- * The logo is a picture that this server has drawn itself (protocols/v1/logo.ts), never the bytes that were sent. Not here: the
- * rules of colours (colours.ts), the pages (protocols/checkout).
+ * The logo is a picture that this server has rendered itself (protocols/v1/logo.ts), never the bytes that were sent. Not here:
+ * the rules of colours (colours.ts), the pages (protocols/checkout).
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
@@ -11,7 +11,7 @@ import { assert } from '../base/errors.ts';
 import { type BrandingRow, sql } from './branding.store.ts';
 import { type PageColours, pageColours } from './colours.ts';
 
-/** A PNG of ours. */
+/** A PNG that this server has rendered. */
 export interface Drawn {
   readonly bytes: Buffer;
   readonly width: number;
@@ -24,11 +24,11 @@ export interface Branding {
   readonly accentDark: string | null;
   readonly logo: { readonly hash: string; readonly width: number; readonly height: number } | null;
   readonly changedAt: Date | null;
-  /** Undefined: the page keeps ours. */
+  /** Undefined: the page uses our colours. */
   readonly colours: PageColours | undefined;
 }
 
-/** Null removes; what is left out stays. */
+/** Null removes a field; an omitted field stays. */
 export interface BrandingChange {
   readonly displayName?: string | null | undefined;
   readonly accent?: string | null | undefined;
@@ -65,18 +65,18 @@ export async function changeBranding(
     ...[logo?.bytes ?? null, hash, logo?.width ?? null, logo?.height ?? null, now],
     ...[c.displayName, c.accent, c.accentDark, logo].map((value) => value !== undefined),
   ]);
-  assert(row !== undefined, 'changed branding is returned');
+  assert(row !== undefined, 'the changed branding was not returned');
   return brandingIn(row);
 }
 
-/** Pages have the partner's name and our colours again. */
+/** Removes the branding: pages show the partner's name and our colours again. */
 export async function resetBranding(tx: Tx, partnerId: bigint): Promise<void> {
   await tx.run(sql.remove, [partnerId]);
 }
 
-/** Where this origin serves it. */
+/** Path of the logo on this origin. */
 export const logoPath = ({ hash }: { hash: string }): string => `/hosted/logo/${hash}.png`;
 
-/** The picture under this hash. It belongs to the public of its partner's pages. */
+/** The picture with this hash. It is public, like the partner's pages. */
 export const logoBytes = async (tx: Tx, hash: string): Promise<Buffer | undefined> =>
   (await tx.row<{ logo: Buffer }>(sql.logo, [hash]))?.logo;

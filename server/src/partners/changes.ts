@@ -12,7 +12,7 @@ export interface Reason {
   why: string;
 }
 
-/** For seeds and tests, which act without a person. */
+/** Used by seeds and tests, where no person makes the change. */
 export const UNSAID: Reason = { by: 'the program', why: 'as configured' };
 
 export interface MarketChange {
@@ -95,7 +95,7 @@ export async function marketChanges(
     what?: MarketChange['what'] | undefined;
     from?: Date | undefined;
     until?: Date | undefined;
-    /** Only those older than this one. */
+    /** Only changes older than this id. */
     below?: bigint | undefined;
     limit: number;
   },

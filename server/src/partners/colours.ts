@@ -1,16 +1,16 @@
 /**
- * Colours of a partner on hosted pages: one on light ground, one on dark, each readable as text.
+ * Colours of a partner on hosted pages: one for a light background, one for a dark one, each readable as text.
  *
- * A colour is the text of links on the page's ground, and the ground of buttons whose text has the colour of the page's ground, so
- * one contrast decides both. Its minimum is that of WCAG 2.2, 1.4.3, level AA.
+ * A colour is used for links on the page's background and as the background of buttons, whose text has the colour of the page's
+ * background. So one contrast decides both. Its minimum is that of WCAG 2.2, 1.4.3, level AA.
  */
 export const GROUNDS = { light: '#ffffff', dark: '#17171b' } as const;
 export type Ground = keyof typeof GROUNDS;
 
 export const LEAST_CONTRAST = 4.5;
-/** Of a colour that we make: level AAA, as the text of the pages has. */
+/** Contrast of a colour that we derive: level AAA, like the text of the pages. */
 const MADE_CONTRAST = 7;
-/** Of pages without a colour of the partner: those in page.css. */
+/** Colours of pages without a partner's colour, as in page.css. */
 const OURS = { light: '#0b4f3c', dark: '#8fe3c4' } as const;
 const STEPS = 64;
 
@@ -43,7 +43,7 @@ export function contrast(one: string, other: string): number {
 export const isReadable = (colour: string, ground: Ground): boolean =>
   contrast(colour, GROUNDS[ground]) >= LEAST_CONTRAST;
 
-/** The colour itself if it is readable; else the first that is on its way to black or to white. */
+/** The colour itself if it is readable on this background; otherwise the first readable one between it and black or white. */
 export function readable(colour: string, ground: Ground, least = LEAST_CONTRAST): string {
   const end = ground === 'light' ? 0 : 255;
   for (let step = 0; step < STEPS; step += 1) {
@@ -54,14 +54,16 @@ export function readable(colour: string, ground: Ground, least = LEAST_CONTRAST)
   return ground === 'light' ? '#000000' : '#ffffff';
 }
 
-/** What is wrong with a colour on this ground, as the rule of its field; undefined: nothing. */
+/** Why a colour is not allowed on this background, as the rule of its field; undefined when it is allowed. */
 export function colourFault(colour: string, ground: Ground): string | undefined {
   if (isReadable(colour, ground)) return undefined;
   const has = Math.floor(contrast(colour, GROUNDS[ground]) * 100) / 100;
   return `must have a contrast of at least ${LEAST_CONTRAST} to 1 with the ${ground} ground ${GROUNDS[ground]} (WCAG 2.2, 1.4.3), and has ${has} to 1; the nearest that has it is ${readable(colour, ground)}`;
 }
 
-/** The colours of a partner's pages. On dark ground, a colour that was not set is made of the one on light ground. */
+/**
+ * The colours of a partner's pages. A missing colour for the dark background is derived from the one for the light background.
+ */
 export const pageColours = ({
   accent,
   accentDark,

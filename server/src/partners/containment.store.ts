@@ -40,8 +40,7 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6) returning ${CONTAINMENT}`,
   isOpen: 'select 1 from containments where partner_id = $1 and ended_at is null limit 1',
   containments: `select ${CONTAINMENT} from containments where partner_id = $1 order by id desc limit 20`,
-  // The key that made it, from its activity row. Without one, or with a link from before keys were recorded, any key may have
-  // made it.
+  // The key of an item's activity row. An item without a row, or a link from before keys were recorded, may come from any key.
   hold: `with makers as (
       select action, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null and member_id is null) as is_unknown
         from partner_activity where partner_id = $2 and at >= $3 group by action, subject)
@@ -77,7 +76,7 @@ export const sql = {
   byIds: `select ${ITEM} from held_items where partner_id = $1 and id = any($2) order by id`,
   decide: `update held_items set state = $3, decided_at = $4, decided_by = $5
     where partner_id = $1 and state = 'held' and id = any($2) returning ${ITEM}`,
-  // A key is released only if it is named.
+  // "Release everything" releases a key only if it is named.
   decideAll: `update held_items set state = case when kind = 'key' then 'rejected' else $2 end, decided_at = $3, decided_by = $4
     where partner_id = $1 and state = 'held' returning ${ITEM}`,
   decideSubject: `update held_items set state = $4, decided_at = $5, decided_by = $6
@@ -88,18 +87,19 @@ export const sql = {
     where c.partner_id = $1 and c.ended_at is null
       and not exists (select from held_items h where h.containment_id = c.id and h.state = 'held')`,
 
-  // Rejected by one of several containments means rejected.
+  // If several containments hold an account, a rejection by any of them counts.
   heldAccount: `select c.since, h.why, h.state from held_items h join containments c on c.id = h.containment_id
     where h.partner_id = $1 and h.kind = 'account' and h.subject = $2 and h.state <> 'released'
     order by (h.state = 'rejected') desc, h.id limit 1`,
-  // An older order still pays to the address that it named before: an address named since has a row of its own. At most four
-  // rows, however many orders name the address.
+  // An order from before the containment still pays to the address that it named then; an address named since has a row of its
+  // own. At most four rows, however many orders name the address.
   heldAddress: `select h.state, h.subject is not distinct from $3 as own, min(c.since) as since, min(h.why) as why
       from held_items h join containments c on c.id = h.containment_id
     where h.partner_id = $1 and h.kind = 'destination' and lower(h.address) = lower($2) and h.state <> 'released'
     group by 1, 2 order by (h.state = 'rejected') desc, own desc`,
   heldLink: `select 1 from held_items where partner_id = $1 and kind = 'link' and subject = $2 and state <> 'released' limit 1`,
-  // Such a link is no item: it works again when everything is released, and otherwise stays blocked until it expires.
+  // A link without a recorded key is no item: it works again when everything is released, and otherwise stays blocked until it
+  // expires.
   distrusts: `select 1 from containments where partner_id = $1 and not links_released and since <= $2 and opened_at >= $2 limit 1`,
   releaseLinks: `update containments set links_released = true where partner_id = $1 and ended_at is null`,
 } as const;

@@ -2,8 +2,8 @@
  * Containment: the items held after a leak, from a time on.
  *
  * A partner is suspended with a time since which one key, or all of its keys, are distrusted. Everything made since then is
- * written down item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so later checks need
- * no rule and no clock: an item is held until an operator releases it, and rejected permanently when an operator rejects it.
+ * recorded item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so later checks need no
+ * rule and no clock: an item is held until an operator releases it, and rejected permanently when an operator rejects it.
  * Nothing is added while the partner is suspended, because nothing can be created then (activity.ts).
  *
  * - A held key cannot authenticate. A held endpoint's deliveries wait. A held link opens no page.
@@ -34,7 +34,7 @@ const HELD_AT_ONCE = 5_000;
 export interface Containment {
   readonly id: bigint;
   readonly since: Date;
-  /** The distrusted key; null: everything the partner did. */
+  /** The distrusted key; null when all of the partner's keys are distrusted. */
   readonly apiKey: string | null;
   readonly by: string;
   readonly reason: string;
@@ -231,12 +231,12 @@ export async function freeOf(
 
 /**
  * Whether money may not go to this destination because it was added after its partner became distrusted: an account added
- * since, an address named since for an order or a refund. Older destinations pass, and so does the address that an older
- * order had named by then. Stored rows only; two index look-ups, which find nothing when nothing is held.
+ * since, an address named since for an order or a refund. Older destinations pass, and so does the address that an older order
+ * had named by then. Stored rows only; two index look-ups, which find nothing when nothing is held.
  *
- * @param d.orderId the order paid; null for none, or when the order is not created yet: then an address held for any order of
- *   the
- *                  partner's is held
+ * @param d.orderId the order paid; null for none, when the order is not created yet: then an address held for any order off
+ * hee
+ * or when the order does not exist yet; then an address held for any order of the partner counts as held
  * @returns since when its partner is distrusted, why it is held, and whether it was rejected permanently
  */
 export async function heldDestination(

@@ -2,9 +2,10 @@
  * Credentials: the partner of a key, its permissions, and its currently valid secrets.
  *
  * A secret is encrypted rather than hashed, because checking an HMAC needs the secret itself; it is shown once, when it is
- * created. Rotation overlaps: the new secret is valid at once, the old one until a time, so a partner changes over without a gap.
+ * created. Rotation overlaps: the new secret is valid at once, the old one until a time, so a partner changes over without a
+ * gap.
  *
- * A key must be looked up before its partner is known, so this look-up uses the system role: the only one that a request makes
+ * A key must be looked up before its partner is known, so this look-up uses the system role. A request makes no other look-up
  * there.
  *
  * Not here: checking a signature, a scope or an address (done where requests are read).
@@ -43,7 +44,7 @@ export interface Partners {
    * The owner and rights of this key.
    *
    * A server that has just read a key may treat it as valid for REMEMBER_MS after it was revoked or held, or its partner
-   * suspended: during that time it answers reads. It changes nothing for it (activity.ts).
+   * suspended: during that time it still answers reads, but the database rejects changes (activity.ts).
    *
    * @param mayLookUp called before the database is read for a key that was never found here; throws to refuse (lookups.ts)
    * @returns undefined when the key is unknown, revoked, held or expired. A suspended partner is returned as such.
@@ -68,7 +69,7 @@ const ROTATION_MS = 24 * 3_600_000;
 /** 43 letters and digits are 256 bits. */
 const SECRET_CHARS = 43;
 
-/** Read, with decrypted secrets; their validity is checked against the clock at each use. */
+/** A row with its secrets decrypted; their validity is checked against the clock at each use. */
 interface Known {
   row: KeyRow;
   partner: Partner;
@@ -156,7 +157,7 @@ export const setUnsignedWrites = (tx: Tx, key: string, allowed: boolean): Promis
 /** How long a secret waits to be collected. */
 const COLLECTED_WITHIN_MS = 24 * 3_600_000;
 
-/** Who may collect a secret, and until when. */
+/** Column values: the operator who may collect a secret, and until when. */
 const waiting = (name: string | undefined, now: Date) =>
   name === undefined ? [null, null] : [name, later(now, COLLECTED_WITHIN_MS)];
 
@@ -215,7 +216,7 @@ export async function rotateKey(
     until,
     ...waiting(k.secretFor, k.now),
   ]);
-  assert(changed === 1, 'a key that is rotated is there and not revoked');
+  assert(changed === 1, 'the key to rotate is missing or revoked');
   return { apiSecret, bearerToken: bearerToken(k.key, apiSecret) };
 }
 
@@ -225,7 +226,7 @@ export async function changeKey(
   k: { key: string; label: string; scopes: readonly Scope[]; addresses: readonly string[] },
 ): Promise<void> {
   const changed = await tx.run(sql.changeKey, [k.key, k.label, k.scopes, k.addresses]);
-  assert(changed === 1, 'a key that is changed is there and not revoked');
+  assert(changed === 1, 'the key to change is missing or revoked');
 }
 
 /**
@@ -241,7 +242,7 @@ export async function collectSecret(tx: Tx, vault: Vault, c: { key: string; by: 
   return vault.decrypt(row.nextSecret ?? row.secret, secretContext(c.key));
 }
 
-/** Once `tx` has committed, no request of the key is still running, and no server changes anything for it. */
+/** Once `tx` has committed, no request of the key is still running, and no server makes a change for it. */
 export async function revokeKey(tx: Tx, key: string, now: Date): Promise<void> {
   const found = await findKey(tx, key);
   if (found === undefined) return;
@@ -258,13 +259,13 @@ export interface ShownKey {
   addresses: readonly string[];
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** Since when a containment holds it; a held key cannot authenticate. */
+  /** When a containment began to hold it; a held key cannot authenticate. */
   heldAt: Date | null;
-  /** Until when the previous secret is valid too; null when it was never rotated. */
+  /** End of the validity of the previous secret; null when the key was never rotated. */
   rotatingUntil: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
-  /** The operator who may collect its newest secret, and until when; null when none waits. */
+  /** The operator who may collect its newest secret, and until when; null when no secret waits. */
   secretFor: string | null;
   secretUntil: Date | null;
   /** It may write in production without a signature. */
@@ -297,5 +298,5 @@ const shown = (row: ShownKeyRow): ShownKey => ({
   unsignedWrites: row.unsignedWrites,
 });
 
-/** Both secrets of a key share it, so that the new one becomes the old one without being decrypted. */
+/** Encryption context. Both secrets of a key share it, so that the new one becomes the old one without being decrypted. */
 const secretContext = (apiKey: string): string => `api_keys.secret:${apiKey}`;

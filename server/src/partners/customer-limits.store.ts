@@ -40,7 +40,7 @@ export const newestLimits = (tx: Tx) => tx.rows<CustomerLimitRow>(SQL.newest);
 export const newestLimit = (tx: Tx, scope: LimitScope) => tx.row<CustomerLimitRow>(SQL.newestOf, scopeOf(scope));
 export const limitVersions = (tx: Tx, of: { fiat: string | null; below: bigint | null; limit: number }) =>
   tx.rows<CustomerLimitRow>(SQL.versions, [of.fiat, of.below, of.limit]);
-/** Of two operators who set limits concurrently, the second waits. */
+/** Serializes operators who set limits concurrently. */
 export const lockLimits = (tx: Tx) => tx.run(SQL.lock, ['customer limits']);
 /** Deferred, so that it is sent ahead of the statement that counts and sees what the last holder committed. */
 export const lockCustomerOrders = (tx: Tx, customerId: string) => tx.defer(SQL.lock, [`limits ${customerId}`]);

@@ -39,11 +39,11 @@ const current = remember<readonly CustomerLimitRow[]>({ forMs: 2_000, most: 1 })
 
 const HIGHEST = 5;
 const isLimit = (row: CustomerLimitRow): row is CustomerLimit => row.maxUnits !== null;
-/** Whether both count the same, whatever their levels. */
+/** Whether two limits count the same orders and period, whatever their levels. */
 export const isSameScope = (a: LimitScope, b: LimitScope): boolean =>
   a.fiatAsset === b.fiatAsset && a.direction === b.direction && a.marketId === b.marketId && a.period === b.period;
 
-/** Of each scope and period, the row of the lowest level not below this one. */
+/** For each scope and period, the row of the lowest level not below this one. */
 export function inForce(rows: readonly CustomerLimitRow[], level: number): CustomerLimit[] {
   const reaching = rows.filter((row) => row.level >= level).filter(isLimit);
   return reaching.filter((row) => !reaching.some((other) => isSameScope(row, other) && other.level < row.level));
@@ -78,7 +78,7 @@ export async function levelWithMore(tx: Tx, limit: CustomerLimit, level: number)
 export const customerLimitRow = (tx: Tx, scope: LimitScope): Promise<CustomerLimitRow | undefined> =>
   newestLimit(tx, scope);
 
-/** Versions of limits, the newest first; without `below`, from the newest on. */
+/** Versions of limits, newest first; all of them without `below`. */
 export const customerLimitVersions = (
   tx: Tx,
   of: { fiat?: string | undefined; below?: bigint | undefined; limit: number },
@@ -98,7 +98,7 @@ export async function setCustomerLimit(
   const before = await newestLimit(tx, l);
   if ((before?.maxUnits ?? null) === l.maxUnits) return before;
   const saved = await insertLimit(tx, { ...l, version: (before?.version ?? 0) + 1, ...reason });
-  assert(saved !== undefined, 'a stored limit is returned');
+  assert(saved !== undefined, 'the stored limit was not returned');
   current.forget();
   return saved;
 }

@@ -35,7 +35,7 @@ export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promis
   });
 }
 
-/** Every fee, by `feeKey`: for code that sets many and skips those already right. */
+/** Every fee, by `feeKey`, for code that sets many fees and skips unchanged ones. */
 export async function everyFee(tx: Tx): Promise<ReadonlyMap<string, FeeTerm>> {
   const rows = await tx.rows<FeeRow & { marketId: bigint; partnerId: bigint | null }>(sql.everyFee);
   return new Map(

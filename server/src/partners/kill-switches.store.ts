@@ -19,10 +19,10 @@ const SUBMIT_LOCK = 0x73746f70;
 /** Advisory lock of code that sets or lifts a kill switch. Any constant. */
 const CHANGE_LOCK = 0x73746f71;
 
-/** Set by the program itself. Not a person. */
+/** Name of the setter when the program itself sets a kill switch. */
 export const MACHINE = 'the machine';
 
-/** One of those who set a kill switch. */
+/** One operator (or the machine) who set a kill switch, with time and reason. */
 export interface Layer {
   by: string;
   reason: string;
@@ -43,7 +43,7 @@ const sql = {
     where kind = 'payouts' or (kind = 'rail' and subject = $1) limit 1`,
 } as const;
 
-/** Until `tx` ends no other transaction sets or lifts a kill switch. A caller that also locks submissions does that first. */
+/** Locks setting and lifting of kill switches until `tx` ends. A caller that also locks submissions does that first. */
 export const lockKillSwitches = (tx: Tx) => tx.row(sql.lock, [CHANGE_LOCK]);
 export const lockSubmitting = (tx: Tx) => tx.row(sql.lock, [SUBMIT_LOCK]);
 export const shareSubmitting = (tx: Tx) => tx.row(sql.share, [SUBMIT_LOCK]);

@@ -5,9 +5,8 @@
  * - A rail, or all payouts: nothing is submitted. Payouts and refunds wait as rows, and incoming money is taken as usual.
  *
  * Every submission that begins after a kill switch was set obeys it. Submitting takes a lock in shared mode, setting takes it
- * exclusively: so setting waits for submissions that are just beginning (a moment: nothing outside is called under the lock),
- * and none begins after it has returned. Orders read the rows themselves; quotes, which promise little, use what was read a
- * moment ago.
+ * exclusively: so setting waits for submissions that are just beginning (briefly: no external call happens under the lock), and
+ * none begins after it has returned. Orders read the rows directly; quotes, which commit to less, use a cache of one second.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -36,8 +35,8 @@ const remembered = remember<readonly KillSwitch[]>({ forMs: 1_000, most: 10_000 
 const ASK_AGAIN_MS = 60_000;
 
 /**
- * If it is set already, adds this setter's name. One who has set it before sets it anew, with a time and reason of its own: an older
- * proposal to lift it is about the one before. The machine, which looks again and again, needs another reason for that.
+ * Sets a kill switch, or adds this setter to it. An operator who sets it again gets a new time and reason, so that an older
+ * proposal to lift it refers to the earlier setting. The machine, which checks repeatedly, does so only with another reason.
  *
  * @returns false when it was set already
  */
@@ -52,8 +51,8 @@ export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> 
   if (own === undefined) await insertLayer(tx, stop);
   else if (by !== MACHINE || own.reason !== reason) {
     const first = (await switchRows(tx)).find((one) => one.kind === kind && one.subject === subject);
-    assert(first !== undefined, `a kill switch that ${by} has set is there`);
-    // Rows of those who have set it never change: they go with the kill switch, and come back with it.
+    assert(first !== undefined, `the kill switch that ${by} has set is missing`);
+    // Rows of setters never change: they are deleted and inserted together with the kill switch.
     await removeKillSwitch(tx, kind, subject);
     await insertKillSwitch(tx, { ...first, ...(first.by === by ? { reason } : {}), partnerId });
     for (const one of layers) if (one !== own) await insertLayer(tx, { kind, subject, ...one });
@@ -95,17 +94,14 @@ export async function requireOpen(
 }
 
 /**
- * Whether submissions to this rail are switched off now. The answer stays valid until `tx` ends: call it in the transaction that
- * claims the submission.
+ * Whether submissions to this rail are switched off now. The answer stays valid until `tx` ends, so call it in the transaction
+ * that claims the submission.
  */
 export async function isSubmittingOff(tx: Tx, rail: string): Promise<boolean> {
   await shareSubmitting(tx);
   return (await submittingSwitch(tx, rail)) !== undefined;
 }
 
-/**
- * Whether nothing of our own may leave by this rail: for transfers between our wallets, which a kill switch on payouts does
- * not hold.
- */
+/** Whether transfers between our own wallets by this rail are switched off. A kill switch on payouts does not affect them. */
 export const isRailOff = async (tx: Tx, rail: string): Promise<boolean> =>
   (await switchRows(tx)).some(({ kind, subject }) => kind === 'rail' && subject === rail);

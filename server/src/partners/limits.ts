@@ -56,7 +56,7 @@ export async function setLimit(
 export async function lockExposure(tx: Tx, partnerId: bigint, fiat: AssetCode): Promise<bigint | null> {
   const read = async () => (await capOf(tx, partnerId, fiat))?.maxUnits ?? null;
   const cap = await caps.get(`${partnerId}:${fiat}`, read);
-  // Sent ahead of the count, which is a separate statement and so sees what the last holder committed.
+  // A separate statement before the count, so that the count sees what the last holder of the lock committed.
   if (cap !== null) tx.defer(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);
   return cap;
 }

@@ -81,7 +81,7 @@ export function openLookups<V>(read: (keys: readonly string[]) => Promise<Readon
       (isKnown ? first : others).set(key, { promise, tell, fail });
       if (!isReading) {
         isReading = true;
-        // After everything that arrived together, so that it goes out together.
+        // Runs after the current event-loop turn, so that keys that arrived together are read in one statement.
         setImmediate(() => void readAll());
       }
       return promise;

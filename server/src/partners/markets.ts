@@ -19,7 +19,7 @@ export interface Asset {
   /** The coin's usual name; several assets share a coin, one per chain. */
   readonly coin: string;
   readonly chain: string | null;
-  /** Lower-case contract address; null for native coin and fiat. */
+  /** Lower-case contract address; null for a native asset and for fiat. */
   readonly contract: string | null;
   readonly decimals: number;
   readonly native: boolean;
@@ -47,13 +47,13 @@ export interface Market {
   readonly priceMaxAgeMs: number;
   readonly priceQuorum: number;
   readonly outlierBps: bigint;
-  /** Declared: a quorum of one is intended, and this market quotes on a single source. */
+  /** The market deliberately quotes on a single source: a quorum of one is intended. */
   readonly singleSource: boolean;
   /** A price further than this from the last accepted level, up or down, halts quoting. */
   readonly jumpBps: bigint;
   /** How long sources must agree before a halted market resumes by itself. */
   readonly resumeMs: number;
-  /** From a bank's credit until an order takes it; for deposits by a rail whose payments can be recalled. */
+  /** Time between a bank's credit and its use by an order, on rails whose payments can be recalled. */
   readonly clearingMs: number;
   /** Tax withheld from the fiat that is converted (selling) or paid in (buying), before fees. */
   readonly taxBps: bigint;
@@ -63,7 +63,7 @@ interface Registry {
   assets: ReadonlyMap<AssetCode, Asset>;
   all: readonly Market[];
   enabled: readonly Market[];
-  /** The enabled ones by direction, coin and fiat. */
+  /** Enabled markets by direction, coin and fiat. */
   byPair: ReadonlyMap<string, readonly Market[]>;
 }
 
@@ -79,12 +79,12 @@ export async function allMarkets(tx: Tx): Promise<readonly Market[]> {
   return (await registry(tx)).all;
 }
 
-/** The enabled ones as they are now, for what has to know of a market that was opened a moment ago. */
+/** Enabled markets as they are now, uncached, for callers that must see a market enabled a moment ago. */
 export async function currentMarkets(tx: Tx): Promise<readonly Market[]> {
   return (await readRegistry(tx)).enabled;
 }
 
-/** All markets as they are now, locked for a change: no other change until `tx` ends. Readers do not wait. */
+/** All markets as they are now, locked against other changes until `tx` ends. Readers do not wait. */
 export async function lockMarkets(tx: Tx): Promise<readonly Market[]> {
   await tx.run(sql.lockMarkets);
   return (await readRegistry(tx)).all;
@@ -98,7 +98,7 @@ export async function assets(tx: Tx): Promise<ReadonlyMap<AssetCode, Asset>> {
 /** A market by id, enabled or not: an order keeps the market it was created on. */
 export async function marketById(tx: Tx, id: bigint): Promise<Market> {
   const found = (await registry(tx)).all.find((market) => market.id === id);
-  assert(found !== undefined, `market ${id} is there`);
+  assert(found !== undefined, `market ${id} is missing`);
   return found;
 }
 
@@ -146,9 +146,9 @@ export async function upsertAsset(tx: Tx, asset: Asset): Promise<void> {
   remembered.forget();
 }
 
-/** Terms that have a default. */
+/** Terms that a caller may omit, because they have a default. */
 type Unsaid = 'clearingMs' | 'singleSource' | 'jumpBps' | 'resumeMs' | 'taxBps';
-/** A coin that moves by a tenth between two polls is news, or an error. */
+/** A price move of ten percent between two polls is either news or an error. */
 const JUMP_BPS = 1_000n;
 const RESUME_MS = 300_000;
 
@@ -182,7 +182,7 @@ const columnsOf = (m: MarketTerms) => ({
   tax_bps: m.taxBps ?? 0n,
 });
 
-/** Adds many at once; existing ones stay. Each is recorded with who and why. @returns those that were added */
+/** Adds many markets at once; existing ones stay. Each is recorded with who and why. @returns the markets that were added */
 export async function addMarkets(
   tx: Tx,
   added: readonly MarketTerms[],
@@ -199,7 +199,7 @@ export async function addMarkets(
 }
 
 /**
- * Adds a market, or gives the one with this direction, crypto and fiat these terms; a change is recorded with who and why.
+ * Adds a market, or updates the terms of the one with this direction, crypto and fiat; a change is recorded with who and why.
  */
 export async function upsertMarket(tx: Tx, m: MarketTerms, reason: Reason = UNSAID): Promise<bigint> {
   const look = () => jsonOf(tx, sql.marketJson, [m.direction, m.crypto, m.fiat]);
@@ -222,13 +222,13 @@ export async function setConfirmationPolicy(
 ): Promise<void> {
   assert(
     p.steps.some((step) => step.fromUnits === 0n),
-    'a confirmation policy has a step for every amount',
+    'the confirmation policy has no step from zero',
   );
   await tx.run(sql.clearPolicies, [p.chain, p.asset]);
   for (const step of p.steps) await tx.run(sql.insertPolicy, [p.chain, p.asset, step.fromUnits, step.confirmations]);
 }
 
-/** An empty registry is not cached: a new installation is being filled, and gets requests as soon as it is ready. */
+/** An empty registry is not cached: a new installation is still being filled, and gets requests as soon as it is ready. */
 async function registry(tx: Tx): Promise<Registry> {
   const kept = await remembered.get('', async () => {
     const read = await readRegistry(tx);
@@ -248,7 +248,7 @@ async function readRegistry(tx: Tx): Promise<Registry> {
 function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market {
   const crypto = byCode.get(row.cryptoAsset);
   const fiat = byCode.get(row.fiatAsset);
-  assert(crypto !== undefined && fiat !== undefined, `market ${row.id} has both its assets`);
+  assert(crypto !== undefined && fiat !== undefined, `an asset of market ${row.id} is missing`);
   return {
     id: row.id,
     direction: row.direction,

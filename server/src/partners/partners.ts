@@ -12,7 +12,7 @@ export interface Partner {
   readonly suspended: boolean;
   /** Which of the wire's two quote formats its programs read. */
   readonly quoteShape: 'A' | 'B';
-  /** How far a fresh price may differ from the rate it sends. */
+  /** Maximum difference between the current price and the rate that a program sends. */
   readonly toleranceBps: bigint;
   /** Its own words for our verification levels, if any. */
   readonly kycWords: Readonly<Record<string, string>>;
@@ -70,15 +70,15 @@ export async function setOrigins(tx: Tx, id: bigint, origins: readonly string[])
 }
 
 /**
- * Its requests are refused from now on; its customers' orders under way continue. Once `tx` has committed, no earlier request
- * is still running, and no server changes anything for it.
+ * Suspends the partner: its requests are refused from now on; its customers' orders under way continue. Once `tx` has
+ * committed, no earlier request is still running, and no server makes a change for it.
  */
 export async function suspendPartner(tx: Tx, id: bigint, now: Date): Promise<void> {
   await closeActivity(tx, id);
   await tx.run(sql.suspend, [id, now]);
 }
 
-/** When it was suspended, the last time; null while it is not. */
+/** When it was suspended; null while it is not suspended. */
 export const suspendedSince = async (tx: Tx, id: bigint): Promise<Date | null> =>
   (await partnerById(tx, id))?.suspendedAt ?? null;
 

@@ -61,17 +61,17 @@ function deadline<T extends string>(...then: readonly T[]): Field<Deadline<T>> {
 
 /** Every question and the fields of its answer. */
 const QUESTIONS = {
-  /** Less arrived than asked, and the deadline has passed. Within the tolerance the order continues at the new amount. */
+  /** Less than requested arrived, and the deadline has passed. Within the tolerance the order continues at the new amount. */
   underpaid: { acceptBps: bps, beyond: oneOf('hold', 'refund') },
-  /** More arrived. Within the tolerance the order continues at the new amount. */
+  /** More than requested arrived. Within the tolerance the order continues at the new amount. */
   overpaid: { acceptBps: bps, beyond: oneOf('hold_excess', 'refund_excess', 'refund_all') },
-  /** It arrived after the order had expired or was cancelled. */
+  /** The money arrived after the order had expired or was cancelled. */
   late: { then: oneOf('hold', 'refund', 'new_order') },
-  /** It arrived when the order already had its deposit, under way or over. */
+  /** The money arrived when the order already had its deposit, whether it is under way or over. */
   second: { then: oneOf('hold', 'refund', 'new_order') },
-  /** Another asset of ours arrived by the right rail: another token, or the chain's native coin. */
+  /** Another asset of ours arrived by the right rail: another token, or the chain's native asset. */
   wrongAsset: { then: oneOf('hold', 'refund') },
-  /** It arrived on another of our chains, and is refunded there. */
+  /** The money arrived on another of our chains, and is refunded there. */
   wrongChain: { then: oneOf('hold', 'refund') },
   /**
    * The current price differs by more than this from the booked one, and the deposit arrived after the rate lock ended. A
@@ -107,7 +107,7 @@ export type PolicyAnswer<Q extends PolicyQuestion = PolicyQuestion> = Partial<Po
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
 
-/** Nothing happens automatically to money that arrives differently than asked: it waits for a person, with a case. */
+/** Nothing happens automatically to money that differs from the request: it waits for an operator, with a case. */
 export const BUILT_IN_POLICY: Policy = {
   underpaid: { acceptBps: 0, beyond: 'hold' },
   overpaid: { acceptBps: 0, beyond: 'hold_excess' },
@@ -120,7 +120,7 @@ export const BUILT_IN_POLICY: Policy = {
   refundFees: { keep: [] },
   waiting: {
     deposit_seen: { afterS: DAY_S, then: 'case' },
-    // Screening takes moments. An hour of it is a problem of ours.
+    // Screening takes seconds. If it takes an hour, something on our side is broken.
     deposit_confirmed: { afterS: HOUR_S, then: 'case' },
     awaiting_liquidity: { afterS: DAY_S, then: 'case' },
     on_hold: { afterS: DAY_S, then: 'case' },
@@ -146,7 +146,7 @@ export async function policyFor(tx: Tx, market: Pick<Market, 'id'>, partnerId: b
  * the time. Questions of a newer server version are ignored: while both versions run, this one uses those it knows.
  */
 export function readPolicy(kept: unknown): Policy {
-  assert(isObject(kept), 'a policy is an object of answers');
+  assert(isObject(kept), 'the policy is not an object of answers');
   const asked = Object.entries(kept).filter(([question]) => Object.hasOwn(QUESTIONS, question));
   return over(BUILT_IN_POLICY, Object.fromEntries(asked));
 }
@@ -175,11 +175,11 @@ export async function setPolicy<Q extends PolicyQuestion>(
 
 /** Merges answers over others, field by field. Values written without `setPolicy` are validated here, and throw. */
 function over(policy: Policy, answers: unknown): Policy {
-  assert(isObject(answers), 'a policy is an object of answers');
+  assert(isObject(answers), 'the policy is not an object of answers');
   const laid: Record<string, object> = { ...policy };
   for (const [question, answer] of Object.entries(answers)) {
     const wrong = wrongIn(question, answer);
-    assert(wrong === undefined, `the policy kept for ${wrong?.name} ${wrong?.rule}`);
+    assert(wrong === undefined, `the stored policy for ${wrong?.name} ${wrong?.rule}`);
     laid[question] = { ...laid[question], ...(answer as object) };
   }
   return laid as Policy;

@@ -2,10 +2,10 @@
  * Remember: a cache for a few seconds, with a bounded number of keys.
  *
  * Rows that people change (a suspension, a fee, a limit) must take effect without a restart, so nothing is cached longer than
- * `forMs`, and the oldest entry is evicted beyond `most`. `undefined` is not cached: a stranger's made-up keys must not evict
- * real ones.
+ * `forMs`, and the oldest entry is evicted beyond `most`. `undefined` is not cached: unknown keys that a stranger sends must
+ * not evict real ones.
  *
- * Only results are shared, never a read under way: it belongs to another transaction, which may still fail.
+ * Only completed results are shared, never a pending read, because that belongs to another transaction, which may still fail.
  */
 export interface Memory<V> {
   get(key: string, read: () => Promise<V>): Promise<V>;
@@ -14,7 +14,7 @@ export interface Memory<V> {
 
 const memories: Pick<Memory<unknown>, 'forget'>[] = [];
 
-/** Forgets everything, for a process that goes on with another database: that of the next file of tests. */
+/** Empties all caches, for a process that continues with another database, as tests do between files. */
 export function forgetAll(): void {
   for (const memory of memories) memory.forget();
 }

@@ -1,7 +1,7 @@
 /**
  * A partner's own requirements: the data that its business customers must supply, if not the default.
  *
- * Stored as shown, because the list is the partner's own. A customer submits by it (customers/identity/).
+ * Stored exactly as the partner gave it. Customers submit their data by it (customers/identity/).
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';

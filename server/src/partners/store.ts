@@ -111,7 +111,7 @@ const MARKET_TERMS = `direction, crypto_asset, fiat_asset, enabled, is_default, 
 const FEE_TERMS = 'market_id, partner_id, kind, fixed_units, bps, minimum_units, gas_units';
 
 export const sql = {
-  // Installations have dozens.
+  // An installation has dozens of partners.
   partnerIds: 'select id from partners order by id limit 10000',
   keysByName: `select k.key, k.scopes, k.secret, k.next_secret, k.next_until, k.addresses::text[] as addresses, k.expires_at,
       k.revoked_at, k.held_at, k.last_used_at, k.api_version, k.unsigned_writes, ${PARTNER}
@@ -125,10 +125,10 @@ export const sql = {
   rotateKey: `update api_keys set secret = coalesce(next_secret, secret), next_secret = $2, next_until = $3,
       secret_for = $4, secret_until = $5 where key = $1 and revoked_at is null`,
   changeKey: 'update api_keys set label = $2, scopes = $3, addresses = $4 where key = $1 and revoked_at is null',
-  // Of two concurrent requests only one gets it.
+  // Of two concurrent requests only one gets the secret.
   collectSecret: `update api_keys set secret_for = null, secret_until = null
     where key = $1 and secret_for = $2 and secret_until > $3 and revoked_at is null returning secret, next_secret`,
-  // Without the secrets.
+  // All columns but the secrets.
   keysOf: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
       held_at, last_used_at, created_at, secret_for, secret_until, unsigned_writes from api_keys where partner_id = $1 order by created_at, key limit 500`,
   keyShown: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
@@ -139,7 +139,7 @@ export const sql = {
       requests_per_minute, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${PARTNER}`,
   partnerById: `select ${PARTNER} from partners p where p.id = $1`,
   partnerByName: `select ${PARTNER} from partners p where p.name = $1`,
-  // Each suspension has a time of its own: a proposal to resume is about the one that people were shown.
+  // Each suspension has its own time, so that a proposal to resume refers to the suspension that the operators saw.
   suspend: `update partners set suspended_at = greatest($2, suspended_at + interval '1 millisecond') where id = $1`,
   setOrigins: 'update partners set cors_origins = $2 where id = $1',
   resume: 'update partners set suspended_at = null where id = $1',
@@ -153,7 +153,7 @@ export const sql = {
       min_units, max_units, payout_decimals, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps,
       clearing_s, single_source, jump_bps, resume_s, tax_bps from markets order by id`,
   lockMarkets: 'lock table markets in share row exclusive mode',
-  // With their changes, in one statement: a new installation has hundreds.
+  // Inserts the markets with their change rows in one statement: a new installation has hundreds.
   addMarkets: `with added as (
       insert into markets (${MARKET_TERMS})
       select ${MARKET_TERMS} from json_populate_recordset(null::markets, $1::json)
@@ -224,7 +224,7 @@ export const sql = {
     from (select distinct on (what, market_id, partner_id, item) what, market_id, partner_id, item, changed_by
       from market_changes where what in ('market', 'fee') order by what, market_id, partner_id, item, id desc) last
     where changed_by <> $1`,
-  // As JSON and not jsonb: it is shown with its fields in their original order.
+  // Type json and not jsonb, because it is shown with its fields in their original order.
   kybRequirements: 'select requirements from kyb_requirements where partner_id = $1',
   upsertKybRequirements: `insert into kyb_requirements (partner_id, requirements, set_at) values ($1, $2, $3)
     on conflict (partner_id) do update set requirements = excluded.requirements, set_at = excluded.set_at`,

@@ -17,7 +17,7 @@ export interface ProductionChain {
   chainId: bigint;
   native: string;
   nativeDecimals: number;
-  /** Code of its rail: the family's and its own. */
+  /** Code of the rail: chain family and chain. */
   rail: string;
   hotWallet: string;
   xpub: string;
@@ -25,7 +25,7 @@ export interface ProductionChain {
   fundedFrom: Readonly<Record<string, string>>;
   levels: Levels | undefined;
   tokens: readonly ProductionToken[];
-  /** The 20 bytes of an address, as the signer names them. */
+  /** The 20 bytes of an address, which is how the signer names it. */
   accountOf(address: string): string;
   connect(keys: SignerClient | undefined): ConnectedChain;
 }
@@ -75,7 +75,7 @@ export function readChains(name: string, text: string, allowed: readonly bigint[
   return read;
 }
 
-/** Well-formed values that are forbidden all the same. */
+/** Faults of well-formed values that are nevertheless forbidden. */
 function dangers(chain: ProductionChain, at: string, allowed: readonly bigint[]): string[] {
   const { chainId, hotWallet, xpub, fundedFrom, accountOf } = chain;
   const found: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * The production profile: its settings name everything outside, it provides nothing itself, and it refuses to start with
- * anything that only a sandbox may have (refusals.ts).
+ * The production profile: its settings name every outside system, it simulates nothing, and it does not start with anything
+ * that only a sandbox may have (refusals.ts).
  *
- * Operators create markets, partners and fees. Each start inserts only the assets of the chains and bank accounts named in
- * its files, because a rail must know them before it is polled. Thresholds and minimums are inserted where missing, and
- * operators change them afterwards.
+ * Operators create markets, partners and fees. Each start inserts only the assets of the chains and bank accounts named in its
+ * files, because a rail must know them before it is polled. Thresholds and minimums are inserted where missing, and operators
+ * change them afterwards.
  */
 import type { Database } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
@@ -43,7 +43,7 @@ async function connect({ chains, banks, signer }: Settled, deps: Connecting): Pr
     chains,
     banks.flatMap(({ accounts }) => accounts),
   );
-  // One signer has the keys of all chains; each chain uses its own wallets.
+  // One signer holds the keys of all chains; each chain uses its own wallets.
   const clients = new Map(
     chains.map((chain) => {
       const expected = {
@@ -127,7 +127,7 @@ const signerCheck = (chain: string, client: SignerClient): Check => ({
       await client.ping();
       return {};
     } catch (error) {
-      // Our own words, without key or address.
+      // The message is our own text, without key or address.
       return { ok: false, why: error instanceof Unavailable ? error.message : 'failed' };
     }
   },

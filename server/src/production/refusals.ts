@@ -1,6 +1,6 @@
 /**
- * Refusals: why production does not start, all reasons together. Every sandbox-only setting is rejected here by name, and nowhere
- * else.
+ * Refusals: the reasons why production does not start, all of them at once. Every sandbox-only setting is rejected here by
+ * name, and nowhere else.
  *
  * Secrets are checked by their appearance: too short, or with too few different characters to be random.
  */
@@ -88,7 +88,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   const chains = fromFile('CHAINS_FILE', config.chainsFile, 'chains, nodes, wallets and tokens', (text) =>
     readChains('CHAINS_FILE', text, config.localChains),
   );
-  /** The used adapters of a list, with their required settings. Those with nothing missing can be created. */
+  /** The adapters of a list that are in use, with their required settings. Only those with nothing missing can be created. */
   const used = <K extends keyof Lists>(kind: K): Lists[K][number][] =>
     (read(() => chosen(config, kind)) ?? []).filter((one) => {
       const values = config.valuesOf(one);
@@ -146,5 +146,5 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
 
 const TOO_REGULAR = (name: string): string => `${name} is too regular to be a secret: make it by chance`;
 
-/** Few different characters, or one repeated part. */
+/** Whether a secret is obviously not random: few different characters, or one repeated part. */
 const isNoChance = (text: string): boolean => new Set(text).size < FEWEST_CHARACTERS || /^(.{1,16})\1+$/s.test(text);

@@ -1,4 +1,4 @@
-/** The rights of an authenticated key, and its permitted networks: the same on every wire of partners. */
+/** Checks the rights of an authenticated key and the networks it may be used from, for all wires of partners. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { Refusal } from '../base/errors.ts';
 import type { Credential, Scope } from '../partners/index.ts';
@@ -12,7 +12,7 @@ export function authorize(credential: Credential, asked: { address: string; scop
   }
 }
 
-/** @param networks CIDR texts; none means everywhere */
+/** @param networks CIDR texts; an empty list allows every address */
 export function addressAllowed(networks: readonly string[], address: string): boolean {
   if (networks.length === 0) return true;
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');

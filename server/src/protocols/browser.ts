@@ -1,9 +1,9 @@
 /**
- * Separates a browser's session from pages of other sites: the cookie, and the check of a request's origin. The same for the
- * operators' and the partners' console, each with a cookie of its own name.
+ * Protects browser sessions against pages of other sites: the cookie, and the check of a request's origin. Used by the
+ * operators' and the partners' console, each with its own cookie name.
  *
- * A request by session that changes something needs the header `x-console: 1` and one of our origins, and so does a login: a page
- * of another site can send neither.
+ * A login, and a request by session that changes something, needs the header `x-console: 1` and one of our origins: a page of
+ * another site can send neither.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../base/errors.ts';
@@ -18,25 +18,25 @@ export interface SiteDeps {
   profile?: 'sandbox' | 'production';
 }
 
-/** An address is no name that a passkey can belong to: a sandbox on this machine is `localhost`. */
+/** A passkey cannot belong to an IP address, so a sandbox on this machine uses `localhost`. */
 export function siteOf({ publicUrl }: Pick<SiteDeps, 'publicUrl'>): Site {
   const url = new URL(publicUrl());
   if (['127.0.0.1', '[::1]'].includes(url.hostname)) url.hostname = 'localhost';
   return { origin: url.origin, host: url.hostname };
 }
 
-/** Without TLS only a sandbox on this machine keeps a session: `Secure` is left out there, and nowhere else. */
+/** Only a sandbox on this machine has sessions without TLS: there, and nowhere else, `Secure` is omitted. */
 const isSecure = (deps: SiteDeps): boolean => {
   const { origin, host } = siteOf(deps);
   return !(deps.profile === 'sandbox' && host === 'localhost' && origin.startsWith('http://'));
 };
 
 export interface Cookie {
-  /** `Set-Cookie` of this session. */
+  /** The `Set-Cookie` header of this session. */
   of(deps: SiteDeps, secret: string): string;
-  /** `Set-Cookie` that ends it. */
+  /** The `Set-Cookie` header that ends the session. */
   ended(deps: SiteDeps): string;
-  /** The session of a request. */
+  /** The session's secret in a request. */
   in(deps: SiteDeps, request: Pick<FastifyRequest, 'headers'>): string | undefined;
 }
 

@@ -5,12 +5,12 @@ import { closeCases } from '../compliance/index.ts';
 import type { Endpoint } from '../events/index.ts';
 import { decideHeld, isContained } from '../partners/index.ts';
 
-/** Recorded for a request about an endpoint. */
+/** The facts recorded for a request about an endpoint. */
 export const aboutEndpoint = ({ id, url }: Endpoint) => ({ subject: `endpoint:${id}`, facts: { url } });
 
 /**
- * Decides about an endpoint that a containment holds, and ends the containment where nothing else is held. A partner may not change
- * held items: `tx` is the system's, and the caller has found that the endpoint is the partner's.
+ * Decides about an endpoint that a containment holds, and ends the containment where nothing else is held. The partner role may
+ * not change held items: `tx` uses the system role, and the caller has checked that the endpoint belongs to the partner.
  *
  * @param input.by the key or member of the request, which is not held itself
  */

@@ -1,7 +1,9 @@
-/** HTTP of the wires for partners' programs: the part below their own meaning. */
+/** HTTP functions that the wires for partners' programs share. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Bodies stay raw bytes, whatever their content type: a signature covers them as sent, and numbers keep their digits. */
+/**
+ * Keeps bodies as raw bytes, whatever their content type: a signature covers the bytes as sent, and numbers keep their digits.
+ */
 export function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -29,5 +31,5 @@ export function isPath(path: string, url: string): boolean {
   );
 }
 
-/** The framework's own name of an error; empty of any other. */
+/** The framework's own code of an error; '' for any other error. */
 export const frameworkCode = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');

@@ -10,7 +10,7 @@ export interface IdempotencyRecord {
 }
 
 export const idempotencyRecords = {
-  /** Until the transaction ends, without waiting. The number is derived from the key. */
+  /** Locks until the transaction ends, without waiting. @param number derived from the key @returns whether it is locked */
   lock: async (tx: Tx, number: bigint): Promise<boolean> =>
     (await tx.row<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) as locked', [number]))?.locked === true,
 
@@ -27,7 +27,7 @@ export const idempotencyRecords = {
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),
 
-  /** The same, unless there is one. */
+  /** Inserts a record unless one exists. */
   keepFirst: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer; body: Buffer; reply: string; now: Date }) =>
     tx.run(
       `insert into idempotency_records (partner_id, path, key, body, reply, kept_at)
@@ -35,7 +35,7 @@ export const idempotencyRecords = {
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),
 
-  /** As the system role. */
+  /** Runs with the system role. */
   drop: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer }) =>
     tx.run('delete from idempotency_records where partner_id = $1 and path = $2 and key = $3', [
       k.partnerId,
@@ -43,6 +43,6 @@ export const idempotencyRecords = {
       k.key,
     ]),
 
-  /** As the system role: a partner may add replies and read its own, and delete none. */
+  /** Runs with the system role: the partner role may insert replies and read its own, but delete none. */
   forget: (tx: Tx, before: Date) => tx.run('delete from idempotency_records where kept_at <= $1', [before]),
 };

@@ -26,8 +26,8 @@ export const hashOf = (text: string): Buffer => createHash('sha256').update(text
  * @param request.path the endpoint's own name, the same for all its aliases
  * @param request.key  hash of the key
  * @param request.body hash of the body: equal for requests that mean the same
- * @param request.as   the role that does the work; the system's only if the partner is known to be allowed
- * @returns the reply of `work`, now or when it ran, and which of the two
+ * @param request.as   the role that does the work; the system role only if the partner was checked before
+ * @returns the reply of `work`, and whether it is a stored one
  * @throws Refusal 'idempotency_in_flight' | 'idempotency_conflict'
  */
 export async function once(

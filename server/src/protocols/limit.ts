@@ -18,9 +18,9 @@ interface Bucket {
   at: number;
 }
 
-/** More keys than any installation uses at once; the least recently used is evicted first. */
+/** More keys than any installation uses at once; beyond it the least recently used key is evicted. */
 const MAX_KEYS = 10_000;
-/** For a limit of zero, when no time would be right. */
+/** Retry-After for a limit of zero, for which no time would be right. */
 const NEVER_ASK_AGAIN_MS = 3_600_000;
 
 export function openLimiter(now: () => number = () => performance.now()) {
@@ -39,7 +39,7 @@ export function openLimiter(now: () => number = () => performance.now()) {
         const [oldest] = buckets.keys();
         buckets.delete(oldest ?? key);
       }
-      // A key with a limit of zero is told to retry later: an operator may have changed the limit by then.
+      // With a limit of zero the caller is told to retry later, because an operator may have changed the limit by then.
       const untilOneMs = allowed ? 0 : perMinute > 0 ? ((1 - tokens) * 60_000) / perMinute : NEVER_ASK_AGAIN_MS;
       const untilFullS = perMinute > 0 ? Math.ceil(((most - left) * 60) / perMinute) : NEVER_ASK_AGAIN_MS / 1000;
       return {

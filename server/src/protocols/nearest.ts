@@ -4,7 +4,7 @@ const MOST_CHARS = 160;
 /** A path with more differing characters is unrelated. */
 const MOST_EDITS = 6;
 
-/** Characters to insert, remove or replace between two texts (Levenshtein's distance), in lower case. */
+/** Characters to insert, remove or replace between two texts in lower case (Levenshtein distance). */
 export function edits(one: string, other: string): number {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];
   let before = Array.from({ length: b.length + 1 }, (_, at) => at);
@@ -19,12 +19,12 @@ export function edits(one: string, other: string): number {
   return before[b.length] ?? 0;
 }
 
-/** @returns undefined when none is near */
+/** @returns undefined when no path is similar */
 export function nearestPath(url: string, paths: readonly string[]): string | undefined {
   if (url.length > MOST_CHARS) return undefined;
   const all = paths.map((path) => ({ path, filled: filled(path, url) }));
   const ends = all.filter((one) => lastOf(one.filled) !== '' && lastOf(one.filled) === lastOf(url));
-  // Anybody may ask for a path: texts that are too different in length are not compared.
+  // Anyone may request a path, so texts that differ too much in length are skipped to bound the work.
   const alike = all.filter((one) => Math.abs(one.filled.length - url.length) <= MOST_EDITS);
   const near = (ends.length > 0 ? ends : alike).map((one) => ({ path: one.path, edits: edits(url, one.filled) }));
   const [nearest] = near.toSorted((a, b) => a.edits - b.edits);

@@ -1,6 +1,6 @@
-/** Errors of the database that are no defect of ours. */
+/** Errors of the database that are not bugs of ours. */
 
-/** PostgreSQL or its network is unreachable, full or too slow: not the caller's fault, and worth a retry. */
+/** PostgreSQL or its network is unreachable, full or too slow: not the caller's fault, and a retry may succeed. */
 const OUTAGES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|08...|25006|53...|57...|55P03|40001|40P01)$/;
 
 export function isOutage(error: unknown): boolean {

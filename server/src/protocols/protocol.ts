@@ -20,7 +20,7 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>;
   /** Names in lower case. Values of a repeated header are joined. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** As sent, undecoded; empty without a body. */
+  /** Bytes as sent; empty without a body. */
   readonly body: Buffer;
   /** A body with files, unread; `body` is then empty. */
   readonly upload?: Readable;
@@ -33,7 +33,7 @@ export interface Reply {
   /** Serialised as JSON, unless the headers contain `content-type`: then it is text, sent as it is. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** It was given before, to the same request (idempotency.ts). Not sent. */
+  /** The reply was stored for an earlier, equal request (idempotency.ts). This flag is not sent. */
   readonly isReplay?: boolean;
 }
 

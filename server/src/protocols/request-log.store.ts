@@ -5,7 +5,7 @@ import { parameters } from '../base/scan.ts';
 export const PROTOCOLS = ['v1', 'white-label'] as const;
 export type LoggedProtocol = (typeof PROTOCOLS)[number];
 
-/** `orders.create`; of the white-label wire, a path without its prefix: `offramp/quote`, `v1/webhooks/:id`. */
+/** `orders.create`; for the white-label wire, a path without its prefix: `offramp/quote`, `v1/webhooks/:id`. */
 export const OPERATION = /^[a-zA-Z0-9][\w.:/-]*$/;
 
 export interface Line {
@@ -21,12 +21,12 @@ export interface Line {
   reason: string | null;
   tookMs: number;
   replayed: boolean;
-  /** Empty where the protocol has none. */
+  /** Empty if the protocol has no versions. */
   version: string;
   idempotencyKey: string | null;
   request: unknown;
   reply: unknown;
-  /** The fault of the signature or token of a request that was not accepted. */
+  /** The fault of the signature or token, for a request that was not authenticated. */
   why: string | null;
   at: Date;
 }
@@ -35,7 +35,7 @@ export interface LineRow extends Line {
   id: bigint;
 }
 
-/** Most of one id: a program may send the same id of its own with every request. */
+/** Maximum results for one id: a program may send the same id of its own with every request. */
 const MOST_NAMED = 50;
 
 const COLUMNS = `id, partner_id, protocol, request_id, client_request_id, api_key,
@@ -46,7 +46,7 @@ const WRITTEN = `partner_id, protocol, request_id, client_request_id, api_key, o
   replayed, version, idempotency_key, request, reply, why, at`;
 
 export const requestLog = {
-  /** All of one partner, in one statement. */
+  /** Inserts lines of one partner, in one statement. */
   insert: (tx: Tx, lines: readonly Line[]) =>
     tx.defer(
       `insert into request_log (${WRITTEN}) select ${WRITTEN} from json_populate_recordset(null::request_log, $1::json)`,
@@ -79,7 +79,8 @@ export const requestLog = {
     },
   ) => {
     const { values, put } = parameters();
-    // Only what is asked for: a condition that may be empty hides from the planner that the index of the partner has the page in order.
+    // Conditions are added only when needed: with an optional condition the planner does not see that the partner's index
+    // returns the page in order.
     const equal = (column: string, value: unknown) => (value === undefined ? [] : [`${column} = ${put(value)}`]);
     const where = [
       ...equal('partner_id', input.partnerId),
@@ -92,7 +93,7 @@ export const requestLog = {
       ...(input.from === undefined ? [] : [`at >= ${put(input.from)}`]),
       ...(input.until === undefined ? [] : [`at < ${put(input.until)}`]),
     ];
-    // What filters drop is bounded by the thirty days that are kept.
+    // The number of rows that filters skip is bounded, because only thirty days are kept.
     return tx.rows<LineRow>(
       `select ${COLUMNS} from request_log where ${where.join(' and ')} order by id desc limit ${put(input.limit)}`,
       values,
@@ -106,7 +107,7 @@ export const requestLog = {
       [partnerId, id],
     ),
 
-  /** Of any of these partners, newest first. */
+  /** Lines of any of these partners, newest first. */
   named: (tx: Tx, { partnerIds, id }: { partnerIds: readonly bigint[]; id: string }) =>
     tx.rows<LineRow>(
       `select ${COLUMNS} from request_log
@@ -114,7 +115,7 @@ export const requestLog = {
       [partnerIds, id],
     ),
 
-  /** As the system role: a partner deletes none. */
+  /** Runs with the system role: the partner role deletes none. */
   forget: (tx: Tx, before: Date, most: number) =>
     tx.run('delete from request_log where id in (select id from request_log where at < $1 order by at limit $2)', [
       before,

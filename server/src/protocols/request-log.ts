@@ -1,13 +1,13 @@
 /**
- * Request log: a partner's requests of the last thirty days, on either wire, with replies and reasons; searchable by the id of a
- * request. A line of the white-label wire has neither body nor reply.
+ * Request log: a partner's requests of the last thirty days, on either wire, with replies and reasons; searchable by the id of
+ * a request. A line of the white-label wire has neither body nor reply.
  *
- * Bodies are the declared fields that were understood, without personal data, and replies without personal data and secrets. The
- * value of a refused field may be anything, also a name typed into the wrong place: it is left out. Replies beyond a few
- * kilobytes are left out as a whole.
+ * Bodies contain only the declared fields that were parsed, without personal data; replies are stored without personal data and
+ * secrets. The value of a refused field is omitted, because it may be anything, even a name typed into the wrong field. Replies
+ * above a few kilobytes are omitted as a whole.
  *
- * A line is written after its answer was sent, several together in one statement: a request never waits for its line, and a
- * process that is killed loses the lines of its last moments. Money and its history do not depend on this log.
+ * A line is written after its reply was sent, several in one statement. So a request never waits for its line, and a process
+ * that is killed loses its last lines. Money and its history do not depend on this log.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -18,20 +18,22 @@ import type { Fields } from './declaration/fields.ts';
 import { type Line, type LineRow, type LoggedProtocol, requestLog } from './request-log.store.ts';
 
 const KEPT_FOR_MS = 30 * 24 * 3_600_000;
-/** Lines that wait to be written: a database that is away must not fill the memory. */
+/** Maximum lines waiting to be written: an unreachable database must not fill the memory. */
 const MOST_WAITING = 5_000;
 const AT_ONCE = 200;
-/** Lines wait so long for others: quotes come by the thousand, and a transaction for each would cost as much as they do. */
+/**
+ * Time for which lines are collected: quotes come by the thousand, and one transaction per line would cost as much as they do.
+ */
 const GATHERED_MS = 250;
-/** After a failure. */
+/** Pause after a failed write. */
 const RETRIED_MS = 1_000;
-/** Rows that one statement deletes: a statement has fifteen seconds. */
+/** Rows deleted per statement, because a statement may take fifteen seconds. */
 const MOST_FORGOTTEN = 10_000;
 const MOST_REPLY_CHARS = 8_192;
 
 export interface RequestLog {
   add(line: Line): void;
-  /** Writes what waits. */
+  /** Writes the waiting lines. */
   close(): Promise<void>;
 }
 
@@ -41,7 +43,7 @@ export function openRequestLog({ db, vault, log }: { db: Database; vault: Vault;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  /** What comes meanwhile waits for the next round. @returns false: the database did not take them */
+  /** Writes one batch; lines added meanwhile wait for the next one. @returns false when the database did not accept them */
   async function write(): Promise<boolean> {
     let round = waiting;
     waiting = [];
@@ -95,7 +97,7 @@ export function openRequestLog({ db, vault, log }: { db: Database; vault: Vault;
   };
 }
 
-/** The understood fields of a request, without personal data. */
+/** The parsed fields of a request, without personal data. */
 export function shownRequest(fields: Fields, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
@@ -108,7 +110,7 @@ export function shownRequest(fields: Fields, given: Readonly<Record<string, unkn
 }
 
 const HIDDEN = '(left out)';
-/** Names in replies that are personal, secret, or open something. */
+/** Names in replies whose values are personal or secret, or give access to something. */
 const HIDDEN_IN_REPLIES = new Set([
   'reference',
   'payerReference',
@@ -133,7 +135,7 @@ export function shownReply(reply: unknown, fields: Fields): unknown {
     if (HIDDEN_IN_REPLIES.has(name)) return HIDDEN;
     if (name === 'fields' && typeof value === 'object')
       return Object.fromEntries(Object.entries(value).filter(([field]) => Object.hasOwn(fields, field)));
-    // PostgreSQL stores neither NUL nor half a surrogate pair.
+    // PostgreSQL accepts neither NUL nor an unpaired surrogate.
     return typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
   });
   return text === undefined || text.length > MOST_REPLY_CHARS ? null : JSON.parse(text);
@@ -167,21 +169,23 @@ export async function requestsOf(
   return (await requestLog.page(tx, input)).map((row) => shownLine(vault, row));
 }
 
-/** @param id ours, or the caller's own; the newest of several. @throws Refusal 'unknown_request' */
+/** @param id our request id or the caller's own; if several match, the newest @throws Refusal 'unknown_request' */
 export async function requestNamed(tx: Tx, vault: Vault, input: { partnerId: bigint; id: string }): Promise<Shown> {
   const row = await requestLog.find(tx, input);
   if (row === undefined) throw new Refusal('unknown_request');
   return shownLine(vault, row);
 }
 
-/** For operators, who see no body and no key of idempotency: lines of one partner, newest first; and lines by the id of a request. */
+/**
+ * For operators, who see neither bodies nor Idempotency-Keys: lines of one partner, newest first, and lines by a request's id.
+ */
 export const requestDesk = {
   list: (tx: Tx, input: Parameters<typeof requestLog.page>[1]): Promise<LineRow[]> => requestLog.page(tx, input),
   named: (tx: Tx, input: { partnerIds: readonly bigint[]; id: string }): Promise<LineRow[]> =>
     requestLog.named(tx, input),
 };
 
-/** Deletes lines older than thirty days. @returns how many */
+/** Deletes lines older than thirty days. @returns the number of deleted lines */
 export async function purgeRequestLog(db: Database, now: Date): Promise<number> {
   const before = new Date(now.getTime() - KEPT_FOR_MS);
   for (let all = 0; ; ) {

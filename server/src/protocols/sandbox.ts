@@ -1,10 +1,10 @@
 /**
  * The sandbox's controls, for the wires of partners: the white-label wire has them under /sandbox/v1, the partner API under
- * /v1/sandbox. sandbox/controls.ts carries them out. An installation with real money has none of them.
+ * /v1/sandbox. sandbox/controls.ts carries them out. Production has none of them.
  */
 import type { Order } from '../orders/index.ts';
 
-/** How an order is paid: as asked, or in one of the ways that customers get wrong. */
+/** How an order is paid: as requested, or with one of the usual mistakes of customers. */
 export const PAY_HOW = ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'] as const;
 export type PayHow = (typeof PAY_HOW)[number];
 export const BANK_FAULTS = [
@@ -36,7 +36,7 @@ export interface SandboxControls {
   }): Promise<{ line: string }>;
   /** The payer's bank recalls a credit: the order's latest, or the given line. */
   recall(input: { partnerId: bigint; order: Order } | { partnerId: bigint; line: string }): Promise<{ line: string }>;
-  /** Our payout to an account is returned. */
+  /** The customer's bank returns our payout. */
   bounce(input: { order: Order }): Promise<{ payment: string }>;
   /** Makes screening hold the order, or undoes that. */
   screening(input: { order: Order; fails: boolean }): Promise<{ list: string }>;
@@ -53,13 +53,13 @@ export interface SandboxControls {
     times: number;
     delayMs: number;
   }): Promise<{ fault: string; times: number }>;
-  /** @param input.price fiat for one coin; if omitted, the table's price again */
+  /** @param input.price fiat for one coin; undefined restores the table's price */
   movePrice(input: {
     coin: string;
     fiat: string;
     price: string | undefined;
   }): Promise<{ pair: string; price: string | null }>;
-  /** @param input.units how much is added, for `FILLED`; by default as much as at the beginning */
+  /** @param input.units amount to add for `FILLED`; by default the opening funds */
   treasury(input: {
     currency: string;
     chain: string | undefined;

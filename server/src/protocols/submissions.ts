@@ -1,7 +1,7 @@
 /**
- * Submissions, whichever wire they come by: the form that applies to a customer, and the files of a request.
+ * Submissions, on both wires: the form that applies to a customer, and the files of a request.
  *
- * Not here: what an answer or a file may be, and what a submission still needs (customers/identity/).
+ * Not here: the validity of answers and files, and what a submission still needs (customers/identity/).
  */
 import type { Blobs } from '../base/blobs.ts';
 import type { Clock } from '../base/clock.ts';
@@ -22,17 +22,20 @@ import {
 import { kybRequirementsOf, type Partner } from '../partners/index.ts';
 import type { UploadedFile } from './uploads.ts';
 
-/** What a request says of the form beside the customer's kind and own country. */
+/** What a request says about the form, besides the customer's kind and country. */
 interface Asked {
   /** Asset code of the fiat; persons only. */
   readonly fiat?: string | undefined;
-  /** Two letters; counts if the customer's country is not known. */
+  /** Two letters; used if the customer's country is not known. */
   readonly country?: string | undefined;
-  /** Without it, the level from which the partner's customers may trade. */
+  /** By default the level from which the partner's customers may trade. */
   readonly level?: number | undefined;
 }
 
-/** The form of a partner's businesses: its own, or that of the customer's country; without a customer, of the country asked for. */
+/**
+ * The form for a partner's businesses: its own, or that of the customer's country; without a customer, that of the requested
+ * country.
+ */
 export async function businessForm(
   tx: Tx,
   partner: Pick<Partner, 'id' | 'tradeLevel'> | undefined,
@@ -57,7 +60,7 @@ export async function customerForm(
   return await formFor(tx, { kind: 'INDIVIDUAL', fiat, country: countryFor(customer, country), level }, now);
 }
 
-/** The form that a submission was begun with; without a row of its own, the one that applies now. */
+/** The form that a submission was begun with; if that form has no row, the one that applies now. */
 export async function formBegunWith(
   tx: Tx,
   partner: Pick<Partner, 'id' | 'tradeLevel'>,
@@ -74,9 +77,11 @@ interface Receiving {
 }
 
 /**
- * The files of a request, each in its slot and inspected, in the store. Before any transaction that writes rows.
+ * Inspects the files of a request, assigns each to its slot, and puts them into the store. Call it before the transaction that
+ * inserts their rows.
  *
- * @throws Refusal 'unknown_customer' | 'malformed_field' that names each slot; a file without a slot of the form is named `files`
+ * @throws Refusal 'unknown_customer' | 'malformed_field' that names each slot; a file without a slot of the form is named
+ * `files`
  */
 export async function storedFiles(
   at: Receiving & { files: readonly UploadedFile[] },
@@ -89,7 +94,7 @@ export async function storedFiles(
   return await keptFiles(at, customerId, inspectFiles(form, at.files));
 }
 
-/** Inspected files, in the store. */
+/** Puts inspected files into the store. */
 export async function keptFiles(
   { deps: { blobs, vault, clock }, inTx }: Receiving,
   customerId: string,

@@ -1,11 +1,12 @@
 /**
  * Uploads: multipart bodies with files, read as a stream, within hard limits. Shared by the wires that accept files.
  *
- * No part of them is read before the headers are verified. A file is kept in memory until it was inspected as a whole, so that no
- * unencrypted content reaches a disk; that is why files are few and small, and requests with files a few at a time.
+ * No part of them is read before the headers are verified. A file is kept in memory until it was inspected as a whole, so that
+ * no unencrypted content reaches a disk. Therefore the number and size of files, and the number of concurrent uploads, are
+ * limited.
  *
- * A file belongs to a slot of the form, which the name of its part, or its file name, must equal. Names from outside are used
- * nowhere else: neither in the store nor in a sentence.
+ * A file belongs to the slot of the form that has the name of its part, or its file name. Names from outside are used nowhere
+ * else: neither in the store nor in a sentence.
  */
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -17,7 +18,7 @@ export interface UploadLimits {
   readonly files: number;
   /** Files and texts together. */
   readonly bytes: number;
-  /** From the first byte to the last. */
+  /** Maximum duration from the first byte to the last. */
   readonly ms: number;
 }
 export const UPLOAD_LIMITS: UploadLimits = {
@@ -34,7 +35,7 @@ export interface UploadedFile {
 }
 
 interface Upload {
-  /** The texts, by the name of their part. */
+  /** The texts, by part name. */
   readonly body: ReadonlyMap<string, string>;
   readonly files: readonly UploadedFile[];
 }
@@ -127,14 +128,14 @@ async function readParts(stream: Readable, contentType: string, limits: UploadLi
     });
   } finally {
     clearTimeout(timer);
-    // It may still report an end that no code awaits.
+    // The parser may still report an error, which nothing else handles.
     parser.on('error', () => {});
   }
   if (fields.size === 0 && files.length === 0) throw malformed('has no part that can be read');
   return { body: fields, files };
 }
 
-/** A digest of the files and of where each belongs: by it a repeated request is told from another one. */
+/** A digest of the files and their slots, which distinguishes a repeated request from another one. */
 export const digestOfFiles = (files: readonly UploadedFile[]): string =>
   files
     .map(({ names, content }) => JSON.stringify([names, createHash('sha256').update(content).digest('hex')]))

@@ -26,7 +26,7 @@ export interface Affected {
   partnerId: bigint;
   customerId: string;
   state: OrderState;
-  /** It was converted on these terms; otherwise they are promised. */
+  /** True if the order was converted on these terms; otherwise they are only promised. */
   isCharged: boolean;
   asset: AssetCode;
   /** The fee, or for a price comparison the payout. */
@@ -44,9 +44,9 @@ export interface Sum {
 }
 
 export interface AffectedOrders {
-  /** Oldest first. */
+  /** Affected orders, oldest first. */
   orders: Affected[];
-  /** For charged orders, and for those only promised so far. */
+  /** Sums over charged orders, and over those only promised so far. */
   charged: Sum;
   promised: Sum;
 }
@@ -55,7 +55,7 @@ export interface AffectedOrders {
 export const MOST_AFFECTED = 20_000;
 const STEP_ROWS = 500;
 
-/** Converted and not undone. An order blocked by law may be either: the journal decides. */
+/** Converted and not undone. A frozen order may be either: the journal decides. */
 const CONVERTED: readonly OrderState[] = ['paying_out', 'payout_held', 'settled'];
 
 /** @throws Refusal 'malformed_field' when there are too many */
@@ -120,7 +120,7 @@ async function compared(tx: Tx, lines: readonly OrderLine[], market: Market, ter
 
 type Priced = Pick<OrderLine, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depositUnits' | 'fees'>;
 
-/** Pure. The payout at another price, with the fees as they were. */
+/** Pure. The payout at another price with unchanged fees. */
 export function otherPayout(
   order: Priced,
   market: Pick<Market, 'crypto' | 'fiat' | 'payoutDecimals'>,

@@ -1,8 +1,9 @@
 /**
- * Countries: the orders that were created in a span, by the country that their customer resides in, and by fiat.
+ * Countries: the orders created in a time span, by their customer's country of residence and by fiat.
  *
- * The country is the customer's present one, with who said it: the customer on a form, the partner, or the prefix of a phone number.
- * One that nobody said is the installation's default, and is shown as assumed. Orders are found by their id, which grows with time.
+ * The country is the customer's present one, with its source: the customer on a form, the partner, or the prefix of a phone
+ * number. Without a source it is the installation's default, and is shown as assumed. Orders are selected by their id, which
+ * grows with time.
  */
 import type { Tx } from '../base/db.ts';
 import { firstIdAt } from '../base/ids.ts';
@@ -15,7 +16,10 @@ export interface CountryRow {
   customers: bigint;
   orders: bigint;
   settled: bigint;
-  /** Of the settled ones, before fees: what the customers paid in the fiat, or what their coins were converted into. */
+  /**
+   * Volume of settled orders before fees: what customers paid in the fiat, or the fiat value into which their coins were
+   * converted.
+   */
   settledUnits: bigint;
 }
 

@@ -2,7 +2,8 @@
  * Reports for auditors and operators over time, computed from the data of orders and ledger. Read-only, and never rounded:
  * every amount is units of one asset.
  *
- * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts), except where two of them meet (countries.ts).
+ * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts), except for
+ * queries over tables of two modules (countries.ts).
  */
 export { type Affected, type AffectedOrders, affectedOrders, type OtherTerms } from './affected.ts';
 export { type CountryRow, ordersByCountry } from './countries.ts';

@@ -1,8 +1,10 @@
 /**
- * Statement of a partner: the orders of a span and their volume, the fees that the partner earned, gave back and was paid, and
- * what it was owed at both ends. Fees come from the journal, so the opening plus the lines equals the closing.
+ * Statement of a partner: the orders of a time span and their volume; the fees that the partner earned, returned and was paid;
+ * and what it was owed at both ends. Fees come from the journal, so the opening balance plus the lines equals the closing
+ * balance.
  *
- * An order counts in the span in which it was created, and with its volume once it has settled; a fee, on the day it was booked.
+ * An order counts in the span in which it was created, and its volume counts once the order has settled. A fee counts on the
+ * day it was booked.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -11,20 +13,20 @@ import { type PartnerFees, partnerFees } from '../ledger/index.ts';
 import { type DayRow, partnerDays } from '../orders/index.ts';
 import { allMarkets } from '../partners/index.ts';
 
-/** A quarter. It bounds the rows: three for each day and asset, two for each market and asset. */
+/** A quarter. It bounds the number of rows: three per day and asset, two per market and asset. */
 const MOST_STATEMENT_DAYS = 93;
 const DAY_MS = 86_400_000;
 
 export interface PartnerRow {
-  /** YYYY-MM-DD of fees; null for what is about the whole span. */
+  /** YYYY-MM-DD for fees; null for rows about the whole span. */
   day: string | null;
   what: 'opening' | 'paid_in' | 'paid_out' | 'fees_earned' | 'fees_returned' | 'fees_settled' | 'closing';
   marketId: bigint | null;
   asset: AssetCode;
-  /** Orders that settled; of fees, how many postings. Null for balances. */
+  /** Number of settled orders, or of fee postings. Null for balances. */
   count: bigint | null;
   units: bigint;
-  /** What the partner is owed after it; null for volume. */
+  /** What the partner is owed after this row; null for volume. */
   owedUnits: bigint | null;
 }
 
@@ -63,7 +65,7 @@ export async function partnerStatement(
   };
 }
 
-/** Pure. What settled orders took in and paid out, by market. */
+/** Pure. Deposits and payouts of settled orders, by market. */
 export function volumes(days: readonly DayRow[]): PartnerRow[] {
   const sums = new Map<string, PartnerRow & { count: bigint }>();
   const add = (what: 'paid_in' | 'paid_out', { marketId, settled }: DayRow, asset: AssetCode, units: bigint) => {

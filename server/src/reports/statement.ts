@@ -12,7 +12,7 @@ import type { AssetCode } from '../base/money.ts';
 import { type PostedFor, postedFor, SHARED_KINDS } from '../ledger/index.ts';
 import { newestOrders } from '../orders/index.ts';
 
-/** No statement is made for a customer with more orders, because all their lines are read at once. */
+/** Beyond this number of orders no statement is made, because all their lines are read at once. */
 export const MOST_ORDERS = 5_000;
 
 export type What =
@@ -34,7 +34,9 @@ export type What =
   | 'closing';
 
 export interface StatementRow {
-  /** Number of the journal entry and line: where a page continues. For opening and closing the word. */
+  /**
+   * Number of the journal entry and line, which is the cursor for the next page. For opening and closing rows the word itself.
+   */
   line: string;
   at: Date;
   order: bigint | null;
@@ -99,7 +101,7 @@ export function statementOf(
   return [...(opening ?? ends('opening', input.from)), ...rows, ...ends('closing', input.until)];
 }
 
-/** This customer's part of accounts shared by many is tracked line by line. */
+/** Accounts shared by many customers: this customer's part of them is tracked line by line. */
 const SHARED: readonly string[] = SHARED_KINDS;
 const HELD = ['order', 'blocked', ...SHARED];
 
@@ -125,7 +127,7 @@ function whatOf(other: string, entryKind: string, change: bigint): What {
     case 'custody':
       if (change > 0n) return entryKind === 'payout_returned' ? 'payout_returned' : 'deposit';
       return /refund/.test(entryKind) ? 'refund' : /payout/.test(entryKind) ? 'payout' : 'reversed';
-    // Out of suspense, where it was unidentified.
+    // Money out of suspense, where it had been unidentified.
     case 'suspense':
       return 'deposit';
     case 'treasury':

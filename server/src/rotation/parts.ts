@@ -24,14 +24,14 @@ export interface Part {
   /** Columns besides the primary key that `rewrite` reads. */
   readonly reads: readonly string[];
   readonly writes: readonly string[];
-  /** Only rows that fit: an SQL condition with $1, the time from which everything is written under the new key. */
+  /** Selects rows: an SQL condition with $1, the time from which all values are written under the new key. */
   readonly where?: string;
   /** A keyed hash of a value that is not stored: a row does not show which key it uses, so it is visited once. */
   readonly isBlind?: boolean;
   rewrite(keys: Keys, row: Row): readonly (Buffer | readonly Buffer[] | null)[] | undefined;
 }
 
-/** The text of a value, and whether it is the new key's. @throws when neither key opens it */
+/** The text of a value, and whether it is encrypted under the new key already. @throws when neither key decrypts it */
 function opened({ from, to }: Keys, value: Buffer, context: string): { text: string; isNew: boolean } {
   try {
     return { text: to.decrypt(value, context), isNew: true };
@@ -54,7 +54,9 @@ const encrypted = (table: string, column: string, reads: readonly string[], cont
   },
 });
 
-/** An index of a value in no other column: a keyed hash of the old one, which only the old key can compute. */
+/**
+ * A new index for a value that is stored in no other column: a keyed hash of the old index, which only the old key can compute.
+ */
 const again = ({ to }: Keys, old: Buffer, column: string): Buffer => to.index(old.toString('hex'), `again ${column}`);
 
 export const PARTS: readonly Part[] = [
@@ -204,7 +206,7 @@ export const PARTS: readonly Part[] = [
     rewrite: (keys, { digest }) => [again(keys, digest as Buffer, 'submission_files.digest')],
   },
   {
-    // The reference is in no other column. An operator then matches a reversal of an earlier line.
+    // The reference is in no other column. After the exchange an operator has to match a reversal of an earlier line.
     name: 'manual_lines.relation',
     table: 'manual_lines',
     reads: ['relation'],
@@ -227,7 +229,10 @@ export const PARTS: readonly Part[] = [
   },
 ];
 
-/** Columns of bytes that the master key has no part in, or that `rotate.ts` treats in its own way. A test knows all others. */
+/**
+ * Byte columns that the master key does not affect, or that `rotate.ts` handles separately. A test checks that every byte
+ * column is listed here or above.
+ */
 export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'denied_destinations.index': 'the values are in no column: a list is loaded again, a sanctions list by itself',
   'login_sends.session': 'forgotten after an hour, at the exchange',

@@ -1,15 +1,14 @@
 /**
- * Exchange of the master key: everything that the old key has encrypted or indexed is written again under the new one, in
- * batches.
+ * Exchange of the master key: everything that the old key has encrypted or indexed is rewritten under the new one, in batches.
  *
- * A batch is one transaction: its rows, and the position in its part. The next run continues from there if the process is killed;
- * two concurrent runs take turns. Servers work meanwhile. Each has both keys (base/crypto.ts): it writes under the new one, reads
- * by either, and looks up by both. So the number of values under the old key only decreases.
+ * A batch is one transaction: its rows, and the position in its part. The next run continues from there if the process is
+ * killed; two concurrent runs take turns. Servers work meanwhile. Each has both keys (base/crypto.ts): it writes under the new
+ * one, reads by either, and looks up by both. So the number of values under the old key only decreases.
  *
- * The end is verified: every value is opened once more with the new key alone. The exchange is finished when no value is left
- * under the old key; until then no server starts without it.
+ * At the end every value is decrypted once more with the new key alone. The exchange is finished when no value is left under
+ * the old key; until then no server starts without it.
  *
- * It works as the owner of the tables, because encrypted texts stand in append-only ones (migration 0028).
+ * It uses the role that owns the tables, because some append-only tables contain encrypted texts (migration 0028).
  */
 import pg from 'pg';
 import type { Vault } from '../base/crypto.ts';
@@ -23,20 +22,20 @@ import { type Keys, PARTS, type Part, type Row } from './parts.ts';
 import { renew, TOKEN_SQL } from './texts.ts';
 
 export interface RotationReport {
-  /** Parts that had something of the old key, over all runs. */
+  /** Parts that contained values of the old key, over all runs. */
   rewritten: { part: string; values: bigint }[];
-  /** Values still under the old key, and how they end. */
+  /** Values still under the old key, and how to end them. */
   left: { part: string; values: number; how: string }[];
 }
 
-/** Rows of a transaction: a server that waits for one of them waits for milliseconds. */
+/** Rows per transaction: a server that waits for one of them waits for milliseconds. */
 const BATCH = 200;
 const ATTEMPTS = 20;
-/** SQLSTATE of deadlocks, lock timeouts and serialization failures. */
+/** SQLSTATEs after which a batch is retried: deadlock, lock timeout, serialization failure. */
 const AGAIN = ['40P01', '55P03', '40001'];
 const LOCK = `hashtext('exchange of the master key')`;
 
-/** Notes that servers write under the new key from now on. @throws SettingError when this key alone cannot read everything */
+/** Records that servers write under the new key from now on. @throws SettingError when this key alone cannot read everything */
 export async function noteRotation(db: Pick<Database, 'asSystem'>, vault: Vault): Promise<void> {
   await db.asSystem(async (tx) => {
     const { old } = vault;
@@ -58,15 +57,15 @@ export async function noteRotation(db: Pick<Database, 'asSystem'>, vault: Vault)
 }
 
 /**
- * @param onBatch called after each commit, with the part's name; for progress, and for tests that stop in between
- * @throws SettingError when another process is at it
+ * @param onBatch called after each commit with the part's name; for progress, and for tests that stop in between
+ * @throws SettingError when another process is exchanging the key
  */
 export async function rotate(
   adminUrl: string,
   vault: Vault,
   options: { batch?: number; onBatch?: (part: string) => void } = {},
 ): Promise<RotationReport> {
-  assert(vault.old !== undefined, 'there is an old key');
+  assert(vault.old !== undefined, 'there is no old key');
   const keys: Keys = { from: vault.old, to: vault.current ?? vault };
   const client = new pg.Client({
     connectionString: adminUrl,
@@ -125,7 +124,7 @@ async function run(
   return { rewritten: done.rows.map(({ part, rewritten }) => ({ part, values: rewritten as bigint })), left };
 }
 
-/** Addresses of sanctions lists are stored, so those are indexed again without downloading the lists. */
+/** Rebuilds the indexes of sanctions lists' addresses from the stored addresses, without downloading the lists. */
 async function reloadLists({ client, keys, rotation }: Going): Promise<void> {
   await client.query('begin');
   try {
@@ -138,13 +137,13 @@ async function reloadLists({ client, keys, rotation }: Going): Promise<void> {
   }
 }
 
-/** A part whose columns hold texts with marks. */
+/** A part whose columns contain encrypted texts with markers. */
 interface TextPart extends Omit<Part, 'rewrite'> {
   readonly types: readonly string[];
 }
 const isText = (part: Part | TextPart): part is TextPart => 'types' in part;
 
-/** All columns of text of all tables. */
+/** All text columns of all tables. */
 async function textParts(client: pg.Client): Promise<TextPart[]> {
   const { rows } = await client.query<{ table: string; columns: string[]; types: string[]; owned: boolean }>(
     `select c.relname as table, array_agg(a.attname::text order by a.attnum) as columns,
@@ -179,11 +178,11 @@ async function keyOf(client: pg.Client, table: string): Promise<{ column: string
       where i.indrelid = $1::regclass and i.indisprimary order by k.at`,
     [table],
   );
-  assert(rows.length > 0, `${table} has a primary key`);
+  assert(rows.length > 0, `${table} has no primary key`);
   return rows;
 }
 
-/** Rows after a key, in its order. Conditions name the time as $1, so it is always given. */
+/** Rows after a primary key, in its order. Conditions use $1 for the time, so the parameter is always passed. */
 async function page(going: Going, part: Part | TextPart, after: readonly string[] | null, forUpdate: boolean) {
   const key = await keyOf(going.client, part.table);
   const columns = key.map(({ column }) => quoted(column)).join(', ');
@@ -201,11 +200,11 @@ async function page(going: Going, part: Part | TextPart, after: readonly string[
 
 interface Changed {
   values: { column: string; type?: string | undefined; value: unknown }[];
-  /** How many values were the old key's. */
+  /** Number of values that were under the old key. */
   count: number;
 }
 
-/** Columns that change; undefined when none does. */
+/** The columns that change; undefined when none does. */
 function renewedRow(going: Going, part: Part | TextPart, row: Row): Changed | undefined {
   if (!isText(part)) {
     const values = part.rewrite(going.keys, row);
@@ -245,17 +244,18 @@ async function rewriteAll(going: Going, part: Part | TextPart): Promise<void> {
   }
 }
 
-/** @returns whether the part is done */
+/** Rewrites one batch. @returns whether the part is done */
 async function rewriteBatch(going: Going, part: Part | TextPart): Promise<boolean> {
   const { client, rotation } = going;
   const { rows: noted } = await client.query<{ after: string[] | null; is_done: boolean }>(
     'select after, is_done from key_rotation_parts where rotation_id = $1 and part = $2',
     [rotation.id, part.name],
   );
-  // Only a hash that cannot be recognised must not be written twice. The rest may have got rows since, from a late server.
+  // A completed part is skipped only if its hashes cannot be recognised as new. Other parts are read again: a server that had
+  // not noticed the new key may have added rows.
   if (noted[0]?.is_done === true && part.isBlind === true) return true;
   const isSealed = part.table === 'audit';
-  // No row is being sealed while it changes.
+  // No row is sealed while it is being changed.
   if (isSealed) await client.query(`select pg_advisory_xact_lock(hashtext('seal audit'))`);
   await client.query(`set local cloverleaf.reencrypting = 'on'`);
   const { rows, key } = await page(going, part, noted[0]?.is_done === true ? null : (noted[0]?.after ?? null), true);
@@ -293,7 +293,7 @@ async function update(
   await client.query(`update ${quoted(table)} set ${set.join(', ')} where ${where.join(' and ')}`, [row.at, ...values]);
 }
 
-/** Opens everything once more, with the new key alone. */
+/** Decrypts every value once more with the new key alone. @returns the parts with values left */
 async function leftOf(going: Going, parts: readonly (Part | TextPart)[]): Promise<RotationReport['left']> {
   const left: RotationReport['left'] = [];
   for (const part of parts) {
@@ -310,7 +310,7 @@ async function leftOf(going: Going, parts: readonly (Part | TextPart)[]): Promis
   return left;
 }
 
-/** Hashes whose values are not stored: they expire, or are replaced by loading them again. */
+/** Counts hashes whose values are not stored: they expire, or are replaced when their data is loaded again. */
 async function leftBlind(client: pg.Client, startedAt: Date, sends: number): Promise<RotationReport['left']> {
   const left = [
     {

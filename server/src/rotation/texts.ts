@@ -1,5 +1,5 @@
 /**
- * Encrypted texts (base/texts.ts, base/typed.ts) in all their places: in a column of text, inside a sentence, inside jsonb.
+ * Encrypted texts (base/texts.ts, base/typed.ts) wherever they occur: as a text column, inside a sentence, inside jsonb.
  *
  * Rows of the audit are sealed with their encrypted texts. A row that is encrypted again gets a proof by the master key that it
  * replaces the sealed one, and the seals stay unchanged (operators/seals.ts).
@@ -10,7 +10,7 @@ import { typedLike } from '../base/typed.ts';
 import type { Keys } from './parts.ts';
 
 const TOKEN = /enc:(?:op1:[A-Za-z0-9_-]{38,}\.|v1:[A-Za-z0-9_-]{38,})/g;
-/** The same for PostgreSQL. */
+/** The same pattern for PostgreSQL. */
 export const TOKEN_SQL = 'enc:(op1|v1):';
 
 const bytesOf = (token: string): Buffer =>
@@ -24,13 +24,13 @@ function decrypted(vault: Vault, value: Buffer, context: string): string | undef
   }
 }
 
-/** @returns the token under the new key; undefined when it is not the old key's */
+/** @returns the token under the new key; undefined when the token is not under the old key */
 function renewed(keys: Keys, token: string, partnerIds: readonly bigint[]): string | undefined {
   const { from, to } = keys;
   if (token.startsWith('enc:op1:')) {
     const text = decrypted(from, bytesOf(token), 'operator_text');
     if (text === undefined) return undefined;
-    // One that is looked up stays one.
+    // A token that can be looked up by its value must stay searchable.
     if (typedLike(from, text)[0] === token) return typedLike(to, text)[0];
     return `enc:op1:${to.encrypt(text, 'operator_text').toString('base64url')}.`;
   }
@@ -42,8 +42,8 @@ function renewed(keys: Keys, token: string, partnerIds: readonly bigint[]): stri
 }
 
 /**
- * @param partnerIds the partners that a partner's text may belong to, the likeliest first
- * @returns the value with every token of the old key replaced, and how many there were
+ * @param partnerIds the partners that an encrypted text may belong to, the most likely first
+ * @returns the value with every token of the old key replaced, and the number of replacements
  */
 export function renew(keys: Keys, value: string, partnerIds: readonly bigint[]): { value: string; renewed: number } {
   let count = 0;

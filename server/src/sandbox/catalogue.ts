@@ -5,9 +5,9 @@ export interface SandboxChain {
   chainId: number;
   native: string;
   nativeDecimals: number;
-  /** How its node is queried; EVM by default. Tron is simulated on an EVM node (tron.ts). */
+  /** Chain family; EVM by default. Tron is simulated on an EVM node (tron.ts). */
   family?: 'tron';
-  /** Its node runs from the start. The nodes of all other chains start when first needed (chains.ts). */
+  /** Whether its node runs from the start. The nodes of all other chains start when first needed (chains.ts). */
   atStart: boolean;
   /** Number of newest blocks that a reorg of this chain can replace. */
   finality: number;
@@ -69,7 +69,7 @@ const fiat = (code: string, methods: { sell: string; buy: string }, limits: [big
 });
 const both = (method: string) => ({ sell: method, buy: method });
 
-/** Every fiat with a payment method in the reference data; limits near 5 and 150,000 dollars, except for rupees. */
+/** Every fiat with a payment method in the reference data; with limits worth about 5 and 150,000 dollars, except for rupees. */
 export const FIATS: readonly SandboxFiat[] = [
   fiat('inr', { sell: 'IMPS', buy: 'UPI' }, [100n, 10_000_000n]),
   fiat('eur', { sell: 'SEPA_BANK_TRANSFER', buy: 'OPEN_BANKING' }, [5n, 150_000n]),
@@ -105,15 +105,15 @@ export const PRICES = {
 /** Limits on a deposit, in whole tokens. */
 export const LIMITS = { minWhole: 1n, maxWhole: 200_000n };
 
-/** Whole units that the operator pays in before the first customer comes. */
+/** Whole units of the operator's opening funds. */
 export const OPENING = { fiat: 500_000_000n, tokens: 1_000_000n } as const;
 
 /** Whole units below which a wallet counts as low. */
 export const ENOUGH = { fiat: 50_000_000n, tokens: 100_000n, native: 100n } as const;
 
-/** Below this, money that no order accepts is dust. As decimals. */
+/** Money without an order below this amount is dust. Decimal text. */
 export const DUST = { inr: '1', eur: '0.05', token: '0.01', native: '0.0001' } as const;
-/** For another fiat: a hundredth of the minimum purchase. */
+/** Divisor of the minimum purchase that gives the dust threshold of any other fiat. */
 export const DUST_PARTS = 100n;
 
 /** Whole tokens for the simulated customer and for visitors' own wallets: not the operator's, so not in the books. */

@@ -31,17 +31,17 @@ export function hasNode(dataDir: string, code: string): boolean {
 }
 
 export interface Sleepers {
-  /** Offered chains whose wake has not completed. */
+  /** Whether this is an offered chain whose wake has not completed. */
   isAsleep(chain: string): boolean;
   /** @throws Unavailable when it takes too long or fails; the caller may retry */
   wake(chain: string): Promise<void>;
-  /** Waits for running wakes, and starts no other. */
+  /** Waits for running wakes, and prevents new ones. */
   stop(): Promise<void>;
 }
 
 /**
  * @param codes   chains that sleep
- * @param awaken  all steps of a wake; it skips those already done
+ * @param awaken  runs all steps of a wake, and skips completed ones
  */
 export function openSleepers(options: {
   codes: Iterable<string>;
@@ -122,7 +122,7 @@ const notStarted = (chain: string, why: string, cause?: unknown): Unavailable =>
     ...defined({ cause }),
   });
 
-/** In words that contain no path of this machine. */
+/** System errors in words that contain no path of this machine. */
 const WHY: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EROFS: 'the data folder is read-only',

@@ -45,10 +45,13 @@ export const paidByBank = ({ chains }: ControlsContext, order: Order): boolean =
 export const looksAtTheBank = ({ clock }: ControlsContext, tx: Tx): void =>
   enqueue(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() });
 
-/** How the ids of a partner's own lines at the bank begin. */
+/** Prefix of the ids of a partner's own lines at the bank. */
 export const ownLine = (partnerId: bigint): string => `sandbox-${partnerId}-`;
 
-/** Tells the caller that an outside system is down. @param said undefined: the error's own message */
+/**
+ * Turns an outage of an outside system into an error for the caller. @param said its text; undefined for the error's own
+ * message
+ */
 export async function saying<T>(said: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -25,7 +25,7 @@ export async function pay(context: ControlsContext, asked: Asked<'pay'>): Answer
   const { order, how, units: given } = asked;
   if (how === 'LATE') {
     const rail = context.chains.get(order.depositRail);
-    // Checked first: a deadline moved for a payment that turns out to be impossible would stay moved.
+    // Checked first: if the payment were impossible, a deadline moved for it would stay moved.
     if (rail !== undefined)
       await saying(`The node of ${rail.chain} does not answer: nothing was paid.`, () => rail.gasPrice());
     await expire(context, order);
@@ -69,7 +69,7 @@ async function payFromWallet(
     how === 'ANOTHER_TOKEN' || how === 'ANOTHER_CHAIN' ? await insteadOf(context, order, how) : usual;
   if (asset === undefined || usual.asset === undefined)
     throw wrong('transactionId', 'is paid with a token that the sandbox no longer has');
-  // The same number of whole coins, whatever the other one's decimals.
+  // The same number of whole coins, converted to the other asset's decimals.
   const scaled = (units * pow10(asset.decimals)) / pow10(usual.asset.decimals);
   const payments: string[] = [];
   for (const time of times) {
@@ -129,7 +129,7 @@ export async function credit(
   return { line };
 }
 
-/** Of several payments, how many were made before one failed. */
+/** If one of several payments fails, says how many were made before. */
 const made = (payments: readonly string[], times: readonly number[]): string | undefined =>
   payments.length === 0 ? undefined : `${payments.length} of ${times.length} payments was made, the next was not.`;
 

@@ -1,4 +1,4 @@
-/** The control of the operator's own money: none left, or enough again. */
+/** The control of the operator's own funds: empties them, or refills them. */
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import { formatUnits, parseUnits, pow10 } from '../base/money.ts';
@@ -39,7 +39,10 @@ async function setAside({ db, clock }: ControlsContext, asset: string): Promise<
   });
 }
 
-/** New money of the operator's: into the bank account, or from the faucet into the hot wallet. It is booked when seen. */
+/**
+ * Brings in new operator funds: into the bank account, or from the faucet into the hot wallet. They are booked when the rail
+ * reports them.
+ */
 async function bring(context: ControlsContext, { code, chain }: Asset, units: bigint): Promise<void> {
   const { db, chains, bank } = context;
   const id = `sandbox-${randomHex(8)}`;

@@ -1,9 +1,9 @@
 /**
- * Controls: situations that a partner can cause in the sandbox, so that its programs meet them before its customers do.
+ * Controls: situations that a partner can cause in the sandbox, so that it can test its programs before customers use them.
  *
  * Nothing here writes a state. Money moves on the chain and at the bank, sent by the simulated customer or the bank itself;
  * deny lists, the operator's books and due times are changed through the same interfaces as in production. The state machine
- * then reacts, in its own time: a control answers when the cause is there, not when the effect is.
+ * then reacts asynchronously: a control answers when it has caused the event, not when the effect is visible.
  *
  * An invalid request throws 'malformed_field', with the wire's name of the field.
  *
@@ -48,13 +48,12 @@ export const sandboxControls = (context: ControlsContext): SandboxControls => ({
 });
 
 /**
- * Entry on a deny list for one order, and no real address: the order's own address would hold other partners' orders, too.
+ * Entry on a deny list for one order. It is not a real address, because a real one could also be the destination of other
+ * partners' orders.
  */
 const deniedFor = (orderId: bigint): string => `order:${orderId}`;
 
-/**
- * A screener that also finds the entries set by the control. A refund passes, because otherwise the money could never leave.
- */
+/** A screener that also finds the entries set by the control. A refund passes: otherwise the money could never leave. */
 export function screensOrders(usual: Screener): Screener {
   return {
     async screen(input) {

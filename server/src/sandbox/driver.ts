@@ -3,9 +3,9 @@
  * themselves.
  *
  * It never writes a state. A deposit is money that really moves: a transfer on the sandbox's chain from the simulated
- * customer's wallet, or a credit at its bank. A deadline is passed by moving it. A wrong amount is half the amount paid, then
- * the deadline, then a person's refund. Once the facts are in, the order continues by itself, through every state in between
- * and perhaps past the requested one.
+ * customer's wallet, or a credit at its bank. To pass a deadline it moves the deadline. For a wrong amount it pays half, passes
+ * the deadline, and requests a refund as an operator would. After that the order continues by itself, through every state in
+ * between and possibly past the requested one.
  */
 import type { Vault } from '../base/crypto.ts';
 import { Refusal } from '../base/errors.ts';
@@ -52,7 +52,7 @@ export function sandboxDriver(context: DriverContext) {
     db.asPartner(input.partnerId, (tx) => orders.get(tx, { id: input.orderId }));
   const action = (order: Order, why: string) => ({ orderId: order.id, by: BY, why, now: clock.now() });
 
-  /** The customer pays: by wallet or by bank, once per part however often it is requested. */
+  /** Makes the customer pay by wallet or bank, once per part however often it is requested. */
   async function pay(order: Order, units: bigint, part: string): Promise<void> {
     const rail = context.chains.get(order.depositRail);
     const address = order.depositTarget;
@@ -62,7 +62,7 @@ export function sandboxDriver(context: DriverContext) {
       await context.payer.fromWallet(rail, { key: `${part}:${order.id}`, asset: order.depositAsset, units, address });
   }
 
-  /** Waits until the order has reached it; if that takes too long, the caller keeps polling. */
+  /** Waits until `reached` holds for the order. After PATIENCE_MS it returns anyway, and the caller keeps polling. */
   async function until(order: Order, reached: (order: Order) => boolean): Promise<void> {
     const giveUpAt = Date.now() + PATIENCE_MS;
     while (Date.now() < giveUpAt && !reached(await read({ partnerId: order.partnerId, orderId: order.id }))) {

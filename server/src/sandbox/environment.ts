@@ -1,10 +1,10 @@
 /**
- * Environment: everything outside that the sandbox provides. A node per chain with test tokens, and a bank.
+ * Environment: the outside systems that the sandbox provides: a node per chain with test tokens, and a bank.
  *
- * Of the chains, those marked `atStart` or used before run from the start; the others are woken (chains.ts).
+ * Chains marked `atStart`, and chains used before, run from the start; the others are woken on demand (chains.ts).
  *
- * Each is a separate party: nodes are processes reached by JSON-RPC, the bank keeps its own books and is reached by HTTP.
- * They share nothing with the server but the sockets.
+ * Each is a separate party: nodes are processes reached by JSON-RPC, the bank keeps its own books and is reached by HTTP. They
+ * share nothing with the server but the sockets.
  */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -42,9 +42,9 @@ import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 export interface LocalEnvironment {
   connections: Connections;
   bank: SimulatedBank;
-  /** Of every chain, asleep or not. */
+  /** Tokens of every chain, asleep or not. */
   tokens: ReadonlyMap<string, readonly DeployedToken[]>;
-  /** What programs see of the chains that have a node, and of those that have none yet. */
+  /** The information for partners' programs about chains with a node and chains still asleep. */
   chains(): Pick<SandboxFile, 'chains' | 'asleep'>;
   sleepers: Sleepers;
   /** Sets the later steps of a wake, after the node runs and has its tokens. Until it is called, no chain can be woken. */
@@ -76,7 +76,7 @@ export async function startWorld(deps: {
   const started: { stop(): Promise<void> }[] = [];
   const nodes = new Map<string, SandboxNode>();
   const trons = new Map<string, string>();
-  /** Run again, it continues where it failed. */
+  /** Can be run again after a failure: it continues where it failed. */
   const startChain = async (chain: SandboxChain): Promise<void> => {
     let node = nodes.get(chain.code);
     if (node === undefined) {
@@ -101,7 +101,7 @@ export async function startWorld(deps: {
     const isUsed = ({ code, atStart }: SandboxChain): boolean =>
       atStart || hasNode(config.dataDir, code) || followed.has(code);
     const starting = CHAINS.filter(isUsed).map(startChain);
-    // If one fails the others are awaited, because they would otherwise be left running.
+    // After a failure the other starts are awaited too, because they would otherwise be left running.
     await Promise.allSettled(starting);
     await Promise.all(starting);
     let rest = async (chain: string): Promise<void> => {
@@ -187,8 +187,9 @@ export async function startWorld(deps: {
 }
 
 /**
- * How many blocks make everything in a chain final: none while its follower is that far behind. A client that waits for a booking polls; new blocks each time would leave a slow follower ever further behind, until a node that is returned from its saved state
- * has forgotten the empty blocks that it still has to read.
+ * Number of blocks to mine so that everything in a chain becomes final: none while its follower is that far behind. A client
+ * that waits for a booking polls, and mining at each poll would leave a slow follower ever further behind. A node restored from
+ * its saved state could even drop empty blocks that the follower has not read yet.
  */
 export function blocksToFinalize(of: { finality: number; head: bigint; followed: bigint | undefined }): number {
   return of.followed !== undefined && of.head - of.followed > BigInt(of.finality) ? 0 : of.finality + 1;
@@ -201,7 +202,7 @@ export const chainsFollowed = async (db: Database): Promise<ReadonlySet<string>>
     return new Set(CHAIN_CODES.filter((_, at) => genesis[at] !== undefined));
   });
 
-/** Otherwise the rail would halt, for every server on this database: this folder and this database do not belong together. */
+/** Refuses a chain that does not belong to this database. Otherwise the rail would halt, for every server on this database. */
 async function refuseAnotherChain(db: Database, node: SandboxNode): Promise<void> {
   const followed = await db.asSystem((tx) => followedGenesis(tx, railCode(node.code)));
   const { hash } = await call<{ hash: string }>(node.rpcUrl, 'eth_getBlockByNumber', ['0x0', false]);

@@ -157,15 +157,15 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
           if (!ending) await look();
         });
       } catch (error) {
-        log(messageOf(error)); // it may be dead by now: the next check detects that
+        log(messageOf(error)); // The node may be dead; the next check detects that.
       }
       await sleep(blockMs, undefined, { ref: false });
     }
   }
 
   const head = await headOf(rpcUrl);
-  busyUntil = Number(head.number) + BUSY_BLOCKS; // transactions of a killed server get their confirmations
-  await save(head.hash); // the genesis too: a node that dies before its first block returns to the same chain
+  busyUntil = Number(head.number) + BUSY_BLOCKS; // Transactions of a killed server get their confirmations.
+  await save(head.hash); // Saves the genesis too, so that a node that dies before its first block returns to the same chain.
   void loop();
 
   return {
@@ -177,7 +177,7 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
       inTurn(async () => {
         await bringBackIfDead();
         await call(rpcUrl, 'anvil_reorg', [blocks, []]);
-        // The node's time goes back with its blocks and stays behind: deadlines would wait for it.
+        // The node's clock goes back with its blocks; left behind, it would delay all deadlines.
         await call(rpcUrl, 'evm_setTime', [Math.floor(Date.now() / 1000)]);
         const newest = await headOf(rpcUrl);
         // Transactions that were reorged out are sent again by their senders, and need confirmations.
@@ -260,7 +260,7 @@ async function isOurs(note: Note, spec: NodeSpec): Promise<boolean> {
     const url = urlOf(note.port);
     return Number(await call(url, 'eth_chainId')) === spec.chainId && (await genesisOf(url)) === note.genesis;
   } catch {
-    return false; // alive, ours, and not answering: it is ended and returned from its saved state
+    return false; // The process is alive and ours but does not answer: it is killed, and restored from its saved state.
   }
 }
 
@@ -295,7 +295,7 @@ async function launch(home: string, spec: NodeSpec, mnemonic: string, port: numb
     mnemonic,
   ];
   args.push('--no-mining', '--slots-in-an-epoch', String(SLOTS_IN_AN_EPOCH), '--quiet', '--color', 'never');
-  // It keeps states for look-ups and reorgs; beyond this number it would write them into the user's home.
+  // anvil keeps past states for look-ups and reorgs; beyond this number it would write them into the user's home.
   args.push('--prune-history', '256');
   const plain = unpackState(home);
   if (plain !== undefined) args.push('--load-state', plain);
@@ -315,7 +315,7 @@ async function launch(home: string, spec: NodeSpec, mnemonic: string, port: numb
     child.once('exit', () => done(lastWords(logPath)));
   });
   if (child.pid === undefined) throw new Unavailable('anvil', await died);
-  // Noted before its first answer, so that killing us in between leaves no unknown node.
+  // Stored before the node's first answer, so that a kill in between leaves no unknown node.
   const started = { pid: child.pid, start: startOf(child.pid), port, chainId: spec.chainId };
   writeNote(home, started);
   const genesis = await firstAnswer(urlOf(port), child, died);

@@ -1,6 +1,6 @@
 /**
- * The sandbox profile: it provides everything, and nothing of it has value. Secrets are created once and are stored beside
- * the data they protect; chain keys come from a published phrase; the customers' login code is known.
+ * The sandbox profile: it provides everything, and nothing in it has value. Secrets are created once and stored beside the data
+ * they protect; chain keys come from a published phrase; the customers' login code is known.
  */
 
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -85,7 +85,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
   const { sleepers } = world;
   let isEnding = false;
   let written: SandboxFile | undefined;
-  /** Writes the file again and updates the object already returned: a woken chain is added to both. */
+  /** Writes the file again and updates the object already returned, so that both contain a woken chain. */
   const tellChains = (): void => {
     if (written !== undefined) writeSandboxFile(file, Object.assign(written, world.chains()));
   };
@@ -148,7 +148,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
 /** Gas price of a freshly started node: a base fee and a tip of 1 gwei each. */
 const GAS_AT_REST = 2_000_000_000n;
 
-/** As if the receiver were down. */
+/** The outcome of a dropped message: the same as if the receiver were down. */
 const LOST: Outcome = { ok: false, status: null, error: 'connection_refused', answer: '', tookMs: 0 };
 
 /**

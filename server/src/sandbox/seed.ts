@@ -1,8 +1,8 @@
 /**
  * Seeding: the sandbox's rows and opening funds. All of it may run at every start: existing rows are left unchanged.
  *
- * Funds really move and are booked when seen: tokens from the faucet to the hot wallet, where the chain's follower finds
- * them; money into the bank account, through its statement line.
+ * Funds really move and are booked when their rail reports them: tokens from the faucet to the hot wallet, where the chain's
+ * follower finds them; money into the bank account, through its statement line.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
@@ -70,13 +70,13 @@ export interface SandboxFile {
   baseUrl: string;
   partners: SeededPartner[];
   chains: ({ rpcUrl: string } & ToldChain)[];
-  /** Offered chains whose node starts when first needed; then they move to `chains`. */
+  /** Offered chains whose node starts when first needed; a woken chain moves to `chains`. */
   asleep?: ToldChain[];
 }
 
 interface ToldChain {
   code: string;
-  /** Where the chain's own API is, if that is not its EVM node's. */
+  /** URL of the chain's own API, if it differs from that of its EVM node. */
   tronUrl?: string;
   chainId: number;
   tokens: readonly DeployedToken[];
@@ -158,7 +158,7 @@ function dustOf({ code, decimals, minWhole }: SandboxFiat): bigint {
   return said === undefined ? (minWhole * pow10(decimals)) / DUST_PARTS : parseUnits(said, decimals);
 }
 
-/** The alarm is at a tenth of the low threshold. */
+/** The alarm threshold is a tenth of the low threshold. */
 async function seedLevel(
   tx: Tx,
   rail: string,
@@ -277,7 +277,7 @@ function marketsOf({
 }
 
 const NO_FEE: FeeTerm = { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
-/** For all partners. */
+/** Fees that apply to all partners. */
 const feesOf = (fiat: SandboxFiat): { partnerId: bigint | null; kind: FeeKind; fee: FeeTerm }[] => [
   { partnerId: null, kind: 'operator', fee: { ...NO_FEE, bps: BigInt(FEES.operatorBps) } },
   { partnerId: null, kind: 'rail', fee: { ...NO_FEE, fixedUnits: railFixedOf(fiat) } },
@@ -288,7 +288,7 @@ export interface SeededPartner {
   name: string;
   apiKey: string;
   apiSecret: string;
-  /** For `Authorization: Bearer`, under /v1. */
+  /** Value for `Authorization: Bearer`, under /v1. */
   bearerToken: string;
 }
 
@@ -335,12 +335,12 @@ export interface Funding {
   isEnding(): boolean;
 }
 
-/** The operator's own money: into the bank, into the hot wallets, into the books. */
+/** Brings in the operator's own funds: into the bank, into the hot wallets, into the books. */
 export async function seedFunds(deps: Funding, chains: readonly ChainRail[]): Promise<void> {
   await Promise.all([fundBank(deps), ...chains.map((chain) => fundChain(deps, chain))]);
 }
 
-/** Its statement shows the money, and is read as always. */
+/** Puts a credit on the bank's statement, which is then read as usual. */
 async function fundBank(deps: Funding): Promise<void> {
   const giveUpAt = Date.now() + FUNDED_WITHIN_MS;
   const wanted: string[] = [];
@@ -352,7 +352,7 @@ async function fundBank(deps: Funding): Promise<void> {
   await untilBooked(deps, wanted, { where: BANK, giveUpAt });
 }
 
-/** A few blocks and polls, on a busy machine. */
+/** Time for a few blocks and polls on a busy machine. */
 const FUNDED_WITHIN_MS = 60_000;
 
 /**
@@ -377,7 +377,7 @@ export async function fundChain(deps: Funding, rail: ChainRail): Promise<void> {
         if (before.outcome === 'known' && before.reference !== undefined) return before.reference;
         const sent = await rail.sendFrom('faucet', { key, asset, units, destination: { kind: 'address', address } });
         if (sent.outcome === 'submitted' && sent.reference !== undefined) return sent.reference;
-        // A slow node may have accepted it: the same key refers to the same send.
+        // A slow node may have accepted the transfer; the same key refers to the same send.
         if (sent.outcome !== 'unknown' || Date.now() > giveUpAt || isEnding())
           throw new Error(`the faucet of ${rail.chain} gave nothing: ${'why' in sent ? sent.why : 'no hash'}`);
         await new Promise((wake) => setTimeout(wake, 200));
@@ -390,7 +390,7 @@ export async function fundChain(deps: Funding, rail: ChainRail): Promise<void> {
   await untilBooked(deps, wanted, { where: rail.chain, giveUpAt, nudge: () => finalize(rail.chain) });
 }
 
-/** @param o.nudge called before each further look */
+/** @param o.nudge called before each further check */
 async function untilBooked(
   { db, isEnding }: Funding,
   entries: readonly string[],

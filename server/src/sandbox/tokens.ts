@@ -36,7 +36,7 @@ export interface TokenSpec {
 
 export interface DeployedToken {
   code: string;
-  /** As its chain spells it. */
+  /** The address in the chain's spelling. */
   address: string;
   decimals: number;
 }
@@ -64,7 +64,7 @@ const deployed = (chain: string, { spec, address }: Deployment): DeployedToken =
   decimals: spec.decimals,
 });
 
-/** An account as a chain spells it. @param account 20 bytes as hex with 0x */
+/** An account in the spelling of a chain. @param account 20 bytes as hex with 0x */
 export const spelledOn = (chain: string, account: string): string =>
   isTron(chain) ? addressOf(account.toLowerCase()) : account;
 

@@ -39,7 +39,7 @@ const TRANSFER_PRICE = 10n;
 /** Wei of the EVM node in one sun. */
 const SUN = 10n ** 12n;
 const TRANSFER_GAS = 100_000n;
-/** What marks a transaction behind the call data, after its bytes and their number. */
+/** Marks a Tron transaction that is appended to the call data, after its bytes and their length. */
 const MARK = '74726f6e';
 const TAPOS_BLOCKS = 65_536n;
 const LONGEST_VALID_MS = 86_400_000n;
@@ -47,9 +47,9 @@ const LONGEST_BODY = 64 * 1024;
 
 export interface TronNode {
   url: string;
-  /** The fate of the next transaction: it is accepted and the answer is lost, or it does not arrive. */
+  /** Sets the fate of the next transaction: it is accepted and the answer is lost, or it does not arrive. */
   loseNext(what: 'answer' | 'bytes'): void;
-  /** While it pauses, nothing is answered. */
+  /** While paused, the node answers no request. */
   pause(isPaused: boolean): void;
   stop(): Promise<void>;
 }
@@ -76,17 +76,17 @@ type Answer = Record<string, unknown> | unknown[];
 const hex = (value: bigint): string => `0x${value.toString(16)}`;
 const inHex = (text: string): string => Buffer.from(text).toString('hex');
 
-/** The node that plays, as the functions below see it. */
+/** The EVM node that simulates Tron, with the state that the functions below share. */
 interface Played {
   readonly chainId: number;
   rpc<T>(method: string, params?: unknown[]): Promise<T>;
   evmBlock(number: bigint | 'latest', whole?: boolean): Promise<EvmBlock | null>;
   headNumber(): Promise<bigint>;
   solidNumber(): Promise<bigint>;
-  /** Transactions of the EVM node by the ids that they play. */
+  /** Hashes of EVM transactions by the Tron ids that they represent. */
   readonly played: Map<string, string>;
   readonly memory: {
-    /** Up to which block those are known. */
+    /** The newest block whose transactions are in `played`. */
     scanned: bigint;
     losing: 'answer' | 'bytes' | undefined;
     losesAll: boolean;
@@ -156,7 +156,7 @@ const tronBlock = (of: Played, { number, hash, parentHash, timestamp }: EvmBlock
   };
 };
 
-/** The transaction behind the call data. */
+/** The Tron transaction appended to the call data; undefined when there is none. */
 function ridingOn(input: string): { rawData: Buffer; signature: Buffer } | undefined {
   if (!input.endsWith(MARK)) return undefined;
   const length = Number.parseInt(input.slice(-16, -8), 16) * 2;
@@ -201,7 +201,7 @@ function infoOf(id: string, block: EvmBlock, receipt: EvmReceipt) {
   };
 }
 
-/** The id of the transaction that an EVM transaction plays. */
+/** The Tron id of an EVM transaction. */
 function idIn({ hash, input }: { hash: string; input: string }): string {
   const riding = ridingOn(input);
   return riding === undefined ? hash.slice(2) : hashOf(riding.rawData);
@@ -294,7 +294,7 @@ async function broadcast(of: Played, body: Body): Promise<Answer> {
     to: accountOf(raw.target),
     data: behind(raw.data.toString('hex'), transaction),
     value: hex(raw.value * SUN),
-    // What rides behind the call data is not the sender's to pay for in energy.
+    // The appended bytes must not cost the sender energy.
     gas: hex(isCall ? raw.feeLimit / ENERGY_PRICE + BigInt(transaction.length * 16) : TRANSFER_GAS),
     gasPrice: hex((isCall ? ENERGY_PRICE : TRANSFER_PRICE) * SUN),
   };
@@ -309,7 +309,10 @@ async function broadcast(of: Played, body: Body): Promise<Answer> {
   return { result: true, txid: id };
 }
 
-/** A transaction names a block of the last 65,536 by the end of its number and a part of its id. */
+/**
+ * Whether the reference block is valid: the transaction names one of the last 65,536 blocks by the end of its number and a part
+ * of its id.
+ */
 async function isReference(of: Played, bytes: Buffer, part: Buffer, head: bigint): Promise<boolean> {
   const { evmBlock } = of;
   const low = BigInt(`0x${bytes.toString('hex') || '0'}`);
@@ -371,7 +374,7 @@ async function answerTo(of: Played, method: string, body: Body, upTo: bigint, at
         ],
       };
     case 'broadcasthex': {
-      // One after the other: the same transaction asked for twice at a time is one.
+      // Serialized, so that two concurrent broadcasts of one transaction send it once.
       const mine = memory.lastBroadcast.then(() => broadcast(of, body));
       memory.lastBroadcast = mine.catch(() => {});
       return await mine;

@@ -1,9 +1,9 @@
 /**
- * Watch: the sandbox's outside as seen by a second process, which only reads.
+ * Watch: lets a second process read the sandbox's chains and bank without changing anything.
  *
- * Beside a running server its nodes are used, and another instance of its bank is opened on the same books. If no server
- * runs, the nodes are started from their saved state and ended again. A chain that was never woken is omitted: it has no
- * node, and the books have nothing of it. A rail made from this has no signer.
+ * If a server runs, its nodes are used, and a second instance of its bank is opened on the same books. If none runs, the nodes
+ * are started from their saved state and ended again. A chain that was never woken is omitted: it has no node, and the books
+ * have nothing of it. A rail made from this has no signer.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ import { startTron } from './tron.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 
 /**
- * @param deps.isRunning whether a server has the data folder: its nodes are used then
+ * @param deps.isRunning whether a server uses the data folder; then its nodes are used
  * @throws Unavailable when its sandbox.json cannot be read
  */
 export async function watchOutside(deps: {
@@ -68,7 +68,7 @@ export async function watchOutside(deps: {
         .filter(({ family }) => family === 'tron')
         .map(async (chain) => {
           const rpcUrl = await rpcUrlOf(chain);
-          // Its data is on the EVM node, so another one beside the server's shows the same.
+          // All data is on the EVM node, so a second instance beside the server's shows the same.
           const tron = await startTron({ rpcUrl: () => rpcUrl, chainId: chain.chainId, solidBlocks: chain.finality });
           started.push(tron);
           const limits = { maxFeeLimit: 0n, maxEnergyPrice: 0n };

@@ -11,13 +11,13 @@ import { html } from '../protocols/checkout/index.ts';
 import type { SandboxFile } from './seed.ts';
 
 export interface Welcome {
-  /** Undefined while it is starting. */
+  /** Undefined while the sandbox is starting. */
   sandbox: SandboxFile | undefined;
   baseUrl: string;
   metricsUrl: string;
   /** Path of sandbox.json. */
   file: string;
-  /** Whether this server serves them at /docs. */
+  /** Whether this server serves the docs at /docs. */
   hasDocs: boolean;
 }
 

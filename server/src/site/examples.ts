@@ -6,7 +6,7 @@ import type { Endpoint } from './openapi.ts';
 
 export interface Language {
   readonly title: string;
-  /** As in the name of its client file, and of code blocks. */
+  /** The file ending of the client in this language, also the language of code blocks. */
   readonly ending: string;
 }
 
@@ -21,10 +21,10 @@ export const LANGUAGES: readonly Language[] = [
 
 export interface Request {
   readonly method: string;
-  /** With the values of its names and its query. */
+  /** The path with values for its parameters and its query. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** Of the white-label interface: the path without its prefix, as the SDK names it. Otherwise the name of the SDK's function. */
+  /** The path without its prefix for the white-label interface; otherwise the name of the SDK's function. */
   readonly sdk: string;
   readonly isWhitelabel: boolean;
   readonly takesFiles: boolean;
@@ -32,10 +32,10 @@ export interface Request {
   readonly inQuery: readonly (readonly [name: string, value: string])[];
 }
 
-/** Values of names in paths, if the description has none. */
+/** Values of path parameters for which the description has no example. */
 const IDS: Readonly<Record<string, string>> = { id: 'whe_Zx81kQmP0aLd37Tn', event: 'evt_1_42' };
 
-/** The request with the examples of its required fields; where none is required, of some that have one. */
+/** The request with examples of its required fields. If no field is required, some fields with an example are used. */
 export function exampleOf({ method, path, short, name: sdk, fields, example, takesFiles }: Endpoint): Request {
   const at = (place: string) => fields.filter((field) => field.place === place && !/[.[]/.test(field.name));
   const shown = (place: string) => {
@@ -63,17 +63,17 @@ export function exampleOf({ method, path, short, name: sdk, fields, example, tak
 
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Of the client in every language: `call` is the white-label interface, `v1` the partner API. */
+/** Name of the client in every language: `call` for the white-label interface, `v1` for the partner API. */
 const callee = ({ isWhitelabel }: Request): string => (isWhitelabel ? 'call' : 'v1');
 
-/** Named as in the form of the customer. */
+/** File names as in the customer's form. */
 const FILES = "{ 'passportFront.jpg': new Blob(['the picture']) }";
 
-/** Languages in which an example of it is whole: only the SDK sends files. */
+/** Languages in which the example is complete: only the SDK sends files. */
 export const languagesOf = ({ takesFiles, isWhitelabel }: Request): readonly Language[] =>
   takesFiles && !isWhitelabel ? LANGUAGES.filter(({ ending }) => ending === 'ts') : LANGUAGES;
 
-/** Short JSON in one line. */
+/** Short JSON is written in one line. */
 const lines = (body: object): string => {
   const line = JSON.stringify(body);
   return line.length <= 60 ? line : JSON.stringify(body, null, 2);

@@ -1,9 +1,10 @@
 /**
- * The explorer: the OpenAPI descriptions in Swagger UI, with every schema to unfold and, in the sandbox, every request to send.
+ * The explorer: the OpenAPI descriptions in Swagger UI. A reader can unfold every schema and, in the sandbox, send every
+ * request.
  *
  * Its script and style are files of this repository (server/vendor/swagger-ui): the package on npm has an install script that
- * reports to others. The page has a policy of its own, which lets in the pictures within that style, and still nothing from
- * elsewhere. Requests go to the server that the page came from; in production the page sends none.
+ * sends telemetry. The page has its own content security policy, which allows the inline pictures of that style but nothing
+ * from other origins. Requests go to the server that the page came from; in production the page sends none.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -29,7 +30,7 @@ const FILES = [
   { name: 'explorer.js', at: HERE, type: JS },
 ] as const;
 
-/** @param how.sends whether requests may be sent from the page: in the sandbox */
+/** @param how.sends whether the page may send requests: in the sandbox */
 export function explorer(
   app: FastifyInstance,
   how: { root: string; icon: string; sends: boolean; headers: Readonly<Record<string, string>> },
@@ -43,7 +44,7 @@ export function explorer(
       .send(text),
   );
   for (const { name, at, type } of FILES) {
-    // Read when somebody opens the page: 1.9 MB.
+    // Read when the page is first opened: 1.9 MB.
     let opened: Promise<{ etag: string; bytes: Buffer }> | undefined;
     const open = async () => {
       const plain = readFileSync(new URL(name, at));
@@ -55,7 +56,7 @@ export function explorer(
       const { etag, bytes } = await opened;
       reply.headers({ ...how.headers, 'content-type': type, 'cache-control': 'no-cache', etag });
       if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-      // Every browser that runs it takes gzip.
+      // Every browser that can run the page accepts gzip.
       return reply.header('content-encoding', 'gzip').send(bytes);
     });
   }

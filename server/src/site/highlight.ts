@@ -1,6 +1,6 @@
 /**
- * Colours for code: comments, texts, numbers and keywords, without a grammar. A library that knows each language is many times
- * the size of this site, and our examples do not need more.
+ * Syntax colours for code: comments, strings, numbers and keywords, without a grammar. A library that knows each language is
+ * many times the size of this site, and our examples do not need more.
  */
 import { escape } from './html.ts';
 
@@ -68,7 +68,7 @@ function patternOf(language: string): RegExp | undefined {
   return pattern;
 }
 
-/** HTML with a `<span class>` of one letter for each coloured part: c comment, s text, k keyword, n number. */
+/** @returns HTML with a `<span class>` of one letter for each coloured part: c comment, s string, k keyword, n number */
 export function highlight(text: string, language: string): string {
   const pattern = patternOf(language);
   if (pattern === undefined) return escape(text);

@@ -1,13 +1,13 @@
 /**
- * The docs at `/docs`: pages for partners' engineers, with search, and the same for programs. Read-only, the same for all,
- * and complete on this server: a page loads nothing from anywhere else, and its content security policy would not let it.
+ * The docs at `/docs`: pages for partners' engineers, with search, and the same content for programs. They are read-only and
+ * the same for every reader. A page loads nothing from other origins, which its content security policy enforces.
  *
- * The Markdown is read at the first request and pages are rendered at their first request, so unread docs cost nothing. `DOCS=0`
- * leaves them out.
+ * The Markdown is read at the first request and pages are rendered at their first request, so unread docs cost nothing.
+ * `DOCS=0` switches the docs off.
  *
  * | File | What it does |
  * |---|---|
- * | library.ts | which pages there are, and their Markdown |
+ * | library.ts | the list of pages, and their Markdown |
  * | openapi.ts, reference.ts, examples.ts | the reference: from OpenAPI to Markdown, with requests in six languages |
  * | markdown.ts, highlight.ts, look.ts, site.css, site.js | from Markdown to pages |
  * | search.ts, programs.ts | search; llms.txt and the collection |
@@ -25,9 +25,9 @@ import { MOST_CHARS, openSearch } from './search.ts';
 export interface SiteDeps {
   /** The folder docs/ of this repository. */
   readonly docs: string;
-  /** Under which clients reach this server, for the collection. */
+  /** URL at which clients reach this server, for the collection. */
   readonly publicUrl: () => string;
-  /** Whether the explorer sends requests: in the sandbox. */
+  /** Whether the explorer may send requests: in the sandbox. */
   readonly sends: boolean;
 }
 
@@ -105,7 +105,7 @@ export const site =
     const page = async (request: FastifyRequest, reply: FastifyReply) => {
       const { library } = open();
       const path = pathOf(request);
-      // A path such as `constructor` does not match any of them.
+      // Object.hasOwn, so that a path such as `constructor` does not match.
       const file = Object.hasOwn(files, path) ? files[path] : undefined;
       if (file !== undefined) return send(request, reply, file[0], file[1](library));
       const stored = library.files.get(path);
@@ -134,13 +134,13 @@ const questionOf = ({ query }: FastifyRequest): string => {
   return typeof q === 'string' ? q.trim().slice(0, MOST_CHARS) : '';
 };
 
-/** `/docs/start/` is `/docs/start`: people type both. */
+/** `/docs/start/` equals `/docs/start`, because people type both. */
 const pathOf = ({ url }: FastifyRequest): string => {
   const [path = ''] = url.split('?', 1);
   return path.slice(ROOT.length).replaceAll(/^\/+|\/+$/g, '');
 };
 
-/** With a validator, so that a browser revalidates and gets 304 when nothing changed. */
+/** Sends an ETag, so that a browser revalidates and gets 304 when nothing changed. */
 function send(request: FastifyRequest, reply: FastifyReply, type: string, text: string): FastifyReply {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 16)}"`;
   reply.headers({ ...HEADERS, 'content-type': type, 'cache-control': 'no-cache', etag });

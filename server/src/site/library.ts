@@ -1,9 +1,9 @@
 /**
- * The library: the list of pages, their order, and their content. Pages that people wrote are Markdown files of docs/ (most in
- * docs/site/); the reference is made from the OpenAPI descriptions. A page is rendered at its first request, and kept.
+ * The library: the list of pages, their order, and their content. Written pages are Markdown files of docs/ (most in
+ * docs/site/); the reference is generated from the OpenAPI descriptions. A page is rendered at its first request, and kept.
  *
- * Links between Markdown files work in the repository; here they lead to the page of that file. A file that is no page of this
- * site (the source, the operator's handbook) is named and not linked.
+ * Links between Markdown files work in the repository; here they lead to the page of that file. A file that is not a page of
+ * this site (the source, the operator's handbook) is named and not linked.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -16,17 +16,20 @@ import { endpointPage, interfacePage, nameOf, type ReasonEverywhere, reasonPage,
 export const ROOT = '/docs';
 
 export interface Page {
-  /** Below the root, without a slash in front; empty for the first page. */
+  /** Path below the root, without a leading slash; empty for the first page. */
   readonly path: string;
   readonly title: string;
-  /** As in the list of pages: without backquotes. */
+  /** Summary shown in the list of pages, without backquotes. */
   readonly summary: string;
   readonly section: string;
-  /** Not in the list of pages: an endpoint or a reason, found by its interface's page, by search and by links. */
+  /**
+   * False for an endpoint or a reason: it is not in the list of pages, and is found through its interface's page, search and
+   * links.
+   */
   readonly isListed: boolean;
   /** The page under which it is listed. */
   readonly parent: string;
-  /** The path of its Markdown, for the links in it; undefined for a generated page. */
+  /** Path of its Markdown file, for resolving links; undefined for a generated page. */
   readonly file?: string;
   readonly markdown: string;
 }
@@ -44,13 +47,16 @@ export interface Library {
   /** Files served unchanged, by path below the root. */
   readonly files: ReadonlyMap<string, string>;
   render(page: Page): Rendered;
-  /** Its Markdown for a program: links lead to the Markdown of other pages, and files that are no page here are named only. */
+  /**
+   * Markdown of a page for programs: links lead to the Markdown of other pages, and files that are not pages here are named
+   * only.
+   */
   source(page: Page): string;
-  /** Of a list: the one before and the one after. */
+  /** The previous and next page of the list. */
   neighbours(page: Page): { before: Page | undefined; after: Page | undefined };
 }
 
-/** Path of the page and file below docs/. Reference pages without a file are made below. */
+/** Path of each page, and its file below docs/. Reference pages have no file and are generated below. */
 const CONTENTS: readonly { title: string; pages: readonly (readonly [path: string, file: string])[] }[] = [
   {
     title: 'Begin',
@@ -133,15 +139,15 @@ const INTERFACES = [
   },
 ] as const;
 
-/** Served as a file, without a page: what a browser calls in the console for teams. */
+/** Served as a file without a page: the interface of the partners' console. */
 const CONSOLE_FILE = 'openapi-partner.json';
 
-/** The generated Markdown of docs/ is these pages here. */
+/** Generated Markdown files of docs/, and the pages that replace them here. */
 const REFERENCES: Readonly<Record<string, string>> = { 'api.md': 'api', 'api-v1.md': 'v1' };
 
 const titleOf = (markdown: string): string => plain(/^# (.+)$/m.exec(markdown)?.[1] ?? '');
 
-/** The first paragraph, as far as a list or a search result needs it. */
+/** The first paragraph, shortened for lists and search results. */
 function summaryOf(markdown: string): string {
   const paragraph = markdown
     .split(/\n\s*\n/)
@@ -153,7 +159,7 @@ function summaryOf(markdown: string): string {
 
 /**
  * @param docs the folder docs/
- * @throws Error where a page or description is missing or cannot be read
+ * @throws Error when a page or description is missing or unreadable
  */
 export function openLibrary(docs: string): Library {
   const interfaces = INTERFACES.filter(({ file }) => existsSync(join(docs, file))).map(
@@ -270,7 +276,7 @@ function reasonsOf(interfaces: readonly { api: Interface; root: string; title: s
   }));
 }
 
-/** The page of an endpoint named in inline code: by its method and path; by its path alone, if only one endpoint has it. */
+/** Maps inline code to the page of an endpoint: by method and path, or by path alone if only one endpoint has it. */
 function namedIn(interfaces: readonly { api: Interface; root: string }[]): Map<string, string> {
   const named = new Map<string, string>();
   const twice = new Set<string>();
@@ -289,12 +295,12 @@ function namedIn(interfaces: readonly { api: Interface; root: string }[]): Map<s
 const namesOf = (endpoint: Endpoint): Set<string> => {
   const { method, path, short } = endpoint;
   const last = short.split('/').at(-1) ?? '';
-  // `setWebhookUrl`: a word that is nothing else. `quote` and `transaction` are common words.
+  // A single word counts only if it is camelCase, such as `setWebhookUrl`: `quote` and `transaction` are common words.
   const own = /[a-z][A-Z]/.test(last) ? [last] : [];
   return new Set([path, nameOf(endpoint), `${method} ${path}`, ...(short.includes('/') ? [short] : []), ...own]);
 };
 
-/** The address of a page's Markdown in place of the page's own. */
+/** The URL of a page's Markdown, instead of that of the page. */
 function asMarkdown(to: string, pages: ReadonlyMap<string, Page>): string {
   const [address = '', hash] = to.split('#', 2);
   const path = address.slice(ROOT.length + 1);
@@ -302,7 +308,7 @@ function asMarkdown(to: string, pages: ReadonlyMap<string, Page>): string {
   return `${ROOT}/${path === '' ? 'index' : path}.md${hash === undefined ? '' : `#${hash}`}`;
 }
 
-/** @returns undefined for a file that is no page here */
+/** @returns undefined for a file that is not a page here */
 function resolveLink(href: string, page: Page, byFile: ReadonlyMap<string, string>, docs: string): string | undefined {
   if (/^(?:https?:|mailto:|#|\/)/.test(href)) return href;
   const [target = '', hash] = href.split('#', 2);
@@ -318,8 +324,8 @@ function resolveLink(href: string, page: Page, byFile: ReadonlyMap<string, strin
 }
 
 /**
- * 409 `quote_over` becomes a link to the page of that reason. A reason without its status is left alone: some are also reasons
- * of orders, which mean something else.
+ * 409 `quote_over` becomes a link to the page of that reason. A reason without its status is not linked: some reasons of orders
+ * have the same name and another meaning.
  */
 function withErrors(markdown: string, reasons: readonly { code: string }[]): string {
   const known = new Set(reasons.map(({ code }) => code));

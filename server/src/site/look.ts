@@ -1,6 +1,6 @@
 /**
- * The frame around every page: heading, search, list of pages, sections of this page, the page before and after. Plain documents:
- * everything can be read and found without a script.
+ * The layout of every page: heading, search, list of pages, sections of this page, previous and next page. Plain documents: all
+ * content and navigation works without a script.
  */
 import { escape } from './html.ts';
 import { type Library, type Page, ROOT } from './library.ts';

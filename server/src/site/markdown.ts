@@ -1,6 +1,6 @@
 /**
- * Markdown to HTML, in the few forms that our pages use: headings with anchors, tables that scroll by themselves, code that
- * can be copied, and the same program in several languages as tabs.
+ * Markdown to HTML, for the few constructs that our pages use: headings with anchors, scrolling tables, code that can be
+ * copied, and the same program in several languages as tabs.
  *
  * The text is ours (docs/), but it never becomes HTML unescaped: a tag in the text is shown as text. Comments name blocks: the
  * table after `<!-- table: … -->` gets the name's first word as a class, so that site.css can draw some tables as pictures.
@@ -23,10 +23,10 @@ export interface Rendered {
   readonly headings: readonly Heading[];
 }
 
-/** Target of a link or picture, or undefined when the file is not part of the site: its text is shown alone. */
+/** Target of a link or picture; undefined when the file is not part of the site, and then only the link's text is shown. */
 export type Resolve = (href: string) => string | undefined;
 
-/** The anchor of a heading, as GitHub makes it, so that links work in both places. */
+/** The anchor of a heading, computed as GitHub does, so that links work in both places. */
 export const anchorOf = (text: string): string =>
   text
     .toLowerCase()
@@ -34,14 +34,14 @@ export const anchorOf = (text: string): string =>
     .trim()
     .replaceAll(/\s/g, '-');
 
-/** Markdown without its marks: for titles, summaries and the search. */
+/** Text without Markdown syntax: for titles, summaries and the search. */
 export const plain = (markdown: string): string =>
   markdown
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/\*\*|`/g, '')
     .replaceAll(/\\(.)/g, '$1');
 
-/** @param code turns inline code into HTML if it names something that has a page, and otherwise returns undefined */
+/** @param code returns HTML for inline code that names something with a page, and undefined otherwise */
 export function renderMarkdown(
   markdown: string,
   { resolve, code }: { resolve: Resolve; code?: (text: string) => string | undefined },

@@ -1,6 +1,7 @@
 /**
- * An OpenAPI description as a list of endpoints, limited to the parts that our pages need: fields in rows, replies in rows,
- * reasons to decline. It reads docs/openapi*.json, which are made from the declarations of the endpoints, and adds no text.
+ * An OpenAPI description as a list of endpoints, limited to the parts that our pages need: rows of fields, rows of replies,
+ * reasons for refusals. It reads docs/openapi*.json, which are generated from the declarations of the endpoints, and adds no
+ * text.
  */
 import { readFileSync } from 'node:fs';
 
@@ -37,7 +38,7 @@ interface Parameter {
 
 interface Operation {
   readonly operationId: string;
-  /** `orders.create`, as the SDK has it; an interface without one is called by path. */
+  /** Name of the function in the SDK, such as `orders.create`; absent in an interface that is called by path. */
   readonly 'x-name'?: string;
   readonly tags?: readonly string[];
   readonly summary?: string;
@@ -87,21 +88,21 @@ export interface Field {
 
 export interface Endpoint {
   readonly id: string;
-  /** Its name in the SDK: `orders.create`; empty when it is called by its path. */
+  /** Name of the function in the SDK, such as `orders.create`; empty when it is called by its path. */
   readonly name: string;
-  /** Of the page: `post-offramp-quote`. */
+  /** Name in the page's URL: `post-offramp-quote`. */
   readonly slug: string;
   readonly group: string;
   readonly method: string;
   readonly path: string;
-  /** Without the common prefix of the interface's paths: `offramp/quote`. */
+  /** Path without the common prefix of the interface's paths: `offramp/quote`. */
   readonly short: string;
   readonly says: string;
   readonly more: string;
   readonly isSigned: boolean;
-  /** Its body is files alone. */
+  /** Whether its body consists of files only. */
   readonly takesFiles: boolean;
-  /** The body as the description shows it; undefined where only its fields have examples. */
+  /** The body as the description shows it; undefined when only its fields have examples. */
   readonly example: Readonly<Record<string, unknown>> | undefined;
   readonly fields: readonly Field[];
   readonly replies: readonly {
@@ -131,7 +132,7 @@ export interface Interface {
 }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
-/** Deeper is a list or an object in one line. */
+/** Deeper fields are shown as a list or an object in one line. */
 const DEEPEST = 4;
 
 export function readInterface(file: string): Interface {
@@ -239,7 +240,7 @@ const slugOf = (id: string): string => id.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$
 const shortOf = (path: string): string =>
   path.replace(/^\/onramp\/api\/v[0-9]\/(?:whiteLabel\/)?/, '').replace(/^\/(?=(?:v1|sandbox)\/)/, '/');
 
-/** A schema in a few words. */
+/** Describes a schema in a few words. */
 function formOf(schema: Schema, whole: (schema: Schema) => Schema): string {
   const { type, enum: words, const: only, pattern, maxLength, minimum, maximum, items, anyOf, oneOf, format } = schema;
   if (only !== undefined) return `\`${String(only)}\``;

@@ -1,6 +1,6 @@
 /**
- * What programs read of these docs: `llms.txt`, the whole text in one file, and a collection for Postman and Bruno. Made from
- * the same library as the pages.
+ * The docs for programs: `llms.txt`, the whole text in one file, and a collection for Postman and Bruno. Generated from the
+ * same library as the pages.
  */
 import { exampleOf } from './examples.ts';
 import { type Library, type Page, ROOT } from './library.ts';
@@ -37,7 +37,7 @@ export const everything = (library: Library): string =>
     .map((page) => `<!-- ${ROOT}/${page.path} -->\n\n${library.source(page).trim()}\n`)
     .join('\n\n');
 
-/** Signs each request as it is sent: in Postman and in Bruno, which reads Postman's scripts. A GET is signed over `{}`. */
+/** Signs each request when it is sent, in Postman and in Bruno, which runs Postman's scripts. A GET is signed over `{}`. */
 export const WHITELABEL_SCRIPT = `const CryptoJS = require('crypto-js');
 const text = pm.request.method === 'GET' || !pm.request.body || !pm.request.body.raw ? '{}' : pm.variables.replaceIn(pm.request.body.raw);
 const json = JSON.stringify({ body: JSON.parse(text), timestamp: String(Date.now()) });
@@ -48,7 +48,7 @@ pm.request.headers.upsert({ key: 'payload', value: payload });
 pm.request.headers.upsert({ key: 'signature', value: signature });
 `;
 
-/** The bearer token; a write gets a new Idempotency-Key and the signature that production demands. */
+/** Sets the bearer token; a write also gets a new Idempotency-Key and the signature that production requires. */
 export const V1_SCRIPT = `const CryptoJS = require('crypto-js');
 const base64 = (words) => CryptoJS.enc.Base64.stringify(words);
 const key = pm.variables.get('apiKey');
@@ -69,7 +69,7 @@ if (pm.request.method !== 'GET') {
 }
 `;
 
-/** Postman's collection format 2.1, which Bruno imports: a folder for each interface, which signs its own requests. */
+/** Postman's collection format 2.1, which Bruno can import: one folder per interface, with a script that signs its requests. */
 export function collection(library: Library, baseUrl: string): object {
   return {
     info: {

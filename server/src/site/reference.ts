@@ -1,6 +1,6 @@
 /**
- * The reference as Markdown, made from the OpenAPI descriptions: a page for each interface, endpoint and reason. As Markdown,
- * so that these pages are rendered, searched and given to programs like those that people wrote.
+ * The reference as Markdown, generated from the OpenAPI descriptions: a page for each interface, endpoint and reason. Because
+ * it is Markdown, these pages are rendered, searched and served to programs like written ones.
  */
 import { exampleOf, languagesOf, written } from './examples.ts';
 import type { Endpoint, Field, Interface, Reason } from './openapi.ts';
@@ -16,11 +16,11 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
         '',
       ];
 
-/** `offramp/quote`, or with its method where a path has several. */
+/** `offramp/quote`, with its method if a path has several. */
 export const nameOf = ({ method, short }: Endpoint): string => `${method} ${short}`;
 
 const isEverywhere = (api: Interface, has: (endpoint: Endpoint) => boolean): boolean => api.endpoints.every(has);
-/** Reasons that any request may be declined for: a page per endpoint lists its own, and links to these. */
+/** Whether any request may be refused for this reason: a page of an endpoint lists only its own reasons, and links to these. */
 const isCommon = (api: Interface, reason: string): boolean =>
   isEverywhere(api, ({ reasons }) => reasons.some((one) => one.reason === reason));
 
@@ -42,7 +42,7 @@ export function interfacePage(title: string, intro: string, root: string, api: I
   ].join('\n');
 }
 
-/** The endpoint in the viewer (explorer.ts). */
+/** Link to the endpoint in the explorer (explorer.ts). */
 const inExplorer = ({ group, id }: Endpoint, api: 'v1' | 'whitelabel'): string =>
   `/docs/explorer?api=${api}#/${encodeURIComponent(group)}/${encodeURIComponent(id)}`;
 
@@ -50,7 +50,7 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
   const { method, path, says, more, fields, replies, headers, reasons } = endpoint;
   const of = (place: Field['place']) => fields.filter((field) => field.place === place);
   const request = exampleOf(endpoint);
-  // The part common to every request and reply of an interface has a page of its own.
+  // Fields that every request or reply of an interface has are described on a page of their own.
   const inHeaders = of('header').filter(
     ({ name }) => !isEverywhere(api, ({ fields: all }) => all.some((one) => one.name === name)),
   );
@@ -146,7 +146,7 @@ export function endpointPage(endpoint: Endpoint, api: Interface, errors: string)
   ].join('\n');
 }
 
-/** A reason, in each interface that has it. */
+/** A reason, with each interface that uses it. */
 export interface ReasonEverywhere {
   readonly code: string;
   readonly used: readonly (Reason & {

@@ -1,8 +1,8 @@
 /**
- * Search: the sections of every page, in an index in memory, built at the first question. The server searches, so that a
- * reader without a script finds too, and no index has to be sent.
+ * Search: the sections of every page in an in-memory index, built at the first query. The server searches, so search works
+ * without a script and no index is sent to browsers.
  *
- * A question is bounded, because fuzzy matching costs more the longer it is.
+ * The length of a query is bounded, because fuzzy matching costs more for longer queries.
  */
 import { setImmediate } from 'node:timers/promises';
 import MiniSearch from 'minisearch';
@@ -30,14 +30,14 @@ const MOST_WORDS = 8;
 export const MOST_CHARS = 100;
 const EXCERPT_CHARS = 160;
 
-/** Names stay whole: `price_moved`, `setWebhookUrl`, `orders.create`. */
+/** Compound names are indexed whole: `price_moved`, `setWebhookUrl`, `orders.create`. */
 const wholes = (text: string): string[] =>
   text.split(/[^\p{L}\p{N}_.-]+/u).flatMap((word) => {
     const bare = word.replaceAll(/^[.-]+|[.-]+$/g, '');
     return bare === '' ? [] : [bare];
   });
 
-/** The index terms: names whole, and the words in them. */
+/** The index terms: whole names, and the words in them. */
 const words = (text: string): string[] => [
   ...new Set(
     wholes(text).flatMap((word) => [
@@ -64,7 +64,7 @@ export function openSearch(library: Library): Search {
         combineWith: 'AND',
       },
     });
-    // Page by page, so that a first search does not block requests about money.
+    // Indexes page by page, so that the first search does not block requests about money.
     for (const page of library.pages.values()) {
       for (const part of partsOf(page)) {
         const entry = { id: entries.length, isListed: page.isListed, ...part };
@@ -85,7 +85,7 @@ export function openSearch(library: Library): Search {
     const hits =
       strict.length > 0 ? strict : search.search(asked.join(' '), { ...how, tokenize: words, combineWith: 'OR' });
     const found = new Map<string, Found>();
-    // The best section of each page.
+    // Keeps the best section of each page.
     for (const { id, terms } of hits) {
       const entry = entries[id as number];
       const page = entry?.url.split('#', 1)[0] ?? '';
@@ -98,11 +98,11 @@ export function openSearch(library: Library): Search {
   };
 }
 
-/** A page as its sections: text before the first heading belongs to the page. */
+/** Splits a page into sections: text before the first heading belongs to the page. */
 function partsOf(page: Page): { title: string; section: string; text: string; url: string }[] {
   const url = `${ROOT}${page.path === '' ? '' : `/${page.path}`}`;
   const seen = new Map<string, number>();
-  // A comment in a program is no heading.
+  // A comment in a code block is not a heading.
   const text = page.markdown.replaceAll(/^```[^]*?^```/gm, (block) => block.replaceAll(/^#/gm, ' #'));
   return text.split(/^(?=#{1,3} )/m).flatMap((part) => {
     const [, marks = '', heading = ''] = /^(#{1,3}) (.+)/.exec(part) ?? [];
@@ -135,7 +135,7 @@ const textOf = (markdown: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** The text around the first word that was found. */
+/** The text around the first match. */
 function excerptOf(text: string, terms: readonly string[]): string {
   const lower = text.toLowerCase();
   const places = terms.map((term) => lower.indexOf(term.toLowerCase())).filter((at) => at >= 0);

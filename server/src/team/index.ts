@@ -5,8 +5,8 @@
  * passkey, once, within three days; a session always begins with a passkey (base/signin.ts). Ten recovery codes are shown when
  * the first passkey is enrolled: one of them lets the member enrol another passkey, and revokes the earlier ones.
  *
- * A team always keeps an owner who has joined. All writes are at the system's role: the caller has checked that the team is the
- * partner's own.
+ * A team always keeps an owner who has joined. All writes use the system role, so the caller must have checked that the team is
+ * the partner's own.
  *
  * Not here: cookies and requests (protocols/team), the right that each endpoint needs (protocols/v1/declared).
  */
@@ -41,7 +41,7 @@ export interface Member {
   readonly role: MemberRole;
   readonly invitedBy: string;
   readonly createdAt: Date;
-  /** When the first passkey was enrolled; null: invited, and not joined yet. */
+  /** When the first passkey was enrolled; null for a member who has not accepted the invitation. */
   readonly joinedAt: Date | null;
   readonly disabledAt: Date | null;
 }
@@ -54,7 +54,7 @@ export const teamSignIn = {
   revokePasskey: signIn.revokePasskey,
 };
 
-/** A member at work, by its session. */
+/** A signed-in member, with the session. */
 export interface AtWork {
   readonly member: Member;
   readonly session: Session;
@@ -64,7 +64,7 @@ export const rightsOf = ({ role }: Pick<Member, 'role'>): readonly MemberRight[]
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Members of a team, those removed last. */
+/** Members of a team, removed ones last. */
 export const membersOf = (tx: Tx, partnerId: bigint): Promise<Member[]> => store.list(tx, partnerId);
 
 /** @throws Refusal 'unknown_member', also for a member of another partner */
@@ -74,7 +74,7 @@ export async function memberOf(tx: Tx, partnerId: bigint, id: bigint): Promise<M
   return found;
 }
 
-/** Until when invitations are open, by member. */
+/** Expiry of open invitations, by member. */
 export const invitationsOf = async (tx: Tx, partnerId: bigint, now: Date): Promise<ReadonlyMap<bigint, Date>> =>
   new Map((await store.invited(tx, partnerId, now)).map(({ memberId, until }) => [memberId, until]));
 
@@ -87,7 +87,7 @@ async function newInvitation(tx: Tx, memberId: bigint, now: Date): Promise<{ cod
 }
 
 /**
- * Adds a member, and the code of its invitation: shown here and never again.
+ * Adds a member. @returns also the invitation's code, which cannot be read again later
  *
  * @param m.by `operator ada` or `member bob`
  * @throws Refusal 'member_exists' | 'too_many_members'
@@ -104,10 +104,11 @@ export async function inviteMember(
 }
 
 /**
- * A new code for a member who lost the link, or every passkey and recovery code. Earlier invitations end.
+ * Creates a new code for a member who lost the link, or every passkey and recovery code. Earlier invitations end.
  *
- * @param m.evenJoined whoever has the code is that member: a colleague must not become another member by it, an operator may give
- *   access back
+ * @param m.evenJoined allows it for a member who has joined. The holder of the code becomes that member, so only an operator
+ * may do
+ *   this, and not a colleague
  * @throws Refusal 'unknown_member' | 'member_joined'
  */
 export async function inviteAgain(
@@ -143,9 +144,10 @@ export async function changeMemberRole(
 }
 
 /**
- * For good: passkeys, sessions and codes end. Once `tx` has committed, no request of the member is still running.
+ * Removes a member for good: passkeys, sessions and codes end. Once `tx` has committed, no request of the member is still
+ * running.
  *
- * @param m.evenLast an operator may remove the last owner, and invite another
+ * @param m.evenLast for operators, who may remove the last owner and invite another one
  * @throws Refusal 'unknown_member' | 'last_owner'
  */
 export async function removeMember(
@@ -161,7 +163,7 @@ export async function removeMember(
   return { ...member, disabledAt: m.now };
 }
 
-/** Ends its sessions; its passkeys stay. */
+/** Ends the member's sessions; passkeys stay. */
 export async function signOutMember(tx: Tx, m: { partnerId: bigint; id: bigint; now: Date }): Promise<Member> {
   const member = await active(tx, m);
   for (const { id } of await signIn.sessionsOf(tx, m.id, m.now))
@@ -169,10 +171,10 @@ export async function signOutMember(tx: Tx, m: { partnerId: bigint; id: bigint; 
   return member;
 }
 
-/** The code of an invitation comes in a link; that of recovery is typed. */
+/** Invitation codes come in a link; recovery codes are typed by a person. */
 const hashOfCode = (code: string): Buffer => (/^[\w-]{43}$/.test(code) ? hashOf(code) : hashOfRecoveryCode(code));
 
-/** The member of a code, in any typed form. It uses up nothing. @throws Refusal 'unauthenticated' */
+/** The member of a code, as a person typed it. Does not use the code up. @throws Refusal 'unauthenticated' */
 export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ member: Member; kind: CodeKind }> {
   const found = await store.code(tx, hashOfCode(typed), now);
   if (found === undefined) throw new Refusal('unauthenticated');
@@ -181,10 +183,10 @@ export async function memberOfCode(tx: Tx, typed: string, now: Date): Promise<{ 
 }
 
 /**
- * Uses a code up, for a member who has enrolled a passkey with it. All earlier passkeys and sessions end: a code is for a member
- * who has none, or has lost them.
+ * Uses up a code, for a member who has enrolled a passkey with it. All earlier passkeys and sessions end, because the member
+ * has none or has lost them.
  *
- * @throws Refusal 'unauthenticated' when another used it first
+ * @throws Refusal 'unauthenticated' when another request used the code first
  */
 export async function spendCode(tx: Tx, c: { typed: string; member: Member; now: Date }): Promise<void> {
   const taken = await store.takeCode(tx, hashOfCode(c.typed), c.member.id, c.now);
@@ -193,7 +195,7 @@ export async function spendCode(tx: Tx, c: { typed: string; member: Member; now:
   await store.join(tx, c.member.id, c.now);
 }
 
-/** New recovery codes; earlier ones end. Shown here and never again. */
+/** Creates recovery codes and ends the earlier ones. @returns the codes, which cannot be read again later */
 export async function newRecoveryCodes(tx: Tx, memberId: bigint, now: Date): Promise<string[]> {
   await store.dropCodes(tx, memberId, 'recovery');
   const codes = makeRecoveryCodes();
@@ -203,7 +205,7 @@ export async function newRecoveryCodes(tx: Tx, memberId: bigint, now: Date): Pro
 
 export const recoveryCodesLeft = (tx: Tx, memberId: bigint): Promise<number> => store.countRecovery(tx, memberId);
 
-/** Deletes what has expired. */
+/** Deletes expired sessions and codes. */
 export async function purgeTeams(db: Database, now: Date): Promise<void> {
   await signIn.purge(db, now);
   await db.asSystem((tx) => store.purgeCodes(tx, now));

@@ -1,7 +1,8 @@
 /**
- * Permissions of a member of a partner's team. A role is a set of rights; the endpoints say which right each of them needs.
+ * Permissions of a member of a partner's team. A role is a set of rights; each endpoint declares the right that it needs.
  *
- * A member who makes keys has the power of a key: the rights `keys` and `develop` are for those who run the partner's program.
+ * A member who creates keys can do whatever a key can: the rights `keys` and `develop` are for members who run the partner's
+ * program.
  */
 
 export const MEMBER_RIGHTS = ['read', 'orders', 'customers', 'develop', 'keys', 'finance', 'settings', 'team'] as const;
@@ -21,6 +22,6 @@ export const RIGHTS_OF: Readonly<Record<MemberRole, readonly MemberRight[]>> = {
 export const mayMember = ({ role }: { role: MemberRole }, right: MemberRight): boolean =>
   RIGHTS_OF[role].includes(right);
 
-/** Rights that move money, make secrets or admit people: they need a login of the last ten minutes. */
+/** Rights to move money, create secrets or admit people: they need a login of the last ten minutes. */
 const FRESH: ReadonlySet<MemberRight> = new Set(['orders', 'keys', 'team'] as const);
 export const takesFreshLogin = (right: MemberRight): boolean => FRESH.has(right);

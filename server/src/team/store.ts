@@ -21,7 +21,7 @@ export const sql = {
   insert: `insert into partner_members as o (partner_id, name, role, invited_by, created_at) values ($1, $2, $3, $4, $5)
     on conflict (partner_id, name) do nothing returning ${MEMBER}`,
   byId: `select ${MEMBER} from partner_members o where o.id = $1 and o.partner_id = $2`,
-  // Serializes changes of one team, so that the last owner cannot be two who remove each other.
+  // Serializes changes of one team, so that the last two owners cannot remove each other concurrently.
   lockTeam: 'select id from partner_members where partner_id = $1 order by id for update',
   list: `select ${MEMBER} from partner_members o where o.partner_id = $1 order by o.disabled_at is not null, o.id limit 500`,
   count: 'select count(*)::bigint as count from partner_members where partner_id = $1 and disabled_at is null',
@@ -64,7 +64,7 @@ export const teamStore = {
   dropCodes: (tx: Tx, memberId: bigint, kind: CodeKind | null) => tx.run(sql.dropCodes, [memberId, kind]),
   countRecovery: async (tx: Tx, memberId: bigint) =>
     (await tx.row<{ count: number }>(sql.countCodes, [memberId]))?.count ?? 0,
-  /** Until when the invitations of a team are open, by member. At the system's role. */
+  /** Expiry of a team's open invitations, by member. Runs with the system role. */
   invited: (tx: Tx, partnerId: bigint, now: Date) =>
     tx.rows<{ memberId: bigint; until: Date }>(sql.invited, [partnerId, now]),
   purgeCodes: (tx: Tx, now: Date) => tx.run(sql.purgeCodes, [now]),

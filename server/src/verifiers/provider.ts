@@ -1,9 +1,9 @@
 /**
- * Provider: what adapters of verification providers share. One JSON request, levels as an operator sets them, and comparing
- * signatures. It knows no provider.
+ * Provider: functions that adapters of verification providers share: one JSON request, levels as an operator sets them, and
+ * comparing signatures. Nothing here is specific to one provider.
  *
- * No answer is `Unavailable`: no answer in time, nonsense, or a status that the caller did not expect. Messages carry the
- * provider's code and the status, and nothing of a request or an answer, because both name people.
+ * A missing answer is `Unavailable`: no answer in time, an unreadable one, or an unexpected status. Messages contain the
+ * provider's code and the status, and nothing of a request or an answer, because both contain personal data.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { type Setting, SettingError } from '../base/env.ts';
@@ -69,16 +69,16 @@ export const textAt = (value: unknown, ...path: readonly string[]): string | und
   return typeof found === 'string' && found !== '' ? found : undefined;
 };
 
-/** Compares in constant time. */
+/** Compares two texts in constant time. */
 export function isSame(given: string, right: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(right)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Our levels and the provider's name for what verifies to each. */
+/** Our levels, each with the provider's name for the check that verifies to it. */
 export type Levels = ReadonlyMap<number, string>;
 
-/** Such as `1:basic-kyc,3:id-and-liveness`. A level that is not named is verified by the next higher one. */
+/** A setting such as `1:basic-kyc,3:id-and-liveness`. A level that is not listed uses the check of the next higher one. */
 export function levels(name: string, about: string): Setting<Levels | undefined> {
   return {
     name,
@@ -94,16 +94,16 @@ export function levels(name: string, about: string): Setting<Levels | undefined>
   };
 }
 
-/** The provider's name for what verifies at least to this level. */
+/** The provider's name for the check that verifies at least to this level. */
 export function nameFor(all: Levels, level: number): string | undefined {
   const least = [...all.keys()].filter((one) => one >= level).sort((a, b) => a - b)[0];
   return least === undefined ? undefined : all.get(least);
 }
 
-/** The highest level that the provider's name verifies to. */
+/** The highest level that a check of this name verifies to. */
 export const levelOf = (all: Levels, name: string | undefined): number | undefined =>
   [...all].filter(([, one]) => one === name).sort(([a], [b]) => b - a)[0]?.[0];
 
-/** A word of the provider's as a reason: it contains no personal data. Anything else is left out. */
+/** A single word of the provider as a reason, because it contains no personal data; undefined for anything else. */
 export const wordOf = (given: unknown): string | undefined =>
   typeof given === 'string' && /^[A-Za-z][A-Za-z_]{0,59}$/.test(given) ? given.toLowerCase() : undefined;

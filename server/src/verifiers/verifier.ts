@@ -19,13 +19,13 @@ export interface VerifierContext {
    * is under way.
    */
   details(customerId: string): Promise<{ fields: Readonly<Record<string, string>>; givenAt: Date } | undefined>;
-  /** The time, as rows have it. */
+  /** The current time, from the same clock as the times in rows. */
   now(): Date;
-  /** Reviews by people. */
+  /** Reviews by operators. */
   reviews: {
-    /** Requests a review by a person. Idempotent per key. */
+    /** Requests a review by an operator. Idempotent per key. */
     ask(asked: VerificationRequest): Promise<void>;
-    /** Its result; undefined while there is none. */
+    /** The review's result; undefined while there is none. */
     found(asked: VerificationRequest): Promise<Finding | undefined>;
   };
 }
@@ -72,7 +72,7 @@ export interface VerificationRequest {
   key: string;
   customerId: string;
   kind: 'INDIVIDUAL' | 'BUSINESS';
-  /** The level asked for, 1 to 5: basic, intermediate, advanced, enhanced, complete. */
+  /** The requested level, 1 to 5: basic, intermediate, advanced, enhanced, complete. */
   level: number;
 }
 
@@ -90,17 +90,20 @@ export interface Finding {
    * `incomplete` or `not_accepted`. A program's submission is then open again.
    */
   fields?: Readonly<Record<string, string>>;
-  /** In review only. */
+  /** Only for `in_review`. */
   pending?: Pending;
 }
 
-/** How to learn more of a check without a result. */
+/** How to obtain the result of a check that has none yet. */
 export interface Pending {
   /**
    * When to ask again, in milliseconds: the first pause. Each further one is twice as long, up to an hour; less than a second
    * is a second.
    */
   pollAfterMs?: number;
-  /** The provider, or a person, wakes the job. It is asked all the same, from every ten minutes on, as a call may be lost. */
+  /**
+   * Whether the provider, or an operator, wakes the job. The job polls anyway, at first every ten minutes, because a call may
+   * be lost.
+   */
   callsBack?: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * E-mail by SMTP, with nodemailer: TLS with a verified certificate, unless the server is on this machine. One connection for each
- * message. `Message-ID` is the same at each attempt, so that a repeated message is known to be one.
+ * E-mail by SMTP, with nodemailer: TLS with a verified certificate, unless the server is on this machine. One connection per
+ * message. `Message-ID` is the same at every attempt, so that receivers recognise a repeated message.
  */
 import { adapter } from '../../base/adapter.ts';
 import { demanded, SettingError, secret, text } from '../../base/env.ts';
@@ -9,7 +9,7 @@ import { type Channel, type ChannelContext, textOf } from '../channel.ts';
 
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** @throws SettingError without the address's content: it may have a password */
+/** @throws SettingError that does not quote the address, because it may contain a password */
 function serverOf(url: string, { deadlineMs }: ChannelContext) {
   const at = URL.canParse(url) ? new URL(url) : undefined;
   if (at === undefined || !['smtp:', 'smtps:'].includes(at.protocol) || at.hostname === '')
@@ -62,7 +62,7 @@ export const emailChannel = adapter({
     return {
       code: 'email',
       async send(message) {
-        // Loaded by the first message: no start of a program waits for it.
+        // Loaded with the first message, so that it does not slow down the start.
         const { createTransport } = await import('nodemailer');
         const transport = createTransport(options);
         try {

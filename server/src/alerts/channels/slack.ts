@@ -3,7 +3,7 @@ import { adapter } from '../../base/adapter.ts';
 import { demanded, secret } from '../../base/env.ts';
 import { type Channel, type ChannelContext, post, textOf } from '../channel.ts';
 
-/** Its own marks for users, channels and links begin with `<`. */
+/** Slack's own markup for users, channels and links begins with `<`. */
 const plain = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 export const slackChannel = adapter({

@@ -1,7 +1,7 @@
 /**
- * Webhook: one signed POST for each message, to a program of the operator's.
+ * Webhook: one signed POST per message, to a program of the operator's.
  *
- * The headers are those of Standard Webhooks: `webhook-id` (the same at each attempt), `webhook-timestamp`, and
+ * The headers are those of Standard Webhooks: `webhook-id` (the same at every attempt), `webhook-timestamp`, and
  * `webhook-signature`, which is `v1,` and the HMAC-SHA256 in base64 of `id.timestamp.body` under the secret.
  */
 import { createHmac } from 'node:crypto';

@@ -1,8 +1,9 @@
 /**
- * Answers of the provider: asks about an address, keeps what it says, and opens one case while it does not answer.
+ * Answers of the provider: asks it about an address, stores its answer, and keeps one case open while it does not answer.
  *
- * Answers are rows that never change. The newest one of an address counts, by the time of its question, so what comes late
- * displaces nothing; and only while it is young enough and was read under the current rules.
+ * Answers are rows that never change. The newest answer about an address counts. "Newest" means the time of the question, so a
+ * late reply never replaces a newer one. An answer counts only while it is younger than the maximum age and was read under the
+ * current rules.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, later } from '../../base/clock.ts';
@@ -18,30 +19,32 @@ import { sql } from './store.ts';
 /** Changes whenever our use of an answer changes. */
 const RULES = '1';
 
-/** Between two looks for destinations of open orders. */
+/** Pause between two refreshes of the destinations of open orders. */
 const REFRESH_EVERY_MS = 30_000;
 const REFRESH_FAILED_MS = 60_000;
-/** Addresses of one look; the others are asked when their money is about to move. */
+/** Destinations per refresh. The others are asked about when their money is about to move. */
 const REFRESHED_AT_ONCE = 500;
-/** A look that lasts longer goes on in the next one: with one question more it ends before the lease of its job. */
+/** A refresh that takes longer continues in the next run: even with one more request it ends before the job's lease does. */
 const REFRESHING_FOR_MS = 8_000;
-/** After this many in a row without an answer a look ends: the provider is down, and not only for one address. */
+/**
+ * After this many requests in a row without an answer the refresh ends: the provider is down, not just one address unanswered.
+ */
 const MOST_SILENCES = 3;
-/** An address without an answer keeps its case open this long: waiting money is asked about more often. */
+/** An address without an answer keeps the case open this long. The server asks about waiting money more often than that. */
 const SILENT_FOR_MS = 600_000;
 
 export interface AnswersDeps {
   db: Database;
   clock: Clock;
   provider: AddressRiskProvider;
-  /** From which level on an address is a hit. */
+  /** Lowest level at which an address is a hit. */
   threshold: Threshold;
   maxAgeMs: number;
-  /** Destinations on chains of open orders. */
+  /** Destinations on chains of open orders, at most `limit`. */
   underWay(tx: Tx, limit: number): Promise<AskedAddress[]>;
 }
 
-/** The newest answer about an address, as far as there is one, and the owner's hit with the same finding. */
+/** The newest answer about an address (nulls if there is none), and the state of the owner's hit with the same finding. */
 export interface Standing extends AskedAddress {
   id: bigint | null;
   rules: string | null;
@@ -60,9 +63,12 @@ export function openAnswers(deps: AnswersDeps) {
   const { db, clock, provider, threshold } = deps;
   const rules = `addresses ${RULES}, ${provider.code} ${provider.rules}`;
   const outage = { kind: 'screening_unavailable', subject: `address risk ${provider.code}` } as const;
-  /** Until this process has an answer, a case of before may be open. */
+  /** A case opened by an earlier process may still be open until this process gets an answer. */
   let mayBeOpen = true;
-  /** Addresses that were asked about in vain, with the time. One that the provider never answers for is no outage that ends. */
+  /**
+   * Addresses without an answer, with the time of the request. An address that the provider never answers for is dropped after
+   * SILENT_FOR_MS, so it does not keep the case open.
+   */
   const silent = new Map<string, number>();
 
   function isSilent(now: Date): boolean {
@@ -78,7 +84,7 @@ export function openAnswers(deps: AnswersDeps) {
   const isAnswered = ({ rules: of, askedAt }: Standing, since: Date): boolean =>
     of === rules && askedAt !== null && askedAt >= since;
 
-  /** Asks the provider, and keeps its answer. @throws ProviderDown; then a case is open */
+  /** Asks the provider and stores its answer. @throws ProviderDown after opening the case */
   async function ask({ rail, address }: AskedAddress): Promise<void> {
     const askedAt = clock.now();
     const key = JSON.stringify([rail, address]);
@@ -104,20 +110,20 @@ export function openAnswers(deps: AnswersDeps) {
   }
 
   return {
-    /** Versions of our rules and of the reading of its answers. */
+    /** Version of our rules and of the adapter's reading of answers. An answer stored under another version does not count. */
     rules,
     standingOf,
 
     isHit: ({ level }: Standing): boolean => level !== null && isAtLeast(level, threshold),
 
-    /** How old an answer may be now: two people may have extended it. */
+    /** @returns a test whether an answer is young enough now, including an extension that two operators granted */
     async countsSince(tx: Tx): Promise<(standing: Standing) => boolean> {
       const now = clock.now();
       const since = later(now, -(await screeningMaxAgeMs(tx, now, deps.maxAgeMs)));
       return (standing) => isAnswered(standing, since);
     },
 
-    /** An answer that is young enough, or a new one. @throws ProviderDown when there is neither */
+    /** Makes sure that there is an answer that is young enough. @throws ProviderDown when there is none */
     async ensure(one: AskedAddress): Promise<void> {
       const [standing] = await db.asSystem((tx) => standingOf(tx, '', [one]));
       const now = clock.now();
@@ -130,7 +136,7 @@ export function openAnswers(deps: AnswersDeps) {
       }
     },
 
-    /** The job: asks about destinations of open orders before their answers are half as old as they may be. */
+    /** The job: asks about destinations of open orders when their answers have reached half of the maximum age. */
     async refresh(): Promise<Handled> {
       const now = clock.now();
       const since = later(now, -deps.maxAgeMs / 2);

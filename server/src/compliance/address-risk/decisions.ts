@@ -1,9 +1,8 @@
 /**
- * Decisions about addresses whose risk is too high: a confirmed hit stays, and holds what came from that address and what would
- * go there; a dismissed one lets it pass, for this owner and this finding. Another level or other words of the provider are a new
- * question.
+ * Decisions about addresses whose risk is too high. A confirmed hit holds money from that address and money to it. A dismissed
+ * hit lets the money pass, for this owner and this finding. Another level or reason from the provider is a new hit.
  *
- * A hit does not end by itself when the provider says something milder later: people who saw nothing have decided nothing.
+ * A later, milder answer does not end a hit: only operators decide it.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -47,7 +46,7 @@ export async function decideAddressHit(
 ): Promise<void> {
   const { id, outcome, people, reason, now } = d;
   const hit = await findAddressHit(tx, id);
-  // A dismissed one may turn out to be true; a confirmed one stays.
+  // A dismissed hit may later be confirmed; a confirmed hit is final.
   if (hit.state !== 'open' && !(hit.state === 'false_positive' && outcome === 'true_hit'))
     throw new Refusal('hit_over', { state: hit.state });
   await tx.run(sql.decide, [id, outcome, people, reason, now]);
@@ -65,7 +64,7 @@ export async function decideAddressHit(
 
 /** One case for each owner with undecided hits; it closes with the last of them. */
 export async function tellOwner(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
-  // One that finds another hit meanwhile is counted, or counts after us.
+  // The lock serializes with a concurrent insert of a hit for this owner: one of the two transactions counts both.
   await tx.run(sql.lockOwner, [owner]);
   const { count = 0n } = (await tx.row<{ count: bigint }>(sql.openOf, [owner])) ?? {};
   const about = { kind: CASE, subject: addressCase(owner) } as const;
@@ -79,14 +78,14 @@ export async function tellOwner(tx: Tx, { owner, now }: { owner: string; now: Da
 }
 
 /**
- * Takes out what operators typed. Addresses and answers stay: they explain what happened to the money.
+ * Erases the text that operators typed. Addresses and answers stay: they explain what happened to the money.
  *
  * @returns subjects of the audit and of cases about these owners
  */
 export async function eraseAddressHits(tx: Tx, e: { owners: readonly string[]; now: Date }): Promise<string[]> {
   const hits = await tx.rows<{ id: bigint }>(sql.erase, [e.owners]);
   const cases = e.owners.map(addressCase);
-  // Only a customer that a restore has brought back has one that is open.
+  // Such a case is still open only if the customer was erased before and a restore brought it back.
   for (const subject of cases) await closeCases(tx, { subject, outcome: 'erased', now: e.now });
   return [...cases, ...hits.map(({ id }) => `address_hit:${id}`)];
 }

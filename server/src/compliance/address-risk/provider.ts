@@ -2,25 +2,25 @@
  * The contract of a provider of address risk: a service that says how risky an address on a chain is. Each is one file in
  * providers/ with its adapter (base/adapter.ts), and one line in registry.ts (docs/adding-an-address-risk-provider.md).
  *
- * A provider reports and decides nothing: from which level on an address is a hit is the installation's setting
- * (ADDRESS_RISK_HIT). It keeps no state. An answer that it cannot read whole, of another address, or with a word that is not
- * documented, is `Unavailable`: no answer is never a low risk.
+ * A provider reports and decides nothing: the installation sets the level at which an address is a hit (ADDRESS_RISK_HIT). It
+ * keeps no state. It throws `Unavailable` for an answer that it cannot read completely, that is about another address, or that
+ * has an undocumented word: a missing answer never counts as low risk.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { type Http, NoAnswer } from '../../base/http.ts';
 
-/** In rising order. A provider with numbers says in its own settings where each begins. */
+/** In ascending order. A provider that reports numbers has settings for where each level begins. */
 export const LEVELS = ['low', 'medium', 'high', 'severe'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** The levels from which an address may be a hit: from `low` on, everything would be one. */
+/** The levels at which an address may become a hit. With `low`, every address would be a hit. */
 export const THRESHOLDS = ['medium', 'high', 'severe'] as const;
 export type Threshold = (typeof THRESHOLDS)[number];
 
 export const isAtLeast = (level: Level, least: Threshold): boolean => LEVELS.indexOf(level) >= LEVELS.indexOf(least);
 
 export interface AskedAddress {
-  /** Code of the rail whose chain it is on. */
+  /** Code of the chain that the address is on. */
   readonly rail: string;
   /** In the rail's own spelling. */
   readonly address: string;
@@ -28,40 +28,40 @@ export interface AskedAddress {
 
 export interface Assessment {
   readonly level: Level;
-  /** The provider's own word or number for it. */
+  /** The provider's own word or number for the risk. */
   readonly score: string;
-  /** The provider's words for it, for operators only; '' when it gives none. */
+  /** The provider's explanation, for operators only; '' when it gives none. */
   readonly reason: string;
-  /** The bytes that it was read from. */
+  /** The raw response. */
   readonly answer: Buffer;
 }
 
 export interface AddressRiskProvider {
   /** Stored in rows, so it never changes. */
   readonly code: string;
-  /** Changes whenever the reading of its answers changes: stored answers are then asked again. */
+  /** Changes whenever the adapter reads answers differently: the server then asks again about every address. */
   readonly rules: string;
-  /** @throws Unavailable. Its message contains neither the address nor a secret */
+  /** @throws Unavailable, with a message that contains neither the address nor a secret */
   assess(asked: AskedAddress): Promise<Assessment>;
 }
 
-/** What an installation gives to a provider beside its settings. */
+/** What an installation passes to a provider besides its settings. */
 export interface AddressRiskContext {
   readonly ask: Http;
-  /** How long it waits for an answer. */
+  /** Maximum time to wait for an answer. */
   readonly deadlineMs: number;
 }
 
-/** The longest answer that was described has a few dozen exposures. */
+/** The longest documented answer lists a few dozen exposures. */
 const LONGEST_ANSWER = 256 * 1024;
 const LONGEST_REASON = 200;
 
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * One GET with a JSON object as its answer.
+ * One GET request whose answer is a JSON object.
  *
- * @throws Unavailable for anything else, and for another status than 200
+ * @throws Unavailable for any other answer, and for any status other than 200
  */
 export async function getJson(
   code: string,
@@ -88,7 +88,7 @@ export async function getJson(
   return { json: json as Json, bytes: body };
 }
 
-/** A provider's words on one line, bounded. */
+/** Text from a provider on one line, cut to LONGEST_REASON. */
 export const wordsOf = (given: unknown): string =>
   typeof given === 'string'
     ? given

@@ -1,17 +1,17 @@
 /**
- * Address risk of a running server: which addresses money comes from and goes to, and whether what the provider says lets it
- * leave.
+ * Address risk of a running server: which addresses money comes from and goes to, and whether the provider's answers about them
+ * let it leave.
  *
- * The gate reads rows (`read`, `wait`) in its own transaction and calls nobody. An answer counts while it is not older than
- * ADDRESS_RISK_MAX_AGE_S and was read under the current rules; without one money waits, and the address is asked (`ensure`).
- * A recurring job asks beforehand about the destinations of open orders.
+ * The gate reads rows (`read`, `wait`) in its own transaction and makes no external call. An answer counts while it is not
+ * older than ADDRESS_RISK_MAX_AGE_S and was read under the current rules; without such an answer money waits, and `ensure` asks
+ * about the address. A recurring job asks in advance about the destinations of open orders.
  *
- * A provider that is down means waiting, with one case for it, never paying. While two people have extended the age of screening
- * results (`screening extend`), an older answer counts; an address without any answer waits all the same, and a hit holds at any
- * age.
+ * While the provider is down, money waits and one case is open; nothing is paid unscreened. While two operators have extended
+ * the age of screening results (`screening extend`), an older answer counts; an address without any answer still waits, and a
+ * hit holds at any age.
  *
- * An address at or above the threshold is a hit of the money's owner, which people decide (decisions.ts). A hit is a row: the
- * money waits until it is there.
+ * An address at or above the threshold is a hit of the money's owner, which operators decide (decisions.ts). A hit is a row:
+ * the money waits until the row exists.
  *
  * Not here: asking and keeping answers (answers.ts), the effect on money (orders/payouts/gate.ts), addresses on sanctions lists
  * (../sanctions).
@@ -34,7 +34,7 @@ export interface Sender {
 }
 
 export interface AddressRiskDeps extends AnswersDeps {
-  /** Undefined for money that came from no chain. */
+  /** Undefined for money that did not come from a chain. */
   senderOf(tx: Tx, depositId: bigint): Promise<Sender | undefined>;
 }
 
@@ -42,7 +42,7 @@ export interface AddressRisk extends StoredScreening {
   readonly handlers: Handlers;
 }
 
-/** An address of the money, and as what it is used. */
+/** An address and its role: source of a deposit, or destination. */
 interface Use extends AskedAddress {
   subject: string;
 }
@@ -69,7 +69,7 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
     return { uses: [...uses.values()], unknown };
   }
 
-  /** Writes the hits that are none yet. */
+  /** Inserts a hit for each risky address that has none yet. */
   async function writeHits(tx: Tx, input: Screening, uses: readonly Use[]): Promise<void> {
     const [owner, now] = [ownerOf(input), clock.now()];
     const subjects = new Map(uses.map((one) => [keyOf(one), one.subject]));
@@ -77,7 +77,7 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
     for (const one of await answers.standingOf(tx, owner, uses)) {
       if (!answers.isHit(one) || one.state !== null) continue;
       const subject = subjects.get(keyOf(one));
-      assert(subject !== undefined, 'an answer is about an address that was asked about');
+      assert(subject !== undefined, 'an answer is about an address that was not asked about');
       found += await tx.run(sql.insertHit, [owner, input.customerId, subject, one.id, now]);
     }
     if (found > 0) await tellOwner(tx, { owner, now });
@@ -118,7 +118,7 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
     async wait(tx, input) {
       const { uses } = await usesOf(tx, input);
       const [standings, counts] = await awaitAll(answers.standingOf(tx, ownerOf(input), uses), answers.countsSince(tx));
-      // A hit that is not written down yet is found by nobody, so it is no answer either.
+      // A hit without a row is not listed for operators, so the money waits until `ensure` has inserted it.
       const isReady = standings.every((one) => counts(one) && (!answers.isHit(one) || one.state !== null));
       return isReady ? undefined : { cause: 'screening', why: 'its screening is asked first' };
     },
@@ -129,6 +129,6 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
 
 const keyOf = ({ rail, address }: AskedAddress): string => JSON.stringify([rail, address]);
 
-/** Whose decisions count: the customer's, or for money of no customer those about its deposit. */
+/** The owner of the decisions: the customer, or for money without a customer its deposit. */
 const ownerOf = ({ customerId, depositIds = [], id }: Screening): string =>
   customerId === null ? `deposit:${depositIds[0] ?? id}` : `customer:${customerId}`;

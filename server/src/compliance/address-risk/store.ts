@@ -42,8 +42,8 @@ export const sql = {
       (rail, address, provider, rules, threshold, level, score, reason, digest, asked_at, kept_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
   answers: `select ${ANSWER}, encode(digest, 'hex') as digest from address_risks where address = $1 ${NEWEST} limit $2`,
-  // For each address its newest answer, and this owner's hit with the same finding. An answer that a clock dated ahead counts once that
-  // time has come: until then it would hide newer ones.
+  // For each address its newest answer, and this owner's hit with the same finding. An answer dated in the future by a wrong
+  // clock is ignored until that time, because it would hide newer answers.
   standing: `select a.rail, a.address, r.id, r.rules, r.level, r.reason, r.asked_at, h.state
     from unnest($1::text[], $2::text[]) as a (rail, address)
     left join lateral (select ${ANSWER} from address_risks r
@@ -53,7 +53,7 @@ export const sql = {
   standingHits: `select h.id, h.state from address_hits h
     join unnest($1::text[], $2::text[]) as a (rail, address) on h.rail = a.rail and h.address = a.address
     where h.owner = $3 and h.state in ('open', 'true_hit') order by h.id limit 100`,
-  // Of many addresses, those without an answer under these rules since then.
+  // Those of the given addresses that have no answer under these rules since $4.
   due: `select a.rail, a.address from unnest($1::text[], $2::text[]) as a (rail, address)
     where not exists (select from address_risks r
       where r.rail = a.rail and r.address = a.address and r.rules = $3 and r.asked_at > $4 and r.asked_at <= $5)`,

@@ -51,7 +51,7 @@ export const listHits = async (tx: Tx, l: { state: HitRow['state']; after: bigin
 
 /** A hit, locked. @throws Refusal 'unknown_hit' */
 async function hitOf(tx: Tx, id: bigint): Promise<Whole> {
-  // In the order in which results are kept: the customer first.
+  // Lock order as in results.ts: the customer first.
   await tx.rows(sql.lockCustomerOf, [id]);
   const row = await tx.row<Whole>(sql.hitById, [id]);
   if (row === undefined) throw new Refusal('unknown_hit');
@@ -64,7 +64,7 @@ export const findHit = async (tx: Tx, id: bigint) => shown(await hitOf(tx, id));
 /** Alert and entry side by side: personal data, for the operators who decide. @throws Refusal 'unknown_hit' */
 export async function openHit(tx: Tx, vault: Vault, id: bigint) {
   const hit = await hitOf(tx, id);
-  // Once erased, only the entry is left.
+  // After an erasure only the list entry is left.
   const { explanation = null, subject = null } = hit.explanation.length === 0 ? {} : openSealed(vault, hit);
   const { list, content, addedIn, removedIn } = hit;
   return {
@@ -76,7 +76,7 @@ export async function openHit(tx: Tx, vault: Vault, id: bigint) {
 /**
  * Stores the operators' decision.
  *
- * @throws Refusal 'unknown_hit' | 'hit_over' when it was decided, or is found no longer
+ * @throws Refusal 'unknown_hit'; 'hit_over' when it was decided, or the newest lists no longer produce it
  */
 export async function decideHit(
   tx: Tx,
@@ -84,7 +84,7 @@ export async function decideHit(
 ): Promise<void> {
   const { id, outcome, people, reason, now } = d;
   const hit = await hitOf(tx, id);
-  // A false positive may turn out to be true; a true hit stays, and only operators with that right end its block.
+  // A false positive may later be decided a true hit. A true hit is final; ending the customer's block is a separate action.
   if (hit.state !== 'open' && !(hit.state === 'false_positive' && outcome === 'true_hit'))
     throw new Refusal('hit_over', { state: hit.state });
   await tx.run(sql.decide, [id, outcome, people, reason, now]);
@@ -126,7 +126,8 @@ export async function findScreening(tx: Tx, id: bigint) {
 }
 
 /**
- * Compares the stored names with that version of the lists, every entry by itself, and reports whether the answer is the same.
+ * Compares the stored names with that version of the lists, entry by entry without the index, and reports whether the result is
+ * the same.
  *
  * @throws Refusal 'unknown_screening'
  */

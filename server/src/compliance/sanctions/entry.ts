@@ -19,9 +19,9 @@ export type SubjectKind = 'person' | 'entity' | 'vessel' | 'aircraft';
 
 export interface ListName {
   readonly text: string;
-  /** ISO 15924, where the list says it. */
+  /** ISO 15924, if the list gives it. */
   readonly script?: string;
-  /** A weak alias is one that its publisher says to be common, or of low quality. */
+  /** `weak`: the publisher calls this alias common, or of low quality. */
   readonly quality: 'strong' | 'weak';
   readonly isPrimary: boolean;
 }
@@ -63,7 +63,7 @@ export const addressKey = (address: string): string => address.replace(/[\s-]/g,
 /** SHA-256 of an entry's content: equal for equal entries in any file. */
 export const digestOf = (entry: ListEntry): Buffer => createHash('sha256').update(JSON.stringify(entry)).digest();
 
-/** The same entry without repetitions, and in one order, so that a list that only reorders has not changed. */
+/** The same entry without duplicates and in a fixed order, so that a list that only reorders its content has not changed. */
 export const tidied = (entry: ListEntry): ListEntry => ({
   id: entry.id,
   kind: entry.kind,
@@ -88,8 +88,8 @@ const dayOf = (year: number, month: number, day: number): string =>
 /**
  * The period of a date whose month or day may be unknown.
  *
- * @param on.month 1 to 12; anything else is unknown, and so is the day then
- * @returns undefined when not even the year is one
+ * @param on.month 1 to 12; any other value means that month and day are unknown
+ * @returns undefined when the year is not valid
  */
 export function periodOf(on: { year: number; month?: number; day?: number }): { from: string; to: string } | undefined {
   const { year, month = 0, day = 0 } = on;
@@ -101,13 +101,13 @@ export function periodOf(on: { year: number; month?: number; day?: number }): { 
   return { from: dayOf(year, month, 1), to: dayOf(year, month, last) };
 }
 
-/** A period of years; undefined when either end is not a year, or the ends are exchanged. */
+/** A period of years; undefined when either year is not valid, or `to` is before `from`. */
 export function yearsOf(from: number, to: number): { from: string; to: string } | undefined {
   if (!isYear(from) || !isYear(to) || from > to) return undefined;
   return { from: dayOf(from, 1, 1), to: dayOf(to, 12, 31) };
 }
 
-/** Spellings of lists that the table of Intl does not have. */
+/** Country names that lists use and Intl does not have. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   'russian federation': 'RU',
   'syrian arab republic': 'SY',
@@ -147,7 +147,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 const plain = (text: string): string =>
   text.normalize('NFKD').replaceAll(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase().trim();
 
-/** Codes that Intl still names, with the name of their successor. */
+/** Withdrawn codes for which Intl returns the name of the successor. */
 const WITHDRAWN = new Set([
   'BU',
   'CS',
@@ -175,14 +175,14 @@ const BY_NAME: ReadonlyMap<string, string> = (() => {
     for (let b = 65; b <= 90; b++) {
       const code = String.fromCharCode(a, b);
       const name = code === 'ZZ' ? undefined : named.of(code);
-      // The first of two codes with one name is the current one, except for codes that were withdrawn.
+      // If two codes have the same name the first one is current, except for withdrawn codes.
       if (name !== undefined && !WITHDRAWN.has(code) && !found.has(plain(name))) found.set(plain(name), code);
     }
   for (const [name, code] of Object.entries(SPELLINGS)) found.set(plain(name), code);
   return found;
 })();
 
-/** The code of a country that a list names by code or in English; undefined when the name is not known here. */
+/** The ISO code of a country that a list gives as a code or an English name; undefined for an unknown name. */
 export function countryOf(said: string): string | undefined {
   const text = said.trim();
   const found = BY_NAME.get(plain(text));

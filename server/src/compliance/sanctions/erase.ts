@@ -18,15 +18,14 @@ export async function eraseScreenings(tx: Tx, e: { owners: readonly string[]; no
   const hits = await tx.rows<{ id: bigint }>(sql.eraseHits, [e.owners]);
   const results = await tx.rows<{ id: bigint }>(sql.screeningsOf, [e.owners]);
   const cases = e.owners.map(caseSubject);
-  // Only a customer that a restore has brought back has one that is open.
+  // Such a case is still open only if the customer was erased before and a restore brought it back.
   for (const subject of cases) await closeCases(tx, { subject, outcome: 'erased', now: e.now });
   return [...cases, ...hits.map(({ id }) => `sanctions_hit:${id}`), ...results.map(({ id }) => `screening:${id}`)];
 }
 
 /**
- * The compared data of a customer and its accounts, once each, with the time of the first comparison; oldest first. Findings are
- * excluded:
- * a person who is told of a hit may move the money.
+ * The compared data of a customer and its accounts, each once, with the time of the first comparison; oldest first. Hits are
+ * excluded: a person who learns of a hit may move the money.
  */
 export async function comparedOf(
   tx: Tx,

@@ -5,7 +5,7 @@ import type { ReadList } from './un.ts';
 import { all, type Chunks, type Element, first, line, readRecords, refuseList } from './xml.ts';
 
 const NAMESPACE = 'http://eu.europa.ec/fpi/fsd/export';
-/** Its placeholder for an unknown country. */
+/** The list's placeholder for an unknown country. */
 const UNKNOWN = '00';
 
 /** @throws Refusal 'file_refused' */
@@ -41,7 +41,7 @@ function countryIn({ attributes }: Element): string | undefined {
   return code === UNKNOWN ? undefined : (countryOf(code) ?? countryOf(attributes.countryDescription ?? ''));
 }
 
-/** The list marks no name as primary; the first strong one is shown. */
+/** The list marks no name as primary, so the first strong name is shown. */
 function nameOf({ attributes }: Element, index: number): ListName[] {
   const { wholeName = '', firstName = '', middleName = '', lastName = '' } = attributes;
   const text = line(wholeName) || line([firstName, middleName, lastName].join(' '));

@@ -1,9 +1,9 @@
 /**
- * Sources of a list: a file of this machine, or an https address.
+ * Sources of a list: a local file, or an https address.
  *
- * A file's checksum is read from a file beside it, `<file>.sha256`, if there is one. Its age is that of the file, because reading
- * the same file again gives no new information. An address is requested once, with one deadline over everything; it may redirect
- * to another https address, because publishers keep their lists at storage providers.
+ * A file's checksum is read from a file beside it, `<file>.sha256`, if there is one. Its age is that of the file, because
+ * reading the same file again gives no new information. An address is requested once, with one deadline over everything; it may
+ * redirect to another https address, because publishers keep their lists at storage providers.
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -57,7 +57,7 @@ export async function fetchList(ask: Http, source: Source, now: Date): Promise<F
 
 interface Fetched extends SanctionsList {
   asOf: Date;
-  /** Compared with a checksum. */
+  /** True when a checksum file proved that the list is complete. */
   isWhole: boolean;
 }
 

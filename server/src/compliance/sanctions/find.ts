@@ -36,14 +36,14 @@ export function indexOf<E>(entries: Iterable<{ entry: ListEntry; of: E }>): Name
 
 export function openIndex<E>(): NameIndex<E> {
   const all: Indexed<E>[] = [];
-  /** Every name of every entry has a number: its place here. */
+  /** Every name of every entry; its index here is its number. */
   const names: { name: Name; entry: number }[] = [];
   /** Distinct units of those names, each with the numbers of the names that have it. */
   const units: { unit: Unit; names: number[] }[] = [];
   const unitOf = new Map<string, number>();
   const byKey = new Map<string, number[]>();
   const byAddress = new Map<string, number[]>();
-  /** Which words of the given name were found in each name on a list, a bit each; 0 between two searches. */
+  /** For each name on a list a bit set of the words of the given name that were found in it; all 0 between two searches. */
   let found = new Uint32Array(0);
 
   function add(entry: ListEntry, of: E): void {
@@ -89,7 +89,7 @@ export function openIndex<E>(): NameIndex<E> {
     return worth;
   }
 
-  /** Units on lists that are like this one. */
+  /** Units on lists that are similar to this one. */
   function alike(unit: Unit): Set<number> {
     const like = new Set<number>();
     for (const key of keysOf(unit))
@@ -137,7 +137,7 @@ function put<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   else there.push(value);
 }
 
-/** Two units that are alike share a key: the same text is the same sound. */
+/** Two similar units share at least one key: the same text has the same sound. */
 function keysOf({ sound, bones, mayBeNear }: Unit): Set<string> {
   const keys = new Set([`s${sound}`]);
   if (bones !== '') keys.add(`b${bones}`);

@@ -1,9 +1,9 @@
 /**
- * Taking a list: a new version is created if its content differs from the previous one, with the added, removed and changed
- * entries.
+ * Storing a list that was read: a new version is created if its content differs from the previous one, with the added, removed
+ * and changed entries.
  *
- * Each entry row is valid from the version that added it to the one that removed it, so any version can be reconstructed, and an
- * entry that has not changed keeps its row: decisions about it stay valid.
+ * Each entry row is valid from the version that added it to the one that removed it, so any version can be reconstructed, and
+ * an entry that has not changed keeps its row: decisions about it stay valid.
  *
  * Digital currency addresses of a list become a deny list of destinations, which the gate looks up in its own transaction.
  */
@@ -20,8 +20,8 @@ import { refuseList } from './xml.ts';
 const AT_ONCE = 1_000;
 
 /**
- * A version that lacks more than this part of the previous one, and more than this number of entries, is treated as a truncated
- * list: the people it no longer names would be cleared at once. The largest removals that publishers have made are below a
+ * A list that lacks more than one in `part` entries of the previous version, and more than `entries`, is treated as truncated:
+ * otherwise the people it no longer names would be cleared at once. The largest removals that publishers have made are below a
  * twentieth.
  */
 const MOST_REMOVED = { part: 10, entries: 20 };
@@ -43,13 +43,13 @@ export interface ListState {
 
 export const listStates = (tx: Tx): Promise<ListState[]> => tx.rows<ListState>(sql.lists);
 
-/** The newest version of any list; 0n when none was ever taken. */
+/** The newest version of any list; 0n when no list was ever stored. */
 export async function newestVersion(tx: Tx): Promise<bigint> {
   return (await tx.row<{ id: bigint }>(sql.newest))?.id ?? 0n;
 }
 
 /**
- * Stores the list that was read. Two servers that read at once store it one after the other, and the second finds no change.
+ * Stores the list that was read. Two servers that read concurrently are serialized, and the second one finds no change.
  *
  * @param l.isWhole its checksum proves that it is complete, however short
  * @returns the new version, or undefined when nothing has changed
@@ -83,7 +83,7 @@ export async function takeList(
   }
   const counts = [entries.size, added.length, removed.length, changed.length];
   const row = await tx.row<{ id: bigint }>(sql.insertVersion, [list, sha256, published, ...counts, now]);
-  assert(row !== undefined, 'an inserted version has an id');
+  assert(row !== undefined, 'the inserted version was not returned');
   const version = row.id;
   for (const ids of parts([...removed, ...changed])) await tx.run(sql.endEntries, [list, version, ids]);
   for (const ids of parts([...added, ...changed])) {
@@ -107,9 +107,9 @@ const addressesOf = (entries: Iterable<ListEntry>): { kind: 'address'; value: st
   );
 
 /**
- * Indexes the addresses of lists under a new master key: an unchanged list is not taken again.
+ * Rewrites the blind indexes of listed addresses under a new master key, because an unchanged list is not stored again.
  *
- * @param r.before only what was loaded before this time
+ * @param r.before only rows loaded before this time
  */
 export async function reloadAddresses(tx: Tx, vault: Vault, r: { before: Date; now: Date }): Promise<void> {
   await tx.run(sql.lockLists);
@@ -136,7 +136,7 @@ export interface StoredEntry {
 /**
  * All entries of these lists at a version, in parts.
  *
- * @param read a transaction for each part, so that none is held while the caller works
+ * @param read runs one transaction per part, so that no transaction stays open while the caller works
  */
 export async function* entriesAt(
   read: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>,

@@ -25,7 +25,7 @@ export interface MatchRules {
 
 export const RULES_VERSION = 1;
 /**
- * Chosen with the pairs of server/test/fixtures/sanctions/pairs.json: a higher value loses true ones, a lower one adds false
+ * Chosen with the pairs of server/test/fixtures/sanctions/pairs.tsv: a higher value misses true pairs, a lower one adds false
  * ones.
  */
 export const USUAL_THRESHOLD = 8_000;
@@ -34,7 +34,7 @@ export const USUAL_THRESHOLD = 8_000;
 export const rulesText = ({ version, threshold }: MatchRules, lists: readonly string[]): string =>
   `names ${version}, threshold ${threshold}, lists ${lists.toSorted().join(' ')}`;
 
-/** The rules that a stored result names; undefined when it names none in this form. */
+/** The rules that a stored result names; undefined when the text has another format. */
 export function readRules(text: string): (MatchRules & { lists: string[] }) | undefined {
   const [, version, threshold, lists] = /^names (\d+), threshold (\d+), lists ([a-z ]+)$/.exec(text) ?? [];
   return version === undefined || threshold === undefined || lists === undefined
@@ -55,7 +55,7 @@ export interface Subject {
   readonly address?: string;
 }
 
-/** Equal for subjects that compare equally: the same subject again is the same input. */
+/** Equal for subjects that compare equally, so that the same subject is the same input. */
 export const subjectText = (subject: Subject): string =>
   JSON.stringify([
     subject.names,
@@ -79,7 +79,7 @@ export interface Explanation {
   listedName: string;
   isWeakAlias: boolean;
   words: WordMatch[];
-  /** Words of either name without a partner. */
+  /** Words of either name that were paired with no word of the other. */
   unmatched: { given: string[]; listed: string[] };
   born: 'agrees' | 'near' | 'contradicts' | 'unknown';
   country: 'agrees' | 'differs' | 'unknown';
@@ -101,9 +101,9 @@ const WEAK_ALIAS = 0.1;
 const BORN = { agrees: 0.05, near: 0, contradicts: -0.15, unknown: 0 } as const;
 const COUNTRY = { agrees: 0.02, differs: -0.02, unknown: 0 } as const;
 const OTHER_KIND = 0.1;
-/** A ship with a customer's name is not a customer. */
+/** Deducted if the entry is a thing: a ship with a customer's name is not that customer. */
 const THING = 0.25;
-/** Too few words were found: it is no hit, whatever the evidence. */
+/** Maximum name score if too few words were found: never a hit, whatever the evidence. */
 const TOO_FEW = 0.5;
 /** Lists often give the first of January for a year, and calendars differ by a year or two. */
 const NEAR_YEARS = 2;
@@ -132,7 +132,7 @@ function paired(given: Name, listed: Name): Paired[] {
   const all: (Paired & { worth: number })[] = [];
   for (const mine of given.units)
     for (const theirs of listed.units) {
-      // Joined on both sides, they are pairs of words already.
+      // A pair joined on both sides equals two pairs of single words, which are compared anyway.
       if (mine.to - mine.from > 1 && theirs.to - theirs.from > 1) continue;
       const how = likeness(mine, theirs);
       if (how !== undefined)

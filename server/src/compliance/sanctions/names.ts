@@ -1,9 +1,9 @@
 /**
  * Names prepared for comparison: in Latin letters, in words, each with its sound. Pure.
  *
- * Any script becomes Latin letters (any-ascii), accents and case go, and a name becomes words. Each word has a sound: a
- * spelling in which the usual romanisations of one name agree (Mohamed and Muhammad, Yevgeny and Evgenii). Arabic and Hebrew
- * leave vowels out, so a word from there is compared by its consonants as well.
+ * Any script is transliterated to Latin letters (any-ascii), accents and case are removed, and the name is split into words.
+ * Each word has a sound: a spelling in which the usual romanisations of one name agree (Mohamed and Muhammad, Yevgeny and
+ * Evgenii). Arabic and Hebrew omit vowels, so a word in those scripts is compared by its consonants as well.
  *
  * Some words carry little information: particles and titles (al, bin, von, Mullah), legal forms of companies (Ltd, GmbH), and
  * common company words (trading, group). They weigh less, and alone they do not match.
@@ -15,7 +15,7 @@ import anyAscii from 'any-ascii';
 export interface Word {
   readonly text: string;
   readonly sound: string;
-  /** Consonants alone; only of a word that was written without its vowels, and of words that may be compared with it. */
+  /** Only the consonants: for a word written without vowels, and for words that may be compared with such a word. */
   readonly bones: string;
   readonly isBones: boolean;
   readonly weight: number;
@@ -25,10 +25,10 @@ export interface Word {
 
 /** Adjacent words taken together: "Abd al-Rahman" is "Abdulrahman". */
 export interface Unit extends Pick<Word, 'text' | 'sound' | 'bones' | 'isBones' | 'isInitial'> {
-  /** Words from here up to `to`, not included. */
+  /** Index of the first word; `to` is the index after the last one. */
   readonly from: number;
   readonly to: number;
-  /** Whether a spelling that is one change apart counts. For joined words only if one is a particle. */
+  /** Whether a spelling with one edit counts as similar. For joined words only if one of them is a particle. */
   readonly mayBeNear: boolean;
 }
 
@@ -49,7 +49,7 @@ const MOST_JOINED = 3;
 const PARTICLE = 0.2;
 const FORM = 0.1;
 const GENERIC = 0.4;
-/** A shorter word is not significant by itself. */
+/** Minimum weight of a word that is significant by itself. */
 export const MEANS = 0.5;
 
 const WEIGHTS: ReadonlyMap<string, number> = new Map([
@@ -75,11 +75,11 @@ function said(weight: number, words: string): [string, number][] {
   return words.split(' ').map((word) => [word, weight]);
 }
 
-/** Written one sign per syllable: each is a word of its own, and neighbours are compared together too. */
+/** Scripts with one sign per syllable: each sign is a word, and neighbours are also compared joined. */
 const SYLLABLES = /[\p{Script=Han}\p{Script=Hangul}]/gu;
 const WITHOUT_VOWELS = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
-/** A name prepared for comparison. Without any word it matches nothing. */
+/** Prepares a name for comparison. A name without words matches nothing. */
 export function nameOf(text: string): Name {
   const apart = text.slice(0, LONGEST_NAME).normalize('NFKC').replaceAll(SYLLABLES, ' $& ');
   const words = apart
@@ -185,7 +185,7 @@ function unitOf(taken: readonly Word[], from: number, to: number): Unit | undefi
   return { ...whole, bones: mayBeNear || isBones ? whole.bones : '', isInitial: false, from, to, mayBeNear };
 }
 
-/** Whether two words are at most one change apart: a letter more, less or another, or two neighbours exchanged. */
+/** Whether two words differ by at most one edit: an inserted, missing or changed letter, or two neighbours exchanged. */
 function isNear(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
@@ -199,7 +199,7 @@ function isNear(a: string, b: string): boolean {
 
 /** Shorter sounds have too many neighbours. */
 export const SHORTEST_NEAR = 4;
-/** Shorter ones begin alike: Hansen is not Jansen. */
+/** Shorter sounds must begin with the same letter: Hansen is not Jansen. */
 const FIRST_MAY_DIFFER = 7;
 
 function areNear(a: string, b: string): boolean {

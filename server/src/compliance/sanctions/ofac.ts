@@ -41,9 +41,9 @@ const MOST_ROWS = 1_000_000;
 /** Definitions of earlier sections, by number. */
 interface Known {
   values: Map<string, { text: string; attributes: Readonly<Record<string, string>> }>;
-  /** Country by location. */
+  /** Country code by location number. */
   locations: Map<string, string>;
-  /** Documents by identity. */
+  /** Identity documents by identity number. */
   documents: Map<string, Identifier[]>;
   rows: number;
 }
@@ -110,7 +110,7 @@ function entryOf(party: Element, known: Known): ListEntry {
   };
 }
 
-/** A feature whose type is unknown could be an address of a coin: such a list is rejected. */
+/** A list with an undefined feature type is rejected: the feature could be an address of a coin. */
 function typeOf(feature: Element, known: Known): string {
   const found = valueOf('FeatureType', feature.attributes.FeatureTypeID, known);
   if (found === undefined) throw refuseList('A party has a feature whose type does not stand in the list.');
@@ -127,7 +127,7 @@ function kindOf(profile: Element | undefined, known: Known): SubjectKind {
   throw refuseList('A party has a type that the list does not define.');
 }
 
-/** One alias may be written in several scripts, each a documented name of its own. */
+/** An alias may be written in several scripts; each spelling is a documented name of its own. */
 function namesOf(alias: Element, known: Known): ListName[] {
   const quality = alias.attributes.LowQuality === 'true' ? 'weak' : 'strong';
   return all(alias, 'DocumentedName').flatMap((name): ListName[] => {
@@ -140,14 +140,14 @@ function namesOf(alias: Element, known: Known): ListName[] {
   });
 }
 
-/** A point in time, as far as it is given. */
+/** The period of a point in time whose month or day may be missing. */
 function dayOf(on: Element | undefined): { from: string; to: string } | undefined {
   if (on === undefined) return undefined;
   const said = (name: string) => Number(textAt(on, name) || 'NaN');
   return periodOf({ year: said('Year'), month: said('Month'), day: said('Day') });
 }
 
-/** A period has a start and an end, and each of them is a period of its own. */
+/** A period has a start and an end, and each of them may itself be a period. */
 function birthsOf(feature: Element): Birth[] {
   return all(feature, 'FeatureVersion/DatePeriod').flatMap((period): Birth[] => {
     const start = dayOf(first(period, 'Start/From'));

@@ -1,8 +1,8 @@
 /**
  * Reading a sanctions list: from its bytes to entries, and the changes between two versions.
  *
- * A list is taken as a whole or not at all: one entry that cannot be read rejects it, because a list without that entry would
- * clear the people it names. Entries with the same id are merged into one.
+ * A list is accepted as a whole or not at all: one unreadable entry rejects the list, because without that entry the people it
+ * names would be cleared. Entries with the same id are merged into one.
  */
 import { assert } from '../../base/errors.ts';
 import { digestOf, type ListCode, type ListEntry, tidied } from './entry.ts';
@@ -51,7 +51,7 @@ const merged = (one: ListEntry, other: ListEntry): ListEntry => ({
   addresses: [...one.addresses, ...other.addresses],
 });
 
-/** Ids of entries, each in one of the three. */
+/** Ids of entries; each id is in exactly one of the three. */
 export interface Delta {
   added: string[];
   removed: string[];
@@ -67,6 +67,6 @@ export function deltaOf(before: ReadonlyMap<string, Buffer>, after: ReadonlyMap<
     else if (!was.equals(digestOf(entry))) delta.changed.push(id);
   }
   for (const id of before.keys()) if (!after.has(id)) delta.removed.push(id);
-  assert(delta.added.length + delta.changed.length <= after.size, 'an entry stands in two parts of a delta');
+  assert(delta.added.length + delta.changed.length <= after.size, 'an entry is in two parts of a delta');
   return delta;
 }

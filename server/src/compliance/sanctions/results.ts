@@ -2,11 +2,12 @@
  * Results: which names were compared with which version of the lists, and the hits. The gate reads them in its own transaction.
  *
  * A row stays until its names, the rules or its hits change; a new version of the lists with the same hits only updates its
- * version. So a register that is compared every day grows by its changes only.
+ * version. So comparing the whole register every day adds rows only for changes.
  *
- * A hit is one owner, one version of a list entry, and one input. A person's decision about it is repeated only when one of them
- * is new. An undecided hit ends by itself only with its entry: another name from the customer, or a setting that finds less,
- * decides nothing. A name of an account or a payer that was decided to be no hit of its customer is not asked again.
+ * A hit is one owner, one version of a list entry, and one input. An operator decides again only when one of these three is
+ * new. An undecided hit ends by itself only with its entry: a changed customer name or a higher threshold does not end it. If
+ * operators decided that a name is no hit for the customer, the same name on an account or a payer of that customer raises no
+ * new hit.
  */
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
@@ -18,7 +19,7 @@ import { type FoundEntry, type ResultRow, sql } from './store.ts';
 import type { Known } from './subjects.ts';
 
 export interface FoundHit extends FoundEntry {
-  /** Which of the subjects it was. */
+  /** The one of the compared subjects that produced the hit. */
   subject: Subject;
   explanation: Explanation;
 }
@@ -36,7 +37,7 @@ export const openSealed = (vault: Vault, { owner, explanation }: { owner: string
   JSON.parse(vault.decrypt(explanation, explanationContext(owner))) as Sealed;
 
 const textOf = ({ subjects }: { subjects: readonly Subject[] }): string => JSON.stringify(subjects.map(subjectText));
-/** Text and purpose of each digest, for the vault to index. */
+/** Text and purpose of each digest, as arguments of the vault's index. */
 const inputsKey = (owner: string, subjects: readonly Subject[]): [text: string, purpose: string] => [
   textOf({ subjects }),
   `name_screenings.inputs:${owner}`,
@@ -50,7 +51,9 @@ function nameKey(owner: string, { givenName }: Explanation): [text: string, purp
   return [words.toSorted().join(' '), `sanctions_hits.name:${owner}`];
 }
 
-/** A value, and whether it is the new key's (src/rotation). @throws when neither key opens it */
+/**
+ * A decrypted value, and whether it is encrypted under the new key already (src/rotation). @throws when neither key decrypts it
+ */
 function openedBy({ from, to }: RotationKeys, value: Buffer, context: string): { text: string; isNew: boolean } {
   try {
     return { text: to.decrypt(value, context), isNew: true };
@@ -64,7 +67,7 @@ interface RotationKeys {
   readonly to: Vault;
 }
 
-/** A result under the new master key; undefined when it is already, or was erased. */
+/** A result re-encrypted under the new master key; undefined when that is done already, or the result was erased. */
 export function renewedResult(
   keys: RotationKeys,
   row: { subject: string; owner: string; inputs: Buffer | null; inputsDigest: Buffer },
@@ -77,7 +80,7 @@ export function renewedResult(
   return [isNew ? row.inputs : keys.to.encrypt(text, context), digest];
 }
 
-/** The same of a hit: its question stays the same, so the decision about it stays. */
+/** The same for a hit. Its identity stays the same, so the decision about it stays valid. */
 export function renewedHit(
   keys: RotationKeys,
   row: { owner: string; explanation: Buffer; inputsDigest: Buffer; nameDigest: Buffer },
@@ -101,14 +104,14 @@ export const openInputs = (
 export const caseSubject = (owner: string): string => `sanctions:${owner}`;
 const CASE = 'sanctions_hit';
 
-/** Stores the hits of one of them, and opens or closes the case of its owner. */
+/** Stores the result and the hits of one subject, and opens or closes the case of its owner. */
 export async function keepResult(
   tx: Tx,
   vault: Vault,
   r: {
     key: string;
     known: Known;
-    /** Reads it again. */
+    /** Reads the subject's names again, in the transaction that stores the result. */
     knownNow: (tx: Tx) => Promise<Known>;
     found: readonly FoundHit[];
     rules: string;
@@ -119,14 +122,15 @@ export async function keepResult(
   const { key, known, found, rules, version, now } = r;
   const { owner, customerId, partnerId, revision, subjects } = known;
   if (customerId !== null && (await tx.row<Erased>(sql.isErasedLocked, [customerId]))?.erased) {
-    // An erasure may have come between reading the names and now: erased names are not stored again. Payers since then are.
+    // An erasure may have committed since the names were read: erased names are not stored again. Payers of later deposits are
+    // stored.
     if (!key.startsWith('payer:')) return;
     if (textOf(await r.knownNow(tx)) !== textOf(known)) return;
   }
   const digests = vault.indexes(...inputsKey(owner, subjects));
   const kept: FoundEntry[] = found.map(({ entryId, score }) => ({ entryId, score }));
   const before = await tx.row<ResultRow>(sql.current, [key]);
-  // Compared meanwhile with a newer version, by another process.
+  // Another process has stored a result for a newer version meanwhile.
   if (before !== undefined && before.screenedTo > version) return;
   const isSame =
     before !== undefined &&
@@ -155,7 +159,7 @@ export async function keepResult(
       now,
     ],
   ]);
-  assert(row !== undefined, 'an inserted result has an id');
+  assert(row !== undefined, 'the inserted result was not returned');
   for (const { entryId, score, subject, explanation } of found) {
     const [name, ...oldNames] = vault.indexes(...nameKey(owner, explanation));
     const sealed: Sealed = { explanation, subject };
@@ -189,13 +193,13 @@ interface Erased {
 export interface Standing {
   /** Subjects without a result for the newest lists, the current rules and the current names. */
   unscreened: string[];
-  /** Results without any name. */
+  /** Subjects whose result was made without any name. */
   nameless: string[];
-  /** Undecided, and decided to be true. */
+  /** Hits that are undecided or decided to be true. */
   hits: { id: bigint; subject: string; state: 'open' | 'true_hit'; list: string; entry: string }[];
 }
 
-/** Their present results. Rows only. */
+/** The current results of these subjects. Reads rows only. */
 export async function standingOf(
   tx: Tx,
   s: { keys: readonly string[]; customerId: string | null; rules: string },
@@ -207,8 +211,8 @@ export async function standingOf(
     s.customerId === null ? undefined : tx.row<Erased>(sql.isErased, [s.customerId]),
   );
   const good = new Map(rows.filter(({ isOfNow }) => isOfNow).map(({ subject, names }) => [subject, names]));
-  // An erased customer has no data left to compare, so no result is awaited, and it never counts as compared. Payers since then
-  // are compared as before.
+  // An erased customer has no data left to compare, so no result is expected, and it never counts as compared. Payers of later
+  // deposits are still compared.
   const isGone = (key: string): boolean => customer?.erased === true && !key.startsWith('payer:');
   return {
     unscreened: s.keys.filter((key) => !isGone(key) && !good.has(key)),

@@ -1,14 +1,14 @@
 /**
  * Sanctions screening of a running server: reads the configured lists, compares names with them, and reports the results.
  *
- * Two recurring jobs. One for each list reads its source and stores changes. The other compares the subjects that are due: all of
- * them after a new version, and new customers and accounts; in parts, each of which is stored, so that it continues from its last
- * position. A customer who is due and about to be paid is compared immediately (`ensure`).
+ * Two recurring jobs. One for each list reads its source and stores changes. The other compares the subjects that are due: all
+ * of them after a new version, and new customers and accounts; in parts, each stored when it is done, so that the job resumes
+ * where it ended. A customer who is due and about to be paid is compared immediately (`ensure`).
  *
  * The gate reads stored results (`read`, `wait`) in its own transaction. Only a result for the newest lists clears a customer;
  * while a list is older than allowed, money waits.
  *
- * The index of names is in memory, built again for each version, in pieces, so that requests are answered meanwhile.
+ * The index of names is in memory, rebuilt for each version, in pieces, so that the event loop can answer requests meanwhile.
  *
  * Not here: the effect of a hit on money (orders/payouts/gate.ts), decisions about hits (decisions.ts).
  */
@@ -34,9 +34,9 @@ export const SCREEN_NAMES = 'screen_names';
 /** Publishers change their lists a few times a week, at any hour. */
 const REFRESH_EVERY_MS = 3_600_000;
 const REFRESH_FAILED_MS = 300_000;
-/** A new customer's name is compared within this. */
+/** A new customer's name is compared within this time. */
 const DUE_EVERY_MS = 15_000;
-/** Duration of one turn: a few seconds at most. */
+/** Subjects per run: a few seconds at most. */
 const DUE_AT_ONCE = 100;
 /** Entries put into the index before the event loop gets a turn. */
 const INDEXED_AT_ONCE = 50;
@@ -100,7 +100,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
 
   async function refresh(list: string): Promise<Handled> {
     const source = sources.find((one) => one.list === list);
-    // A list that is no longer configured is not read; its job ends here.
+    // This list is no longer configured: its job ends here.
     if (source === undefined) return undefined;
     try {
       const read = await fetchList(deps.ask, source, clock.now());
@@ -135,7 +135,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
       const left = DUE_AT_ONCE - again.length;
       return left === 0 ? again : [...again, ...(await tx.rows<{ subject: string }>(sql.missing, [left]))];
     });
-    // A failing one does not stop the ones after it; the job fails at the end, so that the error is seen.
+    // One failing subject does not stop the following ones; the job fails at the end, so that the error is logged.
     const failures: unknown[] = [];
     for (const { subject } of due) await screenOne(subject).catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw failures[0];
@@ -201,6 +201,9 @@ const hitOf = ({ id, state, list, entry }: Standing['hits'][number]): Hit => ({
   own: true,
 });
 
-/** Accounts and payers without a name of their own use their customer's; a customer without a name was compared with nothing. */
+/**
+ * Only customers count: an account or payer without a name of its own uses its customer's, but a customer without a name was
+ * compared with nothing.
+ */
 const namelessHits = (nameless: readonly string[]): Hit[] =>
   nameless.some((key) => key.startsWith('customer:')) ? [{ rule: 'sanctions_nameless', entry: '', own: true }] : [];

@@ -71,9 +71,9 @@ export const sql = {
   insertResult: `insert into name_screenings (subject, owner, partner_id, customer_id, inputs, inputs_digest, revision, names, rules,
       screened_to, found, first_at, at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb, $12, $12) returning id`,
   isErased: 'select erased_at is not null as erased from customers where id = $1',
-  // An erasure locks the row for update: it waits for this result, or is seen.
+  // An erasure locks the row for update: it waits until this result is stored, or this statement sees it.
   isErasedLocked: 'select erased_at is not null as erased from customers where id = $1 for share',
-  // Payers are compared again when their money is about to leave.
+  // Payers are not compared here: that happens when their money is about to leave.
   due: `select subject from name_screenings
     where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) order by screened_to, id limit $3`,
   missing: `select 'customer:' || d.customer_id as subject from customer_details d
@@ -99,7 +99,7 @@ export const sql = {
     on conflict (owner, entry_id, inputs_digest) do update
       set state = case when sanctions_hits.state = 'gone' then 'open' else sanctions_hits.state end,
           screening_id = excluded.screening_id`,
-  // While the master key is exchanged a hit may still have its digest under the old one.
+  // During an exchange of the master key, a hit may still have its digest under the old key.
   renewHit: `update sanctions_hits set inputs_digest = $3 where owner = $1 and entry_id = $2 and inputs_digest = any($4)
       and not exists (select from sanctions_hits s where s.owner = $1 and s.entry_id = $2 and s.inputs_digest = $3)`,
   goneHits: `update sanctions_hits h set state = 'gone' from sanctions_entries e

@@ -23,7 +23,7 @@ export interface Known {
   owner: string;
   customerId: string | null;
   partnerId: bigint | null;
-  /** Version of the details that this was read from; 0 for data that never changes. */
+  /** Version of the details that the names come from; 0 for data that never changes. */
   revision: number;
   subjects: Subject[];
 }
@@ -31,7 +31,7 @@ export interface Known {
 const LONGEST = 500;
 const bounded = (name: string): string => name.trim().slice(0, LONGEST);
 
-/** Their present data. */
+/** The current names of a subject. */
 export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: string): Promise<Known> {
   const [kind, id = ''] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
   if (kind === 'customer') return await ofCustomer(tx, vault, id);
@@ -45,7 +45,7 @@ export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: strin
   const names = bounded(name) === '' ? [] : [bounded(name)];
   const known = { names, ...defined({ address }) };
   return {
-    // The account that a deposit came from is of that deposit.
+    // An account that a deposit came from belongs to that deposit.
     owner: customerId === null ? `deposit:${senderOf ?? id}` : `customer:${customerId}`,
     ...{ customerId, partnerId },
     revision: 0,
@@ -56,7 +56,7 @@ export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: strin
 interface Owner {
   customerId: string | null;
   partnerId: bigint | null;
-  /** Of an account that a deposit came from: that deposit. */
+  /** The deposit that came from this account, if the account is a payer's. */
   senderOf?: bigint | null;
 }
 
@@ -75,7 +75,7 @@ async function ofCustomer(tx: Tx, vault: Vault, id: string): Promise<Known> {
   const person = bounded([firstName, lastName, firstSurname, secondSurname].filter(Boolean).join(' '));
   const company = bounded(details.companyName ?? details.legalName ?? details.businessName ?? '');
   const own: Subject[] = [
-    // The form of a business asks for a person's name too.
+    // The form of a business asks for a contact person's name too.
     ...(person === ''
       ? []
       : [evidence({ names: [person], kind: 'person' }, details.dob ?? details.dateOfBirth, country)]),
@@ -97,7 +97,7 @@ const evidence = (subject: Subject, born: string | undefined, country: string | 
   ...(country !== undefined && /^[A-Z]{2}$/.test(country) ? { countries: [country] } : {}),
 });
 
-/** Owners and directors, as their submission keeps them. */
+/** Owners and directors, in the format in which a submission stores them. */
 function peopleIn(text: string | undefined): Subject[] {
   if (text === undefined) return [];
   const people = JSON.parse(text) as { firstName?: string; lastName?: string; dob?: string; country?: string }[];

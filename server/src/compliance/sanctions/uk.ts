@@ -62,7 +62,7 @@ function entryOf(record: Element): ListEntry {
   };
 }
 
-/** A few published names have a type and no part at all. */
+/** A few published names have a type and no name parts. */
 function nameOf(name: Element): ListName[] {
   const text = line(PARTS.map((part) => textAt(name, part)).join(' '));
   if (text === '') return [];

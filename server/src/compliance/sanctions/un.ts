@@ -11,7 +11,7 @@ const RECORDS = new Set(['INDIVIDUALS/INDIVIDUAL', 'ENTITIES/ENTITY']);
 const PARTS = ['FIRST_NAME', 'SECOND_NAME', 'THIRD_NAME', 'FOURTH_NAME'];
 
 export interface ReadList {
-  /** The list's own date, as written; '' when it has none. */
+  /** The list's own date, as text; '' when it has none. */
   published: string;
   sha256: Buffer;
 }

@@ -1,9 +1,9 @@
 /**
- * Reads large XML files record by record: of the whole file only one record is in memory.
+ * Reads large XML files record by record: only one record is in memory at a time.
  *
- * The whole file is refused for: a document type declaration (and with it entities, their expansion and external references), XML
- * that is not well-formed to its last byte, bytes that are not UTF-8, another root element, and more than the bounds below. A
- * truncated list is therefore never accepted as a shorter one.
+ * The whole file is rejected for: a document type declaration (and with it entities, their expansion and external references),
+ * XML that is not well-formed to its last byte, bytes that are not UTF-8, another root element, and anything beyond the bounds
+ * below. So a truncated list is never accepted as a shorter one.
  *
  * Not here: the interpretation of a record (ofac.ts, un.ts, eu.ts, uk.ts).
  */
@@ -24,14 +24,14 @@ export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 /** The longest published list has about 126 MB. */
 export const MOST_BYTES = 256 * 1024 * 1024;
 const DEEPEST = 40;
-/** Of one record: the longest published entry has a few hundred names, features and addresses. */
+/** Per record: the longest published entry has a few hundred names, features and addresses. */
 const MOST_ELEMENTS = 50_000;
-/** Of one record, in characters. Reasons for a listing run to several pages. */
+/** Per record, in characters. Reasons for a listing run to several pages. */
 const MOST_TEXT = 4 * 1024 * 1024;
 const LONGEST_TEXT = 200_000;
 const MOST_ATTRIBUTES = 60;
 const LONGEST_ATTRIBUTE = 20_000;
-/** Of one file; all four lists together have about 40,000 entries. */
+/** Per file; all four lists together have about 40,000 entries. */
 const MOST_RECORDS = 1_000_000;
 
 /** A rejected list, with the sentence shown to the operator. It quotes no content of the file. */
@@ -82,7 +82,7 @@ export async function readRecords(chunks: Chunks, format: RecordsOf): Promise<Bu
   return hash.digest();
 }
 
-/** Reading takes seconds in total: the event loop gets a turn between two pieces. */
+/** Reading takes seconds in total, so the event loop gets a turn between two pieces. */
 const otherWork = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function decoded(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
@@ -118,7 +118,7 @@ function openReader({ root, records, onRoot, onRecord }: RecordsOf) {
       throw refuseList(`An attribute has more than ${LONGEST_ATTRIBUTE} characters.`);
     path.push(local);
     const here = path.slice(1).join('/');
-    // Without a prototype: an attribute may have any name.
+    // No prototype, because an attribute may have any name, such as `__proto__`.
     const given: Record<string, string> = Object.assign(Object.create(null), Object.fromEntries(attributes));
     if (path.length === 1) onRoot?.(given);
     if (record.length === 0 && records.has(here)) {
@@ -170,7 +170,7 @@ export const first = (element: Element, path: string): Element | undefined => al
 /** The text of the first element there; '' when there is none. */
 export const textAt = (element: Element, path: string): string => first(element, path)?.text ?? '';
 
-/** A text as it is kept: one line, bounded. */
+/** A text as it is stored: on one line, cut to `longest` characters. */
 export const line = (text: string, longest = 500): string =>
   text
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')

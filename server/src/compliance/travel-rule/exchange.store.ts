@@ -1,4 +1,4 @@
-/** Rows of the exchange of travel rule data: providers in versions, and inquiries in both directions. */
+/** Rows of the exchange of travel rule data: versions of providers, and inquiries in both directions. */
 import { createHash } from 'node:crypto';
 
 export interface ProviderRow {
@@ -40,7 +40,7 @@ export interface ExchangeRow {
   outcome: 'transferred' | 'canceled' | 'untold' | null;
 }
 
-/** An order, as the receiver of its coins sees it. */
+/** An order whose coins another provider asks to send. */
 export interface AwaitedRow {
   orderId: bigint;
   customerId: string;
@@ -51,7 +51,7 @@ export interface AwaitedRow {
   decimals: number;
 }
 
-/** A deposit, as far as data is matched with it. */
+/** A deposit, with the fields that are matched with an exchange. */
 export interface DepositRow {
   id: bigint;
   asset: string;
@@ -102,11 +102,11 @@ export const exchangeSql = {
   confirmed: `update travel_exchanges set tx = $2, ended_at = $3, outcome = $4 where id = $1`,
   erase: `update travel_exchanges set message = '', peer = '', reason = '' where customer_id = $1`,
 
-  // A sale whose coins are awaited, or have come: nothing once it has ended.
+  // A sale whose coins are expected or have come; no row once the sale has ended.
   awaited: `select o.id as order_id, o.customer_id, o.partner_id, o.deposit_rail as rail, o.deposit_target as address,
       o.deposit_asset as asset, a.decimals
     from orders o join assets a on a.code = o.deposit_asset where o.id = $1`,
-  // Of its order: which deposit an inquiry covers does not matter to who is screened.
+  // All exchanges of the deposit's order: for screening the payer it does not matter which of its deposits an inquiry covers.
   ofDeposit: `select ${EXCHANGE} from travel_exchanges where direction = 'in'
     and state = 'approved' and told_at is not null and order_id = (select order_id from deposits where id = $1) order by id limit 100`,
   deposits: 'select id, asset, units, external_id from deposits where id = any($1::bigint[])',

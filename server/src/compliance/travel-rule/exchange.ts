@@ -1,18 +1,20 @@
 /**
- * Exchange: what two providers tell each other about a transfer, before its coins move.
+ * Exchange: the messages between two providers about a transfer, before its coins move.
  *
  *   out:  created ──▶ sent ──▶ approved ──▶ ended (transferred, or canceled)
  *            └─────────┴─────▶ rejected
  *   in:   received ──▶ approved ──▶ told ──▶ ended            (received and decided: inbound.ts)
- *            └───────▶ rejected      └─▶ disowned: the provider that it names knows of none
+ *            └───────▶ rejected      └─▶ disowned: the named provider does not know the inquiry
  *
- * - **Written before sent.** An inquiry's bytes are stored in the transaction that decides to ask; a job sends exactly them, under
- *   one request identifier. A lost answer means the same bytes again.
- * - **Only a stored answer counts.** The gate reads rows (records.ts); nobody outside is called in a transaction.
- * - **The first answer counts.** The same again changes nothing, another one is refused.
- * - **Data goes to known providers only** (providers.ts): to the host of the travel address, and news to the same host. An
+ * - **Stored before sent.** An inquiry's bytes are stored in the transaction that decides to ask; a job sends exactly them,
+ *   under
+ *   one request identifier. After a lost answer it sends the same bytes again.
+ * - **Only a stored answer counts.** The gate reads rows (records.ts); no transaction contains an external call.
+ * - **The first answer counts.** Repeating it changes nothing; a different one is refused.
+ * - **Data goes to known providers only** (providers.ts): to the host of the travel address, and later messages to the same
+ *   host. An
  *   approval of another address than the one to be paid counts as a rejection.
- * - An inquiry that came in counts once the provider it names has taken our approval, at a URL of that provider's own: so a
+ * - An inbound inquiry counts once the provider it names has accepted our approval, at a URL of that provider: so a
  *   stranger who knows a travel address cannot make data count.
  *
  * Messages, addresses of callbacks and reasons are encrypted. A failure is kept as one word, without a byte of an answer.
@@ -30,21 +32,21 @@ import type { Ivms } from './ivms.ts';
 import type { Resolution, TravelProtocol } from './protocol.ts';
 import { isKnownHost, travelProvider } from './providers.ts';
 
-/** Subject: the exchange. */
+/** The job's subject is the exchange's id. */
 export const TRAVEL_EXCHANGE = 'travel_exchange';
 
-/** How often an exchange looks whether its transfer has been made. */
+/** How often an exchange checks whether its transfer was made. */
 const LOOK_EVERY_MS = 15_000;
 const PAUSES = { firstMs: 2_000, longestMs: 600_000 } as const;
-/** Of one order: its partner may name another wallet a few times. */
+/** Per order: its partner may name another wallet a few times. */
 const MOST_INQUIRIES = 20;
-/** After about three days of trying: the order is over, and only the other provider's files lack the news. */
+/** About three days of attempts. By then the order is over, and only the other provider's records lack the message. */
 const MOST_TRIES_TO_TELL = 400;
 
-/** What became of an order's transfer. */
+/** State of an order's transfer. */
 export interface Fate {
   isOver: boolean;
-  /** The transfer's name on its chain, once it is settled. */
+  /** The transfer's id on its chain, once it is settled. */
   tx: string | null;
 }
 
@@ -55,23 +57,26 @@ export interface ExchangeDeps {
   protocol: TravelProtocol;
   publicUrl(): string;
   fateOf(tx: Tx, orderId: bigint, address: string): Promise<Fate>;
-  /** In the rail's own spelling; undefined for no address of it. */
+  /** @returns the address in the rail's own spelling; undefined when it is not an address of that rail */
   readAddress(rail: string, address: string): string | undefined;
-  /** Whether a name is the customer's. */
+  /** Whether one of these names is the customer's. */
   isCustomer(tx: Tx, customerId: string, names: readonly string[]): Promise<boolean>;
-  /** Whether this order still takes coins of its customer. */
+  /** Whether this order still accepts coins from its customer. */
   isOpen(tx: Tx, orderId: bigint): Promise<boolean>;
-  /** An answer has come, or data: what is complete with it is written, and what waits asks again. */
+  /**
+   * Called after an answer or inbound data: writes the records that are now complete, and makes waiting payouts ask the gate
+   * again.
+   */
   onNews(tx: Tx, orderId: bigint): Promise<void>;
 }
 
-/** What is kept of a transfer: what was or is to be sent, and the data. */
+/** The encrypted content of an exchange. */
 export interface Kept {
-  /** Out: where the inquiry goes. In: where our resolution goes. */
+  /** Outbound: where the inquiry goes. Inbound: where our resolution goes. */
   url: string;
-  /** Out: the inquiry. In: our resolution, once it is decided. */
+  /** Outbound: the inquiry. Inbound: our resolution, once it is decided; '' before. */
   body: string;
-  /** In: the data of the other provider. */
+  /** Inbound: the data of the other provider. */
   ivms?: Ivms;
 }
 
@@ -86,7 +91,10 @@ export const reasonContext = ({ orderId, requestId }: Keyed): string =>
 export const keptOf = (vault: Vault, row: ExchangeRow): Kept | undefined =>
   row.message.length === 0 ? undefined : (JSON.parse(vault.decrypt(row.message, messageContext(row))) as Kept);
 
-/** Where we wait for news of one transfer. @returns the URL with its secret, and the secret's hash, which is stored */
+/**
+ * Makes the URL at which the other provider reports on one transfer. @returns the URL, which contains a secret, and the hash of
+ * the secret, which is stored
+ */
 export function newCallback(deps: ExchangeDeps, kind: 'resolution' | 'confirmation'): { url: string; token: Buffer } {
   const secret = randomHex(32);
   return { url: `${deps.publicUrl()}/travel-rule/${deps.protocol.code}/${kind}/${secret}`, token: digestOf(secret) };
@@ -103,7 +111,10 @@ export interface Asking
   ivms: Ivms;
 }
 
-/** Writes an inquiry and the job that sends it, once for the same question. */
+/**
+ * Stores an inquiry and enqueues the job that sends it. Does nothing if the same inquiry exists, the order already has
+ * MOST_INQUIRIES, or the provider or asset is unknown.
+ */
 export async function ask(deps: ExchangeDeps, tx: Tx, of: Asking): Promise<void> {
   const { vault, clock, protocol } = deps;
   const { orderId, customerId, partnerId, rail, address, asset, units, amount, ivms } = of;
@@ -135,7 +146,9 @@ export async function ask(deps: ExchangeDeps, tx: Tx, of: Asking): Promise<void>
   if (made !== undefined) enqueue(tx, { kind: TRAVEL_EXCHANGE, subject: String(made.id), dueAt: now });
 }
 
-/** @returns 'again' when it was answered in the same way before, 'otherwise' when in another: nothing is changed then */
+/**
+ * Stores the first answer. @returns 'again' for the same answer as before, 'otherwise' for a different one; both change nothing
+ */
 export async function resolve(
   deps: ExchangeDeps,
   tx: Tx,
@@ -190,7 +203,7 @@ export async function step(deps: ExchangeDeps, subject: string): Promise<Handled
 interface Found {
   row: ExchangeRow;
   fate: Fate;
-  /** Whether its provider is still one that data is exchanged with. */
+  /** Whether data is still exchanged with this provider. */
   isKnown: boolean;
 }
 
@@ -226,7 +239,7 @@ async function outStep(deps: ExchangeDeps, { row, fate, isKnown }: Found, kept: 
   }
 }
 
-/** Our resolution of an inquiry goes to its callback. It is decided in inbound.ts. */
+/** Sends our resolution of an inquiry to its callback. inbound.ts decides it. */
 async function inStep(deps: ExchangeDeps, { row, isKnown }: Found, kept: Kept): Promise<Handled> {
   if (row.toldAt !== null || (row.state !== 'approved' && row.state !== 'rejected')) return undefined;
   if (!isKnown) return { againInMs: LOOK_EVERY_MS };

@@ -1,14 +1,15 @@
 /**
- * Inbound: what other providers send us. An inquiry about coins that will come to one of our deposit addresses, the resolution of
- * an inquiry of ours, and the confirmation that coins which we approved have moved.
+ * Inbound: the messages that other providers send us. An inquiry about coins that will come to one of our deposit addresses,
+ * the resolution of our inquiry, and the confirmation that coins which we approved have moved.
  *
- * Each URL has a secret: that of an inquiry is the travel address of one order, made from its id and the master key; those of the
- * others were made for one transfer, and only their hash is stored. A wrong or forgotten one is 404, whatever the body.
+ * Each URL contains a secret. That of an inquiry is the travel address of one order, derived from the order's id and the master
+ * key. The others are random, one per transfer, and only their hash is stored. A wrong or erased secret returns 404, whatever
+ * the body.
  *
- * An inquiry is stored and answered later, by a call of ours to its callback (exchange.ts). It is approved when it is about the
- * order's asset, the order still takes coins, and its beneficiary is the order's customer by name.
+ * An inquiry is stored and answered later, by our request to its callback (exchange.ts). It is approved when it is about the
+ * order's asset, the order still accepts coins, and its beneficiary has the name of the order's customer.
  *
- * Not here: HTTP (protocols/travel), which data covers which deposit (`covering`, below records.ts).
+ * Not here: HTTP (protocols/travel), records of transfers (records.ts).
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Vault } from '../../base/crypto.ts';
@@ -31,7 +32,7 @@ import { namesOf } from './ivms.ts';
 import { type Call, Misread } from './protocol.ts';
 import { isKnownHost } from './providers.ts';
 
-/** Of one order: a customer sends coins a few times. */
+/** Per order: a customer sends coins a few times. */
 const MOST_INQUIRIES = 20;
 const PURPOSE = 'travel_rule.address';
 const TOKEN_CHARS = 32;
@@ -39,12 +40,12 @@ const TOKEN_CHARS = 32;
 export const CALL_KINDS = ['inquiry', 'resolution', 'confirmation'] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 
-/** `pending`: taken, and answered later. `why` has nothing of the call in it. */
+/** `pending`: accepted, and answered later. `why` contains nothing of the message. */
 export type Reply =
   | { readonly outcome: 'pending' | 'taken' | 'unknown' | 'otherwise' | 'many' }
   | { readonly outcome: 'misread' | 'forbidden'; readonly why: string };
 
-/** Path of an order's travel address, without a slash before it. */
+/** Path of an order's travel address, without a leading slash. */
 export const addressPath = (vault: Vault, code: string, orderId: bigint): string =>
   `travel-rule/${code}/inquiry/${orderId}-${vault.index(String(orderId), PURPOSE).toString('hex').slice(0, TOKEN_CHARS)}`;
 
@@ -134,7 +135,7 @@ const RECEIVE: Readonly<Record<CallKind, (deps: ExchangeDeps, token: string, cal
       if (row.outcome !== null && row.outcome !== 'untold')
         return { outcome: row.outcome === outcome && row.tx === txId ? 'taken' : 'otherwise' };
       const now = deps.clock.now();
-      // Only who has taken our approval knows this address.
+      // Only a provider that received our approval knows this URL, so the approval was delivered.
       await tx.run(sql.told, [row.id, now]);
       await tx.run(sql.confirmed, [row.id, txId, now, outcome]);
       await deps.onNews(tx, row.orderId);
@@ -143,7 +144,7 @@ const RECEIVE: Readonly<Record<CallKind, (deps: ExchangeDeps, token: string, cal
   },
 };
 
-/** Whether we want these coins. Neutral words: what is told must not reveal a finding about the customer. */
+/** Decides whether we accept these coins. The reason is neutral, because it must not reveal a finding about the customer. */
 async function decide(deps: ExchangeDeps, tx: Tx, id: bigint): Promise<void> {
   const { vault, clock, protocol } = deps;
   const row = await tx.row<ExchangeRow>(sql.lock, [id]);
@@ -183,10 +184,10 @@ function unitsOf(amount: string, decimals: number): bigint {
 }
 
 /**
- * The data that covers these deposits: each has an exchange of its own, which the other provider owns and has not canceled, about
- * the same asset and amount, and the same transfer as far as that has been named. Pure.
+ * Matches deposits with inbound exchanges: each deposit needs an exchange of its own whose approval was delivered and which was
+ * not canceled, with the same asset and amount, and with the same transfer if the exchange names one. Pure.
  *
- * @returns undefined when a deposit has none
+ * @returns undefined when a deposit has no exchange
  */
 export function covering(
   deposits: readonly DepositRow[],
@@ -197,7 +198,7 @@ export function covering(
       direction === 'in' && state === 'approved' && toldAt !== null && outcome !== 'canceled',
   );
   const found: ExchangeRow[] = [];
-  // Those that name their transfer first, so that no other deposit takes them.
+  // Exchanges that name their transfer come first, so that a deposit takes its own rather than an unnamed one.
   const named = free.toSorted((a, b) => Number(a.tx === null) - Number(b.tx === null));
   for (const { asset, units, externalId } of deposits) {
     const at = named.findIndex(
@@ -210,6 +211,6 @@ export function covering(
   return found.length === 0 ? undefined : found;
 }
 
-/** A deposit's own name begins with that of its transaction. */
+/** A deposit's external id begins with the id of its chain transaction. */
 const isOf = (externalId: string, tx: string): boolean =>
   externalId.toLowerCase() === tx.toLowerCase() || externalId.toLowerCase().startsWith(`${tx.toLowerCase()}:`);

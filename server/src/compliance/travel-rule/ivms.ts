@@ -1,13 +1,13 @@
 /**
  * IVMS101: the names of originator and beneficiary of a transfer, in the data model that travel rule protocols share. Pure.
  *
- * What we know of our own customer is a legal name, an id, and the country; of the other side of a transfer what its customer says.
- * Optional parts that nobody has given are left out. Our own name, and the protocol's envelope, are added by the exchange.
+ * Of our customer we know the legal name, an id, and the country; of the other side, what the customer's partner says. Unknown
+ * optional parts are left out. Our own name and the protocol's envelope are added by the protocol's adapter.
  *
  * Source: the JSON schema at https://github.com/codevasp-lab/IVMS101 (after intervasp.org).
  */
 
-/** A person as IVMS101 has one. */
+/** A person in the format of IVMS101. */
 type Person = Readonly<Record<string, unknown>>;
 
 export interface Ivms {
@@ -19,7 +19,7 @@ export interface Ivms {
 
 export interface Known {
   readonly direction: 'in' | 'out';
-  /** Of the other side. */
+  /** Address of the other side. */
   readonly address: string;
   readonly orderId: bigint;
   readonly customer: {
@@ -27,11 +27,11 @@ export interface Known {
     readonly country: string;
     readonly details: Readonly<Record<string, string>>;
   };
-  /** Undefined where nobody has said anything of it. */
+  /** Undefined when the partner has said nothing about the wallet. */
   readonly wallet: { readonly ownerName?: string | undefined; readonly provider?: string | undefined } | undefined;
 }
 
-/** Longest text of the model. */
+/** Maximum text length of the model. */
 const LONGEST = 100;
 const cut = (text: string): string => text.trim().slice(0, LONGEST);
 
@@ -55,7 +55,7 @@ export function customerPerson({ id, country, details }: Known['customer']): Per
   };
 }
 
-/** @param known whose customer has a name */
+/** @param known its customer must have a name */
 export function ivmsOf(known: Known): Ivms {
   const { direction, address, orderId, wallet } = known;
   const customer = customerPerson(known.customer);
@@ -96,11 +96,11 @@ const legalName = (legalPersonName: string) => ({
   nameIdentifier: [{ legalPersonName, legalPersonNameIdentifierType: 'LEGL' }],
 });
 
-/** More persons, and deeper data, than a transfer has. */
+/** Bounds that no real transfer reaches. */
 const MOST_PERSONS = 10;
 const DEEPEST = 12;
 
-/** Data that another provider sent, as far as it is about the two sides; undefined without a name on either. */
+/** The parts about originator and beneficiary of data that another provider sent; undefined without a name on either side. */
 export function readIvms(given: unknown): Ivms | undefined {
   const all = objectOf(given);
   const [originator, beneficiary] = [objectOf(all.originator), objectOf(all.beneficiary)];

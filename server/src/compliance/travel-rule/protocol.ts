@@ -3,8 +3,8 @@
  * folder in protocols/ with its adapter (base/adapter.ts), and one line in registry.ts (docs/adding-a-travel-rule-protocol.md).
  *
  * Three messages: an inquiry from the provider that sends the coins, its resolution by the one that receives them, and a
- * confirmation once the coins have moved. A protocol writes and reads them and makes one request; it keeps no state and decides
- * nothing (exchange.ts, inbound.ts). No error of it contains a byte of a message, or an address that is a secret.
+ * confirmation once the coins have moved. A protocol writes and reads them and makes single requests; it keeps no state and
+ * decides nothing (exchange.ts, inbound.ts do). Its errors contain no part of a message and no secret URL.
  */
 import type { Http } from '../../base/http.ts';
 import type { Ivms } from './ivms.ts';
@@ -14,22 +14,22 @@ export interface Inquiry {
   readonly asset: string;
   /** In whole coins, as decimal text. */
   readonly amount: string;
-  /** Where the resolution is sent to, unless it is the answer. */
+  /** Where the resolution is sent, unless it is in the response. */
   readonly callback: string;
   readonly ivms: Ivms;
 }
 
 export type Resolution =
-  /** It is decided later, and sent to the callback. */
+  /** The other provider decides later, and posts to the callback. */
   | { readonly outcome: 'pending' }
-  /** @param callback where the confirmation is sent to */
+  /** @param callback where the confirmation is sent */
   | { readonly outcome: 'approved'; readonly address: string; readonly callback: string }
   | { readonly outcome: 'rejected'; readonly reason: string };
 
-/** The transfer's name on its chain, or why there is none. */
+/** The transfer's id on its chain, or why there is no transfer. */
 export type Confirmation = { readonly tx: string } | { readonly canceled: string };
 
-/** A request that came in. */
+/** An inbound request. */
 export interface Call {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
@@ -42,7 +42,7 @@ export interface Message {
   readonly body: string;
 }
 
-/** What is wrong with a message, as a sentence without any of its content. */
+/** What is wrong with a message, as a sentence that quotes none of its content. */
 export class Misread extends Error {
   override name = 'Misread';
 }
@@ -50,11 +50,11 @@ export class Misread extends Error {
 export interface TravelProtocol {
   /** Stored in rows and part of our addresses, so it never changes. */
   readonly code: string;
-  /** Whether it has a name for this asset. */
+  /** Whether the protocol has a name for this asset. */
   names(asset: string): boolean;
-  /** The address that a customer passes on, of a URL of ours. */
+  /** The travel address that a customer passes on, made from one of our URLs. */
   addressOf(url: string): string;
-  /** The URL to ask; undefined for another text. */
+  /** The URL of a travel address; undefined for any other text. */
   urlOf(address: string): string | undefined;
 
   writeInquiry(inquiry: Inquiry): string;
@@ -66,20 +66,20 @@ export interface TravelProtocol {
   readResolution(call: Call): Resolution;
   /** @throws Misread */
   readConfirmation(call: Call): Confirmation;
-  /** Of our reply to a call, and its body when we decide later. */
+  /** Headers of our reply to a call, and its body when we decide later. */
   replyTo(call: Call): { readonly headers: Readonly<Record<string, string>>; readonly pending: string };
 
-  /** Asks another provider. @throws Unavailable also for an answer that cannot be read */
+  /** Sends an inquiry to another provider. @throws Unavailable also for an unreadable answer */
   inquire(message: Message): Promise<Resolution>;
   /** Sends a resolution or a confirmation. @returns false when the other provider knows of no such transfer. @throws Unavailable */
   tell(message: Message): Promise<boolean>;
 }
 
-/** What an installation gives to a protocol beside its settings. */
+/** What an installation passes to a protocol besides its settings. */
 export interface TravelContext {
   readonly ask: Http;
-  /** How long it waits for an answer. */
+  /** Maximum time to wait for an answer. */
   readonly deadlineMs: number;
-  /** In a sandbox, addresses of this machine are called without TLS. */
+  /** True in a sandbox: addresses of this machine are called without TLS. */
   readonly plain: boolean;
 }

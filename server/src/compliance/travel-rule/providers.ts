@@ -1,6 +1,6 @@
 /**
- * Providers: the ones with which travel rule data is exchanged, by the host of their addresses. Personal data leaves to nobody else.
- * A change is another version; two at once are two versions.
+ * Providers with which travel rule data is exchanged, identified by the host of their URLs. Personal data is sent to no other
+ * host. A change inserts a new version; two concurrent changes become two versions.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -12,7 +12,7 @@ export const travelProviders = (tx: Tx) => tx.rows<ProviderRow>(sql.providers, [
 
 export const travelProvider = (tx: Tx, host: string) => tx.row<ProviderRow>(sql.provider, [host]);
 
-/** Whether data may be sent to a URL, or taken from whoever is called there. */
+/** Whether data may be sent to this URL, or accepted from the provider that is called there. */
 export const isKnownHost = async (tx: Tx, url: string): Promise<boolean> =>
   (await travelProvider(tx, new URL(url).host))?.isOn === true;
 
@@ -25,6 +25,6 @@ export async function setTravelProvider(
   const row = await tx.row<ProviderRow>(sql.insertProvider, [
     ...[p.host, p.name, (before?.version ?? 0) + 1, p.isOn, p.by, p.why, p.now],
   ]);
-  assert(row !== undefined, 'an inserted provider is answered');
+  assert(row !== undefined, 'the inserted provider was not returned');
   return row;
 }

@@ -1,6 +1,6 @@
 /**
- * Records of transfers: what the travel rule asks of an order, what of it is missing, and the data of each transfer, written once
- * when all is there. Rows only.
+ * Records of transfers: what the travel rule requires for an order, which of it is missing, and the data of each transfer,
+ * written once when it is complete. Reads and writes rows only.
  */
 import { type Clock, later } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -18,7 +18,7 @@ import { isKnownHost } from './providers.ts';
 import { sql, type TravelRuleRow, type WalletRow } from './store.ts';
 import { openWallet, recordContext } from './wallets.ts';
 
-/** Subject: the order. */
+/** The job's subject is the order's id. */
 export const TRAVEL_DUE = 'travel_rule_due';
 const CASE = 'travel_rule_missing';
 
@@ -26,17 +26,17 @@ export interface RecordsDeps {
   vault: Vault;
   clock: Clock;
   senderOf(tx: Tx, depositId: bigint): Promise<Sender | undefined>;
-  /** Where a protocol is configured. */
+  /** Present if a protocol is configured. */
   exchange?: ExchangeDeps | undefined;
 }
 
-/** One transfer of an order, seen from its other side. */
+/** One transfer of an order, with the address on the other side. */
 export interface Leg {
   direction: 'in' | 'out';
   rail: string;
-  /** '' where the chain does not say. */
+  /** '' if the chain does not show it. */
   address: string;
-  /** That came from there. */
+  /** Deposits that came from this address. */
   depositIds: readonly bigint[];
 }
 
@@ -46,7 +46,8 @@ export const MISSING = [
   'proof',
   'name',
   'sender',
-  // Of a wallet that a provider holds, where data is exchanged: where to ask it, whether we know it, its answer, its data.
+  // For a hosted wallet, if data is exchanged: its travel address, a known provider, the provider's answer, the provider's
+  // data.
   'travel_address',
   'provider',
   'answer',
@@ -55,7 +56,7 @@ export const MISSING = [
 ] as const;
 export type Missing = (typeof MISSING)[number];
 
-/** An order of which a rule asks something. */
+/** An order that a travel rule applies to. */
 export interface Asked
   extends Pick<TravelRuleRow, 'isOn' | 'thresholdUnits' | 'proofUnits' | 'deadlineS' | 'policy' | 'exchange'> {
   orderId: bigint;
@@ -72,12 +73,12 @@ export interface Asked
 export interface Standing extends Leg {
   isRecorded: boolean;
   wallet: WalletRow | undefined;
-  /** Data of other providers that covers its deposits. */
+  /** Exchanges whose data covers this leg's deposits. */
   covered: readonly ExchangeRow[] | undefined;
   missing: Missing[];
 }
 
-/** Undefined where no rule asks anything of the order. */
+/** @returns undefined when no rule applies to the order */
 export async function askedOf(tx: Tx, orderId: bigint): Promise<Asked | undefined> {
   const row = await tx.row<Asked>(sql.required, [orderId]);
   return row !== undefined && row.isOn && row.worthUnits >= row.thresholdUnits ? row : undefined;
@@ -130,7 +131,7 @@ export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: 
     for (const one of covered ?? []) taken.add(one.id);
     const missing: Missing[] = [];
     if (address === '') missing.push('sender');
-    // Its provider has said whose it is.
+    // The sending provider has named the originator, so the wallet need not be declared.
     else if (covered !== undefined) missing.push();
     else if (wallet === undefined) missing.push('wallet');
     else if (wallet.kind === 'self_hosted' && needsProof && wallet.provenAt === null) missing.push('proof');
@@ -145,7 +146,7 @@ export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: 
   return standing;
 }
 
-/** What is missing of the answer of the provider that the coins go to. */
+/** What is missing before the receiving provider has approved the transfer. */
 async function askedOfProvider(
   { vault, exchange: deps }: RecordsDeps,
   tx: Tx,
@@ -166,7 +167,7 @@ async function askedOfProvider(
 
 export const waitOf = (tx: Tx, orderId: bigint) => tx.row<{ dueAt: Date }>(sql.waitOf, [orderId]);
 
-/** Writes what is complete, and opens or closes the order's case. */
+/** Writes the records that are complete, asks providers, and opens or closes the order's case. */
 export async function settle(deps: RecordsDeps, tx: Tx, asked: Asked, legs: readonly Leg[]): Promise<void> {
   const { orderId, policy } = asked;
   const now = deps.clock.now();
@@ -191,7 +192,7 @@ async function writeRecord(deps: RecordsDeps, tx: Tx, asked: Asked, of: Standing
   await tx.run(sql.insertRecord, [orderId, customerId, partnerId, direction, address, ruleId, state, bytes, now]);
 }
 
-/** The originator as its provider has named it, where it has; else as our customer's partner says. */
+/** The originator as the sending provider names it, or as our customer's partner says if there is no such data. */
 async function dataOf({ vault }: RecordsDeps, tx: Tx, asked: Asked, of: Standing): Promise<Ivms> {
   const { orderId, customerId, country } = asked;
   const { direction, address, wallet, covered = [] } = of;

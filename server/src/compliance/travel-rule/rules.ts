@@ -1,6 +1,6 @@
 /**
- * Rules of the travel rule, by the country of a customer and the fiat of an order. A change is another version; a rule that is
- * switched off for a country asks nothing there, whatever the rule of every other country says.
+ * Travel rules, by the country of the customer and the fiat of the order. A change inserts a new version. A rule that is
+ * switched off for a country requires nothing there, even if the rule for all other countries does.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -15,11 +15,11 @@ export const travelRules = (tx: Tx) => tx.rows<TravelRuleRow>(sql.newest);
 export const travelRule = (tx: Tx, of: { jurisdiction: string; fiatAsset: string }) =>
   tx.row<TravelRuleRow>(sql.newestOf, [of.jurisdiction, of.fiatAsset]);
 
-/** All versions, the newest first. */
+/** All versions, newest first. */
 export const travelRuleVersions = (tx: Tx, l: { below: bigint | undefined; limit: number }) =>
   tx.rows<TravelRuleRow>(sql.versions, [l.below ?? null, Math.min(l.limit, MAX_TRAVEL_RULES + 1)]);
 
-/** Puts a rule, or another version of it, in force. Two at once are two versions. */
+/** Inserts a rule, or a new version of it, which applies at once. Two concurrent calls insert two versions. */
 export async function setTravelRule(
   tx: Tx,
   r: Omit<TravelRuleRow, 'id' | 'version' | 'setBy' | 'setAt'> & { by: string; now: Date },
@@ -30,6 +30,6 @@ export async function setTravelRule(
     ...[r.jurisdiction, r.fiatAsset, (before?.version ?? 0) + 1, r.isOn],
     ...[r.thresholdUnits, r.proofUnits, r.deadlineS, r.policy, r.exchange, r.by, r.why, r.now],
   ]);
-  assert(row !== undefined, 'an inserted rule is answered');
+  assert(row !== undefined, 'the inserted rule was not returned');
   return row;
 }

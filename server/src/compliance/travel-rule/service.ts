@@ -1,19 +1,19 @@
 /**
- * The travel rule: a transfer of coins from a threshold on leaves only with the data of originator and beneficiary, as IVMS101.
+ * The travel rule: from a threshold on, a transfer of coins leaves only with the data of originator and beneficiary, as
+ * IVMS101.
  *
- * What an order needs follows from the rule of its customer's country and its fiat: for each address that its coins come from and
- * for the one that they go to, the customer's name and what its partner says of the wallet (wallets.ts). Once all is there, the
- * data of the transfer is written as one record, encrypted, and stays as it was (records.ts).
+ * The rule of the customer's country and the order's fiat determines what an order needs. For each source address and for the
+ * destination it needs the customer's name and what the partner says about the wallet (wallets.ts). Once that is complete, the
+ * data of the transfer is stored as one encrypted record that never changes (records.ts).
  *
- * Without it the payout waits at the gate, with one case for its order and a deadline. At the deadline the rule's policy decides:
- * `hold` stops the payout for people, whose approval lets it pass; `send` lets it go, and records that it went without; `return`
+ * Until then the payout waits at the gate, with one case for its order and a deadline. At the deadline the rule's policy
+ * decides: `hold` holds the payout until operators approve it; `send` lets it leave and records that data was missing; `return`
  * sends the deposit back.
  *
- * Where the rule asks for an exchange, the provider of a hosted wallet is asked before coins leave (exchange.ts), and one that sends
- * coins tells us of them (inbound.ts). A refusal by the other provider holds the payout at once.
+ * If the rule requires an exchange, we ask the provider of a hosted wallet before coins leave (exchange.ts), and a provider
+ * that sends coins informs us of them (inbound.ts). If the other provider rejects the transfer, the payout is held at once.
  *
- * A refund needs no data: sending back what came without any is the answer that rules allow everywhere. It is screened like all
- * money.
+ * A refund needs no data: all rules allow sending back coins that came without data. It is screened like all money.
  */
 import { awaitAll, type Database, type Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -43,58 +43,58 @@ const RULES = 'travel 2';
 
 export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
   db: Database;
-  /** Where a protocol is configured. */
+  /** Present if a protocol is configured. */
   exchange?: Omit<ExchangeDeps, 'db' | 'vault' | 'clock' | 'onNews'> | undefined;
-  /** Requests the refund of an order's deposit, unless it was paid or its refund is under way. */
+  /** Requests a refund of an order's deposit, unless the order was paid or a refund is under way. */
   giveBack(orderId: bigint): Promise<void>;
   /** Deposits that fund an order. */
   depositsOf(tx: Tx, orderId: bigint): Promise<readonly bigint[]>;
-  /** Where an order is paid to, and by which rail. */
+  /** The destination of an order and the rail that pays it. */
   payoutOf(tx: Tx, orderId: bigint): Promise<Pick<OrderOf, 'payoutAddress' | 'rail'> | undefined>;
-  /** Makes the payouts of an order that wait ask the gate again. */
+  /** Makes the waiting payouts of an order ask the gate again. */
   wake(tx: Tx, orderId: bigint): Promise<void>;
   /** Whether the key of this address signed the text. */
   isSignedBy(rail: string, address: string, text: string, signature: string): Promise<boolean>;
 }
 
-/** An order, as far as its transfers go. */
+/** The fields of an order that its transfers need. */
 export interface OrderOf {
   id: bigint;
   payoutAddress: string | null;
-  /** By which it is paid. */
+  /** The rail that pays the order. */
   rail: string;
 }
 
 export interface NeededWallet {
   direction: 'in' | 'out';
   rail: string;
-  /** Null where the chain does not say. */
+  /** Null if the chain does not show it. */
   address: string | null;
   missing: readonly Missing[];
-  /** The text to sign, for a proof. */
+  /** The text to sign as proof of control; null without an address. */
   text: string | null;
 }
 
 export interface TravelRule extends StoredScreening {
   readonly handlers: Handlers;
-  /** What an order needs now, and until when; nothing where no rule asks. */
+  /** What an order still needs, and the deadline; empty when no rule applies. */
   needs(tx: Tx, of: OrderOf): Promise<{ needed: NeededWallet[]; dueAt: Date | null }>;
   /**
-   * Notes what a partner says of a wallet, and writes the records of the order that are complete with it.
+   * Stores what a partner says about a wallet, and writes the records of this order that are now complete.
    *
-   * @throws Refusal 'malformed_field'
+   * @throws Refusal 'malformed_field' also for a signature that is not the address's
    */
   declare(tx: Tx, of: OrderOf, wallet: Omit<Declared, 'isProven'> & { signature?: string | undefined }): Promise<void>;
-  /** Where a protocol is configured. */
+  /** Present if a protocol is configured. */
   readonly exchange:
     | {
         readonly protocol: TravelProtocol;
-        /** The travel address of a sale, which its customer passes on to the provider that sends the coins. */
+        /** The travel address of a sale. The customer passes it on to the provider that sends the coins. */
         addressOf(orderId: bigint): string;
         receive(kind: CallKind, token: string, call: Call): Promise<Reply>;
       }
     | undefined;
-  /** Names of who sent the coins of a deposit, as the provider that sent them has said. */
+  /** Names of the originators of a deposit's coins, as the sending provider gave them. */
   originatorsOf(tx: Tx, depositId: bigint): Promise<string[]>;
 }
 
@@ -105,7 +105,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
   const exchange: ExchangeDeps | undefined = parts && { ...parts, db, vault, clock, onNews };
   const deps = { ...rest, exchange };
 
-  /** Writes what is complete with an answer or data that has come, and lets what waits ask again. */
+  /** Writes the records that a new answer or new data completes, and makes waiting payouts ask the gate again. */
   async function onNews(tx: Tx, id: bigint): Promise<void> {
     const to = await deps.payoutOf(tx, id);
     const found = to && (await ofOrder(tx, { id, ...to }));
@@ -125,7 +125,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
     return asked && { asked, legs: await legsOf(deps, tx, { payoutAddress, rail, depositIds }) };
   }
 
-  /** Undefined when all is written down. */
+  /** Undefined when every record is written. */
   async function missingOf(tx: Tx, input: Screening) {
     const found = await screened(tx, input);
     if (found === undefined) return undefined;
@@ -150,7 +150,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
 
     async wait(tx, input) {
       const missing = await missingOf(tx, input);
-      // A hit by now: it holds, or people have let it pass.
+      // With hits the payout is held, or operators have approved it; it does not wait here.
       if (missing === undefined || missing.hits.length > 0) return undefined;
       const why =
         'the travel rule asks for data of the other side: its partner names the wallet, or its provider answers';
@@ -197,7 +197,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
         return exchange === undefined ? undefined : await step(exchange, subject);
       },
 
-      /** The deadline: what the rule lets go is written, and its payout then passes the gate by itself. */
+      /** At the deadline: writes what the `send` policy lets go, whose payout then passes the gate; or refunds under `return`. */
       async [TRAVEL_DUE](subject): Promise<Handled> {
         const id = BigInt(subject);
         let goesBack = false;
@@ -220,11 +220,14 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
   };
 }
 
-/** Complete since: another order named the wallet, or the customer's name came. Screening writes the record, and nobody else. */
+/**
+ * False when everything was completed elsewhere, by another order's wallet or by the customer's name. `ensure` then writes the
+ * record.
+ */
 const lacksAnything = (standing: readonly Standing[]): boolean =>
   standing.some(({ isRecorded, missing }) => !isRecorded && missing.length > 0);
 
-/** Why the payout is held: another provider has refused it, or the deadline has passed. Pure. */
+/** Why the payout is held: another provider rejected the transfer, or the deadline has passed. Pure. */
 function hitsOf({ orderId }: Asked, standing: readonly Standing[], isDue: boolean): Hit[] {
   const refused = standing.filter(({ isRecorded, missing }) => !isRecorded && missing.includes('refused'));
   if (refused.length > 0)

@@ -1,8 +1,8 @@
-/** Rows of the travel rule: versions of rules, wallets, records of transfers, orders that wait. */
+/** Rows of the travel rule: versions of rules, wallets, records of transfers, waiting orders. */
 
 export interface TravelRuleRow {
   id: bigint;
-  /** Two letters, or `*`. */
+  /** Two letters, or `*` for all other countries. */
   jurisdiction: string;
   fiatAsset: string;
   version: number;
@@ -11,7 +11,7 @@ export interface TravelRuleRow {
   proofUnits: bigint | null;
   deadlineS: number;
   policy: 'hold' | 'send' | 'return';
-  /** Whether providers exchange their data before coins of a hosted wallet move. */
+  /** Whether providers must exchange data before coins move to or from a hosted wallet. */
   exchange: 'none' | 'required';
   setBy: string;
   why: string;
@@ -55,7 +55,7 @@ export const sql = {
       (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, exchange, set_by, why, set_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${RULE}`,
 
-  // An order with the rule of its customer's country, or else the one of every other. Worth as transaction monitoring counts it.
+  // An order with the rule of its customer's country, or else the rule `*`. Its worth is computed as in transaction monitoring.
   required: `select o.id as order_id, o.partner_id, o.customer_id, c.country, r.id as rule_id,
       r.is_on, r.threshold_units, r.proof_units, r.deadline_s, r.policy, r.exchange,
       o.payout_asset, o.payout_units, a.decimals as payout_decimals,
@@ -73,7 +73,7 @@ export const sql = {
     on conflict (order_id) do nothing`,
   insertRecord: `insert into travel_records (order_id, customer_id, partner_id, direction, address, rule_id, state, ivms, made_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (order_id, direction, address) do nothing`,
-  // A wallet that is said to be another kind, or another's, has to be proven again; one of another also when only its name is new.
+  // The proof is lost when the kind or the owner changes, or the name of another owner.
   declare: `insert into travel_wallets (customer_id, partner_id, rail, address, kind, owner, details, proven_at, declared_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (customer_id, rail, address) do update set kind = excluded.kind, owner = excluded.owner,
@@ -82,7 +82,7 @@ export const sql = {
         when excluded.kind = travel_wallets.kind and excluded.owner = travel_wallets.owner and excluded.owner = 'customer'
           then travel_wallets.proven_at end`,
 
-  // About one customer.
+  // Wallets and records of one customer.
   countWallets:
     'select count(*)::int as count from travel_wallets where customer_id = $1 and (rail, address) <> ($2, $3)',
   allWallets: `select ${WALLET} from travel_wallets where customer_id = $1 order by id limit $2`,

@@ -1,8 +1,8 @@
 /**
- * Wallets: what a partner says about the other side of a transfer: held by a provider or by its owner, and whose it is.
+ * Wallets: what a partner declares about the other side of a transfer: hosted by a provider or self-hosted, and who owns it.
  *
- * The owner of a self-hosted wallet proves it by a text signed with its key (EIP-191 on EVM chains). The text names customer and
- * address, so a signature proves nothing for another customer or another address.
+ * The owner of a self-hosted wallet proves control with a text signed by its key (EIP-191 on EVM chains). The text names
+ * customer and address, so a signature proves nothing for another customer or another address.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
@@ -15,13 +15,13 @@ import { type RecordRow, sql, type WalletRow } from './store.ts';
 export const WALLET_KINDS = ['hosted', 'self_hosted'] as const;
 export const WALLET_OWNERS = ['customer', 'other'] as const;
 
-/** Of one customer: each request may name another one. */
+/** Per customer: each request may declare another wallet. */
 const MOST_WALLETS = 1_000;
 
 export interface WalletDetails {
   ownerName?: string;
   provider?: string;
-  /** Where its provider is asked about transfers to it. */
+  /** Travel address of the wallet at its provider, which receives our inquiries. */
   travelAddress?: string;
 }
 
@@ -39,14 +39,14 @@ export interface Declared {
   isProven: boolean;
 }
 
-/** The text that the owner of a wallet signs. */
+/** The text that the owner of a wallet signs to prove control. */
 export const walletText = ({ customerId, rail, address }: Pick<Declared, 'customerId' | 'rail' | 'address'>): string =>
   `I control ${address} on ${rail}, as customer ${customerId}`;
 
 const contextOf = ({ customerId, rail, address }: Pick<WalletRow, 'customerId' | 'rail' | 'address'>): string =>
   `travel_wallets.details:${customerId}:${rail}:${address}`;
 
-/** @throws Refusal 'malformed_field' when a name is missing that its kind or owner needs */
+/** Inserts or updates a wallet. @throws Refusal 'malformed_field' when its kind or owner requires a name that is missing */
 export async function declareWallet(tx: Tx, vault: Vault, w: Declared & { now: Date }): Promise<void> {
   const missing = (name: string, rule: string) => new Refusal('malformed_field', { fields: { [name]: rule } });
   if (w.kind === 'hosted' && w.provider === undefined) throw missing('provider', 'must be named of a hosted wallet');
@@ -67,7 +67,7 @@ export async function declareWallet(tx: Tx, vault: Vault, w: Declared & { now: D
   ]);
 }
 
-/** Once erased, nothing but kind and owner is left. */
+/** After an erasure only kind and owner are left. */
 export const openWallet = (vault: Vault, row: WalletRow): WalletDetails =>
   row.details.length === 0 ? {} : (JSON.parse(vault.decrypt(row.details, contextOf(row))) as WalletDetails);
 
@@ -80,11 +80,11 @@ function openedRecord(vault: Vault, row: RecordRow) {
   return { orderId, direction, address, state, madeAt, ivms };
 }
 
-/** The data of an order's transfers, decrypted, for operators with that right. */
+/** The data of an order's transfers, decrypted, for operators with the right to read it. */
 export const recordsOfOrder = async (tx: Tx, vault: Vault, orderId: bigint) =>
   (await tx.rows<RecordRow>(sql.recordsOfOrder, [orderId])).map((row) => openedRecord(vault, row));
 
-/** What providers told each other, without the addresses that are secrets of the two. */
+/** The messages of an exchange, decrypted, without the secret URLs. */
 function openedExchange(vault: Vault, row: ExchangeRow) {
   const {
     id,
@@ -113,7 +113,7 @@ function openedExchange(vault: Vault, row: ExchangeRow) {
 export const exchangesOfOrder = async (tx: Tx, vault: Vault, orderId: bigint) =>
   (await tx.rows<ExchangeRow>(exchangeSql.ofOrder, [orderId])).map((row) => openedExchange(vault, row));
 
-/** All of a customer's, decrypted, for its export. */
+/** All travel rule data of a customer, decrypted, for the customer's export. */
 export async function travelDataOf(tx: Tx, vault: Vault, of: { customerId: string; limit: number }) {
   const wallets = await tx.rows<WalletRow>(sql.allWallets, [of.customerId, of.limit]);
   const records = await tx.rows<RecordRow>(sql.allRecords, [of.customerId, of.limit]);

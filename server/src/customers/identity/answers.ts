@@ -13,7 +13,7 @@ export type Answers = Readonly<Record<string, string>>;
 
 export const MAX_ANSWER_CHARS = 256;
 
-/** Days that lie in the past. */
+/** Fields that must be a date in the past. */
 const PAST_DAYS = new Set(['dob', 'dateOfBirth']);
 
 /** Example values for the fields of the default forms. */
@@ -32,11 +32,11 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 };
 
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-/** Two capital letters that ISO 3166-1 has. */
+/** Whether the text is an ISO 3166-1 code of two capital letters. */
 export const isCountry = (text: string): boolean =>
   /^[A-Z]{2}$/.test(text) && text !== 'ZZ' && regions.of(text) !== undefined;
 
-/** The patterns of the default forms are ours: they need no limit. */
+/** The patterns of the default forms are our own code: they run without a time limit. */
 const OURS = new Map(
   [BUSINESS_FORM, PERSON_FORM]
     .flatMap(fieldsOf)

@@ -51,9 +51,9 @@ export async function customerKey(
   requireNotErased(await findCustomer(tx, c.id));
   const wrapped = vault.encrypt(randomBytes(32).toString('hex'), keyContext(c.id));
   await tx.run(sql.insertKey, [c.id, c.partnerId, wrapped, now]);
-  // A concurrent request has created it.
+  // A concurrent request has created the key.
   const made = await keyOf(tx, vault, c.id);
-  assert(made !== undefined, 'a customer has a key');
+  assert(made !== undefined, 'the customer has no key for files');
   return made;
 }
 
@@ -137,7 +137,7 @@ export async function recordFiles(
 export const filesOf = (tx: Tx, submissionId: bigint): Promise<DocumentRow[]> =>
   tx.rows<DocumentRow>(sql.filesOf, [submissionId]);
 
-/** Maximum time of a request from its files to their rows, with a wide margin. */
+/** A request takes far less time than this between storing its files and inserting their rows. */
 const SWEPT_AFTER_MS = 3_600_000;
 /**
  * For this long after a restore, another restore may bring rows back: from an older archive, or a disk that became readable
@@ -177,7 +177,7 @@ export async function openFile(
     row: await tx.row<DocumentRow>(sql.fileById, [f.id, f.customerId]),
     key: await keyOf(tx, vault, f.customerId),
   }));
-  // It was erased with its key.
+  // The file was erased together with the key.
   if (found.row === undefined || found.key === undefined) return undefined;
   const encrypted = await blobs.read(f.id);
   return encrypted && { type: found.row.type, content: decryptBytes(found.key, encrypted, contextOf(f.id)) };

@@ -1,8 +1,9 @@
 /**
- * Drafts: what a customer has filled in on a hosted page and not sent yet, so that another device continues after a login.
+ * Drafts: answers that a customer has typed on a hosted page and not submitted yet, so that the customer can continue on
+ * another device after a login.
  *
- * One for each customer, under the names of its form; encrypted. It is emptied when the details are sent, when the customer is
- * erased, and after a month.
+ * One draft per customer, encrypted, under the names of its form. It is emptied when the details are submitted, when the
+ * customer is erased, and after a month.
  */
 import { later } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -15,7 +16,7 @@ const KEPT_MS = 30 * 86_400_000;
 
 const contextOf = (customerId: string): string => `hosted_drafts.answers:${customerId}`;
 
-/** Nothing without a draft. */
+/** @returns an empty object when there is no draft */
 export async function openDraft(tx: Tx, vault: Vault, customerId: string): Promise<Record<string, string>> {
   const row = await tx.row<{ answers: Buffer }>(sql.draft, [customerId]);
   return row === undefined || row.answers.length === 0
@@ -23,7 +24,7 @@ export async function openDraft(tx: Tx, vault: Vault, customerId: string): Promi
     : (JSON.parse(vault.decrypt(row.answers, contextOf(customerId))) as Record<string, string>);
 }
 
-/** Replaces what was saved before. @param d.answers checked, each by its field: so a draft is as bounded as a form */
+/** Replaces the saved draft. @param d.answers each checked against its field, so that a draft is as bounded as a form */
 export async function saveDraft(
   tx: Tx,
   vault: Vault,
@@ -39,7 +40,7 @@ export async function emptyDraft(tx: Tx, customerId: string): Promise<void> {
   await tx.run(sql.emptyDraft, [customerId]);
 }
 
-/** Empties drafts that nobody has continued for a month. */
+/** Empties drafts that were not changed for a month. */
 export async function emptyOldDrafts(db: Pick<Database, 'asSystem'>, now: Date): Promise<void> {
   await db.asSystem((tx) => tx.run(sql.emptyOldDrafts, [later(now, -KEPT_MS)]));
 }

@@ -14,7 +14,7 @@ export const FIELD_TYPES = ['text', 'date', 'select', 'country', 'file'] as cons
 export interface Requirement {
   readonly label: string;
   readonly required: 0 | 1;
-  /** Without a type it is a text. */
+  /** A field without a type is text. */
   readonly type?: (typeof FIELD_TYPES)[number];
   readonly regex?: string;
   /** The choices of a select; without them any text is accepted. */

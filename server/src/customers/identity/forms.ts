@@ -11,16 +11,16 @@ import { checkForm, type Form } from './form.ts';
 import { type FormRow, sql } from './store.ts';
 
 export interface ChosenForm {
-  /** null: the default, or a partner's own. */
+  /** null for the default form, and for a partner's own. */
   readonly id: bigint | null;
-  /** 0: the default. */
+  /** 0 for the default form. */
   readonly version: number;
   readonly form: Form;
   /** Whether one of its documents is required. */
   readonly needsDocument: boolean;
 }
 
-/** A fiat's asset code, a country's two letters, a level: undefined when unknown. */
+/** A fiat's asset code, a country's two letters, a level; each undefined when unknown. */
 export interface FormScope {
   readonly kind: 'INDIVIDUAL' | 'BUSINESS';
   readonly fiat?: string | undefined;

@@ -31,7 +31,7 @@ export function inspect(bytes: Buffer): Inspected {
   return { why: FILE_RULE };
 }
 
-/** Characters that no letter or log needs: controls, and those that reorder what is shown. */
+/** Characters that no text needs: control characters, and characters that reorder what is shown. */
 // oxlint-disable-next-line no-control-regex -- exactly these are refused
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
@@ -79,7 +79,7 @@ function readJpeg(bytes: Buffer): Picture {
     if (length < 2 || end > bytes.length) return undefined;
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
     if (isFrame) {
-      // A second frame might ask for more than the first.
+      // A second frame could declare a larger picture than the first.
       if (size !== undefined || length < 8) return undefined;
       size = { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
     }
@@ -176,7 +176,10 @@ function webpSize(name: string, content: Buffer): { width: number; height: numbe
   return { width: content.readUInt16LE(6) & 0x3fff, height: content.readUInt16LE(8) & 0x3fff };
 }
 
-/** Names that act, embed or encrypt. Long names do not occur by chance; short ones are searched outside streams. */
+/**
+ * Names of PDF features that run, embed or encrypt something. Long names do not occur by chance; short ones are searched
+ * outside streams.
+ */
 const ACTIVE = /\/(?:JavaScript|OpenAction|Launch|EmbeddedFile|Encrypt\b|RichMedia|SubmitForm|ImportData|GoToR|GoToE)/;
 const ACTIVE_SHORT = /\/(?:JS|AA|XFA)(?![A-Za-z0-9])/;
 const ACTS = 'must be a PDF without a password, scripts, actions and embedded files';
@@ -188,7 +191,7 @@ function readPdf(bytes: Buffer): Inspected {
   const text = bytes.toString('latin1');
   if (!/^%PDF-[12]\.\d/.test(text) || !PDF_END.test(text)) return { why: BROKEN };
   if (PAGE.test(text) || ARCHIVES.slice(1).some((mark) => text.includes(mark))) return { why: HIDDEN };
-  // A letter of a name may be written as its code: /J#61vaScript.
+  // PDF allows a letter of a name as its code: /J#61vaScript.
   const plain = text.replaceAll(/#([0-9a-fA-F]{2})/g, (_all, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );

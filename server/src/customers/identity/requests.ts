@@ -69,7 +69,7 @@ const SQL = {
 } as const;
 
 const contextOf = (id: bigint, part: 'question' | 'answer'): string => `information_requests.${part}:${id}`;
-/** Empty once erased. */
+/** Empty once the request was erased. */
 const textIn = (vault: Vault, value: Buffer, context: string): string =>
   value.length === 0 ? '' : vault.decrypt(value, context);
 async function opened(tx: Tx, vault: Vault, rows: readonly Row[]): Promise<InformationRequest[]> {
@@ -87,9 +87,9 @@ async function opened(tx: Tx, vault: Vault, rows: readonly Row[]): Promise<Infor
 }
 
 async function openedOne(tx: Tx, vault: Vault, row: Row | undefined): Promise<InformationRequest> {
-  assert(row !== undefined, 'a stored request is returned');
+  assert(row !== undefined, 'the stored request was not returned');
   const [one] = await opened(tx, vault, [row]);
-  assert(one !== undefined, 'a row is one request');
+  assert(one !== undefined, 'the stored request was not opened');
   return one;
 }
 
@@ -118,7 +118,7 @@ export async function askInformation(
     vault.encrypt(r.question, contextOf(id, 'question')),
     ...[r.by, r.now, r.dueAt],
   ]);
-  assert(row !== undefined, 'a stored request is returned');
+  assert(row !== undefined, 'the stored request was not returned');
   enqueueAt(tx, { kind: INFORMATION_DUE, subject: String(id), dueAt: r.dueAt });
   await emit(tx, {
     partnerId,
@@ -145,7 +145,7 @@ export async function addInformationFiles(
   vault: Vault,
   r: { customerId: string; id: bigint; files: readonly StoredFile[]; now: Date },
 ): Promise<InformationRequest> {
-  // So that no answer comes in between.
+  // The lock prevents an answer between the check and the insert.
   await lockCustomer(tx, r.customerId);
   const request = await openRequest(tx, r);
   const before = await openedOne(tx, vault, request);
@@ -177,7 +177,7 @@ export async function endInformation(
   vault: Vault,
   r: { customerId: string; id: bigint; answer: string | null; now: Date },
 ): Promise<InformationRequest> {
-  // Files of the answer are added under the customer's lock, too.
+  // Files are added under the customer's lock too, so none is added after the answer.
   await lockCustomer(tx, r.customerId);
   const found = await tx.row<Row>(SQL.lock, [r.id, r.customerId]);
   if (found === undefined) throw new Refusal('unknown_information_request');
@@ -187,7 +187,7 @@ export async function endInformation(
   return await openedOne(tx, vault, row);
 }
 
-/** Open ones of a partner, the most urgent first. */
+/** A partner's open requests, most urgent first. */
 export const openInformation = async (
   tx: Tx,
   vault: Vault,
@@ -195,7 +195,7 @@ export const openInformation = async (
 ): Promise<InformationRequest[]> =>
   await opened(tx, vault, await tx.rows<Row>(SQL.openOf, [input.partnerId, input.limit]));
 
-/** A customer's requests, the newest first. @param of.below only those older than this one */
+/** A customer's requests, newest first. @param of.below only requests older than this id */
 export const informationOf = async (
   tx: Tx,
   vault: Vault,

@@ -26,7 +26,7 @@ export interface SubmissionRow {
 const SUBMISSION = `id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at`;
 
 export const sql = {
-  // The most specific of those in effect, and of one scope the newest.
+  // The most specific form in effect; for one scope the newest.
   formFor: `select id, version, form, needs_document from requirement_forms
     where kind = $1 and (fiat is null or fiat = $2) and (country is null or country = $3) and (level is null or level = $4)
       and effective_at <= $5

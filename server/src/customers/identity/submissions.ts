@@ -4,8 +4,8 @@
  *
  * A customer has at most one submission under way. While something is missing it is `open`, and a retry with its id adds to it.
  * When it is complete, its answers become the customer's details (details.ts) and go to the verifier like those from our own
- * pages; the result closes it, or opens it again with a reason per field. Then only what was refused may change: the rest has been
- * accepted, and changes nothing if it is sent again as it is.
+ * pages; the result closes it, or opens it again with a reason per field. Then only rejected parts may change: accepted parts
+ * may be sent again unchanged, which has no effect.
  *
  * Reasons are codes: they are stored unencrypted, and contain no personal data.
  */
@@ -43,7 +43,7 @@ export interface Given {
   readonly more?: Answers;
   readonly owners?: readonly Person[] | undefined;
   readonly directors?: readonly Person[] | undefined;
-  /** Stored already. */
+  /** Files that are in the store already. */
   readonly files?: readonly StoredFile[];
 }
 
@@ -118,7 +118,7 @@ export async function submit(
           ...written,
         ])
       : await tx.row<SubmissionRow>(sql.change, [id, ...written, form.id]);
-  assert(row !== undefined, 'a written submission is returned');
+  assert(row !== undefined, 'the written submission was not returned');
   await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
   return { ...submissionOf(row), isNew: before === undefined };
 }
@@ -134,9 +134,9 @@ async function digestsBefore(tx: Tx, before: SubmissionRow | undefined): Promise
 }
 
 /**
- * While something was refused, the rest of the submission may be completed, and sent again unchanged.
+ * While parts of a submission are rejected, missing parts may be added and accepted ones may be sent again unchanged.
  *
- * @throws Refusal 'malformed_field' that names each part that was accepted and would change
+ * @throws Refusal 'malformed_field' that names each accepted part that would change
  */
 function requireAsked(
   before: SubmissionRow | undefined,
@@ -145,7 +145,7 @@ function requireAsked(
     said: Answers;
     there: ReadonlyMap<string, Buffer>;
     sent: readonly StoredFile[];
-    /** Answers that the form accepts no longer: they may change, too. */
+    /** Stored answers that the form no longer accepts: they may change too. */
     faults: Readonly<Record<string, string>>;
   },
 ): void {
@@ -227,7 +227,7 @@ async function toVerifier(
   vault: Vault,
   { customer, answers, now }: { customer: Customer; answers: Answers; now: Date },
 ): Promise<number> {
-  // Earlier details are replaced, whatever their result: locked, so that no result arrives in between.
+  // Replaces earlier details, whatever their result. The lock prevents a result from being recorded in between.
   const over = await lockGivenDetails(tx, customer.id);
   const { version } = await saveDetails(tx, vault, { customer, details: answers, over, now });
   await announceReview(tx, customer, now);
@@ -235,7 +235,7 @@ async function toVerifier(
 }
 
 const openAnswers = (vault: Vault, row: Pick<SubmissionRow, 'id' | 'answers'>): Record<string, string> =>
-  // Erased.
+  // The answers were erased.
   row.answers.length === 0 ? {} : (JSON.parse(vault.decrypt(row.answers, contextOf(row.id))) as Record<string, string>);
 
 /** The submission that a person may continue, with its form if that has a row; undefined without one. */
@@ -300,7 +300,7 @@ export async function findSubmission(tx: Tx, customerId: string, submissionId?: 
   return submissionOf(row);
 }
 
-/** The form that a submission was begun with, by default the newest; undefined where it has no row. */
+/** The form that a submission was begun with, by default the newest submission; undefined when the form has no row. */
 export async function formOfSubmission(
   tx: Tx,
   customerId: string,
@@ -314,7 +314,7 @@ export async function formOfSubmission(
   return formId === null ? undefined : await formById(tx, formId);
 }
 
-/** A customer's submissions, the newest first. @param of.below only those older than this one */
+/** A customer's submissions, newest first. @param of.below only submissions older than this id */
 export const submissionsOf = async (
   tx: Tx,
   of: { customerId: string; below?: bigint | undefined; limit: number },
@@ -338,7 +338,7 @@ export async function driveSubmission(
   if (current !== undefined && current.id !== id)
     throw new Refusal('submission_exists', { submissionId: String(current.id), state: current.state });
   await tx.run(sql.drive, [id, stateAfter(d.outcome, d.reasons), d.reasons, d.now]);
-  // The verifier's own answer about the same details comes too late.
+  // Ensures that a later answer of the verifier about the same details has no effect.
   const version = (await tx.row<SubmissionRow>(sql.submissionById, [id, customerId]))?.detailsVersion;
   if (version !== null && version !== undefined) await tx.run(customers.detailsFound, [customerId, version, d.outcome]);
 }

@@ -2,12 +2,12 @@
  * Callbacks: `POST /verifiers/<code>/callback`, through which a verifier's provider reports news about a check.
  *
  * A call only wakes the job that asks the verifier (compliance/checks.ts). Its signature is checked by the verifier's adapter,
- * and of its content only the key is used, none stored; so a call that is repeated, late or about an unknown check is harmless,
- * and is answered like any other. Logs have the code and the status only.
+ * and of its content only the key is used, none stored; so a call that is repeated, late or about an unknown check is harmless
+ * and gets the usual answer. Logs contain the code and the status only.
  *
  * Answers: 204 once the signature is valid and it names a check, 401 otherwise, 404 if this installation's verifier takes no
- * calls, 413 above MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network, 503 when the job cannot be woken now: providers
- * call again.
+ * calls, 413 above MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network, 503 when the job cannot be woken now:
+ * providers call again.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';

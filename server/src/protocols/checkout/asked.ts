@@ -1,13 +1,13 @@
 /**
- * What the verification page asks: the form that operators have set for this customer, or ours.
+ * The questions of the verification page: the form that operators have set for this customer, or our own.
  *
- * An operators' form is the same declaration that programs receive, with its own labels, and its answers pass the same check
- * (customers/identity/answers.ts). Its names are prefixed on the page, where other names have a meaning. Ours has its words in the
- * catalogue of messages.
+ * An operators' form is the declaration that programs receive, with its own labels, and its answers pass the same check
+ * (customers/identity/answers.ts). On the page its field names get a prefix, because the page uses some names for other fields.
+ * The words of our own form are in the catalogue of messages.
  *
- * Values that were saved before (drafts.ts), or that a program or an earlier visit has sent, are filled in.
+ * Values saved earlier (drafts.ts), or sent by a program or on an earlier visit, are filled in.
  *
- * Not here: files. This page takes none, and says which are still needed.
+ * Not here: files. This page accepts none, and lists those still needed.
  */
 import type { Tx } from '../../base/db.ts';
 import {
@@ -28,14 +28,14 @@ import type { Messages } from './messages.ts';
 import type { Visit } from './visit.ts';
 
 export interface Asked {
-  /** Operators' own: it is submitted. Undefined: ours. */
+  /** The operators' form, whose answers become a submission; undefined for our own form. */
   readonly own: ChosenForm | undefined;
   readonly groups: readonly { readonly legend: string | undefined; readonly fields: readonly Field[] }[];
-  /** Saved or sent before, by the names of the page. */
+  /** Values saved or sent earlier, by the names of the page. */
   readonly given: URLSearchParams;
-  /** What the verifier has refused. */
+  /** Faults that the verifier has reported. */
   readonly problems: Problems;
-  /** Labels of files that are needed, and that this page does not take. */
+  /** Labels of files that are needed and that this page does not accept. */
   readonly files: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export const declared = (values: Readonly<Record<string, string>>): Record<strin
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name, value]),
   );
-/** The same the other way round, for reasons and faults of fields. */
+/** Converts names in the other direction, for reasons and faults of fields. */
 export const onPage = (of: Readonly<Record<string, string>>, asked: Pick<Asked, 'own'>): Map<string, string> =>
   new Map(Object.entries(of).map(([name, value]) => [asked.own === undefined ? name : pageName(name), value]));
 
@@ -55,7 +55,7 @@ export async function askedOf(visit: Visit, tx: Tx): Promise<Asked> {
   const saved = await openDraft(tx, deps.vault, customer.id);
   const begun = customer.kind === 'INDIVIDUAL' ? await openUnderWay(tx, deps.vault, customer.id) : undefined;
   const applies = begun?.form ?? (await customerForm(tx, partner, { customer }, now));
-  // Businesses have owners and documents: their forms are a program's.
+  // A business has owners and documents, so only a program can submit its form.
   if (customer.kind !== 'INDIVIDUAL' || applies.id === null)
     return {
       own: undefined,
@@ -104,7 +104,7 @@ function ownGroups({ form }: ChosenForm, m: Messages, now: Date): Asked['groups'
 
 const MAX_CHARS = 256;
 
-/** `sourceOfWealth` as people read it. */
+/** Formats `sourceOfWealth` as words. */
 const inWords = (name: string): string => {
   const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -113,7 +113,7 @@ const inWords = (name: string): string => {
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const COUNTRIES: readonly string[] = LETTERS.flatMap((a) => LETTERS.map((b) => a + b)).filter(isCountry);
 
-/** By name, as a reader looks for them. */
+/** Countries sorted by name, so that a reader finds one. */
 function countriesIn(lang: string): ReadonlyMap<string, string> {
   const names = new Intl.DisplayNames(lang, { type: 'region' });
   const countries = COUNTRIES.map((code) => [code, names.of(code) ?? code] as const);

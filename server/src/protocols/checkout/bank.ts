@@ -28,7 +28,7 @@ export async function bank(visit: Visit): Promise<Outcome> {
   if (visit.customer.blocked) return show(visit, { title: m.refused.title, body: paragraph(m.refused.text) });
   const sent = visit.form;
   if (sent?.get('intent') === 'account') return await addAccount(visit, sent);
-  // A login form sent again by a customer who is logged in.
+  // A login form sent again by a customer who is already logged in.
   if (sent !== undefined) return { goTo: visit.action };
 
   const added = await addedAccount(visit, query.get('added'));
@@ -72,7 +72,7 @@ ${button(m.bank.goOn)}
   return show(visit, { title, body, problems });
 }
 
-/** The fields of an account per currency. */
+/** The fields of an account in this currency. */
 export function accountFields(m: Messages, fiat: Asset): Field[] {
   return accountShapeOf(fiat.code).map(([name, form]) => ({
     name,
@@ -109,7 +109,7 @@ async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome>
   const offered = await currencies(visit);
   const fiat = offered.find(({ code }) => code === sent.get('currency'));
   const [only, ...others] = offered;
-  // With only one currency there is nothing to choose: its form again.
+  // With only one currency there is no choice, so its form is shown again.
   if (fiat === undefined && only !== undefined && others.length === 0)
     return accountPage(visit, { fiat: only, isOnly: true }, {});
   if (fiat === undefined) return currencyPage(visit, offered, new URLSearchParams({ currency: '' }));
@@ -130,12 +130,12 @@ export async function keepAccount(
   const details = accountDetails(values);
   const account = await inTx(async (tx) => {
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now });
-    // Named by the customer, logged in: it needs no further confirmation.
+    // The logged-in customer names the account, so it needs no further confirmation.
     const trust = { customerId: customer.id, coolingOffMs: deps.coolingOffMs ?? 0, now };
     if ((await phoneCountsFrom(tx, trust)) === undefined)
       await noteConfirmedAccount(tx, { customer, accountId: added.id, now });
     else {
-      // The person who changed the phone may be adding it: treated like one that a program adds.
+      // The person who changed the phone may be the one adding the account, so it is treated like one added by a program.
       const isNew = added.createdAt.getTime() === now.getTime();
       await noteApiAccount(tx, { customer, accountId: added.id, isNew, coolingOffMs: trust.coolingOffMs, now });
     }

@@ -1,9 +1,9 @@
 /**
- * The look that a partner has given its pages: a style sheet with its colours, and its logo. Both are files of this origin whose path
- * names their content, so that the content policy needs no exception and browsers keep them for good.
+ * A partner's branding of its pages: a style sheet with its colours, and its logo. Both are files of this origin whose path
+ * depends on their content, so the content security policy needs no exception and browsers may cache them forever.
  *
- * The style sheet is made of the two colours in its path and nothing stored; colours that are hard to read have none. Not here: the
- * rules of colours and logos (partners, protocols/v1).
+ * The style sheet is generated from the two colours in its path, without stored data; colours that are hard to read get none.
+ * Not here: the rules of colours and logos (partners, protocols/v1).
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Branding, GROUNDS, isReadable, logoBytes, logoPath } from '../../partners/index.ts';
@@ -12,7 +12,7 @@ import type { Look } from './pages.ts';
 import type { CheckoutDeps } from './visit.ts';
 
 const KEPT = 'public, max-age=31536000, immutable';
-/** Beside the headers of every page: opened as a page of its own, a picture is only a picture. */
+/** In addition to the headers of every page: if the logo is opened as a page of its own, nothing in it can run. */
 const PICTURE = {
   'content-type': 'image/png',
   'content-security-policy': "default-src 'none'; sandbox",

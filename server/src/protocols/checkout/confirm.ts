@@ -1,10 +1,10 @@
 /**
- * The page on which a customer confirms a destination that the partner's program has added: it shows the destination and asks for
- * a code sent to the phone. Money may leave to it from then on (customers/destinations.ts).
+ * The page on which a customer confirms a destination that the partner's program has added: it shows the destination and asks
+ * for a code sent to the phone. From then on money may be sent to it (customers/destinations.ts).
  *
- * Logging in is not enough: the code is one for this destination, entered on the page that shows it. An account is shown by its
- * last characters, the only part stored unencrypted. An address is shown whole: an attacker needs minutes to make one that
- * resembles the customer's, with the same beginning and end.
+ * Logging in is not enough: the code belongs to this destination, and is entered on the page that shows it. An account is shown
+ * by its last characters, the only part stored unencrypted. An address is shown in full, because an attacker can generate
+ * within minutes an address with the same beginning and end as the customer's.
  */
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
@@ -29,7 +29,7 @@ import { addressBack, formOf, type Outcome, show, type Visit, wayBack } from './
 
 interface Shown {
   readonly destination: Destination;
-  /** From when on a code to this phone confirms; undefined: now. */
+  /** Time from which a code to this phone confirms the destination; undefined if that is now. */
   readonly phoneFrom: Date | undefined;
   readonly phone: string | undefined;
 }
@@ -47,7 +47,7 @@ export async function confirm(visit: Visit): Promise<Outcome> {
   const isOpen = destination.confirmedAt === null && phoneFrom === undefined;
   if (intent === 'send' && isOpen) return await sendCode(visit, shown);
   if (intent === 'confirm' && isOpen) return await enterCode(visit, shown);
-  // Sent again, or a login form of a customer who is logged in.
+  // A form sent again, or a login form of a customer who is already logged in.
   if (form !== undefined) return { goTo: visit.action };
   if (destination.confirmedAt !== null) return donePage(visit, destination);
   if (phoneFrom !== undefined) {
@@ -75,7 +75,7 @@ async function shownBy({ inTx, deps, customer, link, now }: Visit): Promise<Show
   }
 }
 
-/** A code belongs to this browser and this destination: that of the login does not confirm. */
+/** A code belongs to this browser and this destination: a login code does not confirm. */
 const sessionOf = ({ session }: Visit, { id }: Destination): string => `${session.csrf} destination ${id}`;
 
 async function sendCode(visit: Visit, shown: Shown): Promise<Outcome> {
@@ -85,7 +85,7 @@ async function sendCode(visit: Visit, shown: Shown): Promise<Outcome> {
   if (sender === undefined || phone === undefined) return await askPage(visit, shown, { status: 503 });
   const code = sender.nextCode?.() ?? randomCode();
   const subject = `destination:${destination.id}`;
-  // Counted separately from login codes: one follows the other at once.
+  // Counted separately from login codes, because this code follows a login code immediately.
   const asking = { network: from.network, link: `${from.link} ${subject}`, session: sessionOf(visit, destination) };
   const issued = await inTx(async (tx) => {
     const made = await issueCode(tx, deps.vault, { customer, code, asking: { ...asking, isOpen: false }, now });
@@ -152,7 +152,7 @@ async function askPage(
   const underWay = await visit.inTx((tx) => codeUnderWay(tx, deps.vault, asked));
   const isLive = underWay === 'live';
   const problems = p.problems ?? new Map<string, string>();
-  // A wrong code is reported even when none can be entered any more: its field is gone by then.
+  // A wrong code is reported even when no code can be entered any more and its field is gone.
   const lost = !isLive && problems.size > 0 ? look.m.problems.codeOver : undefined;
   const toSay = p.said ?? lost ?? (underWay === 'failed' ? login.notSent : undefined);
   const { hint } = deps.sender;

@@ -1,6 +1,6 @@
 /**
- * The destination of money that waits for its customer: a returned payout, or a refund. On the page of its order: one of the
- * customer's accounts or a new one, or an address.
+ * The destination of money that waits for its customer: a returned payout, or a refund. The order's page asks for one of the
+ * customer's accounts, a new account, or an address.
  *
  * A destination named here is recorded and screened as if the partner had named it.
  */
@@ -16,7 +16,7 @@ import { button, fields, paragraph } from './pages.ts';
 import { amountOf } from './terms.ts';
 import { type CheckoutVisit, formOf, type Outcome } from './visit.ts';
 
-/** An order as its page shows it. */
+/** The data of an order that its page shows. */
 export interface Facts extends OrderMoney {
   order: Order;
   market: Market;
@@ -32,7 +32,7 @@ const assetOf = ({ assets }: Facts, { asset }: Waiting) => {
   return found;
 };
 
-/** The form for the first waiting amount; the next one follows once that has a destination. */
+/** The form for the first waiting amount. The form for the next amount follows once the first has a destination. */
 export function destinationForm(
   visit: CheckoutVisit,
   shown: Facts,
@@ -66,7 +66,7 @@ function field({ look }: CheckoutVisit, shown: Facts, waiting: Waiting, accounts
   return walletField(address, addressHint(assetOf(shown, waiting).chain ?? ''));
 }
 
-/** Handles the form: adds the account, or sets the destination. Sent again it changes nothing. */
+/** Handles the form: adds the account, or sets the destination. Sending it again changes nothing. */
 export async function nameDestination(
   visit: CheckoutVisit,
   customer: Customer,
@@ -93,7 +93,7 @@ export async function nameDestination(
   return why === undefined ? { goTo: action } : { given: form, problems: new Map([[asked.name, why]]) };
 }
 
-/** @returns why it cannot go there; undefined once it is set, also when it was set meanwhile by another request */
+/** @returns why the destination is not accepted; undefined once it is set, also if another request has set it meanwhile */
 async function named(
   { deps, look, through, now }: CheckoutVisit,
   { order }: Facts,

@@ -22,7 +22,7 @@ import { addressBack, type CheckoutVisit, formOf, type Outcome, show, type Visit
 
 export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
   const { link, customer, session, look, now } = visit;
-  // Another person wants to log in, on a link that does not name the customer.
+  // Another person wants to log in, through a link that names no customer.
   if (visit.form?.get('intent') === 'other' && link.customerId === null)
     return { goTo: `${visit.action}?go=1&other=1`, session: beginSession('', now) };
   const row = await visit.inTx((tx) => checkouts.find(tx, link.id));
@@ -30,7 +30,7 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
   if (row?.orderId != null && row.customerId !== null) {
     const { orderId, customerId } = row;
     if (!session.loggedIn || customer === undefined) {
-      // From now on the link belongs to that customer: codes are sent to its phone only.
+      // From now on the link belongs to this customer: codes are sent only to the customer's phone.
       const owner = await visit.inTx((tx) => findCustomer(tx, customerId));
       return await login(asVisit(visit, owner));
     }
@@ -56,7 +56,7 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
   return mayTrade(customer, visit) ? await offer(visit, customer, market) : await details(visit, customer);
 }
 
-/** Phone, then code. */
+/** Asks for the phone, then for the code. */
 async function enter(visit: CheckoutVisit): Promise<Outcome> {
   const { customer, form } = visit;
   if (form?.get('intent') === 'phone' && visit.link.customerId === null) return await takePhone(visit, form);
@@ -71,7 +71,7 @@ const other = (visit: CheckoutVisit) =>
     ? undefined
     : formOf(visit, { intent: 'other', body: html``, button: button(visit.look.m.phone.other, 'second') });
 
-/** The same steps as on the verification page, then back here. */
+/** The same steps as on the verification page; afterwards the customer returns here. */
 async function details(visit: CheckoutVisit, customer: Customer): Promise<Outcome> {
   const asKnown = asVisit(visit, customer);
   const given = await visit.inTx((tx) => givenDetails(tx, customer.id));

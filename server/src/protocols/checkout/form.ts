@@ -10,16 +10,16 @@ import type { Messages } from './messages.ts';
 export type FieldName = keyof Messages['problems']['malformed'];
 
 export interface Field {
-  /** One of the catalogue's, or any name of a field that says its faults itself. */
+  /** A name of the catalogue, or any name for a field that has its own fault messages. */
   readonly name: string;
   readonly label: string;
   readonly required: boolean;
   /** The stored value, or undefined when malformed. Never called with an empty text. */
   read(given: string): string | undefined;
-  /** What is wrong with a malformed value; without it the catalogue says it. */
+  /** The fault of a malformed value; without it the catalogue's message is used. */
   readonly fault?: ((given: string) => string) | undefined;
   readonly hint?: string | undefined;
-  /** `date`, or a select's choices (value and label). Otherwise a line of text. */
+  /** `date`, or the choices of a select (value and label). Otherwise a line of text. */
   readonly kind?: 'date' | ReadonlyMap<string, string> | undefined;
   readonly autocomplete?: string | undefined;
   readonly numeric?: boolean | undefined;

@@ -2,11 +2,11 @@
  * Checkout: the pages that customers see, rendered here and working without any script.
  *
  * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/confirm/:token` confirms a destination (confirm.ts),
- * `/checkout/:token` buys or sells (flow.ts), `/return/:token` confirms a refund address for coins (return.ts). The token comes from a signed call of the partner's
- * program (a return link's from an operator) and names partner, flow, the return URL and usually the customer; it shows a
- * login page and nothing else (customers/links.ts). Every step is a form that posts to its own page; success answers with a
- * redirect to the same page, which shows the next step from stored data. So reloading, going back and sending twice are
- * harmless.
+ * `/checkout/:token` buys or sells (flow.ts), `/return/:token` confirms a refund address for coins (return.ts). The token comes
+ * from a signed call of the partner's program (for a return link, from an operator). It names partner, flow, the return URL and
+ * usually the customer, and gives access to a login page only (customers/links.ts). Every step is a form that posts to its own
+ * page; success answers with a redirect to the same page, which shows the next step from stored data. So reloading, going back
+ * and sending twice are harmless.
  *
  * A request is checked in this order: rate limit of its network address, link, the customer it names, session, form, and then
  * the page (`answer`). An invalid link and a link to a missing customer get the same answer.
@@ -58,7 +58,7 @@ const PAGES: Readonly<Record<Exclude<LinkPurpose, 'checkout'>, (visit: Visit) =>
   return: returnPage,
 };
 
-/** Ours is two kilobytes; one of operators has up to sixty answers of 256 characters. */
+/** Our own form has two kilobytes; an operators' form may have sixty answers of 256 characters. */
 const MAX_BODY_BYTES = 64 * 1024;
 /** A visit is about ten requests; many people may share one address. */
 const REQUESTS_PER_MINUTE = 120;
@@ -159,7 +159,7 @@ function answerer(deps: CheckoutDeps) {
     const found = await inTx(async (tx) => {
       const partner = await findPartner(tx, { id: BigInt(link.partnerId) });
       if (partner === undefined) return undefined;
-      // Links that a leaked key may have made are held; an operator made a return link.
+      // Links that a leaked key may have made are held. Return links are exempt, because an operator makes them.
       const isHeld = purpose !== 'return' && (await isLinkHeld(tx, { partnerId: partner.id, ...madeAs(link) }));
       const branding = await brandingOf(tx, partner.id);
       return { partner, branding, isHeld, customer: named === '' ? undefined : await customerOrNone(tx, named) };
@@ -170,8 +170,8 @@ function answerer(deps: CheckoutDeps) {
     const partner = { ...found.partner, name: branding.displayName ?? found.partner.name };
     if (partner.suspended || found.isHeld) return plain.page(403, m.suspended);
 
-    // A session of another partner's customer does not count here. A login ends permanently in every browser once its phone
-    // number belongs to another person.
+    // A session of another partner's customer does not count here. If a phone number passes to another person, the earlier
+    // customer's login ends in every browser.
     const theirs = named !== '' && customer === undefined ? undefined : kept;
     const isLogin =
       customer === undefined || (customer.loggedInAt !== null && customer.loginEpoch === (theirs?.epoch ?? 0));
@@ -207,7 +207,7 @@ async function pageFor(
   { link, customer }: { link: Link | CheckoutLink; customer: Customer | undefined },
 ): Promise<Outcome> {
   if ('marketId' in link) return await checkoutPage({ ...arrival, link, customer });
-  assert(customer !== undefined && purpose !== 'checkout', 'a link of this purpose names a customer');
+  assert(customer !== undefined && purpose !== 'checkout', `the ${purpose} link names no customer`);
   return await (arrival.session.loggedIn ? PAGES[purpose] : login)({ ...arrival, link, customer });
 }
 
@@ -233,7 +233,7 @@ const retryLater = (reply: Reply, afterMs: number): Reply => ({
   headers: { ...reply.headers, 'retry-after': String(Math.max(1, Math.ceil(afterMs / 1000))) },
 });
 
-/** Pages for requests whose partner is not known yet. */
+/** Pages for requests whose partner is not known. */
 function plainPages(deps: CheckoutDeps, headers: Call['headers']) {
   const m: Messages = messagesFor(headers['accept-language']);
   const root = rootOf(deps);

@@ -2,10 +2,10 @@
  * The verification page: the questions to a customer, and the processing of the answers.
  *
  * Details are stored first, then the verifier is called, then its result is recorded: two transactions with the call between
- * them. A failed call leaves the stored details. If this page gets no result, a job continues (compliance/checks.ts), and the
- * page shows its result by itself.
+ * them. If the call fails, the details stay stored. If this page gets no result, a job continues (compliance/checks.ts), and
+ * the page shows the result without a reload by the customer.
  *
- * What is filled in can be saved, and continued on another device (customers/identity/drafts.ts). What is asked: asked.ts.
+ * Customers can save answers and continue on another device (customers/identity/drafts.ts). asked.ts determines the questions.
  */
 import { defined } from '../../base/defined.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
@@ -29,12 +29,12 @@ import { addressBack, formOf, leave, type Outcome, show, type Visit, wayBack } f
 /** The page for a customer who is logged in. */
 export async function kyc(visit: Visit): Promise<Outcome> {
   if (visit.link.closeAfterLogin) return leave(visit, back(visit));
-  // The button that was pressed names its intent after that of the form.
+  // The pressed button adds its own `intent` after the form's, so the last one counts.
   const intent = visit.form?.getAll('intent').at(-1);
   if (intent === 'details') return await takeDetails(visit);
   if (intent === 'draft') return await keepDraft(visit);
   if (intent === 'check') return await checkAgain(visit);
-  // A login form sent again by a customer who is logged in.
+  // A login form sent again by a customer who is already logged in.
   if (visit.form !== undefined) return { goTo: visit.action };
 
   const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
@@ -82,7 +82,7 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
       // the details.
       const before = await givenDetails(tx, visit.customer.id);
       const customer = await findCustomer(tx, visit.customer.id);
-      // Submitted twice: the first submission has done it, is doing it, or does it before this one can (saveDetails).
+      // The form was sent twice: the first request has handled the details, or will before this one can (saveDetails).
       if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
       await emptyDraft(tx, customer.id);
       if (asked.own === undefined)
@@ -95,7 +95,7 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
     return given?.outcome === null ? await check(visit) : { goTo: visit.action };
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'malformed_field') throw error;
-    // A pattern of the form, or a field that was accepted before and would change.
+    // A pattern of the form does not match, or an accepted field would change.
     const faults = onPage(error.facts.fields as Record<string, string>, asked);
     const labels = new Map(fieldsIn(asked).map(({ name, label }) => [name, label]));
     const said = new Map([...faults].map(([name, why]) => [name, `${labels.get(name) ?? name} ${why}`]));
@@ -105,7 +105,7 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
 
 const fieldsIn = ({ groups }: Asked): Field[] => groups.flatMap(({ fields: list }) => list);
 
-/** Keeps what is filled in so far, if nothing of it is malformed. */
+/** Saves the answers given so far, if none is malformed. */
 async function keepDraft(visit: Visit): Promise<Outcome> {
   const { deps, look, now } = visit;
   const sent = visit.form ?? new URLSearchParams();
@@ -153,7 +153,7 @@ function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?:
   return show(visit, {
     title: review.title,
     body: html`${p.said !== undefined && alert(p.said)}${elsewhere}${look}${wayBack(visit, back(visit))}`,
-    // It reloads by itself: the result arrives without the button too.
+    // The page reloads by itself, so the result appears without the button too.
     news: { text: 'review', isOver: false },
     ...defined({ status: p.status }),
   });
@@ -167,7 +167,7 @@ function detailsPage(
   const { look, customer } = visit;
   const words = look.m.details;
   const { given = asked.given, problems = new Map() } = p;
-  // What was refused before is said beside its fields; the list of problems is for what was just sent.
+  // Earlier rejections are shown beside their fields; the list of problems is for what was just sent.
   const shown = problems.size > 0 ? problems : p.said === undefined ? asked.problems : new Map<string, string>();
   const isQuiet = problems.size === 0 && p.said === undefined;
   const body = html`${customer.verification === 'failed' && isQuiet && alert(words.failed)}

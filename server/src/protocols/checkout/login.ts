@@ -1,8 +1,8 @@
 /**
- * Login: a code sent to the phone that the partner named, and entered here.
+ * Login: a code is sent to the phone that the partner named, and the customer enters it here.
  *
- * The code's row is inserted before the code is sent, and nothing is sent inside a transaction. A page's text depends on the link
- * and this browser's own session, never on other people's requests for the same number.
+ * The code's row is inserted before the code is sent, and nothing is sent inside a transaction. A page's text depends on the
+ * link and this browser's own session, never on other people's requests for the same number.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
@@ -31,7 +31,7 @@ async function sendCode(visit: Visit): Promise<Outcome> {
   const asking = { ...from, session: session.csrf, isOpen };
   const { issued, phone } = await visit.inTx(async (tx) => {
     const issued = await issueCode(tx, deps.vault, { customer, code, asking, now });
-    // Read after the code's row: a later change of phone ends this code.
+    // The phone is read after the code's row was inserted, so that a later change of phone ends this code.
     return { issued, phone: (await openContact(tx, deps.vault, customer.id)).phone };
   });
   if (issued.outcome !== 'issued') {
@@ -47,7 +47,7 @@ async function sendCode(visit: Visit): Promise<Outcome> {
   return await loginPage(visit, { status: 503 });
 }
 
-/** @returns whether it could be submitted; if not, the row records it, and the page reads the row */
+/** Sends the code. @returns whether it could be sent; if not, the row records it, and the page reads the row */
 async function send(
   { deps, inTx, now }: Visit,
   { id, phone, code }: { id: bigint; phone: string; code: string },
@@ -113,7 +113,7 @@ async function loginPage(
     body: html`${paragraph(words[visit.isOpen === true ? 'sentIfPossible' : 'sent'](endingOf(phone)))}${hint}${fields(look, [codeField(look.m)], new URLSearchParams(), problems)}`,
     button: button(words.enter),
   });
-  // A malformed code is reported even when none is on its way: the field is gone by then, so the message is shown alone.
+  // A malformed code is reported even when no code is on its way: its field is gone then, so the message is shown alone.
   const lost = !isLive && problems.size > 0 ? alert(look.m.problems.codeOver) : undefined;
   return show(visit, {
     title,
@@ -139,5 +139,5 @@ export const codeField = (m: Messages): Field => ({
 const phoneOf = async ({ inTx, deps, customer }: Visit): Promise<string | undefined> =>
   (await inTx((tx) => openContact(tx, deps.vault, customer.id))).phone;
 
-/** The shown part of a number: enough for those who know it. */
+/** The part of a number that is shown: enough for people who know it. */
 export const endingOf = (phone: string): string => phone.replaceAll(/[^0-9]/g, '').slice(-2);

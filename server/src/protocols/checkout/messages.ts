@@ -6,7 +6,7 @@ import type { Direction, OrderState, PublicReason, ToldRefund } from '../../orde
 
 export type Messages = typeof en;
 
-/** Dates in UTC, written so that every reader understands them. */
+/** Dates in UTC, in a format that every reader understands. */
 const moment = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ', ')} UTC`;
 
 type Said = Readonly<Record<string, string>>;
@@ -270,7 +270,7 @@ const en = {
       confirm: 'Send it there',
       refused: 'We cannot send it there. Name another destination, or ask the app that sent you here.',
     },
-    /** What was unusual, in the partner's words. A manual review is shown by the state alone. */
+    /** Why a deposit was unusual, in the partner's words. Only the state shows a manual review. */
     reasons: {
       underpaid: 'Less arrived than the order asks for.',
       overpaid: 'More arrived than the order asks for.',

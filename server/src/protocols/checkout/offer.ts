@@ -2,11 +2,11 @@
  * The offer: the terms of an order, shown and confirmed.
  *
  * Before login it is the current price. Afterwards it is a quote, stored with the link, so that reloading shows the same
- * promise; confirming takes exactly that quote. If it has expired, a new one is made: it is taken if it promises exactly the
- * same; otherwise it is shown and has to be confirmed again. Only what was on the screen is ever taken, and a page reports a
- * changed price only if it changed.
+ * promise; confirming takes exactly that quote. If it has expired, a new quote is made. It is taken at once if its terms are
+ * exactly the same; otherwise it is shown and has to be confirmed again. So an order always has the terms that were on the
+ * screen, and a page reports a changed price only if it has changed.
  *
- * The link's row is locked while an order is created, and records the order: a link makes one order, however often it is
+ * The link's row is locked while an order is created, and records the order: a link makes one order, however often the form is
  * submitted.
  */
 
@@ -68,7 +68,7 @@ export async function offer(visit: CheckoutVisit, customer: Customer, market: Ma
         ? accountPage(visit, market, { given: sent, problems: kept.problems })
         : { goTo: `${visit.action}?account=${kept.account.id}` };
     }
-    // A form of an earlier step, sent again.
+    // A form of an earlier step was sent again.
     if (visit.form !== undefined) return { goTo: visit.action };
     return await confirmPage(visit, customer, market, {});
   } catch (error) {
@@ -158,7 +158,7 @@ const accountsFor = async ({ inTx }: CheckoutVisit, customer: Customer, { direct
     ? []
     : (await inTx((tx) => fiatAccounts(tx, customer.id))).filter((account) => account.fiat === fiat.code);
 
-/** The quote shown last while it is valid, else a new one. */
+/** The last shown quote while it is valid, otherwise a new one. */
 async function quoteFor(visit: CheckoutVisit, customer: Customer, market: Market): Promise<Quote> {
   const { link, partner, now } = visit;
   const depositUnits = BigInt(link.depositUnits);
@@ -200,7 +200,7 @@ async function order(
     if (live === undefined) await checkouts.quoteShown(tx, link.id, quote.id);
     if (!isSameOffer(shown, quote)) return 'moved';
     const { id } = await deps.orders.create(tx, {
-      // No deviation from the shown terms: a partner's tolerance is for programs that computed with an older price.
+      // Zero tolerance: a partner's tolerance is for programs that computed with an older price.
       partner: { ...partner, toleranceBps: 0n },
       customer,
       market,
@@ -225,7 +225,7 @@ async function order(
   return await confirmPage(visit, customer, market, { said: again, status: 409, given: sent });
 }
 
-/** The quote on the screen when the form was sent, by the number in the form. */
+/** The quote that was on the screen when the form was sent, by its number in the form. */
 const quoteNamed = async (
   tx: Tx,
   { named, ...input }: { named: string | null; market: Market; depositUnits: bigint },
@@ -251,7 +251,7 @@ async function destinationOf(
       ? readForm([field], sent, look.m)
       : { values: { wallet: link.walletAddress }, problems: new Map<string, string>() };
   if (problems.size > 0) return { problems };
-  // Our own addresses may be other partners', so this look-up uses the system role.
+  // Uses the system role, because the address may be one of ours for another partner's order.
   const read = await deps.db.asSystem((tx) => deps.orders.readPayoutAddress(tx, market, values.wallet ?? ''));
   if ('address' in read) return { payoutAddress: read.address };
   const { malformed, tokenContract, ourAddress } = look.m.problems;

@@ -23,7 +23,7 @@ async function factsOf({ deps, inTx }: CheckoutVisit, orderId: bigint, customerI
   });
 }
 
-/** A form sent from the page: it names a destination, or belongs to an earlier step and was sent again. */
+/** Handles a form sent from the page: it names a destination, or belongs to an earlier step and was sent again. */
 export async function takeOrderForm(visit: CheckoutVisit, orderId: bigint, customer: Customer): Promise<Outcome> {
   const shown = await factsOf(visit, orderId, customer.id);
   const named = await nameDestination(visit, customer, shown);
@@ -43,7 +43,7 @@ async function pageOf(
   const { order, market, told } = shown;
   const words = look.m.checkout;
   const back = addressBack(link, { orderId: String(order.id), customerId: customer.id });
-  // Past its deadline an order is not over yet: a deposit in time may not have been read.
+  // After its deadline an order may still become paid, because a deposit made in time may not have been read yet.
   const payable = isPayable(order, deps.clock.now());
   const said = saidOf(visit, shown, payable);
   const reason = told.reason === null ? undefined : words.reasons[told.reason];
@@ -62,16 +62,16 @@ ${wayBack(visit, back)}`;
     title: said.title,
     body,
     problems: wrong?.problems,
-    // Reloading must not interrupt a customer who is filling in a form.
+    // No reload while a form is shown, because it would interrupt a customer who is filling it in.
     news: { text: newsOf(shown, payable), isOver: shown.isOver || shown.destinations.length > 0 },
   });
 }
 
-/** The page's first sentence already says what is missing. */
+/** Whether the page's first sentence already asks for the missing amount. */
 const isAskedForRest = (said: { text?: string }, told: OrderMoney['told']): boolean =>
   said.text === undefined && told.reason === 'underpaid';
 
-/** The order as a title and a sentence; without a sentence while it is still to be paid. */
+/** The order's state as a title and a sentence; no sentence while it is unpaid. */
 function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { title: string; text?: string } {
   const { order, isOver, cameBack, destinations, missingUnits } = shown;
   const words = look.m.checkout;
@@ -90,11 +90,11 @@ function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { titl
     return { title, text: destinations.length > 0 ? named : goesOn ? again : text };
   }
   if (order.state === 'created') return words.timeOver;
-  // An order blocked by law is shown as under review; money that the law released, as a refund.
+  // An order frozen by law is shown as under review; money that the law released, as a refund.
   const usual = order.state === 'frozen' ? 'on_hold' : order.state;
   const state = words.states[shown.goesBack ? (isOver ? 'refunded' : 'refunding') : usual];
   if (isFinal(usual)) return isOver ? state : { title: state.title, text: words.besides };
-  // A customer who is asked for a destination is not told that there is nothing to do.
+  // A customer who is asked for a destination must not read that there is nothing to do.
   return destinations.length > 0 ? { title: state.title, text: words.destination.asked } : state;
 }
 
@@ -120,7 +120,7 @@ function toPay(visit: CheckoutVisit, shown: Facts): Html {
   const { order, missingUnits, told } = shown;
   const words = visit.look.m.checkout;
   const deposit = depositOf(shown);
-  // If the whole amount is on its way and not confirmed yet, the page still shows the whole amount.
+  // While the whole amount is on its way and unconfirmed, the page still shows the whole amount.
   const amount = amountOf(missingUnits > 0n ? missingUnits : order.depositUnits, deposit);
   const isPart = missingUnits > 0n && missingUnits < order.depositUnits;
   const came = `${told.receivedAmount} ${told.receivedCurrency}`;

@@ -1,8 +1,8 @@
 /**
- * Pages: their look. Plain documents that a browser shows without any script of ours.
+ * Pages: their layout. Plain documents that work without any script of ours.
  *
- * Each field has a label, its error is beside it and tied to it, and all errors are listed first with links to their fields.
- * Nothing here reads or decides; html.ts escapes every inserted value.
+ * Each field has a label, its error is beside it and linked to it, and all errors are listed first with links to their fields.
+ * Nothing here reads data or decides; html.ts escapes every inserted value.
  */
 import type { Field, Problems } from './form.ts';
 import { Html, html } from './html.ts';
@@ -14,9 +14,9 @@ export interface Look {
   readonly partner: string;
   /** URLs of our own style sheet and script. */
   readonly assets: { readonly css: string; readonly js: string };
-  /** What the partner has set (branding.ts). */
+  /** The partner's branding (branding.ts). */
   readonly brand?: {
-    /** URL of the style sheet with its colours. */
+    /** URL of the style sheet with the partner's colours. */
     readonly css: string | undefined;
     readonly logo: { readonly src: string; readonly width: number; readonly height: number } | undefined;
   };
@@ -71,7 +71,7 @@ ${p.body}
 `.text;
 }
 
-/** Its text is the partner's name beside it. */
+/** The alternative text is empty, because the partner's name is beside the logo. */
 const logoOf = ({ brand }: Look): Html | undefined =>
   brand?.logo &&
   html`<img class="logo" src="${brand.logo.src}" width="${brand.logo.width}" height="${brand.logo.height}" alt="">`;
@@ -143,6 +143,6 @@ function inputOf(m: Messages, field: Field, common: Html, given: string): Html {
   }${most}>`;
 }
 
-/** Names with their values, a line each. */
+/** A list of names with values, one per line. */
 export const facts = (rows: readonly (readonly [name: string, value: string | Html])[]): Html =>
   html`<dl>${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

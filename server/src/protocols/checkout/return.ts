@@ -1,9 +1,9 @@
 /**
- * The page for a refund of coins: the money received, the question for an address, that address once more in full, and then the
- * progress.
+ * The page for a refund of coins: it shows the received money, asks for an address, shows that address once more in full, and
+ * then the progress.
  *
- * The typed address is stored in the link's row, so that the page's own URL contains none. Only the shown address is confirmed: a
- * form of an older page, with another address, changes nothing. The page does not read findings against the address.
+ * The typed address is stored in the link's row, so that the page's URL contains none. Only the shown address can be confirmed:
+ * a form of an older page, with another address, changes nothing. The page does not show findings about the address.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/errors.ts';
@@ -28,7 +28,7 @@ export async function returnPage(visit: Visit): Promise<Outcome> {
     const shown = await visit.deps.orders.returnShown(tx, asked);
     return shown && { ...shown, of: (await assets(tx)).get(shown.asset) };
   });
-  // A newer link replaced it.
+  // A newer link has replaced this one.
   if (found === undefined)
     return show(visit, { title: m.endedLink.title, body: paragraph(m.endedLink.text), status: 410 });
   const { of } = found;
@@ -44,7 +44,7 @@ export async function returnPage(visit: Visit): Promise<Outcome> {
     await confirm(visit);
     return { goTo: visit.action };
   }
-  // Sent again, or a login form of a customer who is logged in.
+  // A form sent again, or a login form of a customer who is already logged in.
   if (visit.form !== undefined) return { goTo: visit.action };
   switch (shown.stage) {
     case 'ask':
@@ -57,7 +57,7 @@ export async function returnPage(visit: Visit): Promise<Outcome> {
 }
 
 function askedBy({ link, customer }: Visit) {
-  assert(link.id !== undefined, 'a link to a return has an id');
+  assert(link.id !== undefined, 'the return link has no id');
   return { id: link.id, customerId: customer.id };
 }
 
@@ -81,7 +81,7 @@ async function takeAddress(visit: Visit, shown: Shown): Promise<Outcome> {
 async function confirm(visit: Visit): Promise<void> {
   const { deps, customer, form, now } = visit;
   const { loggedInAt } = customer;
-  assert(loggedInAt !== null, 'who is in has logged in');
+  assert(loggedInAt !== null, 'the customer has not logged in');
   const address = form?.get('address') ?? '';
   await deps.db.asSystem((tx) => deps.orders.confirmReturnAddress(tx, { ...askedBy(visit), address, loggedInAt, now }));
 }

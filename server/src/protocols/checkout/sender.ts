@@ -7,11 +7,11 @@ import { adapter } from '../../base/adapter.ts';
 import { Unavailable } from '../../base/errors.ts';
 
 export interface CodeSender {
-  /** Creates the next code, six digits. Random if absent; only the sandbox's is not. */
+  /** Creates the next code, six digits. Absent for random codes; only the sandbox uses fixed ones. */
   readonly nextCode?: () => string;
-  /** The code as the page may show it, if it is not secret. */
+  /** The code, shown on the page if it is not secret. */
   readonly hint?: string;
-  /** @throws Unavailable when it could not be submitted */
+  /** @throws Unavailable when the message could not be submitted */
   sendCode(phone: string, code: string): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface CodeSender {
 export const randomCode = (): string => String(randomInt(1_000_000)).padStart(6, '0');
 
 export const SANDBOX_CODE = '123456';
-/** A phone number with this ending cannot be reached. */
+/** The sandbox cannot reach a phone number with this ending. */
 export const SANDBOX_DEAD_PHONE = '000404';
 
 /** Sends nothing: the code is known. Production never uses it. */

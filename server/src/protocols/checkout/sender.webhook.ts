@@ -37,7 +37,7 @@ export function webhookSender(options: { url: string; secret: string; deadlineMs
         });
         status = answer.status;
       } catch {
-        // Without the cause, which may quote the message.
+        // Thrown without the cause, which may quote the message.
         throw new Unavailable('code sender', 'it did not answer');
       }
       if (status < 200 || status > 299) throw new Unavailable('code sender', `it answered ${status}`);

@@ -1,5 +1,5 @@
 /**
- * A visit: one request to a hosted page, after its link was decrypted and everybody it names was found.
+ * A visit: one request to a hosted page, after its link was decrypted and its partner and customer were read.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -29,7 +29,7 @@ export interface CheckoutDeps {
   readonly sender: CodeSender | undefined;
   /** The customer's status in the return URL: the partner's own word. */
   readonly statusWord: (customer: Customer, partner: Partner) => string;
-  /** How long a phone that the partner has changed confirms no destination, in milliseconds; 0 by default. */
+  /** Time for which a phone that the partner has changed cannot confirm a destination, in milliseconds; 0 by default. */
   readonly coolingOffMs?: number | undefined;
   /** Per network address; 120 by default. */
   readonly requestsPerMinute?: number | undefined;
@@ -48,11 +48,11 @@ export interface Arrival {
   /** The submitted form; undefined for a GET. */
   readonly form: URLSearchParams | undefined;
   readonly now: Date;
-  /** The requesting network, and the link as one text: limits are counted by them. */
+  /** The requesting network, and the link as text: the keys of rate limits. */
   readonly from: { readonly network: string; readonly link: string };
   /** Whether this network may enter another phone number. */
   readonly mayNamePhone: () => Allowance;
-  /** The link, and the key that made it. */
+  /** The link and the key that made it, as recorded with activity. */
   readonly through: Through;
   /** Additional content of a login page. */
   readonly aside?: Html | undefined;
@@ -63,7 +63,7 @@ export interface Arrival {
 export interface Visit extends Arrival {
   readonly link: Link;
   readonly customer: Customer;
-  /** The holder of the link typed the customer's number: the page shows only the typed digits. */
+  /** True if the holder of the link typed the customer's number: the page then shows only the typed digits. */
   readonly isOpen?: boolean;
 }
 

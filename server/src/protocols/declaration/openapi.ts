@@ -1,6 +1,6 @@
 /**
- * OpenAPI 3.1 of declared endpoints: the parts common to every declared wire. Each wire adds its security, its headers, and its
- * envelope of a failure.
+ * OpenAPI 3.1 of declared endpoints: the parts that all declared interfaces share. Each interface adds its security, its
+ * headers, and its envelope of failures.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Fields } from './fields.ts';
@@ -17,7 +17,7 @@ interface Described {
 export const isInPath = ({ path }: Pick<Described, 'path'>, name: string): boolean =>
   path.split('/').includes(`:${name}`);
 
-/** `/orders/:order` as OpenAPI writes it. */
+/** `/orders/:order` in the notation of OpenAPI: `/orders/{order}`. */
 export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
 /** `order.release` → `orderRelease` */
@@ -28,7 +28,7 @@ export const operationIdOf = (name: string): string =>
     .map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
     .join('');
 
-/** As JSON: without the part of a schema that only the compiler needs. */
+/** A schema as plain JSON, without the parts that only the compiler needs. */
 export const plain = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema));
 
 function schemaOf({ exampleOf }: Meanings, name: string, field: Field<unknown>, description: string): Json {
@@ -67,10 +67,10 @@ export function bodySchemaOf(meanings: Meanings, { path, fields }: Described): J
 export interface Components {
   /** The same schema with a reference for every part that has a name. */
   referring(schema: unknown): unknown;
-  /** Most endpoints decline for the same reasons with the same status. @returns a reference */
+  /** A failure. Most endpoints refuse for the same reasons with the same status, so these are shared. @returns a reference */
   failure(status: number, answer: Json): Json;
   readonly responses: () => Json;
-  /** The parts that were referred to. */
+  /** The parts that were referenced. */
   readonly schemas: () => Json;
 }
 

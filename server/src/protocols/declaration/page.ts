@@ -1,9 +1,9 @@
-/** Pages for people, made from declarations: the parts that every declared wire has in common. */
+/** Pages for people, generated from declarations: the parts that all declared interfaces share. */
 import type { Fields } from './fields.ts';
 import type { Meanings } from './names.ts';
 import type { Json } from './openapi.ts';
 
-/** A text inside a table. */
+/** Escapes a text for a table cell. */
 export const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 /** The table of an endpoint's fields. */

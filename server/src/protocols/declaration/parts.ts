@@ -17,18 +17,18 @@ export const time = (description: string): TSchema =>
 export const object = (description: string): TSchema => Type.Object({}, { description, additionalProperties: true });
 export const list = (description: string): TSchema => Type.Array(Type.Unknown(), { description });
 export const texts = (description: string): TSchema => Type.Array(Type.String(), { description });
-/** Or null: it does not exist, or is not known yet. */
+/** The value may be null: it does not exist, or is not known yet. */
 export const maybe = (schema: TSchema): TSchema => {
   const { description, ...rest } = schema as TSchema & { description?: string };
   return Type.Union([rest as TSchema, Type.Null()], description === undefined ? {} : { description });
 };
 
 export type Parts = Readonly<Record<string, TSchema>>;
-/** A name of the table, or names with schemas of their own. A name that ends with `?` may be left out of the reply. */
+/** A name of the table, or names with their own schemas. A name that ends with `?` is optional in the reply. */
 export type Names = readonly (string | Readonly<Record<string, TSchema>>)[];
 
 export interface Shapes {
-  /** An object of these and no others. */
+  /** An object with exactly these fields. */
   thing(names: Names, description?: string): TSchema;
   many(names: Names, description: string): TSchema;
 }

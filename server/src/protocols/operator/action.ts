@@ -58,27 +58,30 @@ export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
   look(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<unknown>;
   /** The findings that people have to approve, if any. */
   needs?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Needs | undefined>;
-  /** @returns what only the caller is shown: a secret, or something personal */
+  /** @returns data that is shown only to the caller: a secret, or something personal */
   perform?(
     deps: OperatorDeps,
     tx: Tx,
     input: Values<F>,
     doing: Doing,
   ): Promise<Readonly<Record<string, unknown>> | void>;
-  /** Further reads that only the caller is shown, once `perform` has been committed and audited. */
+  /** Further data that is shown only to the caller, read after `perform` has been committed and audited. */
   shows?(deps: OperatorDeps, input: Values<F>): Promise<Readonly<Record<string, unknown>>>;
-  /** Runs after a Refusal, in a transaction after the rolled-back one: its subject waits for this. */
+  /** Runs in a new transaction after a Refusal rolled the action's back, for a subject that must still be updated. */
   refused?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<void>;
-  /** Instead of `perform`, for an action that calls outside. `seen` is what `look` showed in the transaction that people confirmed in. */
+  /**
+   * Runs instead of `perform`, for an action that calls outside. `seen` is the result of `look` in the transaction of the
+   * confirmation.
+   */
   outside?(deps: OperatorDeps, input: Values<F>, doing: Doing, seen: unknown): Promise<void>;
-  /** Confirmed only by uploading the same file again: how to do that. */
+  /** Set for an action that can be confirmed only by uploading the same file again: the instruction to do so. */
   byFile?: string;
 }
 
 /** All actions by name: the names that a rule may use. */
 export const ACTIONS = new Map<string, Action>();
 
-/** Keeps the types of its fields in the declaration. */
+/** Type helper: keeps the types of the declared fields. */
 export function action<F extends Fields>(written: Action<F>): Action {
   const made = written as unknown as Action;
   ACTIONS.set(made.name, made);
@@ -93,18 +96,20 @@ export interface ActReply {
 export interface Caller {
   operator: Operator;
   address: string;
-  /** Absent with a token. */
+  /** Absent for a caller with a token. */
   session?: Session;
 }
 
-/** A stolen session alone moves no money. A token is no browser's. @throws Refusal 'step_up_required' */
+/**
+ * A stolen session alone must move no money. Tokens are exempt, because a browser has none. @throws Refusal 'step_up_required'
+ */
 export function requireFresh({ session }: Pick<Caller, 'session'>, now: Date): void {
   if (session === undefined) return;
   if (session.freshAt === null || now.getTime() - session.freshAt.getTime() > STEP_UP_MS)
     throw new Refusal('step_up_required');
 }
 
-/** As recorded in the audit. */
+/** How the caller signed in, as recorded in the audit. */
 export const viaOf = ({ session }: { session?: Session | undefined }): string =>
   session === undefined ? 'token' : `session:${session.id}`;
 
@@ -199,13 +204,13 @@ export async function closeExpired(tx: Tx, now: Date): Promise<void> {
 const closeDelayed = (tx: Tx, id: bigint, outcome: string, now: Date): Promise<void> =>
   closeCases(tx, { kind: 'action_delayed', subject: subjectOfProposal(id), outcome, now });
 
-/** The caller's current state: its role and whether it is active stay so until `tx` ends. */
+/** The caller's current state. Role and activity cannot change until `tx` ends. */
 async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now: Date }): Promise<Doing> {
   const operator = await lockOperator(tx, caller.operator.id);
   return { operator, address: caller.address, people: [operator.name], reason: why, now, via: viaOf(caller) };
 }
 
-/** @param by the operator whose actions of the day count with it: the first to request it */
+/** @param by the operator whose amounts of the day are added: the proposer */
 async function wantedOf(deps: OperatorDeps, tx: Tx, { action, input, doing }: Going, by: bigint): Promise<Wanted> {
   const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
   const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
@@ -248,7 +253,7 @@ export async function confirm(
       confirming = await doingNow(tx, caller, { why, now });
       const row = await lockProposal(tx, id, now);
       const action = actions.get(row.action);
-      assert(action !== undefined, `action ${row.action} of proposal ${id} is known`);
+      assert(action !== undefined, `action ${row.action} of proposal ${id} is unknown`);
       requireRight(confirming.operator, action.right);
       if (needsFresh(action.right)) requireFresh(caller, now);
       await requireOther(tx, row, confirming.operator, now);
@@ -296,7 +301,7 @@ export async function confirm(
     }
     return await end(deps, { ...begun, proposal: id }, begun.begun);
   } catch (error) {
-    // Nothing was done, and confirming again would have the same result.
+    // Nothing was done, and a repeated confirmation would have the same result.
     const why = error instanceof Refusal ? error.code : error instanceof BugError ? 'internal' : undefined;
     const doing = confirming;
     if (isActing && why !== undefined && doing !== undefined)
@@ -313,7 +318,7 @@ async function failed(tx: Tx, doing: Doing, f: { id: bigint; why: string; from: 
   await closeDelayed(tx, f.id, `failed: ${f.why}`, doing.now);
 }
 
-/** The reasons of all people, in their own words, as far as they fit into the audit. */
+/** The reasons of all approvers, in their own words, cut to the length that the audit accepts. */
 function saidBy(
   { vault }: OperatorDeps,
   row: { reason: string; proposer: string },
@@ -325,7 +330,7 @@ function saidBy(
   return encryptTyped(vault, said.slice(0, 500));
 }
 
-/** A proposal's fields, parsed again by the rules of its action. An encrypted text stays exactly the one that was seen. */
+/** A proposal's fields, parsed again by the rules of its action. Encrypted texts stay exactly as they were shown. */
 function askedOf({ vault }: OperatorDeps, { fields }: Action, kept: Readonly<Record<string, unknown>>) {
   const opened = openTypedIn(vault, kept) as Readonly<Record<string, unknown>>;
   const asked = encryptFields(vault, fields, readFields(fields, opened));
@@ -349,7 +354,7 @@ export async function decline(
   await deps.db.asSystem(async (tx) => {
     const doing = await doingNow(tx, caller, { why, now });
     const row = await lockProposal(tx, id, now);
-    // Withdrawing one's own proposal is no confirmation.
+    // Withdrawing one's own proposal does not need the action's right.
     const right = actions.get(row.action)?.right ?? 'operators';
     if (row.proposedBy !== doing.operator.id) requireRight(doing.operator, right);
     await decideProposal(tx, doing, row, 'declined');
@@ -378,7 +383,7 @@ async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unk
     await recordAction(tx, doing, { ...about, outcome: 'begun', before, after: input });
     return { isOutside: true, seen: before };
   }
-  assert(action.perform !== undefined, `${action.name} does something`);
+  assert(action.perform !== undefined, `${action.name} has no perform`);
   const shown = (await action.perform(deps, tx, input, doing)) ?? {};
   const after = await action.look(deps, tx, input);
   await recordAction(tx, doing, { ...about, outcome: 'done', before, after });
@@ -393,11 +398,11 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
     body: { action: action.name, subject: about.subject, outcome: 'done', after, ...shown },
   });
   if (!('isOutside' in begun)) return reply(begun.after, { ...begun.shown, ...(await action.shows?.(deps, input)) });
-  assert(action.outside !== undefined, `${action.name} asks outside`);
+  assert(action.outside !== undefined, `${action.name} has no outside`);
   try {
     await action.outside(deps, input, doing, begun.seen);
   } catch (error) {
-    // After any other error the outcome is unknown, so it stays begun: the subject's own state shows it.
+    // After any other error the outcome is unknown, so the audit keeps it as begun; the subject's own state shows the outcome.
     if (error instanceof Refusal) {
       const after = { why: error.code };
       await deps.db.asSystem(async (tx) => {

@@ -1,6 +1,6 @@
 /**
- * Why an operator's request is declined, for readers of this wire's description: the meaning of the reason, and the remedy. The
- * sentence sent with a refusal itself, with its field or amount, is in errors.ts.
+ * Why a request of an operator is refused, for readers of this interface's description: the meaning of each reason, and the
+ * remedy. The sentence of an actual refusal, with its field or amount, is in errors.ts.
  */
 import type { Declared, DeclaredAction } from './declare.ts';
 import { PROPOSALS } from './declared/people.ts';
@@ -14,7 +14,7 @@ interface Advice {
 const advice = (means: string, todo: string): Advice => ({ means, todo });
 const FIND = 'Find it with `lookup` or a list.';
 
-/** What any request may be declined for. */
+/** Reasons for which any request may be refused. */
 const COMMON: Partial<Record<Reason, Advice>> = {
   unauthenticated: advice(
     'The token or the session is missing, wrong, expired or revoked, or its operator is disabled.',
@@ -29,25 +29,25 @@ const COMMON: Partial<Record<Reason, Advice>> = {
     'Look for `x-request-id` in the log.',
   ),
 };
-/** Reasons to decline a console request that changes something. */
+/** Reasons to refuse a console request that changes something. */
 const CHANGES: Partial<Record<Reason, Advice>> = {
   cross_site: advice(
     'By session, a change came without `x-console: 1`, or from a page of another site.',
     'Send the header, from a page of this server.',
   ),
 };
-/** Reasons to decline a change by session that takes a fresh login. */
+/** Reasons to refuse a change by session that needs a fresh login. */
 const FRESH: Partial<Record<Reason, Advice>> = {
   step_up_required: advice(
     'By session, this takes a login of the last ten minutes.',
     'Log in again with the passkey (`POST /session`), then repeat it.',
   ),
 };
-/** Reasons to decline a request that needs more than reading. */
+/** Reasons to refuse a request that needs more than the right to read. */
 const RIGHT: Partial<Record<Reason, Advice>> = {
   role_missing: advice('The role of the operator lacks the right.', 'Ask an operator whose role has it.'),
 };
-/** Reasons to decline a request with fields. */
+/** Reasons to refuse a request with fields. */
 const FIELDS: Partial<Record<Reason, Advice>> = {
   missing_fields: advice('A required field is missing; `fields` names each.', 'Send it.'),
   malformed_field: advice(
@@ -196,7 +196,7 @@ export const COMMON_REASONS: ReadonlySet<string> = new Set(
   [COMMON, CHANGES, FRESH, RIGHT, FIELDS, BODY].flatMap((reasons) => Object.keys(reasons)),
 );
 
-/** Reasons for which an endpoint may decline, in the order of their HTTP status. */
+/** Reasons for which an endpoint may refuse a request, in the order of their HTTP status. */
 export function reasonsOf(declared: Declared): Reason[] {
   const { fields, method, right, refuses = [] } = declared;
   const { takesFile, name, isFresh } = declared as DeclaredAction;

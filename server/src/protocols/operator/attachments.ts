@@ -1,8 +1,8 @@
 /**
  * Attaching a file to a case: a multipart body within the limits of uploads, with the fields of the action and one part `file`.
  *
- * The file is inspected and stored before the action's transaction; if that declines, the file is removed again. What opens or
- * removes an attachment is an action like any other (actions/cases.ts).
+ * The file is inspected and stored before the action's transaction; if that throws a Refusal, the file is removed again.
+ * Opening and removing an attachment are ordinary actions (actions/cases.ts).
  */
 
 import type { Readable } from 'node:stream';
@@ -45,7 +45,7 @@ export const attachmentRoutes =
           const { status, body: said } = await perform(deps, attachTo(stored), caller, given);
           return await reply.code(status).send(await shown(said));
         } catch (error) {
-          // Whether another error left a row is not known: the sweep looks.
+          // After any other error a row may exist, so the file stays: the sweep decides later.
           if (error instanceof Refusal) await blobs.remove(stored.id);
           throw error;
         }

@@ -2,13 +2,13 @@
  * Reads and uploads for the desk of a bank without an API. Statements come in as files.
  *
  * Mounted below /operator/v1. Changes are actions like any other (actions/bank.ts); for a statement the request is the file
- * itself. If taking it in needs another person, that person uploads the same file, equal in every byte. So no part of a file is
- * stored before it is taken in, and both people had the file.
+ * itself. If importing it needs another person, that person uploads the same file, equal in every byte. So no part of a file is
+ * stored before the import, and both people had the file.
  *
  *   GET  /bank/accounts, /bank/payouts, /bank/files, /bank/files/<id>, /bank/imports, /bank/statements
  *   GET  /bank/files/preview?asset=eur            what a file closed now would contain; nothing is closed
  *   POST /bank/statements?asset=eur[&reason=…]    the file as body, any content type but JSON
- *   POST /bank/statements/preview?asset=eur       the same, and nothing of it is taken: what would be matched with what
+ *   POST /bank/statements/preview?asset=eur       the same without an import: what would be matched with what
  *
  * Amounts are plain decimals of their asset, beside `asset`.
  */
@@ -106,7 +106,7 @@ export const bankRoutes =
             {
               preview: true,
               ...found,
-              // A reason is required when it is taken in.
+              // Whether importing the file requires a reason.
               needsReason: datedAhead(file),
               lines: await withOrders(deps, tx, desk.code, lines),
             },
@@ -145,7 +145,7 @@ export const bankRoutes =
     });
   };
 
-/** @throws Refusal 'file_refused' when the body is no file */
+/** @throws Refusal 'file_refused' when the body is not a file */
 function fileOf(request: FastifyRequest): AsyncIterable<Uint8Array> {
   const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
   if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
@@ -153,7 +153,7 @@ function fileOf(request: FastifyRequest): AsyncIterable<Uint8Array> {
   return bytes;
 }
 
-/** Adds the order of our reference to each line that carries one. */
+/** Adds to each line that carries a reference of ours the order of that reference. */
 async function withOrders(deps: OperatorDeps, tx: Tx, rail: string, lines: readonly { target?: string }[]) {
   const found = [];
   for (const { target, ...line } of lines) {

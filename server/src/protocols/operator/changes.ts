@@ -1,11 +1,13 @@
-/** A change of terms in one line: for people, who look for a fee of March and not through two rows of JSON. */
+/** Formats a change of terms as one line, so that people can find, say, a fee of March without comparing two rows of JSON. */
 import type { Asset, Market, MarketChange } from '../../partners/index.ts';
 import { termsRow } from './actions/terms.ts';
 
-/** Columns that identify the row, as opposed to its terms. */
+/** Columns that identify a row; the others are its terms. */
 const NAMES = new Set(['id', 'market_id', 'partner_id', 'kind', 'fiat_asset', 'crypto_asset', 'direction', 'question']);
 
-/** @returns `bps 25 → 100, fixed_units 0 → 5`, amounts in the typed form; `set: …` for a first row, `removed` for none */
+/**
+ * @returns `bps 25 → 100, fixed_units 0 → 5`, amounts in the typed form; `set: …` for a first row, `removed` for a deleted one
+ */
 export function changed(
   { what, marketId, item, before, after }: MarketChange,
   markets: ReadonlyMap<bigint, Market>,

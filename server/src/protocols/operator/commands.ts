@@ -1,6 +1,7 @@
 /**
- * The commands of `npm run operator`, from the declarations. The program is a thin client and loads none of the server, so they are
- * written to a file that it reads (cli/commands.json); a test compares that file with what this function answers.
+ * Generates the commands of `npm run operator` from the declarations. The program is a thin client and loads nothing of the
+ * server, so the commands are written to a file that it reads (cli/commands.json); a test compares the file with the output of
+ * this function.
  */
 
 import type { Field } from '../declaration/fields.ts';
@@ -8,16 +9,16 @@ import type { CommandOf, Declared, DeclaredAction, DeclaredRead } from './declar
 import { ENDPOINTS } from './declared/index.ts';
 import { meaningOf, peopleSentence } from './meaning.ts';
 
-/** A command as cli/commands.ts has it. */
+/** A command in the format of cli/commands.ts. */
 type Command = Readonly<Record<string, unknown>> & { readonly words: string };
 
 const namesInPath = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 
-/** A field that is omitted when it has the usual value. */
+/** A field, omitted when it has the default value. */
 const given = (name: string, value: unknown): Readonly<Record<string, unknown>> =>
   value === undefined || (Array.isArray(value) && value.length === 0) ? {} : { [name]: value };
 
-/** The words that it may be. */
+/** The words that a field accepts. */
 const wordsOf = ({ schema }: Field<unknown>): string =>
   Array.isArray(schema.enum) ? ` (${schema.enum.join(', ')})` : '';
 
@@ -64,7 +65,7 @@ function commandOf(declared: Declared, command: CommandOf): Command {
 export const commands = (): readonly Command[] =>
   ENDPOINTS.flatMap((declared) => [declared.command ?? []].flat().map((command) => commandOf(declared, command)));
 
-/** As the file has them, one in a line. */
+/** Content of the file, one command per line. */
 export const commandsFile = (): string =>
   `[\n${commands()
     .map((command) => `  ${JSON.stringify(command)}`)

@@ -1,8 +1,8 @@
 /**
- * Finds everything made since a time, in every module that stores some of it, and holds it; and releases it again.
+ * Finds and holds everything made since a time, in every module that stores some of it; and releases it again.
  *
- * All of it happens in the transaction of the operator's action, after the partner's activity was closed: the result is complete,
- * because the partner can create nothing meanwhile or afterwards.
+ * All of this happens in the transaction of the operator's action, after the partner's activity was closed. The result is
+ * complete, because the partner can create nothing meanwhile or afterwards.
  */
 import type { Tx } from '../../base/db.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
@@ -33,7 +33,7 @@ interface Since {
   partnerId: bigint;
   since: Date;
   apiKey: string | null;
-  /** Since when activity is recorded: older items are found by their creation time. */
+  /** Time from which activity is recorded; older items are found by their creation time. */
   from: Date;
 }
 
@@ -67,7 +67,7 @@ async function foundEndpoints(tx: Tx, input: Since): Promise<FoundItem[]> {
   });
   const changes = await changedSince(tx, { ...input, actions: ENDPOINT_CHANGES });
   return there.flatMap(({ id, createdAt, changedAt }) => {
-    // One made since may have been created by another key, and changed by the leaked one.
+    // An endpoint made since may have been created by another key and changed by the leaked one.
     const made = createdAt >= input.since ? [item(id, 'endpoint.made', 'made since then', createdAt)] : [];
     const change = changes.find(({ subject }) => subject === subjectOf(id));
     if (change !== undefined)
@@ -81,7 +81,7 @@ async function foundEndpoints(tx: Tx, input: Since): Promise<FoundItem[]> {
         ),
       ];
     if (made.length > 0) return made;
-    // A change from before changes were recorded: its key is unknown.
+    // Before changes were recorded, the key of a change is unknown.
     return input.since < input.from && changedAt >= input.since
       ? [item(id, 'endpoint.changed', 'changed since then, by a key that was not recorded', changedAt)]
       : [];
@@ -137,7 +137,7 @@ async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
   ];
 }
 
-/** Releases or rejects, with the consequences: an endpoint receives what it missed, or is removed. */
+/** Releases or rejects items, with the consequences: a released endpoint receives what it missed, a rejected one is removed. */
 export async function decide(
   tx: Tx,
   input: { partnerId: bigint; items: readonly bigint[] | 'all'; state: 'released' | 'rejected'; by: string; now: Date },

@@ -1,8 +1,8 @@
 /**
- * The declaration of an endpoint of this wire. Route, number of people, CLI command and description of the wire follow from it;
- * the behaviour is in the file that the declaration belongs to (actions/, reads.ts, lists.ts, reports.ts, bank.ts).
+ * The declaration of an endpoint of this interface. Its route, number of people, CLI command and description are generated from
+ * it; its behaviour is in the file that the declaration belongs to (actions/, reads.ts, lists.ts, reports.ts, bank.ts).
  *
- * The declarations are in declared/, one file for each part of the table of contents, and declared/index.ts lists them all.
+ * The declarations are in declared/, one file per section of the table of contents, and declared/index.ts lists them all.
  */
 import type { TSchema } from 'typebox';
 import type { RefusalCode } from '../../base/errors.ts';
@@ -13,40 +13,40 @@ import { pages } from './replies.ts';
 /**
  * How many people an action takes:
  * - `one`;
- * - `rules`: as many as the rules say, and two where no rule matches;
+ * - `rules`: as many as the rules say, and two if no rule matches;
  * - `named`: two, unless a rule names the action or its family;
  * - `ruled`: one, unless a rule names the action or its family;
- * - `two`: two at least, whatever the rules say;
- * - `second`: one, until two operators may confirm; then two at least.
+ * - `two`: at least two, whatever the rules say;
+ * - `second`: one, until two operators may confirm; then at least two.
  */
 export type People = 'one' | 'rules' | 'named' | 'ruled' | 'two' | 'second';
 
 /** `npm run operator -- <words> <args> [--options]`. */
 export interface CommandOf {
-  /** As typed, such as `order release`. */
+  /** The words as typed, such as `order release`. */
   readonly words: string;
-  /** Fields behind the words, in order; without it, the names of the path. */
+  /** Fields that follow the words, in order; by default the names of the path. */
   readonly args?: readonly string[];
-  /** Fields that may follow as `--name value`; without it, all that are no argument. */
+  /** Fields that may follow as `--name value`; by default all that are not arguments. */
   readonly options?: readonly string[];
-  /** If it differs from the endpoint's own sentence. */
+  /** Set if it differs from the endpoint's own sentence. */
   readonly says?: string;
-  /** The list in the reply that is shown in columns; of a table, its own. */
+  /** The list of the reply to show in columns; by default that of the table. */
   readonly list?: string;
   readonly columns?: readonly string[];
-  /** Kinds of line that `--brief` leaves out of the list. */
+  /** Kinds of line that `--brief` omits from the list. */
   readonly brief?: readonly string[];
-  /** `--csv` and `--all` are refused although the answer is a table. */
+  /** `--csv` and `--all` are not available although the reply is a table. */
   readonly plain?: true;
-  /** Fields that are sent with every command, whatever is typed. */
+  /** Fields that are sent with every such command. */
   readonly always?: Readonly<Record<string, string>>;
-  /** The last of `args` is a file on this machine, and the body of the request; the rest is in the query. */
+  /** The last of `args` is a file on this machine and is the request's body; the other fields are in the query. */
   readonly sendsFile?: true;
-  /** The last of `args` is a file on this machine, and a part of the request's multipart body, as the other fields are. */
+  /** The last of `args` is a file on this machine and is a part of the multipart body, beside the other fields. */
   readonly sendsForm?: true;
-  /** The answer may be a file, which is written to `--out`, for its owner only. */
+  /** The reply may be a file, which is written to `--out`, readable by its owner only. */
   readonly getsFile?: true;
-  /** The request that `--dry-run` makes instead. It changes nothing. */
+  /** The request of `--dry-run`, which changes nothing. */
   readonly dryRun?: { readonly of: Declared; readonly list: string; readonly columns: readonly string[] };
 }
 
@@ -58,39 +58,39 @@ export interface Declared<F extends Fields = Fields> {
   /** Its effect, in one sentence of the present tense. */
   readonly says: string;
   readonly fields: F;
-  /** It changes no business: no reason is asked for. */
+  /** It changes no business data, so it needs no reason. */
   readonly withoutReason?: true;
   /** Needs no token and no session: part of a login. */
   readonly isOpen?: true;
-  /** Why it declines, beyond what any request may be declined for. */
+  /** Its refusals, beyond those of any request. */
   readonly refuses?: readonly RefusalCode[];
-  /** The reply of a success. */
+  /** The schema of a successful reply. */
   readonly gives: TSchema;
   readonly command?: CommandOf | readonly CommandOf[];
 }
 
 export interface DeclaredAction<F extends Fields = Fields> extends Declared<F> {
   readonly method: 'POST';
-  /** Noun and verb: `order.release`. Rules, proposals and the audit name it. */
+  /** Noun and verb: `order.release`. Rules, proposals and the audit use this name. */
   readonly name: string;
   readonly people: People;
-  /** If it takes more people. */
+  /** When it takes more people. */
   readonly morePeople?: string;
-  /** Its amounts are held against limits of rules. */
+  /** Its amounts are compared with the limits of rules. */
   readonly weighs?: true;
-  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) does not apply to it. */
+  /** Its `needs` are all `named` or `always`, so a rule for every action (`*`) does not apply. */
   readonly onlyNamed?: true;
-  /** By session it takes a fresh login, although its right does not. */
+  /** By session it needs a fresh login, although its right alone does not. */
   readonly isFresh?: true;
   /** It has a default reason. */
   readonly reasonIsOptional?: true;
   /** The body is a file; its fields are in the query. */
   readonly takesFile?: true;
-  /** The body is multipart/form-data with its fields and one part named `file`: what that is. */
+  /** The body is multipart/form-data with its fields and one part named `file`; this text describes that part. */
   readonly takesForm?: string;
 }
 
-/** Rows of an answer, and their cells in order. */
+/** The list of rows in a reply, and their cells in order. */
 export interface Table {
   readonly list: string;
   readonly columns: readonly string[];
@@ -99,11 +99,11 @@ export interface Table {
 export interface DeclaredRead<F extends Fields = Fields> extends Declared<F> {
   readonly method: 'GET';
   readonly right: 'read';
-  /** Of what may be asked for as CSV, too: with `format=csv` the answer is exactly the rows that JSON has. */
+  /** Set for a reply that is also available as CSV: with `format=csv` the reply has exactly the rows of the JSON. */
   readonly table?: Table;
 }
 
-/** Why an action is done: every action takes it in addition to its own fields. */
+/** The reason for an action: every action takes it in addition to its own fields. */
 export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
@@ -111,10 +111,10 @@ type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 export const act = <F extends Fields>(declared: Without<DeclaredAction<F>, 'method'>): DeclaredAction<F> =>
   ({ ...declared, method: 'POST' }) as DeclaredAction<F>;
 
-/** How a table is answered. */
+/** The format of a table's reply. */
 const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
 
-/** Without `gives`, the reply is the table in pages. */
+/** Declares a read. Without `gives`, the reply is the table in pages. */
 export const look = <F extends Fields>(
   declared: Without<DeclaredRead<F>, 'method' | 'right' | 'gives'> & (Pick<Declared, 'gives'> | { table: Table }),
 ): DeclaredRead<F> =>
@@ -128,7 +128,7 @@ export const look = <F extends Fields>(
 
 export const limit = (most: number) => optional(whole(1, most));
 
-/** What lists can be narrowed by, each alone or with others. */
+/** Filters of lists, in any combination. */
 export const FILTERS = {
   partner: optional(id),
   customer: optional(text(40)),
@@ -137,10 +137,10 @@ export const FILTERS = {
   until: optional(time),
 };
 
-/** Declines of every action that more people than one may have to agree on. */
+/** Refusals of every action that may need more than one person. */
 export const PROPOSES: readonly RefusalCode[] = ['proposal_exists'];
-/** Of actions by which money leaves. */
+/** Sentence for actions by which money leaves. */
 export const FINDS =
   'More if the money passes a screening hit, goes to a held destination, to a blocked customer, or to a destination that the customer did not name: each is a finding with its own rules.';
-/** Of lists that are narrowed by a partner, a customer or a market. */
+/** Refusals of lists that are filtered by partner, customer or market. */
 export const NARROWED: readonly RefusalCode[] = ['unknown_partner', 'unknown_customer', 'unknown_market'];

@@ -39,7 +39,7 @@ export interface OperatorDeps {
   handbook?: (page: string) => Promise<string | undefined>;
   /** Codes of the channels by which people can be notified. */
   alertChannels?: readonly string[];
-  /** The desk of a bank without an API, if there is one. */
+  /** The desk of a bank without an API; absent if there is none. */
   bank?: BankDesk;
   /** Files of customers. */
   blobs?: Blobs;
@@ -48,9 +48,9 @@ export interface OperatorDeps {
   eraseAfterDays?: number;
 }
 
-/** Logins at a provider of the operator's. */
+/** Logins at the operator's identity provider. */
 export interface SingleSignOn {
-  /** As shown on the sign-in page. */
+  /** Name shown on the sign-in page. */
   readonly name: string;
   readonly client: OidcClient;
   readonly policy: SsoPolicy;
@@ -58,9 +58,9 @@ export interface SingleSignOn {
 
 /** Differences between books and outside, and the entries that correct them. */
 export interface CorrectionDesk {
-  /** Open ones, in transit or not, at most 200. */
+  /** Open breaks, in transit or not, at most 200. */
   list(tx: Tx, rail: string | undefined): Promise<readonly object[]>;
-  /** Its current state, locked. @throws Refusal 'unknown_break' */
+  /** The break's current state, locked. @throws Refusal 'unknown_break' */
   look(tx: Tx, id: bigint): Promise<{ asset: string }>;
   /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
   require(tx: Tx, input: CorrectionInput): Promise<void>;
@@ -79,9 +79,9 @@ export interface CorrectionInput {
 
 /** Transactions of our wallets that are not in the books, after a restore from an older backup. */
 export interface MovementDesk {
-  /** Waiting ones first, then the newest, at most 200. */
+  /** Waiting movements first, then the newest, at most 200. */
   list(tx: Tx): Promise<readonly object[]>;
-  /** Its current state, locked. @throws Refusal 'unknown_movement' */
+  /** The movement's current state, locked. @throws Refusal 'unknown_movement' */
   look(tx: Tx, id: bigint): Promise<{ asset: string | null; units: bigint | null }>;
   /** @throws Refusal 'unknown_payout' */
   lookPayout(tx: Tx, key: string): Promise<{ rail: string }>;
@@ -89,13 +89,15 @@ export interface MovementDesk {
   ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
   match(tx: Tx, input: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
   foreign(tx: Tx, id: bigint): Promise<void>;
-  /** Uses up its nonce with an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' */
+  /**
+   * Uses up the movement's nonce with an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit'
+   */
   cancel(tx: Tx, id: bigint): Promise<void>;
   /** A debit on a bank statement, locked. @throws Refusal 'does_not_fit' */
   lookDebit(tx: Tx, debit: { rail: string; line: string }): Promise<object>;
-  /** Declares that it paid no payout of ours. @throws Refusal 'does_not_fit' */
+  /** Declares that the debit paid no payout of ours. @throws Refusal 'does_not_fit' */
   debitForeign(tx: Tx, debit: { rail: string; line: string }): Promise<void>;
-  /** Reads the chain when the evidence is a hash. */
+  /** Reads the chain if the evidence is a hash. */
   settleBy(input: {
     payout: string;
     rail: string;
@@ -104,17 +106,17 @@ export interface MovementDesk {
   }): Promise<void>;
 }
 
-/** Chains that halt by themselves, and continue once a person has checked. */
+/** Chains that halt by themselves and continue once an operator has checked. */
 export interface ChainHalts {
   /** Codes of the rails that are chains. */
   codes: readonly string[];
-  /** Null when it is not halted; locked, so that the answer stays valid. */
+  /** Reason of the halt; null when the chain is not halted. Locked, so that the answer stays valid. */
   why(tx: Tx, rail: string): Promise<string | null>;
-  /** `restart` begins again below the block that was final when it halted. */
+  /** With `restart`, following begins again below the block that was final when the chain halted. */
   clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
 }
 
-/** The log of partners' requests, of the last thirty days. */
+/** The log of partners' requests of the last thirty days. */
 export interface RequestDesk {
   /** Newest first. */
   list(
@@ -132,7 +134,7 @@ export interface RequestDesk {
       limit: number;
     },
   ): Promise<readonly LoggedRequest[]>;
-  /** By our id of it, or the program's own. */
+  /** Requests with this id: ours, or the program's own. */
   named(tx: Tx, input: { partnerIds: readonly bigint[]; id: string }): Promise<readonly LoggedRequest[]>;
 }
 
@@ -159,24 +161,24 @@ interface LoggedRequest {
 export interface TreasuryDesk {
   /** Every wallet and asset that has a threshold. */
   levels(tx: Tx): Promise<readonly WalletLevel[]>;
-  /** Each wallet as books and outside were compared last. */
+  /** The result of each wallet's last comparison between books and outside. */
   balances(tx: Tx): Promise<readonly ComparedWallet[]>;
-  /** Sweeps, and gas for them, the newest first. */
+  /** Sweeps, and gas for them, newest first. */
   sweeps(
     tx: Tx,
     input: { rail?: string | undefined; below?: string | undefined; limit: number },
   ): Promise<readonly WaitingTransfer[]>;
-  /** Sweeps, and gas for them, that are not in the books yet; the oldest first. */
+  /** Sweeps, and gas for them, that are not booked yet, oldest first. */
   transfers(tx: Tx, input: { after?: string | undefined; limit: number }): Promise<readonly WaitingTransfer[]>;
 }
 
 /** Own addresses outside this server, and transfers to them. */
 export interface TransferDesk {
   addresses(tx: Tx): Promise<readonly OwnAddress[]>;
-  /** It stays as it is until `tx` ends. @throws Refusal 'unknown_own_address' */
+  /** Locked until `tx` ends. @throws Refusal 'unknown_own_address' */
   addressOf(tx: Tx, id: bigint): Promise<OwnAddress>;
   addressAt(tx: Tx, rail: string, address: string): Promise<OwnAddress | undefined>;
-  /** In the spelling of its rail. @throws Refusal 'malformed_field' */
+  /** The address in the spelling of its rail. @throws Refusal 'malformed_field' */
   spelled(rail: string, address: string): string;
   /** @throws Refusal 'does_not_fit' | 'destination_held' | 'malformed_field' */
   requireNew(tx: Tx, input: { rail: string; address: string }): Promise<void>;
@@ -184,7 +186,7 @@ export interface TransferDesk {
   register(tx: Tx, input: { rail: string; address: string; label: string; by: string; now: Date }): Promise<bigint>;
   /** @throws Refusal 'unknown_own_address' */
   end(tx: Tx, input: { id: bigint; by: string; now: Date }): Promise<void>;
-  /** The newest first. */
+  /** Newest first. */
   transfers(tx: Tx, input: { below?: bigint | undefined; limit: number }): Promise<readonly OwnTransferRow[]>;
   /** @throws Refusal 'unknown_transfer' */
   look(tx: Tx, key: string): Promise<OwnTransferRow>;
@@ -264,7 +266,7 @@ interface WalletLevel {
   readAt: Date | null;
 }
 
-/** The part of rails/manual that is used here: protocols import no rail. */
+/** The functions of rails/manual that are used here: protocols import no rail. */
 export interface BankDesk<File extends StatementFile = StatementFile> {
   readonly code: string;
   accounts(): unknown[];
@@ -282,7 +284,7 @@ export interface BankDesk<File extends StatementFile = StatementFile> {
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
   confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
   readStatement(given: { asset: string; bytes: AsyncIterable<Uint8Array> }): Promise<File>;
-  /** @throws Refusal 'file_refused' for future days without a stated reason */
+  /** @throws Refusal 'file_refused' for days in the future without a reason */
   requireDated(file: File, reason: string | undefined): void;
   preview(file: File): Promise<{ lines: readonly { target?: string }[] }>;
   previewFile(given: { asset: string }): Promise<object>;
@@ -298,7 +300,7 @@ export interface BankDesk<File extends StatementFile = StatementFile> {
   statements(tx: Tx, asset: string, span: { from: string; to: string }): Promise<object[]>;
 }
 
-/** The part of a payout file that is used here. */
+/** The fields of a payout file that are used here. */
 interface BankFile {
   id: bigint;
   asset: string;

@@ -1,5 +1,5 @@
 /**
- * Refusals as operators see them: HTTP status, sentence, and the code of the rule.
+ * Refusals as shown to operators: HTTP status, sentence, and the code of the rule.
  */
 import { defined } from '../../base/defined.ts';
 import { type Facts, Refusal, type RefusalCode } from '../../base/errors.ts';
@@ -187,7 +187,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_held_item: missing('held item of this partner'),
 };
 
-/** @returns the HTTP status that goes with a reason */
+/** @returns the HTTP status of a reason */
 export const statusOf = (reason: Reason): number =>
   reason === 'internal' ? 500 : reason === 'proposal_overtaken' ? 409 : (WORDS[reason]?.status ?? 409);
 

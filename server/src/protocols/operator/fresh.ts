@@ -1,5 +1,5 @@
 /**
- * Rights that need a fresh login when they are used by a session: those that move money or release it, and those that could grant
+ * Rights that need a fresh login when they are used by session: rights that move or release money, and rights that could grant
  * such rights.
  */
 import type { Right } from '../../operators/index.ts';

@@ -5,10 +5,10 @@ import { Refusal } from '../../base/errors.ts';
 import { CASES } from './declared/cases.ts';
 import { type Read, read } from './read.ts';
 
-/** A name of a page, and no way out of its folder. */
+/** A page's name, from which no path outside the folder can be made. */
 export const PAGE = /^(?:runbooks\/|troubles\/)?[a-z0-9]+(?:-[a-z0-9]+)*\.md$/;
 
-/** @param docs the folder of the documents */
+/** @param docs the docs folder */
 export async function readHandbook(docs: string, page: string): Promise<string | undefined> {
   if (!PAGE.test(page)) return undefined;
   try {

@@ -115,7 +115,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
 
 const PREFIX = '/operator/v1';
 const MAX_BODY_BYTES = 64 * 1024;
-/** Where the next page begins, for CSV, which cannot carry it otherwise. */
+/** Cursor of the next page for CSV, which has no place for it. */
 const NEXT_HEADER = 'x-next';
 
 export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
@@ -197,7 +197,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
       sessionRoutes(deps, inside, { callerOf, shown: (body) => readable(deps, async () => body) });
       const attaching = (request: FastifyRequest): Caller => {
         const caller = callerOf(request);
-        // Before its body is read.
+        // Checked before the body is read.
         requireRight(caller.operator, CASES.attach.right);
         return caller;
       };
@@ -215,13 +215,16 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
   );
 };
 
-/** A read of a personal text, for the audit. Reads take no reason. */
+/** Context of a read of personal texts, for the audit. Reads take no reason. */
 const lookOf = ({ vault, clock }: OperatorDeps, caller: Caller): Doing => ({
   ...{ operator: caller.operator, address: caller.address, people: [caller.operator.name] },
   ...{ reason: encryptTyped(vault, 'a read'), now: clock.now(), via: viaOf(caller) },
 });
 
-/** Only operators get so far, and they have the list of all paths: so the nearest one is named in production, too. */
+/**
+ * Only authenticated operators reach this, and they have the list of all paths, so the nearest path is suggested in production
+ * too.
+ */
 function nothingAt(url: string): ActReply {
   const nearest = nearestPath(
     url,
@@ -254,7 +257,7 @@ async function readable(
       if (Array.isArray(value)) return value.map((one) => write(one, asset));
       if (typeof value !== 'object' || value === null) return value;
       const said = value as Record<string, unknown>;
-      // `payoutUnits` are in `payoutAsset` if that is beside them, otherwise in `asset`.
+      // `payoutUnits` are in `payoutAsset` if that field is beside them, otherwise in `asset`.
       const assetFor = (name: string) =>
         (name.endsWith('Units') ? said[`${name.slice(0, -'Units'.length)}Asset`] : undefined) ?? said.asset;
       return Object.fromEntries(

@@ -52,7 +52,7 @@ export const LISTS: readonly Read[] = [
       return { deposits: page.rows, next: page.next };
     },
   }),
-  // Oldest first: the longest waiting money matters most here.
+  // Oldest first: the money that has waited longest matters most here.
   read({
     ...DEPOSITS.suspense,
     async answer({ clock }, tx, { state, after, limit: most = 50, ...filters }) {
@@ -121,7 +121,7 @@ export const LISTS: readonly Read[] = [
   }),
 ];
 
-/** Host and path: the query may contain a secret of the partner's. */
+/** Host and path only, because the query may contain a secret of the partner. */
 function place(url: string): string {
   if (!URL.canParse(url)) return '';
   const { host, pathname } = new URL(url);

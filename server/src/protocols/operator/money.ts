@@ -1,4 +1,4 @@
-/** One payout with what surrounds it, and all of our own transfers. */
+/** One payout with its context, and all of our own transfers. */
 import { Refusal } from '../../base/errors.ts';
 import { lookUp } from '../../orders/index.ts';
 import { PAYOUTS } from './declared/payouts.ts';

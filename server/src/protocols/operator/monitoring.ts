@@ -57,7 +57,7 @@ export const MONITORING_ACTIONS: readonly Action[] = [
     ...MONITORING.set,
     subject: ({ name }) => `monitoring:${name}`,
     async look(_deps, tx, input) {
-      // A wrong rule is refused before people are asked about it.
+      // An invalid rule is refused before a proposal is made.
       await ruleOf(tx, input);
       const row = await monitoringRule(tx, input.name);
       return row === undefined ? null : (await shownIn(tx))(row);

@@ -1,6 +1,6 @@
 /**
- * The description of this wire as OpenAPI 3.1, made from the declarations and from nothing else. docs/operator-openapi.json is what
- * this function returns; a test compares them. The same for people: reference.ts.
+ * The description of this interface as OpenAPI 3.1, generated from the declarations only. docs/operator-openapi.json is the
+ * output of this function; a test compares them. reference.ts generates the same for people.
  */
 import { type Fields } from '../declaration/fields.ts';
 import {
@@ -22,16 +22,16 @@ import { MEANINGS, peopleSentence } from './meaning.ts';
 import { PARTS } from './parts.ts';
 import { FAILURE, PROPOSED } from './replies.ts';
 
-/** All of its fields: an action has a reason in addition. */
+/** All fields of an endpoint: an action also has a reason. */
 export function takenBy(declared: Declared): Fields {
   if (declared.method === 'GET' || declared.withoutReason === true) return declared.fields;
   const { reasonIsOptional, takesFile, name } = declared as DeclaredAction;
-  // What only looks at a file needs none.
+  // A request that only inspects a file needs no reason.
   if (takesFile === true && name === undefined) return declared.fields;
   return { ...declared.fields, reason: reasonIsOptional === true ? { ...reason, optional: true } : reason };
 }
 
-/** Whether it may be answered by a proposal instead. */
+/** Whether the reply may be a proposal instead. */
 export const proposes = (declared: Declared): boolean =>
   declared === PROPOSALS.confirm || !['one', undefined].includes((declared as DeclaredAction).people);
 

@@ -1,4 +1,4 @@
-/** Lists of debts, of bank lines and of partners' requests. Nothing personal: no account, no text of a payment, no body. */
+/** Lists of debts, bank lines and partners' requests. They contain nothing personal: no account, no payment text, no body. */
 
 import { Refusal } from '../../base/errors.ts';
 import { listBankLines, listDebts } from '../../orders/index.ts';
@@ -52,7 +52,7 @@ export const OUTSIDE_READS: readonly Read[] = [
 
 type Logged = Awaited<ReturnType<OperatorDeps['requests']['named']>>[number];
 
-/** Without bodies, and without the Idempotency-Key. */
+/** The request without bodies and without the Idempotency-Key. */
 export const shownRequest = (one: Logged) => ({
   ...{
     id: one.id,

@@ -1,5 +1,5 @@
 /**
- * A read: a path, its parameters, and the answer; and for a table, which part of the answer is written as CSV.
+ * A read: a path, its parameters, and the reply; for a table, also which part of the reply is available as CSV.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -15,11 +15,11 @@ import type { OperatorDeps } from './deps.ts';
 
 export interface Read<F extends Fields = Fields> extends DeclaredRead<F> {
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;
-  /** The customers whose personal texts a reply shows: each gets a line in the audit, in the transaction that read them. */
+  /** Ids of customers whose personal texts the reply shows: the audit gets a row for each, in the transaction of the read. */
   personal?(body: unknown): readonly string[];
 }
 
-/** Keeps the types of its fields while it is written down. */
+/** Type helper: keeps the types of the declared fields. */
 export const read = <F extends Fields>(written: Read<F>): Read => written as unknown as Read;
 
 /** @throws Refusal 'malformed_field' when a time span ends before it begins */

@@ -105,7 +105,7 @@ import { TREASURY_READS } from './treasury.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Converts amounts stored as text of smallest units, beside their asset, back to amounts. */
+/** Converts stored amounts (text in smallest units, beside their asset) back to amounts. */
 function asAmounts(kept: unknown): unknown {
   if (Array.isArray(kept)) return kept.map(asAmounts);
   if (typeof kept !== 'object' || kept === null) return kept;
@@ -197,7 +197,7 @@ export const READS: readonly Read[] = [
     async answer({ orders, vault, requests }, tx, input) {
       const by = { text: input.text, vault, partnerIds: await partnerIds(tx) };
       const found = await lookUp(tx, { ...by, rails: [...orders.rails.keys()] });
-      // A worker's internal timer, without meaning for a person.
+      // Omits a worker's internal timer, which has no meaning for a person.
       const payouts = found.payouts.map((one) => ({ ...one, submitLeftMs: undefined }));
       const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
       const named = await requests.named(tx, { partnerIds: by.partnerIds, id: input.text });
@@ -226,7 +226,7 @@ export const READS: readonly Read[] = [
     ...CUSTOMERS.one,
     async answer({ vault }, tx, input) {
       const customer = await findCustomer(tx, input.customer);
-      // The last characters of an account distinguish two accounts for operators who may not see them.
+      // The last characters distinguish two accounts for operators who may not see the whole numbers.
       const accounts = await fiatAccounts(tx, customer.id);
       return {
         ...shownCustomer(vault, customer),
@@ -277,7 +277,7 @@ export const READS: readonly Read[] = [
     async answer({ clock }, tx, input) {
       const found = await findPartner(tx, { id: input.partner });
       if (found === undefined) throw new Refusal('unknown_partner');
-      // Its webhook endpoints, with the key that made each: an unknown address becomes visible here.
+      // The partner's webhook endpoints with the key that made each, so that an unknown address is noticed.
       const heard = (await endpoints(tx, input.partner)).map((one) => ({
         ...{ id: one.id, url: one.url, format: one.format, enabled: one.enabled, madeByKey: one.madeByKey },
         ...{ signedByKey: one.apiKey, heldAt: one.heldAt, createdAt: one.createdAt, updatedAt: one.updatedAt },
@@ -454,7 +454,7 @@ export const READS: readonly Read[] = [
     ...AUDITED.audit,
     async answer(_deps, tx, { limit: most = 50, ...input }) {
       requireSpan(input);
-      // One more than the page shows, unless that exceeds the maximum per read.
+      // One row more than the page shows, unless that exceeds the maximum per read.
       const found = await readAudit(tx, { ...input, limit: most + 1 });
       const audit = found.slice(0, most);
       return { audit, next: found.length > most ? audit.at(-1)?.id : null };
@@ -487,7 +487,7 @@ function shownCustomer(vault: Vault, customer: Customer) {
   return { ...shown, clientCustomerId: clientIdOf(vault, customer) };
 }
 
-/** Whether one operator is declared, and how long two-person actions wait then. */
+/** An operator's tokens, with the columns that are shown. */
 const shownTokens = async (tx: Tx, operatorId: bigint) => (await tokensOf(tx, operatorId)).map(columnsOf);
 
 async function declared(tx: Tx) {

@@ -1,8 +1,9 @@
 /**
- * The reconciliation report: books and outside by wallet, every item that differs, both sides of the books, and the newest seal of
- * the journal. A hash over all of it ties the sums to that seal: whoever keeps the report can show later that neither was changed.
+ * The reconciliation report: books and outside by wallet, every item that differs, both sides of the books, and the newest seal
+ * of the journal. A hash over all of it ties the sums to that seal: with a copy of the report anyone can show later that
+ * neither was changed.
  *
- * Amounts and times are written here as the reply has them, because the hash is over exactly that.
+ * Amounts and times are formatted here as in the reply, because the hash covers exactly that text.
  */
 import { createHash } from 'node:crypto';
 import { formatUnits } from '../../base/money.ts';
@@ -23,7 +24,7 @@ interface Item {
   foundAt: Date;
 }
 
-/** What the desk lists at most: beyond it the report says that it is not whole. */
+/** Maximum items of the list; if there are more, the report says that it is incomplete. */
 const MOST_ITEMS = 200;
 
 export const RECONCILIATION_READ: Read = read({

@@ -1,8 +1,9 @@
 /**
- * Recovery codes over HTTP: a code enrols a passkey without a token and without a session, and begins none. Each use is in the
- * audit, and opens a case, by which alerts notify people.
+ * Recovery codes over HTTP: a code enrols a passkey without a token and without a session, and begins no session. Each use is
+ * in the audit and opens a case, about which alerts notify people.
  *
- * New codes take a session with a fresh login: a token, which programs have, could otherwise leave itself a way back.
+ * Creating new codes needs a session with a fresh login: a token, which programs hold, must not be enough to gain lasting
+ * access.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
@@ -21,7 +22,7 @@ import { SESSIONS } from './declared/session.ts';
 import type { OperatorDeps } from './deps.ts';
 import { type Route, record } from './signin.ts';
 
-/** @param callerOf of a request that was identified */
+/** @param callerOf the caller of an authenticated request */
 export function recoveryRoutes(deps: OperatorDeps, route: Route, callerOf: (request: FastifyRequest) => Caller): void {
   const { db, clock } = deps;
 

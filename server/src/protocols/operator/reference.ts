@@ -1,4 +1,4 @@
-/** The reference of this wire as a page for people, made from the declarations: docs/operator-api.md. */
+/** The reference of this interface as a page for people, generated from the declarations: docs/operator-api.md. */
 import { RIGHTS, ROLES } from '../../operators/index.ts';
 import { isInPath, type Json } from '../declaration/openapi.ts';
 import { cell, fieldRows, replyLines as linesOf } from '../declaration/page.ts';
@@ -11,7 +11,7 @@ import { proposes, takenBy } from './openapi.ts';
 
 const commandsOf = ({ command }: Declared): readonly CommandOf[] => [command ?? []].flat() as readonly CommandOf[];
 
-/** As typed, without its options. */
+/** The command as typed, without its options. */
 function typed(declared: Declared, { words, args }: CommandOf): string {
   const names = args ?? [...declared.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   return ['npm run operator --', words, ...names.map((name) => `<${name}>`)].join(' ');

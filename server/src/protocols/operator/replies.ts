@@ -1,6 +1,6 @@
 /**
- * Replies of this wire, as schemas. A name in a reply has the same meaning everywhere, so its form and meaning are declared once
- * (PARTS); a declaration describes it only if it differs.
+ * Schemas of this interface's replies. A name in a reply has the same meaning everywhere, so its form and meaning are declared
+ * once (PARTS); a declaration describes it only if it differs.
  *
  * Amounts are exact decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC.
  */

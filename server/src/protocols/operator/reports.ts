@@ -1,4 +1,6 @@
-/** Reports over HTTP: a trial balance of any instant, a customer's statement, revenue, orders affected by a wrong fee or price. */
+/**
+ * Reports over HTTP: a trial balance at any instant, a customer's statement, revenue, orders affected by a wrong fee or price.
+ */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatRate, formatUnits, parseRate, parseUnits } from '../../base/money.ts';
@@ -41,7 +43,7 @@ export const REPORTS: readonly Read[] = [
       const begin = after === undefined ? 0 : all.findLastIndex(({ line }) => line === after) + 1;
       if (after !== undefined && begin === 0)
         throw new Refusal('malformed_field', { fields: { after: 'must be a line of this statement' } });
-      // An opening or closing line has a row per asset under one name: a page does not split it.
+      // Opening and closing have one row per asset under one cursor, so a page must not split them.
       let end = begin + most;
       while (end < all.length && all[end]?.line === all[end - 1]?.line) end += 1;
       const lines = all.slice(begin, end);
@@ -125,7 +127,7 @@ export const REPORTS: readonly Read[] = [
   }),
 ];
 
-/** Sums of both sides per asset: equal, or the books are broken. */
+/** Sums of debits and credits per asset. If they differ, the books are broken. */
 function bothSides(accounts: readonly AccountAt[]) {
   const sums = new Map<
     string,
@@ -196,14 +198,14 @@ interface FeeJson {
   gas_units?: number;
 }
 
-/** The fee before one of its changes (`changes`), for the partners whose fee it was. */
+/** The fee before one of its changes (`changes`), for the partners to whom it applied. */
 async function asBefore(tx: Tx, market: Market, id: bigint): Promise<{ terms: OtherTerms; partnerId?: bigint }> {
   const found = await findChange(tx, id);
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { change: rule } });
   if (found?.what !== 'fee' || found.marketId !== market.id)
     throw wrong('must be the id of a change of a fee of this market');
   const fee = found.item as PricedFee;
-  // A partner without a row of its own had the general one.
+  // A partner without a row of its own had the general fee.
   const row = found.before ?? (found.partnerId === null ? null : await feeRow(tx, market.id, null, fee));
   const before = row === null ? {} : digitsKept(row);
   if (BigInt(before.gas_units ?? 0) > 0n)
@@ -218,7 +220,7 @@ async function asBefore(tx: Tx, market: Market, id: bigint): Promise<{ terms: Ot
   return found.partnerId === null ? { terms } : { terms, partnerId: found.partnerId };
 }
 
-/** Units may have more digits than a JSON number: they are read as text. */
+/** Units may have more digits than a JSON number can hold, so they are read as text. */
 const digitsKept = (row: string): FeeJson =>
   JSON.parse(row.replace(/"(fixed_units|minimum_units)"\s*:\s*([0-9]+)/g, '"$1":"$2"')) as FeeJson;
 

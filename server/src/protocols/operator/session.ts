@@ -1,5 +1,5 @@
 /**
- * The caller of a request to this wire: by a token, or by the session of a browser. `callerOf` is the one way in for both.
+ * The caller of a request to the operator API, identified by a token or by the session of a browser. `identify` handles both.
  *
  * Actions by session that move money or grant rights need a login of the last ten minutes.
  *
@@ -70,7 +70,7 @@ export const SESSION_READS: readonly Read[] = [
   }),
 ];
 
-/** Logins, passkeys and what ends them. */
+/** Mounts the endpoints of logins, passkeys and sessions. */
 export function sessionRoutes(deps: OperatorDeps, inside: FastifyInstance, o: Inside): void {
   const { db } = deps;
   const route = routeIn(deps, inside, o);

@@ -1,6 +1,6 @@
 /**
- * What logins by passkey, by recovery code and by single sign-on share: how their endpoints are mounted and audited, and how a
- * session is shown. They are no actions: nobody else confirms them, and the reason in the audit is ours.
+ * Shared by logins with passkey, recovery code and single sign-on: mounting and auditing their endpoints, and formatting a
+ * session. These endpoints are not actions: no other person confirms them, and the server writes the reason in the audit.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { later } from '../../base/clock.ts';
@@ -24,7 +24,7 @@ import type { OperatorDeps } from './deps.ts';
 
 const LOGINS_PER_MINUTE = 30;
 
-/** Of a session. */
+/** Cookie of a session. */
 export const COOKIE = cookieNamed('console');
 
 export async function shownSession({ profile }: SiteDeps, tx: Tx, operator: Operator, session: Session | undefined) {
@@ -58,12 +58,12 @@ export type Route = <F extends Fields>(
   answer: (input: Values<F>, request: FastifyRequest, reply: FastifyReply) => Promise<object>,
 ) => void;
 export interface Inside {
-  /** Of a request that was identified. */
+  /** The caller of an authenticated request. */
   callerOf: (request: FastifyRequest) => Caller;
   shown: (body: unknown) => Promise<unknown>;
 }
 
-/** Its network and origin are checked where it needs no session. */
+/** Network and origin are checked for endpoints that need no session. */
 export function routeIn(deps: OperatorDeps, inside: FastifyInstance, o: Inside): Route {
   const limiter = openLimiter();
   return (declared, answer) =>

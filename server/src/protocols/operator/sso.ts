@@ -1,9 +1,9 @@
 /**
- * Single sign-on over HTTP. The browser goes to the provider and comes back to a page of the console, which sends the query of its
- * address here: so the answer comes from our own page, with the cookie of the browser that began, which another site's page cannot
- * send (SameSite=Strict). There is no parameter that says where to go after the login.
+ * Single sign-on over HTTP. The browser goes to the provider and returns to a page of the console, which sends the query of its
+ * URL here. So the answer comes from our own page with the cookie of the browser that began the login, which a page of another
+ * site cannot send (SameSite=Strict). No parameter names a page to open after the login.
  *
- * Not here: the protocol (base/oidc.ts), which account is whose and what a login is worth (operators/identities.ts).
+ * Not here: the protocol (base/oidc.ts), bindings of accounts and the strength of a login (operators/identities.ts).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, Unavailable } from '../../base/errors.ts';
@@ -23,9 +23,9 @@ import { SSO } from './declared/sso.ts';
 import type { OperatorDeps, SingleSignOn } from './deps.ts';
 import { COOKIE, type Route, record, shownSession } from './signin.ts';
 
-/** Of a login under way. */
+/** Cookie of a login under way. */
 const LOGIN = cookieNamed('console-sso');
-/** Page of the console that the provider sends the browser back to: it is registered there. */
+/** Page of the console to which the provider redirects; it must be registered there. */
 const ANSWER_PAGE = '/console/sso';
 
 const attemptOf = (deps: OperatorDeps, sso: SingleSignOn, secret: string): Attempt => ({
@@ -56,7 +56,7 @@ async function askedOf<T>({ orders }: OperatorDeps, ask: () => Promise<T>): Prom
 export function ssoRoutes(deps: OperatorDeps, route: Route): void {
   const { db, vault, clock } = deps;
 
-  /** Begins a session in the place of the one that the request came with. */
+  /** The request's address, and the session that the new one replaces. */
   const cameFrom = (request: FastifyRequest) => ({ address: request.ip, replaces: COOKIE.in(deps, request) });
   const signsIn = (reply: FastifyReply, secret: string) =>
     reply.header('set-cookie', [COOKIE.of(deps, secret), LOGIN.ended(deps)]);

@@ -56,7 +56,7 @@ export const TRAVEL_ACTIONS: readonly Action[] = [
     ...TRAVEL.set,
     subject: ({ jurisdiction, fiat }) => `travel_rule:${jurisdiction}:${fiat}`,
     async look(_deps, tx, input) {
-      // A wrong rule is refused before people are asked about it.
+      // An invalid rule is refused before a proposal is made.
       const { fiatAsset } = await termsOf(tx, input);
       const row = await travelRule(tx, { jurisdiction: input.jurisdiction, fiatAsset });
       return row === undefined ? null : (await shownIn(tx))(row);

@@ -9,7 +9,7 @@ import { allMarkets, assets } from '../../partners/index.ts';
 import { TREASURY } from './declared/treasury.ts';
 import { amountsIn, type Read, read } from './read.ts';
 
-/** The largest shortage is listed first. */
+/** Sort order: alarm first, then low, then ok. */
 const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (state === 'ok' ? 3 : 0);
 
 const STEP_MS = { day: 86_400_000, hour: 3_600_000 } as const;

@@ -1,6 +1,6 @@
 /**
- * The endpoints of this wire, each declared once: route, validation, the types of its handler and OpenAPI (openapi.ts) follow.
- * Behaviour is in index.ts, under the same name.
+ * The endpoints of this interface, each declared once: route, validation, the types of its handler and OpenAPI (openapi.ts) are
+ * generated from it. Behaviour is in index.ts, under the same name.
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { MEMBER_RIGHTS, MEMBER_ROLES } from '../../team/index.ts';
@@ -16,17 +16,17 @@ export interface Declared<F extends Fields = Fields, G extends TSchema = TSchema
   /** Its effect, in one sentence of the present tense. */
   readonly says: string;
   readonly fields: F;
-  /** The reply of a success. */
+  /** The schema of a successful reply. */
   readonly gives: G;
-  /** Why it declines, beyond what any request may be declined for. */
+  /** Its refusals, beyond those of any request. */
   readonly refuses?: readonly Reason[];
-  /** Needs no session: part of a login, or of the use of a code. */
+  /** Needs no session: part of a login, or of using a code. */
   readonly isOpen?: true;
   /** Needs a login of the last ten minutes. */
   readonly isFresh?: true;
 }
 export type InputOf<D extends Declared> = Values<D['fields']>;
-/** The reply of its handler. */
+/** The type of the reply that its handler returns. */
 export type ReplyOf<D extends Declared> = Static<D['gives']>;
 
 const declare = <F extends Fields, G extends TSchema>(declared: Declared<F, G>): Declared<F, G> => declared;
@@ -232,7 +232,7 @@ export const FAILURE = thing({
   ),
 });
 
-/** Reasons for which an endpoint may decline, in the order of their HTTP status. */
+/** Reasons for which an endpoint may refuse a request, in the order of their HTTP status. */
 export function reasonsOf({ method, fields, refuses = [], isOpen, isFresh }: Declared): Reason[] {
   const all: Reason[] = [
     ...(['malformed_field', 'internal', 'unavailable'] as const),

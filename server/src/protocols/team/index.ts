@@ -1,11 +1,11 @@
 /**
- * Signing in to the partners' console, as JSON under /partner/v1: passkeys, sessions, invitations and recovery codes of one's
- * own. Everything else that the console shows comes from the partner API (/v1), which accepts the same session.
+ * Signing in to the partners' console, as JSON under /partner/v1: a member's own passkeys, sessions, invitation and recovery
+ * codes. Everything else that the console shows comes from the partner API (/v1), which accepts the same session.
  *
- * A session begins with a passkey. The code of an invitation, or of recovery, lets its member enrol one, once; the member's
- * earlier passkeys and sessions end then. There are no passwords.
+ * A session begins with a passkey. An invitation code or a recovery code lets its member enrol one passkey, once; the member's
+ * earlier passkeys and sessions then end. There are no passwords.
  *
- * The endpoints are declared in declared.ts. No command and no client has these: a program has a key.
+ * The endpoints are declared in declared.ts. Neither the CLI nor the SDK has them, because programs use a key.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
@@ -54,7 +54,7 @@ interface Http {
   readonly reply: FastifyReply;
 }
 type Open = { [N in Name]: (typeof ENDPOINTS)[N] extends { isOpen: true } ? N : never }[Name];
-/** What each endpoint does; one without a handler does not compile. */
+/** The handlers of endpoints; a missing handler does not compile. */
 type OpenHandlers = {
   [N in Open]: (input: InputOf<(typeof ENDPOINTS)[N]>, http: Http) => Promise<ReplyOf<(typeof ENDPOINTS)[N]>>;
 };
@@ -85,7 +85,8 @@ export const team: Protocol<TeamDeps> = (deps) => async (app) => {
         }
         return reply.code(status).send(body);
       });
-      // The paths are public: docs/openapi-partner.json has them. As a route, so that the pages under /partner are not asked.
+      // Unknown paths get a suggestion: all paths are public (docs/openapi-partner.json). Mounted as a route, so that the pages
+      // under /partner do not answer.
       const refuse = async (request: FastifyRequest) => {
         throw unknownPath(request.url.split('?', 1)[0] ?? '', PATHS);
       };
@@ -117,7 +118,7 @@ export const team: Protocol<TeamDeps> = (deps) => async (app) => {
 };
 
 /**
- * The fields of a request: a POST has them in its body, the others in their query. The other part has none.
+ * The fields of a request: in the body of a POST, in the query of other methods. The other place must be empty.
  *
  * @throws Refusal 'malformed_body' | 'missing_fields' | 'malformed_field'
  */
@@ -164,7 +165,7 @@ const shown = async (deps: TeamDeps, tx: Tx, { member, session, partner }: Here)
   recoveryCodes: await recoveryCodesLeft(tx, member.id),
 });
 
-/** What the authenticator shows of an account. */
+/** The account as an authenticator shows it. */
 const accountOf = (member: Member, partner: Partner) => ({
   id: member.id,
   name: `${member.name} · ${partner.name}`,
@@ -187,7 +188,7 @@ const note = (
     { action, subject: `member:${member.id}`, facts: { name: member.name }, now },
   );
 
-/** Logins, and the use of codes. */
+/** Handlers of logins, and of using codes. */
 const openHandlers = (deps: TeamDeps): OpenHandlers => {
   const { db, clock } = deps;
   return {
@@ -233,7 +234,7 @@ const openHandlers = (deps: TeamDeps): OpenHandlers => {
   };
 };
 
-/** One's own session, sessions, passkeys and recovery codes. */
+/** Handlers for a member's own session, sessions, passkeys and recovery codes. */
 const ownHandlers = (deps: TeamDeps): OwnHandlers => {
   const { db, clock } = deps;
   const end = (member: Member, session: bigint): Promise<void> =>

@@ -1,6 +1,6 @@
 /**
- * The description of this wire as OpenAPI 3.1, made from the declarations alone. docs/openapi-partner.json is the output of this
- * function; a test compares them.
+ * The description of this interface as OpenAPI 3.1, generated from the declarations only. docs/openapi-partner.json is the
+ * output of this function; a test compares them.
  */
 import { exampleIn } from '../declaration/examples.ts';
 import { meaningsOf } from '../declaration/names.ts';
@@ -19,7 +19,7 @@ import { REASONS, type Reason, statusOf } from './reasons.ts';
 
 export const MEANINGS = meaningsOf({});
 
-/** The fields of a request that is understood, without those of the path. */
+/** Example fields of a valid request, without those of the path. */
 export const exampleBody = (declared: Declared): Json =>
   Object.fromEntries(
     Object.entries(declared.fields)

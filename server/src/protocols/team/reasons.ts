@@ -1,6 +1,6 @@
 /**
- * Reasons for which this wire declines: for each its HTTP status, the sentence of the reply, and what to do about it. OpenAPI and
- * the error handler are made from this table alone.
+ * Reasons for which this interface refuses requests: for each its HTTP status, the sentence of the reply, and the remedy.
+ * OpenAPI and the error handler are generated from this table only.
  */
 import { defined } from '../../base/defined.ts';
 import { Refusal, type RefusalCode } from '../../base/errors.ts';
@@ -63,7 +63,7 @@ export type Reason = keyof typeof REASONS;
 const isReason = (code: string): code is Reason => Object.hasOwn(REASONS, code);
 export const statusOf = (reason: Reason): number => REASONS[reason].status;
 
-/** A failure as this wire sends it. Its status is 500 or more if it is not the caller's fault. */
+/** A failure in the format of this interface. The status is 500 or above if the caller is not at fault. */
 export function failureOf(error: unknown): { status: number; body: Readonly<Record<string, unknown>> } {
   const { code = '', facts = {} } = cutOff(error) ?? translated(error) ?? {};
   const reason = isReason(code) ? code : isOutage(error) ? 'unavailable' : 'internal';

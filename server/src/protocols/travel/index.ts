@@ -1,14 +1,15 @@
 /**
- * Travel: what other providers send us of the travel rule, under `/travel-rule/<protocol>/`.
+ * Travel: the travel rule messages that other providers send us, under `/travel-rule/<protocol>/`.
  *
- * `POST inquiry/<order>-<secret>` is the travel address of one sale, `POST resolution/<secret>` and `POST confirmation/<secret>` are
- * callbacks of one transfer. The secret in the URL is the caller's permission; the protocol reads the rest
- * (compliance/travel-rule/protocols). Logs have kind and status only: these URLs and bodies are secrets and personal data.
+ * `POST inquiry/<order>-<secret>` is the travel address of one sale, `POST resolution/<secret>` and `POST
+ * confirmation/<secret>` are callbacks of one transfer. The secret in the URL is the caller's permission; the protocol reads
+ * the rest (compliance/travel-rule/protocols). Logs contain kind and status only, because these URLs and bodies are secrets and
+ * personal data.
  *
- * Answers: 200 for an inquiry that is taken, 204 for news; 400 with a sentence that quotes nothing, 403 for a callback at an unknown
- * provider, 404 for a wrong or forgotten URL, 409 for another message than the one that counts, 413 above MAX_BODY_BYTES, 429 above
- * REQUESTS_PER_MINUTE of one network or too many inquiries of one order, 503 when it cannot be stored now: the other provider tries
- * again.
+ * Answers: 200 for an accepted inquiry, 204 for an accepted resolution or confirmation; 400 with a sentence that quotes
+ * nothing, 403 for a callback at an unknown provider, 404 for a wrong or erased URL, 409 for a message that contradicts an
+ * earlier one, 413 above MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network or too many inquiries of one order, 503
+ * when it cannot be stored now: the other provider tries again.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describeError, type Log } from '../../base/log.ts';

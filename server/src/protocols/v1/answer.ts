@@ -1,6 +1,6 @@
 /**
- * The order in which a request of this wire is checked: key, version, allowance, rights, Idempotency-Key, fields, and then the
- * endpoint. A refusal at any step changes nothing; a signed write that was declined stays declined (refused.ts). Request and
+ * The order in which a request to /v1 is checked: key, version, rate limit, rights, Idempotency-Key, fields, and then the
+ * endpoint. A refusal at any step changes nothing; a signed write that was refused stays refused (refused.ts). Request and
  * reply are recorded in the request log.
  */
 import { createHash } from 'node:crypto';
@@ -44,17 +44,17 @@ interface Underway {
   readonly now: Date;
   /** Headers of every reply. */
   readonly about: Record<string, string>;
-  /** The fields that were understood. */
+  /** The fields that were parsed. */
   given: Given;
-  /** False until the digest of a body with files was compared: until then a signature proves nothing of it. */
+  /** False until the digest of a body with files was compared: until then the signature does not cover the body. */
   isProved: boolean;
   replayed: boolean;
 }
 
 /**
- * @param note      takes the request into the log
+ * @param note      adds the request to the log
  * @param problemOf an error as the reply to a request
- * @returns a function that answers a request whose key is known, including declined ones
+ * @returns a function that answers a request whose key is known, including refused ones
  */
 export function answerer(
   deps: V1Deps,
@@ -88,7 +88,7 @@ export function answerer(
       const { status, body: problem, headers: of } = problemOf(cutOff(error) ?? error, request);
       if (isWrite(declared) && underway.isProved)
         await keepRefused(deps, caller, { reply: { status, body: problem, headers: of }, now: underway.now });
-      // What was not read of a body with files is not waited for.
+      // The unread rest of a body with files is not awaited.
       const closes = isBodyLater ? { connection: 'close' } : {};
       reply = { status, body: problem, headers: { ...underway.about, ...of, ...closes } };
     }
@@ -96,7 +96,9 @@ export function answerer(
     return reply;
   };
 
-  /** The caller of a request with a key. A request with a known key and no valid proof has a line in the log, with the fault. */
+  /**
+   * The caller of a request with a key. A request with a known key and no valid proof gets a line in the log, with the fault.
+   */
   async function keyOf(
     one: Handled,
     request: FastifyRequest,
@@ -123,8 +125,8 @@ export function answerer(
     const { one, request, headers, body, caller, now, about } = underway;
     const { declared } = one;
     const { credential, partner } = caller;
-    // In the sandbox the limit of production is shown, and not enforced.
-    // Members of two partners may have the same name.
+    // In the sandbox the limit of production is shown but not enforced. Members are counted by id, because members of two
+    // partners may have the same name.
     const whose = caller.member === undefined ? credential.key : `member ${caller.member.member.id}`;
     const allowance = limiter.take(whose, partner.requestsPerMinute);
     Object.assign(about, allowance.headers);
@@ -168,7 +170,7 @@ export function answerer(
 async function carriedOut(underway: Underway, asked: Asked, content: string | undefined): Promise<Reply> {
   const { one, given } = underway;
   if (one.kind === 'read') return { status: one.declared.status ?? 200, body: await one.answer(asked) };
-  // With other files it is another request.
+  // The same fields with other files are another request.
   const whole = content === undefined ? given : { ...given, files: content };
   const { reply, replayed } = await write(one, asked, whole);
   underway.replayed = replayed;
@@ -186,7 +188,7 @@ const UNPROVED_AT_ONCE = 30;
 const ownKey = ({ member }: Caller, key: string): string =>
   member === undefined ? `header ${key}` : `member ${member.member.id} ${key}`;
 
-/** A request whose key is known, without proof of its secret: none of its content is kept. */
+/** The log line of a request whose key is known but whose secret is not proved: it contains none of the content. */
 function unprovedLine(
   { declared }: Handled,
   request: FastifyRequest,
@@ -233,7 +235,7 @@ function lineOf({ one, request, headers, caller, now, about, given, replayed }: 
   };
 }
 
-/** Does a write once per Idempotency-Key. */
+/** Runs a write once per Idempotency-Key. */
 async function write(
   one: Handled & { kind: 'write' },
   asked: Asked,
@@ -265,7 +267,8 @@ async function write(
     try {
       await after(asked, reply.body as never);
     } catch (error) {
-      // A later outside call failed: the same request may be sent again, and starts over.
+      // An external call after the commit failed: the record is dropped, so that the same request can be sent again and starts
+      // over.
       await deps.db.asSystem((tx) => idempotencyRecords.drop(tx, record));
       throw error;
     }
@@ -288,7 +291,7 @@ export const clientRequestId = ({ headers }: FastifyRequest): string | null => {
   return typeof own === 'string' && CLIENT_REQUEST_ID.test(own) ? own : null;
 };
 
-/** With the parts that were understood. */
+/** The path with the values that were parsed. */
 const shownPath = (declared: Declared, given: Readonly<Record<string, unknown>>): string =>
   `${PREFIX}${declared.path.replaceAll(/:(\w+)/g, (whole, name: string) =>
     declared.fields[name]?.read(given[name]) === undefined ? whole : String(given[name]),
@@ -297,7 +300,8 @@ const shownPath = (declared: Declared, given: Readonly<Record<string, unknown>>)
 /**
  * The files of a request, and a digest of them.
  *
- * @throws Refusal 'malformed_body' | 'body_too_large' | 'malformed_field'; 'unauthenticated' when it is not the body that was signed
+ * @throws Refusal 'malformed_body' | 'body_too_large' | 'malformed_field'; 'unauthenticated' when the body is not the signed
+ * one
  */
 async function uploadOf(
   { headers: of, body }: FastifyRequest,
@@ -311,7 +315,7 @@ async function uploadOf(
   });
   const { body: texts, files } = await readUpload(body, headers['content-type'] ?? '', uploadLimits);
   if (isSigned({ headers })) requireDigest(headers, (hash) => hashes[hash].digest());
-  // Not named: a name from outside may be anything.
+  // The part is not named, because a name from outside may be anything.
   if (texts.size > 0)
     throw new Refusal('malformed_field', { fields: { files: 'must be the only parts, each with a file name' } });
   return { files, content: digestOfFiles(files) };
@@ -329,7 +333,7 @@ function fieldsOf(request: FastifyRequest, body: Buffer, declared: Declared): Re
 }
 
 /**
- * A filter without a value, or with two, is a mistake of the program: to leave it out would answer more than was asked for.
+ * A query must have each filter once and with a value: ignoring a faulty filter would return more than was asked for.
  *
  * @throws Refusal 'malformed_field'
  */
@@ -352,7 +356,7 @@ function bodyOf(body: Buffer): Record<string, unknown> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__'))
       return value as Record<string, unknown>;
   } catch {
-    // Told below.
+    // Thrown below.
   }
   throw new Refusal('malformed_body');
 }

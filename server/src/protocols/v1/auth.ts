@@ -1,9 +1,9 @@
 /**
  * Authentication on this wire: a bearer token, or a signature (signature.ts).
  *
- * A token suffices for reads, and in the sandbox for everything, so that a first call is one line of curl. In production a write is
- * signed, unless the operator allows its key to write without. The token is derived from the secret and is not the secret: who reads a
- * token can read, and cannot sign.
+ * A token suffices for reads, and in the sandbox for everything, so that a first call is one line of curl. In production a
+ * write is signed, unless the operator allows its key to write without. The token is derived from the secret but does not
+ * reveal it: a thief of a token can read but not sign.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ import { bearerToken, type Credential } from '../../partners/index.ts';
 import type { Caller } from './handler.ts';
 import { claimedKey, isSigned, type SignedMessage, verifySignature } from './signature.ts';
 
-/** The scheme's case does not count (RFC 9110). */
+/** The scheme is case-insensitive (RFC 9110). */
 const TOKEN = /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7e]{1,128})\.([0-9a-f]{64})$/;
 
 /**

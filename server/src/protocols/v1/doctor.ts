@@ -1,9 +1,9 @@
 /**
- * The doctor: explains why a program's request was not accepted, part by part, to the program's authors. It uses the functions
- * that check requests (signature.ts), so what it accepts the server accepts. If a signature does not match, it tries common
+ * The doctor: explains to a program's authors, part by part, why a request was not accepted. It uses the functions that check
+ * requests (signature.ts), so it accepts exactly what the server accepts. If a signature does not match, it tries common
  * mistakes until one of them gives the received signature.
  *
- * Its answer contains no part of a secret. Its input is not kept: the fields are personal (declared/catalogue.ts).
+ * Its answer contains no part of a secret. Its input is not stored: the fields are marked as personal (declared/catalogue.ts).
  */
 import { createHash, createHmac } from 'node:crypto';
 import { httpbis } from 'http-message-signatures';

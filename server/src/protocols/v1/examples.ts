@@ -1,10 +1,10 @@
-/** Examples of a request and its reply, made from the examples of their parts. */
+/** Examples of a request and its reply, assembled from the examples of their parts. */
 import { exampleIn } from '../declaration/examples.ts';
 import { isInPath } from '../declaration/openapi.ts';
 import type { Declared } from './declare.ts';
 import { MEANINGS } from './names.ts';
 
-/** Fields of a request that is understood. */
+/** Example fields of a valid request. */
 export function exampleRequest(declared: Declared): Readonly<Record<string, unknown>> {
   if (declared.example !== undefined) return declared.example;
   const required = Object.entries(declared.fields).filter(([, field]) => field.optional !== true);

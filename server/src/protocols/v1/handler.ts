@@ -1,6 +1,6 @@
 /**
- * Handlers: the behaviour of an endpoint of this wire. A read answers from one read-only transaction or several. A write does its
- * work in one transaction, together with the stored reply (protocols/idempotency.ts).
+ * Handlers: the behaviour of each endpoint of /v1. A read uses one or more read-only transactions. A write does its work in one
+ * transaction, together with the stored reply (protocols/idempotency.ts).
  */
 import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -23,23 +23,23 @@ export interface V1Deps {
   log: Log;
   partners: Partners;
   orders: Orders;
-  /** For actions that the system's role carries out, once the order's partner is known. */
+  /** For actions that run with the system role, after the order's partner was checked. */
   context: OrdersContext;
   publicUrl: () => string;
   /** Whether /docs is served, with the page of each reason. */
   hasDocs: boolean;
   egress: EgressPolicy;
   profile: 'sandbox' | 'production';
-  /** How long a destination waits that a program has added and its customer has not confirmed, in milliseconds. */
+  /** Cooling-off time of a destination that a program has added and its customer has not confirmed, in milliseconds. */
   coolingOffMs: number;
   /** EIP-155 ids of chains. */
   networkIds: ReadonlyMap<string, number>;
-  /** Where files of customers go, and their limits. */
+  /** Store of customers' files, and their limits. */
   blobs: Blobs;
   uploadLimits?: UploadLimits;
-  /** Sends one-time codes to phones; absent where none can be sent. */
+  /** Sends one-time codes to phones; absent if no sender is configured. */
   codes?: { nextCode?: () => string; sendCode(phone: string, code: string): Promise<void> };
-  /** In the sandbox only. */
+  /** Present in the sandbox only. */
   sandbox?: SandboxDriver;
   /** Further endpoints, for tests. */
   beside?: readonly Handled[];
@@ -50,9 +50,9 @@ export interface Caller {
   readonly credential: Credential;
   /** The currently valid secret: quotes are signed with it. */
   readonly secret: string;
-  /** Of a signed request: the same for the same request sent again. */
+  /** Signature of a signed request: the same when the same request is sent again. */
   readonly signature: Buffer | undefined;
-  /** Of a request by session; its credential has no scopes and no secrets. */
+  /** Set for a request by session; its credential has no scopes and no secrets. */
   readonly member?: AtWork;
 }
 
@@ -63,7 +63,7 @@ export interface Asked<F extends Fields = Fields> {
   /** Empty unless the endpoint is declared to take files. */
   readonly files: readonly UploadedFile[];
   readonly now: Date;
-  /** Of a write: the same for the same request sent again, and no other caller's. */
+  /** Of a write: the same when the same request is sent again, and different from any other caller's. */
   readonly idempotencyKey: string;
   /** Network address of the caller. */
   readonly address: string;
@@ -79,25 +79,25 @@ interface Read {
 interface Write {
   readonly kind: 'write';
   readonly declared: Declared;
-  /** The role that does the work: the system's only after `check` has found that the partner may. */
+  /** The role that does the work. The system role is used only after `check` has found that the partner may. */
   readonly as: 'partner' | 'system';
-  /** Runs first, at the partner's role: a subject that is not the partner's is unknown. */
+  /** Runs first, with the partner role: a subject of another partner is unknown to it. */
   readonly check: ((tx: Tx, asked: Asked) => Promise<void>) | undefined;
-  /** Runs before the work, in transactions of its own, unless the request was answered before; repeated, it does no more. */
+  /** Runs before the work in transactions of its own, unless the request was answered before. Must be idempotent. */
   readonly before: ((asked: Asked) => Promise<void>) | undefined;
   work(tx: Tx, asked: Asked): Promise<unknown>;
-  /** Runs after the commit, and calls outside; when it throws, the same request may be sent again. */
+  /** Runs after the commit and may call outside. If it throws, the same request may be sent again. */
   readonly after: ((asked: Asked, reply: never) => Promise<void>) | undefined;
 }
 export type Handled = Read | Write;
 
-/** A GET. */
+/** Declares the handler of a GET. */
 export const reads = <D extends Declared>(
   declared: D,
   answer: (asked: Asked<D['fields']>) => Promise<ReplyOf<D>>,
 ): Handled => ({ kind: 'read', declared, answer: answer as Read['answer'] });
 
-/** What changes something. */
+/** Declares the handler of a request that changes something. */
 export const writes = <D extends Declared>(
   declared: D,
   work: (tx: Tx, asked: Asked<D['fields']>) => Promise<ReplyOf<D>>,
@@ -123,6 +123,6 @@ export const throughOf = ({ partner, credential, member }: Caller): Through =>
     ? { partnerId: partner.id, apiKey: credential.key }
     : { partnerId: partner.id, apiKey: null, member: member.member.id };
 
-/** The same, as recorded with the action. */
+/** The same as text, as recorded with the action. */
 export const byOf = ({ credential, member }: Caller): string =>
   member === undefined ? `key ${credential.key}` : `member ${member.member.name}`;

@@ -1,11 +1,11 @@
 /**
  * The partner API under /v1: REST and JSON, beside the white-label wire.
  *
- * declared/ lists the endpoints, handlers/ has their behaviour; answer.ts fixes the order in which a request is checked. A
- * refusal changes nothing, and is a problem of RFC 9457 (problems.ts). Requests and replies are in the request log
+ * declared/ lists the endpoints, handlers/ implements them; answer.ts fixes the order in which a request is checked. A refusal
+ * changes nothing, and its reply is an RFC 9457 problem (problems.ts). Requests and replies are in the request log
  * (request-log.ts).
  *
- * The paths /v1/events and /v1/webhooks are the white-label wire's and older than this API.
+ * The paths /v1/events and /v1/webhooks belong to the white-label wire and are older than this API.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { defined } from '../../base/defined.ts';
@@ -82,7 +82,7 @@ export const v1: Protocol<V1Deps> = (deps) => async (app) => {
   if (!deps.hasDocs) pagesOfReasons(app);
 };
 
-/** Answers a request under our prefix whose path cannot be decoded: no route sees it. */
+/** Answers a request under our prefix whose path cannot be decoded, because the router matches none. */
 export const unreadablePath =
   (baseUrl: () => string) =>
   ({ url, id }: { url: string; id: string }): Reply | undefined => {
@@ -92,7 +92,7 @@ export const unreadablePath =
     return { ...failed, headers: { ...about, ...failed.headers } };
   };
 
-/** A failure as a reply; our own bugs are logged. */
+/** Converts an error to a reply, and logs our own bugs. */
 const problems =
   (deps: V1Deps) =>
   (error: unknown, request: FastifyRequest): Failed => {
@@ -142,7 +142,9 @@ const checkType =
 const checkJson = checkType('application/json');
 const checkUpload = checkType('multipart/form-data');
 
-/** Everything that is no endpoint: another method of a known path, or an unknown path. Before any body is read. */
+/**
+ * Answers everything that is not an endpoint: another method of a known path, or an unknown path. Runs before any body is read.
+ */
 function nothingElse(app: FastifyInstance, handled: readonly Handled[]): void {
   const methods = new Map<string, string[]>();
   for (const { declared } of handled) {
@@ -160,7 +162,7 @@ function nothingElse(app: FastifyInstance, handled: readonly Handled[]): void {
   for (const url of ['/', '/*']) app.route({ method: app.supportedMethods, url, onRequest: refuse, handler: refuse });
 }
 
-/** The framework's own errors, in our terms. */
+/** Maps the framework's own errors to refusals. */
 const FRAMEWORK: Readonly<Record<string, () => Refusal>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new Refusal('body_too_large'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Refusal('unsupported_media_type'),

@@ -1,4 +1,4 @@
-/** Limits of a customer across its orders, and the requirements of a higher level, in the form of this wire. */
+/** A customer's limits across its orders, and the requirements of a higher level, in the format of /v1. */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { formatUnits } from '../../base/money.ts';
@@ -37,7 +37,7 @@ export function limitUseShape(
   };
 }
 
-/** The lowest level that allows more than the present one, on a market or across orders; null where none does. */
+/** The lowest level that allows more than the present one, on a market or across orders; null when no level does. */
 export async function nextLevelOf(
   tx: Tx,
   {

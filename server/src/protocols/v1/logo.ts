@@ -1,9 +1,9 @@
 /**
- * Logos: a file that a partner's member has sent becomes a picture of ours.
+ * Logos: renders the file that a partner's member has sent into a picture of our own.
  *
- * The file is inspected as a customer's document is (customers/identity/inspect.ts), then decoded, made small, and encoded anew as
- * PNG: metadata, further frames, and whatever else hid in it are gone, and a browser decodes only bytes that we wrote. The decoder
- * reads three formats and nothing else, and gives up on pictures that are too large.
+ * The file is inspected like a customer's document (customers/identity/inspect.ts), then decoded, scaled down, and re-encoded
+ * as PNG. That removes metadata, further frames and anything hidden in the file, and browsers decode only bytes that we wrote.
+ * The decoder accepts three formats, and rejects pictures that are too large.
  */
 import { Refusal } from '../../base/errors.ts';
 import { inspect } from '../../customers/index.ts';
@@ -36,12 +36,12 @@ export async function drawLogo(base64: string): Promise<Drawn> {
       .toBuffer({ resolveWithObject: true });
     return { bytes: data, width: info.width, height: info.height };
   } catch {
-    // Its message may quote the file.
+    // The decoder's own message may quote the file.
     throw refused(`must be a whole picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
   }
 }
 
-/** Loaded with the first logo: it takes memory that most servers never need. */
+/** Loaded with the first logo, because it takes memory that most servers never need. */
 async function loaded() {
   const { default: sharp } = await import('sharp');
   sharp.block({ operation: ['VipsForeignLoad'] });

@@ -1,11 +1,12 @@
 /**
- * Requests of the team: a member in a browser, by the session of a passkey, beside the keys of programs. A session belongs to one
- * partner, and sees the same as a key of that partner; its role says which endpoints it may call (`member` in a declaration).
+ * Requests of the team: a member in a browser, by the session of a passkey, beside the keys of programs. A session belongs to
+ * one partner and sees the same data as a key of that partner. The member's role determines which endpoints it may call
+ * (`member` in a declaration).
  *
- * A write by session comes from a page of this server (browser.ts), and needs a login of the last ten minutes if it moves money,
- * makes secrets or admits people.
+ * A write by session must come from a page of this server (browser.ts), and needs a login of the last ten minutes if it moves
+ * money, creates secrets or admits people.
  *
- * The start of a session: protocols/team.
+ * Not here: how a session begins (protocols/team).
  */
 import type { FastifyRequest } from 'fastify';
 import { later } from '../../base/clock.ts';
@@ -20,7 +21,7 @@ import { NEWEST } from './version.ts';
 
 export const TEAM_COOKIE = cookieNamed('partner');
 
-/** The right that a member needs if a declaration does not say it. */
+/** The right that a member needs if the declaration names none. */
 const RIGHT_OF_SCOPE = { read: 'read', trade: 'orders', customers: 'customers', admin: 'develop' } as const;
 
 export const memberRightOf = ({ scope, member }: Pick<Declared, 'scope' | 'member'>): MemberRight | 'none' =>

@@ -1,6 +1,6 @@
 /**
- * The description of this wire as OpenAPI 3.1, made from the declarations alone. docs/openapi-v1.json is the output of this
- * function; a test compares them. The same for people: reference.ts.
+ * The description of this wire as OpenAPI 3.1, generated from the declarations only. docs/openapi-v1.json is the output of this
+ * function; a test compares them. reference.ts generates the same for people.
  */
 import {
   bodySchemaOf,
@@ -27,7 +27,7 @@ const header = (description: string, example?: string): Json => ({
 });
 const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });
 
-/** Of every answer. */
+/** Headers of every reply. */
 const ANSWER_HEADERS = {
   'X-Request-Id': ref('headers', 'RequestId'),
   'Cloverleaf-Version': ref('headers', 'Version'),

@@ -1,4 +1,4 @@
-/** Pages of lists: a cursor is the start of the next page, and opaque to the caller. */
+/** Pages of lists: a cursor marks the start of the next page, and is opaque to the caller. */
 import { Refusal } from '../../base/errors.ts';
 
 const PAGE = 50;
@@ -17,7 +17,7 @@ export function readCursor(cursor: string | undefined): bigint | undefined {
 export const cursorOf = (at: bigint | null): string | null =>
   at === null ? null : Buffer.from(String(at)).toString('base64url');
 
-/** A page of a list that only grows at its end, and is at hand as a whole. */
+/** A page of an append-only list that is in memory as a whole. */
 export function pageFrom<T, S>(
   all: readonly T[],
   { cursor, limit = PAGE }: { cursor: string | undefined; limit: number | undefined },

@@ -1,4 +1,4 @@
-/** Problems: a failure as RFC 9457 has it. `type` leads to the page of its reason in the docs. */
+/** Problems: failures in the format of RFC 9457. `type` is the URL of the reason's page in the docs. */
 import { defined } from '../../base/defined.ts';
 import { type Facts, Refusal, Unavailable } from '../../base/errors.ts';
 import { isOutage } from '../outage.ts';
@@ -20,7 +20,7 @@ const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(St
 
 const PER: Readonly<Record<string, string>> = { order: 'an order', day: 'in 24 hours', month: 'in 30 days' };
 
-/** The fault of this request, if more is known than the reason says. */
+/** The fault of this request, if it is known more precisely than the reason says. */
 const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
   malformed_body: ({ why }) => (typeof why === 'string' ? `The body ${why}.` : undefined),
   missing_fields: ({ names }) => `Missing: ${texts(names).join(', ')}.`,
@@ -55,10 +55,10 @@ function limitOf({ period: per, asset, direction, market, max, used, left, fitsA
   return { per, asset, direction: one, market, max, used, left, fitsAt: at, level, nextLevel };
 }
 
-/** A legal block is not shown. */
+/** A freeze by law is shown as a hold. */
 const shownState = (state: unknown): string => (state === 'frozen' ? 'on_hold' : String(state));
 
-/** Codes of modules that have another name on this wire. */
+/** Codes of modules that have another name here. */
 const OTHERWISE: Readonly<Record<string, Reason>> = {
   clock_ahead: 'unauthenticated',
   malformed_amount: 'malformed_field',
@@ -85,7 +85,7 @@ export function problemOf(error: unknown, at: { baseUrl: string; requestId: stri
   }
   const { facts } = error;
   const known = OTHERWISE[error.code] ?? error.code;
-  // A code without a place on this wire is a defect of ours.
+  // A code without a place here is a bug of ours.
   const reason: Reason = isReason(known) ? known : 'internal';
   const fields =
     reason === 'missing_fields'
@@ -127,7 +127,7 @@ function failed(
     headers: {
       'content-type': 'application/problem+json; charset=utf-8',
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
-      // Demanded of every 401 by RFC 9110, section 11.6.1.
+      // RFC 9110, section 11.6.1, requires it for every 401.
       ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
       ...given.headers,
     },

@@ -1,6 +1,6 @@
 /**
- * Reasons of this wire: for each its HTTP status, a title, its meaning and the remedy. A failure is a problem of RFC 9457 with a
- * stable `reason`; the pages under /docs/errors, OpenAPI and the reference are made from this table alone.
+ * Reasons of /v1: for each its HTTP status, a title, its meaning and the remedy. A failure is an RFC 9457 problem with a stable
+ * `reason`; the pages under /docs/errors, OpenAPI and the reference are generated from this table only.
  *
  * The sentence about one request (`detail`) is in problems.ts.
  */
@@ -379,7 +379,7 @@ export type Reason = keyof typeof REASONS;
 export const isReason = (code: string): code is Reason => Object.hasOwn(REASONS, code);
 export const statusOf = (reason: Reason): number => REASONS[reason].status;
 
-/** Reasons to decline every request; further ones for a write; further ones for a request with a body or fields. */
+/** Reasons to refuse any request; further ones for a write; further ones for a request with a body or fields. */
 const ALWAYS = [
   'unauthenticated',
   'partner_suspended',
@@ -402,14 +402,14 @@ const WRITES = [
   'unsupported_media_type',
 ] as const satisfies readonly Reason[];
 
-/** Only to a request by session, of whichever endpoint: a program never meets them. */
+/** Reasons that occur only in requests by session, on any endpoint: programs never see them. */
 export const SESSION_REASONS: ReadonlySet<string> = new Set([
   ...(['cross_site', 'key_required', 'role_missing', 'step_up_required'] as const satisfies readonly Reason[]),
 ]);
 
 export const COMMON_REASONS: ReadonlySet<Reason> = new Set([...ALWAYS, ...FIELDS, ...NEEDED, ...WRITES]);
 
-/** Why an endpoint may decline, in the order of the HTTP status. */
+/** Reasons for which an endpoint may refuse a request, in the order of their HTTP status. */
 export function reasonsOf(declared: {
   readonly method: string;
   readonly fields: Readonly<Record<string, { readonly optional?: true }>>;

@@ -1,4 +1,4 @@
-/** The reference of this wire as a page for people, made from the declarations: docs/api-v1.md. */
+/** The reference of /v1 as a page for people, generated from the declarations: docs/api-v1.md. */
 import { isInPath, type Json } from '../declaration/openapi.ts';
 import { cell, fieldRows, replyLines } from '../declaration/page.ts';
 import { type Declared, isWrite } from './declare.ts';

@@ -1,12 +1,12 @@
 /**
- * Signed writes that were declined, so that a copy of one does nothing later.
+ * Stores refusals of signed writes, so that a replayed copy of one has no effect later.
  *
- * A signature is valid for five minutes. A write that took effect is recognised by its Idempotency-Key; a declined one is not,
- * because the partner may correct it and send it under the same key. An attacker who has a copy could send it again until it is
- * no longer declined: when a price is back, or a cap has room. So the reply is kept under the signature itself, and repeated. A
- * partner who wants another try signs the request again.
+ * A signature is valid for five minutes. A write that took effect is recognised by its Idempotency-Key. A refused one is not,
+ * because the partner may correct it and send it under the same key. An attacker with a copy could send it again until it is no
+ * longer refused, for instance when a price is back or a cap has room. So the reply is stored under the signature itself, and
+ * repeated. A partner who wants to try again signs the request again.
  *
- * A reply with a Retry-After is not a decision, and is not kept: the partner is asked to send the request again.
+ * A reply with a Retry-After is not a decision and is not stored: the partner is asked to send the request again.
  */
 import { encryptText, openText } from '../../base/texts.ts';
 import { idempotencyRecords } from '../idempotency.store.ts';
@@ -33,7 +33,7 @@ export async function refusedBefore(
   return { ...reply, body: { ...body, requestId } };
 }
 
-/** Keeps the answer to a signed write that was declined for good. */
+/** Stores the final refusal of a signed write. */
 export async function keepRefused(
   { db, vault }: Pick<V1Deps, 'db' | 'vault'>,
   { partner, signature }: Caller,

@@ -1,4 +1,4 @@
-/** What modules know, in the form of this wire (schemas/). */
+/** Converts data of the modules to the format of /v1 (schemas/). */
 import { createHmac } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Tx } from '../../base/db.ts';
@@ -21,7 +21,7 @@ import type { Caller } from './handler.ts';
 import type { COMPONENTS } from './schemas/index.ts';
 
 export type Assets = ReadonlyMap<string, KnownAsset>;
-/** A reply of this name. */
+/** The type of the reply component with this name. */
 export type Is<Name extends keyof typeof COMPONENTS> = Static<(typeof COMPONENTS)[Name]>;
 
 export const iso = isoTime;
@@ -82,7 +82,7 @@ export function quoteShape(
 }
 
 type Ref = Is<'DestinationRef'>;
-/** Where something of an order went or is to go, in an asset. */
+/** The destination of some money of an order, and its asset. */
 interface Target {
   readonly asset: string;
   readonly address: string | null;
@@ -124,7 +124,7 @@ export function targetsOf(order: Order): [paid: Target, back: Target] {
   ];
 }
 
-/** How the customer pays, as long as the customer may. */
+/** How the customer pays, while the order can still be paid. */
 function paymentOf(order: Order, orders: Orders, known: Assets, now: Date): Is<'Payment'> | null {
   if (!isPayable(order, now)) return null;
   const { chain } = known.get(order.depositAsset) ?? {};
@@ -136,7 +136,7 @@ function paymentOf(order: Order, orders: Orders, known: Assets, now: Date): Is<'
 
 const NOWHERE: Ref = { kind: 'account', id: null, address: null };
 
-/** One order with its money. */
+/** One order with its deposits, payouts and refunds. */
 export async function orderShape(
   tx: Tx,
   order: Order,
@@ -194,7 +194,7 @@ export const depositShape = (row: DepositRow, orderId: bigint, known: Assets): I
 
 type PayoutRow = Awaited<ReturnType<Orders['parts']>>['payouts'][number];
 
-/** A rail's request may still be cancelled: it is not shown as submitted. */
+/** A payout that is being submitted may still be cancelled, so it is shown as created. */
 export const payoutState = ({ state }: Pick<PayoutRow, 'state'>): Is<'Payout'>['state'] =>
   state === 'submitting' ? 'created' : state;
 
@@ -230,7 +230,7 @@ export const refundShape = (told: ToldRefund, order: Order, known: Assets, refs:
   updatedAt: told.updatedAt,
 });
 
-/** What counts against a partner's caps, by fiat of the markets: what `orders.create` counts. */
+/** The amounts that count against a partner's caps, per fiat: the same that `orders.create` counts. */
 export async function exposures(
   tx: Tx,
   { partnerId, markets, now }: { partnerId: bigint; markets: readonly Market[]; now: Date },

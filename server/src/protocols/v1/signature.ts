@@ -1,9 +1,9 @@
 /**
  * Signatures of requests: RFC 9421 with Content-Digest (RFC 9530), HMAC-SHA256 under the secret of the key.
  *
- * A signature covers method, path, query if there is one, body and Idempotency-Key. The library makes the signature base and
- * checks the signature; further rules are enforced here: exactly one signature, whose parts are plain names, each once, and whose
- * time is near ours. Times are real ones, not the movable clock's.
+ * A signature covers method, path, query if there is one, body and Idempotency-Key. The library builds the signature base and
+ * verifies the signature. This module enforces further rules: exactly one signature, plain component names, each once, and a
+ * time close to ours. Times are wall-clock time, not the movable clock's.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { httpbis } from 'http-message-signatures';
@@ -28,7 +28,7 @@ export interface SignedMessage {
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
-  /** The body is read later, as a stream: whoever reads it compares the digest. */
+  /** The body is read later, as a stream, and its reader compares the digest. */
   readonly isBodyLater?: boolean;
 }
 
@@ -38,7 +38,7 @@ export const isSigned = ({ headers }: Pick<SignedMessage, 'headers'>): boolean =
   headers.signature !== undefined || headers['signature-input'] !== undefined;
 
 /**
- * The key that a request claims. It proves nothing.
+ * The key that a request claims. This proves nothing yet.
  *
  * @throws Refusal 'unauthenticated'
  */
@@ -58,10 +58,10 @@ function parametersOf(headers: SignedMessage['headers']): Map<string, string> {
 }
 
 /**
- * @param secrets valid ones of the key that the request claims
- * @param nowMs   real time
- * @returns the secret that signed, and an id of the signed content: the same for the same request, however its headers are
- *   written
+ * @param secrets valid secrets of the key that the request claims
+ * @param nowMs   wall-clock time
+ * @returns the secret that signed, and an id of the signed content: the same for the same request, ever its headers aree
+ * however its headers are spelled
  * @throws Refusal 'unauthenticated' with the fault
  */
 export async function verifySignature(
@@ -127,7 +127,7 @@ export function requireDigest(headers: SignedMessage['headers'], of: DigestOf): 
 
 type DigestOf = (hash: 'sha256' | 'sha512') => Buffer;
 
-/** Every digest that is named and that we know must be that of the body; at least one. */
+/** Every named digest with a known algorithm must match the body, and there must be at least one. */
 function digestMatches(header: string | undefined, digest: DigestOf): boolean {
   const known = (header ?? '').split(',').flatMap((part) => {
     const [, name = '', value = ''] = /^\s*([a-z0-9-]{1,16})=:([A-Za-z0-9+/]{1,128}={0,2}):\s*$/.exec(part) ?? [];
@@ -136,6 +136,6 @@ function digestMatches(header: string | undefined, digest: DigestOf): boolean {
   return known.length > 0 && known.every(({ hash, value }) => digest(hash).equals(Buffer.from(value, 'base64')));
 }
 
-/** `Content-Digest` of a body. */
+/** The `Content-Digest` header of a body. */
 export const digestOf = (body: Buffer | string): string =>
   `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;

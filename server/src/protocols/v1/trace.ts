@@ -1,6 +1,6 @@
 /**
- * Where the money of an order is, for its partner: from the same facts as the order's reply (orders/read/told.ts), in words of
- * this wire. Pure. Money under review is shown as that and nothing more.
+ * Where the money of an order is, for its partner: from the same facts as the order's reply (orders/read/told.ts), in the words
+ * of /v1. Pure. Money under review is shown as such without details.
  */
 import {
   type DepositRow,
@@ -17,7 +17,7 @@ export interface Facts {
   order: Order;
   money: OrderMoney;
   parts: OrderParts;
-  /** Until when the destination waits for its customer's confirmation. */
+  /** Time until which the destination waits for its customer's confirmation. */
   unconfirmedUntil: Date | undefined;
   known: Assets;
   now: Date;
@@ -156,7 +156,7 @@ const freeUnits = (row: DepositRow): bigint =>
 
 const isOpenRefund = ({ state }: { state: string }): boolean => state !== 'settled' && state !== 'cancelled';
 
-/** Deposits with a part in suspense, or being refunded from there. */
+/** Deposits that are partly in suspense, or being refunded from there. */
 const othersOf = ({ parts }: Facts): DepositRow[] =>
   parts.deposits.filter(
     (row) =>
@@ -210,7 +210,7 @@ function evidenceOf({ parts, known }: Facts): Evidence[] {
         : row.state === 'returned'
           ? (`${kind}_returned` as const)
           : undefined;
-    // A payout that the gate has held never reached its rail.
+    // A payout held by the gate never reached its rail.
     const isRails = row.state === 'rejected' && publicReason(row.why ?? '') !== 'under_review';
     const rejected = isRails && kind === 'payout' ? line('payout_rejected', row, row.endedAt) : [];
     return [

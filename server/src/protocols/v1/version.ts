@@ -1,7 +1,8 @@
 /**
- * Versions of this API: a date each. A key has the version that was the newest when it was first used, until it is changed; a
- * request may name another in `Cloverleaf-Version`. A change that a program could notice is a new version, with a conversion of
- * its replies to the previous version; an addition (a field of a reply, an endpoint, a reason) is not.
+ * Versions of this API, each a date. A key is pinned to the version that was newest when the key was first used, until it is
+ * changed; a request may name another version in `Cloverleaf-Version`. A change that a program could notice makes a new
+ * version, with a conversion of its replies to the previous version; an addition (a field of a reply, an endpoint, a reason)
+ * does not.
  */
 import { Refusal } from '../../base/errors.ts';
 

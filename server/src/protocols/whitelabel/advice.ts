@@ -1,6 +1,6 @@
 /**
- * Advice per refusal code for readers of the API description: what the code means, and what to do. The sentences sent with a
- * refusal itself, with its field or amount, are in errors.ts.
+ * Explains each refusal code for readers of the API description: its meaning and the remedy. The sentence of an actual refusal,
+ * with its field or amount, is in errors.ts.
  */
 import type { RefusalCode, Unavailable } from '../../base/errors.ts';
 

@@ -3,11 +3,12 @@
  *
  * Three headers, each in either of two spellings: the key, a payload (base64 of the JSON `{body, timestamp}`, in the plain or
  * the URL alphabet, padded or not) and the HMAC-SHA512 of that base64 text under the key's secret, in lower-case hex. The
- * signature is checked over the header text exactly as it arrived, in constant time, before any of it is interpreted. Only
- * then is the payload decoded, its timestamp checked, and the signed body compared with the sent one (`body.ts`), by meaning
- * and never by bytes.
+ * signature is checked over the header text exactly as it arrived, in constant time, before any of it is interpreted. Only then
+ * the payload is decoded, its timestamp checked, and the signed body compared with the sent one (`body.ts`), by meaning and not
+ * by bytes.
  *
- * Timestamps are checked against real time, not the movable clock: a signature has the time at which the caller signed.
+ * Timestamps are checked against wall-clock time, not the movable clock: a signature contains the time at which the caller
+ * signed.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../../base/errors.ts';
@@ -15,7 +16,10 @@ import type { Credential } from '../../partners/index.ts';
 import type { Call } from '../protocol.ts';
 import { type Body, JsonNumber, parseJson, plainDecimal, signedBody, utf8 } from './body.ts';
 
-/** How far a payload's time may differ from ours. One public program always signs thirty seconds in the past. */
+/**
+ * Accepted difference between a payload's time and ours. One public program always signs with a time thirty seconds in the
+ * past.
+ */
 export interface ClockWindow {
   readonly behindMs: number;
   readonly aheadMs: number;
@@ -25,7 +29,7 @@ export const CLOCK_WINDOW: ClockWindow = { behindMs: 300_000, aheadMs: 30_000 };
 export interface Caller {
   readonly credential: Credential;
   readonly partner: Credential['partner'];
-  /** The secret that made the signature: replies to the caller are signed with the same one. */
+  /** The secret that made the signature; replies to the caller are signed with the same one. */
   readonly secret: string;
   /** The base64 text; unique to this request. */
   readonly payload: string;
@@ -38,7 +42,7 @@ export const SPELLINGS = {
   signature: ['signature', 'x-onramp-signature'],
 } as const;
 
-/** Header names a browser must be allowed to send, in both spellings. */
+/** Header names that a browser must be allowed to send, in both spellings. */
 export const SIGNING_HEADERS = [
   'apiKey',
   'payload',
@@ -56,7 +60,7 @@ export function signingHeader(headers: Call['headers'], which: keyof typeof SPEL
   return undefined;
 }
 
-/** Whether the caller tried to sign at all. */
+/** Whether the request contains any part of a signature. */
 export const isSigned = (headers: Call['headers']): boolean =>
   Object.keys(SPELLINGS).some((which) => signingHeader(headers, which as keyof typeof SPELLINGS) !== undefined);
 
@@ -114,7 +118,7 @@ export function readPayload(payload: string): { body: Body; timestampMs: number 
   return { body, timestampMs };
 }
 
-/** Milliseconds as digits; a fraction of one, which some clocks give, is ignored. A number may have an exponent. */
+/** Milliseconds as digits. A fraction, which some clocks give, is ignored. A JSON number may have an exponent. */
 function readTimestamp(value: unknown): number | undefined {
   const text = value instanceof JsonNumber ? plainDecimal(value) : value;
   const digits = typeof text === 'string' ? /^([0-9]{1,15})(?:\.[0-9]+)?$/.exec(text)?.[1] : undefined;

@@ -1,17 +1,17 @@
 /**
  * Bodies: parses a request without losing a digit, and compares bodies by meaning.
  *
- * A JSON number stays the text it was written as (`1000000000000000000000.10` never passes through a double), so an amount
- * sent as a number is as exact as one sent as a string. Objects become Maps, so a field called `__proto__` or `constructor`
- * is a field like any other. Of a repeated name the last value counts, here and in what was signed.
+ * A JSON number keeps its source text (`1000000000000000000000.10` never passes through a double), so an amount sent as a
+ * number is as exact as one sent as a string. Objects become Maps, so a field called `__proto__` or `constructor` is a field
+ * like any other. Of a repeated name the last value counts, here and in what was signed.
  *
- * Two different libraries often write what a partner signs and what it sends: they differ in spaces, key order, `1000` versus
- * `"1000"`, an object versus its form text. So the two are compared by canonical text (`canonical`), where an absent field,
- * null and "" are equal, and a nested value is its JSON with sorted names, even if it arrives as JSON in a string.
+ * A partner's signed body and sent body often come from two different libraries: they differ in spaces, key order, `1000`
+ * versus `"1000"`, an object versus its form text. So the two are compared by canonical text (`canonical`), where an absent
+ * field, null and "" are equal, and a nested value is its JSON with sorted names, even if it arrives as JSON in a string.
  */
 import { Refusal } from '../../base/errors.ts';
 
-/** A number of a JSON text, as written. */
+/** A number of a JSON text, with its source text. */
 export class JsonNumber {
   readonly text: string;
   constructor(text: string) {
@@ -21,7 +21,7 @@ export class JsonNumber {
 export type BodyValue = string | boolean | null | JsonNumber | readonly BodyValue[] | Body;
 export type Body = ReadonlyMap<string, BodyValue>;
 
-/** No program nests deeper than three; a thousand brackets are an attack on the stack. */
+/** No program nests deeper than three; a thousand brackets would be an attack on the stack. */
 const MAX_DEPTH = 16;
 const EMPTY: Body = new Map();
 
@@ -40,7 +40,7 @@ export function bodyKind(contentType: string | undefined): BodyKind | undefined 
 /**
  * The fields of a request.
  *
- * @throws Refusal 'malformed_body' when it is no JSON object or no form
+ * @throws Refusal 'malformed_body' when it is not a JSON object or a valid form
  */
 export function readBody(bytes: Buffer, kind: Exclude<BodyKind, 'multipart'>): Body {
   if (bytes.length === 0) return EMPTY;
@@ -53,11 +53,11 @@ export function readBody(bytes: Buffer, kind: Exclude<BodyKind, 'multipart'>): B
   return value;
 }
 
-/** The signed body: the object itself, or its JSON text. Without one it is empty; undefined for a value that is no body. */
+/** The signed body: the object itself, or its JSON text. Empty without a value; undefined for a value that cannot be a body. */
 export function signedBody(value: BodyValue | undefined): Body | undefined {
   if (value === undefined || value === null || value === '') return EMPTY;
   const read = typeof value === 'string' ? parseJson(value) : value;
-  // PHP has one array type, and writes an empty object so.
+  // PHP has one array type, so it writes an empty object as [].
   if (Array.isArray(read) && read.length === 0) return EMPTY;
   return read instanceof Map ? read : undefined;
 }
@@ -76,7 +76,7 @@ type Reviver = (this: unknown, name: string, value: unknown, context: { source?:
 // The reviver's third argument, which has a number's source text, is in Node 24 and not yet in the library types.
 const parse = JSON.parse as (text: string, reviver: Reviver) => BodyValue;
 
-/** @returns undefined when the text is no JSON, or is nested too deeply */
+/** @returns undefined when the text is not JSON, or is nested too deeply */
 export function parseJson(text: string): BodyValue | undefined {
   if (depthOf(text) > MAX_DEPTH) return undefined;
   try {

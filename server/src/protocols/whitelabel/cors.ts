@@ -1,8 +1,8 @@
 /**
- * CORS: which pages may call us from a browser.
+ * CORS: which pages may call this API from a browser.
  *
- * A preflight carries no key, so it is answered for every origin. The reply itself, refusals included, names the origin only
- * if the key's partner allows it (in the sandbox: any), and for public data.
+ * A preflight contains no key, so it is answered for every origin. The actual reply, including a refusal, names the origin only
+ * if the key's partner allows it (in the sandbox: any origin), or if the data is public.
  */
 import { SIGNING_HEADERS } from './auth.ts';
 

@@ -1,11 +1,11 @@
 /**
  * Diagnose: explains why a signed request is refused, part by part, to the author of the calling program.
  *
- * It uses the server's own functions (auth.ts, body.ts), so what it accepts the server accepts. If a signature does not
- * match, it tries common programming mistakes, alone and in pairs, until one gives the received signature. The result
- * contains nothing of a secret; it contains field values, because they are the caller's own.
+ * It uses the server's own functions (auth.ts, body.ts), so it accepts exactly what the server accepts. If a signature does not
+ * match, it tries common programming mistakes, alone and in pairs, until one gives the received signature. The result contains
+ * no part of a secret. It contains field values, because they are the caller's own.
  *
- * Not here: whether a key may do what is requested (scopes, networks, rate limit), and everything behind the signature.
+ * Not here: whether a key may do what is requested (scopes, networks, rate limit), and all checks after the signature.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { Refusal } from '../../base/errors.ts';
@@ -115,10 +115,7 @@ function payloadOf(payload: string): Read {
   }
 }
 
-/**
- * A time in milliseconds in this century: the same number in seconds is far away, so a program that confuses the two is
- * detected.
- */
+/** A plausible time in milliseconds. The same number in seconds is far away, so a program that confuses the two is detected. */
 const EARLIEST_MS = 1e12;
 
 function checkUnit(read: { body: Body; timestampMs: number }): Read {
@@ -144,7 +141,7 @@ interface Signed {
   json: string | undefined;
 }
 
-/** One variant of a step, and its result. The first of each list is the right one, and has no message. */
+/** One variant of a step, and its result. The first variant of each list is the correct one and has no message. */
 type Choice<T> = readonly [says: string, value: T];
 
 const HASHES: readonly Choice<string>[] = [
@@ -189,7 +186,7 @@ function messagesOf({ payload, body, json }: Signed): Choice<string>[] {
   return all;
 }
 
-/** JSON as most languages write it, and as Python does. */
+/** JSON as most languages write it, and as Python writes it. */
 function spacings(json: string): string[] {
   try {
     const value: unknown = JSON.parse(json);
@@ -226,7 +223,7 @@ function keysFor(key: KnownKey | undefined, keys: readonly KnownKey[]): Choice<B
   return [...own.flatMap(forms), ...others, ...itself];
 }
 
-/** @returns undefined when it is right */
+/** @returns undefined when the signature is right */
 function signatureWrong(signed: Signed, key: KnownKey | undefined, keys: readonly KnownKey[]): string | undefined {
   const { payload, signature } = signed;
   if (key?.secrets.some((secret) => signatureMatches(payload, signature, secret)) === true) return undefined;
@@ -258,7 +255,7 @@ function signatureWrong(signed: Signed, key: KnownKey | undefined, keys: readonl
       }
     }
   }
-  // With an unknown key: a signature that is right for a known key has no other mistake.
+  // With an unknown key: a signature that is valid for a known key has no other mistake.
   if (best !== undefined) return best.length === 0 ? undefined : best.join('; ');
   const form = /^[0-9a-f]{128}$/.test(given) ? '' : ` It must be 128 hex digits and is ${given.length} characters.`;
   const secret = key === undefined ? 'any secret known here' : `the secret of ${key.name}'s key`;

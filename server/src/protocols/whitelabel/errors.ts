@@ -26,7 +26,7 @@ const invalid: Word['say'] = (facts) =>
         .map(([name, why]) => `${name} ${why}`)
         .join('; ')}.`;
 
-/** In the wording that programs search for. */
+/** The wording that programs search for. */
 const limits = (facts: Facts): string =>
   facts.min === undefined ? '' : `: minimum ${facts.min}, maximum ${facts.max} ${facts.asset}`;
 
@@ -35,7 +35,7 @@ const supportedBeside = (facts: Facts): string => {
   return all.length === 0 ? '' : ` Supported: ${all.join(', ')}.`;
 };
 
-/** Sent by other wires only; here for completeness of the table. */
+/** Refusals that only other wires send; needed for a complete table. */
 const elsewhere: Word = { code: 500, say: () => 'Something went wrong on our side.' };
 const NOT_OF_THIS_WIRE = {
   unknown_alert: elsewhere,

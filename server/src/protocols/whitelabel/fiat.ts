@@ -1,8 +1,8 @@
 /**
  * The fiat that a request names: by `fiatType`, or by `countryCode`, which stands for the fiat of that country.
  *
- * Every endpoint that takes a `fiatType` takes it through here. Where both are sent, `fiatType` decides, and a country with
- * another fiat is an error. A country whose fiat we do not know contradicts nothing.
+ * Every endpoint with a `fiatType` uses this module. If both are sent, `fiatType` decides, and a country with another fiat is
+ * an error. A country whose fiat is unknown to us is accepted.
  */
 import type { Asset, Market } from '../../partners/index.ts';
 import { type Body, isAbsent } from './body.ts';

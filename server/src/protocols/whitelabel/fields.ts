@@ -1,15 +1,15 @@
 /**
- * Fields of this wire: parses a request's fields one by one, with a reason for each invalid one.
+ * Fields of the white-label wire: parses a request's fields one by one, with a reason for each invalid one.
  *
- * Every field is a text on this wire, and programs send numbers for them; so a JSON number counts as its own text. Absent,
- * null and "" are the same and mean "missing". All missing fields are reported at once, in declaration order; only if none is
- * missing are the values checked, again all at once. An object, array or boolean instead of a text is a different error
- * (`wrong_type`) with its own status. Fields that are not declared are ignored.
+ * Every field is a text, but programs also send numbers, so a JSON number counts as its source text. Absent, null and "" are
+ * the same and mean "missing". All missing fields are reported at once, in declaration order; only if none is missing are the
+ * values checked, again all at once. An object, array or boolean instead of a text is a different error (`wrong_type`) with its
+ * own status. Fields that are not declared are ignored.
  *
- * A field has the same form as everywhere (base/fields.ts). If this wire reports more about a value than one rule, its readers
- * return `Malformed` with the sentence.
+ * A field has the same type as everywhere (base/fields.ts). If a fault needs more than the field's one rule, its reader returns
+ * `Malformed` with the sentence.
  *
- * Not here: whether the subject of a field exists.
+ * Not here: whether the thing that a field names exists.
  */
 import { isCalendarDay } from '../../base/clock.ts';
 import { defined } from '../../base/defined.ts';
@@ -23,11 +23,11 @@ export type Field<T> = base.Field<T, Malformed>;
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
-/** The reply to a refused value: a rule as the end of a sentence that begins with the field's name. */
+/** A refused value: the rule, as the end of a sentence that begins with the field's name. */
 export class Malformed {
   readonly why: string;
   readonly wrongType: boolean;
-  /** The complete sentence of the answer, when programs compare it literally. */
+  /** The complete sentence, for faults whose text programs compare literally. */
   readonly sentence: string | undefined;
   constructor(why: string, options: { wrongType?: boolean; sentence?: string } = {}) {
     this.why = why;
@@ -36,7 +36,7 @@ export class Malformed {
   }
 }
 
-/** @param says its meaning here, and `example` a value, if different from those of the name (names.ts) */
+/** @param says, example description and example value, if they differ from those of the name (names.ts) */
 export const required = <T>(field: Field<T>, says?: string, example?: string): Field<T> =>
   says === undefined ? field : { ...field, says, ...defined({ example }) };
 export const optional = <T>(field: Field<T>, says?: string, example?: string): Field<T | undefined> => ({
@@ -51,7 +51,7 @@ export function readField<T>(field: Field<T>, value: unknown): T | Malformed {
 }
 
 /**
- * @param options.only another field than these is an error, and not ignored
+ * @param options.only an undeclared field is an error instead of being ignored
  * @throws Refusal 'missing_fields' | 'malformed_field' | 'wrong_type', with every field concerned
  */
 export function readFields<F extends Fields>(fields: F, body: Body, { only = false } = {}): Values<F> {
@@ -70,7 +70,7 @@ export function readFields<F extends Fields>(fields: F, body: Body, { only = fal
   return values as Values<F>;
 }
 
-/** Names that were sent and are no fields: not all of many, and none longer than any name of ours. */
+/** Sent names that are not fields: at most a few, and none longer than our longest name. */
 export const undeclared = (fields: Fields, body: Body): string[] =>
   [...body.keys()]
     .filter((name) => !Object.hasOwn(fields, name))
@@ -114,7 +114,7 @@ interface TextForm<T> extends Pick<Field<T>, 'rule' | 'schema'> {
   read(text: string): T | Malformed | undefined;
 }
 
-/** A field that has a form beyond being a text of at most so many characters. */
+/** A text field with a maximum length and a further rule. */
 export const ofText = <T>(max: number, { rule, schema, read }: TextForm<T>): Field<T> => ({
   rule,
   schema,
@@ -130,7 +130,7 @@ export const text = ({ max = MAX_TEXT_CHARS }: { max?: number } = {}): Field<str
   read: (value) => asText(value, max),
 });
 
-/** An identifier of ours or of the partner's. A well-formed unknown one is "not found", whatever it looks like. */
+/** An identifier of ours or of the partner. A well-formed unknown one is "not found". */
 export const id: Field<string> = text({ max: MAX_TEXT_CHARS });
 
 /** A coin, currency or chain. */
@@ -139,8 +139,8 @@ export const code: Field<string> = text({ max: 32 });
 /**
  * A decimal amount above zero as plain text; its decimal places are checked once the asset is known.
  *
- * A string is digits with at most one point. Only a JSON number may have an exponent, because some languages write ten
- * million so; it is expanded digit by digit.
+ * A string is digits with at most one point. Only a JSON number may have an exponent, because some languages write ten million
+ * as 1E7; it is expanded digit by digit.
  */
 export const amount: Field<string> = {
   rule: 'a plain decimal number: digits with at most one point',
@@ -170,7 +170,7 @@ export function unitsOf(name: string, read: string, decimals: number): bigint {
   }
 }
 
-/** A whole number between two bounds, written with at most nine ASCII digits and nothing else. */
+/** A whole number between two bounds, written with at most nine ASCII digits. */
 export const wholeNumber = ({ min, max }: { min: number; max?: number }): Field<number> =>
   ofText(200, {
     rule: 'a whole number of at most 9 digits',
@@ -184,7 +184,7 @@ export const wholeNumber = ({ min, max }: { min: number; max?: number }): Field<
   });
 const ANY_WHOLE = base.whole(0, 999_999_999);
 
-/** A day, or a time of day, in ISO 8601; without a zone it is UTC. */
+/** A date, or a date with a time, in ISO 8601; without a zone it is UTC. */
 export const moment: Field<Date> = ofText(40, {
   rule: 'a time such as 2024-05-08T12:38:11.000Z',
   schema: { type: 'string', maxLength: 40, examples: ['2024-05-08T12:38:11.000Z'] },
@@ -197,7 +197,7 @@ export const moment: Field<Date> = ofText(40, {
   },
 });
 
-/** No numbering plan: partners test with numbers that do not exist. */
+/** Not checked against numbering plans, because partners test with numbers that do not exist. */
 export const phone: Field<string> = ofText(40, {
   rule: 'a phone number of 8 to 15 digits',
   schema: { type: 'string', pattern: '^\\+?[0-9][0-9 -]*$', maxLength: 40 },
@@ -247,13 +247,13 @@ const flagText = ofText(16, {
   ...base.flag,
   read: (given) => (given === '1' ? true : given === '0' ? false : base.flag.read(given.toLowerCase())),
 });
-/** Programs send a boolean, its text, or 0 and 1. */
+/** Programs send a boolean, its text, or 0 or 1. */
 export const flag: Field<boolean> = {
   ...flagText,
   read: (value) => (typeof value === 'boolean' ? value : flagText.read(value)),
 };
 
-/** The value and its original form, to return it in the type it was sent in; it must be a text. */
+/** The parsed value and its original form, which must be a text, for returning it in the type in which it was sent. */
 export const sameType = ({
   rule,
   schema,

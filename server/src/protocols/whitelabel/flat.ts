@@ -1,10 +1,10 @@
 /**
  * Webhooks as one flat order: the format `flat`.
  *
- * Older receivers know this one message, sent when an order is completed: the order with its amounts, prices and fees as
+ * Older receivers know only this message, sent when an order is completed: the order with its amounts, prices and fees as
  * numbers, and the interface's own numbers for coin, chain, fiat and status. Receivers recognise it by `orderId` at its top
- * level, where the format `whitelabel` has `referenceId`. The order is read when the message is made, so a repeated message
- * is as current as the first.
+ * level, where the format `whitelabel` has `referenceId`. The order is read when the message is made, so a repeated message is
+ * as current as the first.
  */
 import { type Format, type Happened, type Message, TEST_EVENT } from '../../events/index.ts';
 import type { ListedOrder } from '../../orders/index.ts';
@@ -15,7 +15,7 @@ import { secretFor, signedMessage } from './webhooks.ts';
 const COMPLETED = 'order.settled';
 const isCompletion = ({ type }: Happened): boolean => type === COMPLETED;
 
-/** Every key of a completed purchase; no receiver has an order with this number. */
+/** A sample with every key of a completed purchase; no receiver has an order with this number. */
 const sample = (at: Date, trials: number): Record<string, unknown> => ({
   orderId: 0,
   eventType: 'onramp',
@@ -51,7 +51,7 @@ export const sampleFlatMessage = (secret: string, sentAt: Date): Message =>
 
 export interface FlatFormatDeps {
   order(of: { partnerId: bigint; id: bigint }): Promise<{ order: ListedOrder; assets: Assets }>;
-  /** Currently valid, the old one first; empty when the key is gone. */
+  /** The currently valid secrets, the old one first; empty when the key is gone. */
   secrets(apiKey: string): Promise<readonly string[]>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Idempotency on this wire (protocols/idempotency.ts): the key is the `Idempotency-Key` header, or else the signed payload, whose
- * text belongs to one request: a program that resends what it signed, because a reply was lost, creates nothing new. Bodies are
+ * Idempotency on this wire (protocols/idempotency.ts): the key is the `Idempotency-Key` header, or else the signed payload,
+ * which is unique to one request: a program that resends the signed payload after a lost reply creates nothing new. Bodies are
  * compared by meaning.
  */
 import type { Vault } from '../../base/crypto.ts';

@@ -1,11 +1,11 @@
 /**
  * The white-label API: the interface that partners' programs are written against.
  *
- * One table lists the endpoints (table.ts and table/); one function fixes the order in which a request is checked (`answer`): signature,
- * format of the body, signed against sent body, rate limit, rights, fields, and then the endpoint. The HTTP server below has
- * already checked path, method, content type and size. A refusal at any step changes nothing.
+ * One table lists the endpoints (table.ts and table/). One function, `answerer`, fixes the order in which a request is checked:
+ * signature, format of the body, signed against sent body, rate limit, rights, fields, and then the endpoint. The HTTP server
+ * below has already checked path, method, content type and size. A refusal at any step changes nothing.
  *
- * Every failure has the one envelope of errors.ts. A request whose key is known has a line in the request log (log.ts). Not here:
+ * Every failure has the envelope of errors.ts. A request whose key is known has a line in the request log (log.ts). Not here:
  * listening, health and metrics (composition/http.ts), the HTTP server's settings for this API (server.ts).
  */
 import { Readable } from 'node:stream';
@@ -45,7 +45,7 @@ export { ROUTES } from './table.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';
 
-/** These paths and all below them belong to this API, including unknown ones. */
+/** All paths below these belong to this API, including unknown ones. */
 const PREFIXES = ['/onramp', '/onramp-bank', '/v1/events', '/v1/webhooks', '/sandbox'];
 export const MAX_BODY_BYTES = 64 * 1024;
 
@@ -54,7 +54,7 @@ const served = (route: Route, deps: WhitelabelDeps): boolean =>
   (!route.control || deps.sandbox?.controls !== undefined) &&
   (route.answer !== gasFees || deps.withdrawalFee !== undefined);
 
-/** Handles a request, from its signature on. Throws refusals. */
+/** Handles a request from the signature check on. Throws refusals. */
 function answerer(deps: WhitelabelDeps, strangers: Strangers) {
   const limiter = openLimiter();
   return async (route: Route, call: Call, about: About): Promise<Reply> => {
@@ -74,7 +74,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
     });
     about.isProved = true;
     await deps.partners.noteUse(caller.credential.key);
-    // A GET has no body to compare: some programs sign an empty object for it. Its fields are in the query.
+    // A GET has no body to compare (some programs sign an empty object for it). Its fields are in the query.
     const { body, files } = await contentOf(route, call, deps);
     const agree = call.upload === undefined ? sameMeaning : (sent: Body, of: Body) => signedTextsAgree(of, sent);
     if (route.method !== 'GET' && !agree(body, caller.signedBody)) {
@@ -92,7 +92,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       readOnly: <T>(work: (tx: Tx) => Promise<T>) => deps.db.readOnlyAsPartner(caller.partner.id, work),
     };
     try {
-      // PostgreSQL cannot store such text, so no id of ours contains it.
+      // PostgreSQL cannot store such text, so it cannot be an id of ours.
       if (Object.values(call.params).some((value) => /\p{Cc}/u.test(value) || !value.isWellFormed()))
         throw new Refusal('unknown_path');
       if (allowance?.allowed === false)
@@ -200,7 +200,7 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
         });
   }
 
-  /** Replies name an origin if the key's partner allows it; an invalid key allows nothing. */
+  /** Names the origin in the reply if the key's partner allows it; with an invalid key no origin is allowed. */
   async function nameOrigin(origin: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     reply.header('vary', 'Origin');
     const { openToAll } = request.routeOptions.config as { openToAll?: boolean };
@@ -252,7 +252,10 @@ function checkMediaType(request: FastifyRequest, _reply: FastifyReply, done: (re
   done();
 }
 
-/** Everything outside the table: another method of a known path, a preflight, or an unknown path. Before any body is read. */
+/**
+ * Answers everything outside the table: another method of a known path, a preflight, or an unknown path. Runs before any body
+ * is read.
+ */
 function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: boolean): void {
   const methods = new Map<string, string[]>();
   for (const route of routes) {
@@ -272,7 +275,7 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: 
     }
     const url = request.url.split('?', 1)[0] ?? '';
     const allow = methods.get(url) ?? [...methods].find(([path]) => path.includes(':') && isPath(path, url))?.[1];
-    // A known path with the right method gets here only if one of its values is longer than any of ours.
+    // A known path with the right method gets here only if one of its values is longer than any of our ids.
     const nearest = isSandbox ? nearestPath(url, [...methods.keys()]) : undefined;
     throw allow === undefined || allow.includes(request.method)
       ? new Refusal('unknown_path', nearest === undefined ? {} : { nearest })
@@ -287,7 +290,7 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: 
   }
 }
 
-/** The framework's own errors, in our terms. */
+/** Maps the framework's own errors to refusals. */
 const FRAMEWORK: Readonly<Record<string, (maxBytes: number) => Refusal>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (maxBytes) => new Refusal('body_too_large', { maxBytes }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Refusal('unsupported_media_type'),

@@ -1,9 +1,10 @@
 /**
- * Lines of the request log for this wire: who called which endpoint, and what came of it. Nothing that was sent is in a line, neither
- * a body nor a query nor a value in a path.
+ * Lines of the request log for this wire: which key called which endpoint, with which result. A line contains nothing that was
+ * sent: neither a body nor a query nor a value in a path.
  *
- * A request has a line once its key is known. A key has a bounded number of lines a minute, because the log is for people and quotes
- * come by the thousand; of requests without a valid signature it has few, since anyone who knows the key can send them.
+ * A request gets a line once its key is known. The number of lines per key and minute is bounded, because the log is for people
+ * and quotes come by the thousand. For requests without a valid signature the bound is low, because anyone who knows the key
+ * can send them.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
@@ -18,16 +19,18 @@ const UNPROVED_PER_MINUTE = 2;
 const UNPROVED_AT_ONCE = 30;
 const MAX_WHY_CHARS = 300;
 
-/** What becomes known of a request while it is answered. */
+/** What is known about a request, completed while it is answered. */
 export interface About {
-  /** Of the key that it names, if there is one. */
+  /** Credential of the key that the request names, if it exists. */
   credential?: Credential;
-  /** Its signature is valid. */
+  /** Whether its signature is valid. */
   isProved: boolean;
   isReplay: boolean;
 }
 
-/** @returns a function that takes the line of an answered request into the log. `error`: what the answer was made of */
+/**
+ * @returns a function that adds the line of an answered request to the log. `error` is the error that the reply was made from
+ */
 export function openLines(add: (line: Line) => void, now: () => Date) {
   const proved = openLimiter();
   const unproved = openLimiter();
@@ -48,7 +51,7 @@ export function openLines(add: (line: Line) => void, now: () => Date) {
     const why = !isProved && error instanceof Refusal ? error.facts.why : undefined;
     add({
       ...{ partnerId: partner.id, protocol: 'white-label', requestId: request.id, clientRequestId: null, apiKey: key },
-      // The path as it is declared, with the names of its values.
+      // The declared path, with the names of its values.
       ...{ operation: operationOf(route), method: route.method, path: request.routeOptions.url ?? '' },
       ...{ status: answer.status, reason: answer.status >= 400 && typeof reason === 'string' ? reason : null },
       ...{ tookMs: Math.round(reply.elapsedTime), replayed: isReplay, version: '', idempotencyKey: null },

@@ -1,21 +1,21 @@
 /**
  * Multipart bodies: sent by some programs instead of a form, and parsed into the same fields.
  *
- * The whole body is in memory already (its size is limited separately), so this only splits it. Every part must be a text: no
- * endpoint accepts files so far, and a file is refused by the name of its part. Of a repeated name the last value counts, as
- * in a form; `a[b]` is a field called `a[b]`.
+ * The whole body is in memory already (its size is limited separately), so this only splits it. Every part must be a text: a
+ * file is refused by the name of its part. Of a repeated name the last value counts, as in a form; `a[b]` is a field called
+ * `a[b]`.
  *
- * It is compared with what was signed like any other body, so an unsigned part is a 401. Unsigned parts would only make sense
- * for file uploads: elsewhere they would help nobody, and one captured signature of an empty body would sign everything.
+ * The body is compared with the signed body like any other, so an unsigned part is a 401. Unsigned parts would only make sense
+ * for file uploads. Elsewhere they would be dangerous: a captured signature of an empty body would be valid for every body.
  *
- * Not here: endpoints that accept files, and bodies too large to keep in memory.
+ * Not here: bodies with files (protocols/uploads.ts), and bodies too large to keep in memory.
  */
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { Refusal } from '../../base/errors.ts';
 import { type Body, type BodyValue, utf8 } from './body.ts';
 import { malformedField } from './fields.ts';
 
-/** Our longest form has about twenty fields; a body's size alone would allow far more parts. */
+/** Our longest form has about twenty fields; the limit on a body's size alone would allow far more parts. */
 const MOST_PARTS = 100;
 /** Headers of a part: three are usual. */
 const MOST_HEADER_BYTES = 2_048;
@@ -37,7 +37,7 @@ export async function readMultipart(bytes: Buffer, contentType: string): Promise
         headerPairs: MOST_HEADERS,
         headerSize: MOST_HEADER_BYTES,
       },
-      // Every part marked as a file counts as one, however its name is spelt.
+      // Every part marked as a file counts as one, however its name is spelled.
       isPartAFile: (_name, type, fileName) => fileName !== undefined || type === 'application/octet-stream',
     });
     await new Promise<void>((done, failed) => {
@@ -65,7 +65,7 @@ export async function readMultipart(bytes: Buffer, contentType: string): Promise
   if (refusal !== undefined) throw refusal;
   // The parser would replace invalid bytes with another character.
   if (utf8(bytes) === undefined) throw malformed('is not UTF-8');
-  // Begins like a body and contains no part: its boundary is not the declared one.
+  // The body begins like multipart and contains no part: its boundary is not the declared one.
   if (fields.size === 0 && !/^\s*--[^\r\n]*--\s*$/.test(bytes.toString('latin1')))
     throw malformed('has no part that can be read');
   return fields;

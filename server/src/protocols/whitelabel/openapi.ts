@@ -19,16 +19,19 @@ export type { Reason } from './advice.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A field with everything known about it, over all forms of a request. */
+/** A field with its whole description, combined over all forms of a request. */
 interface Told {
   name: string;
   field: Field<unknown>;
   says: string;
   example: unknown;
-  /** In every form, or only in some. */
+  /** `required`: in every form. `sometimes`: in some forms only. */
   required: boolean;
   sometimes: boolean;
-  /** In the first form, which the example shows: what every form needs alone may be no complete request. */
+  /**
+   * Whether the example shows it. The example uses the first form, because the fields common to all forms may not make a
+   * complete request.
+   */
   shown: boolean;
 }
 
@@ -64,13 +67,13 @@ export function reasonsOf(route: Route): Reason[] {
     ...(route.auth === 'public' ? [] : Object.keys(SIGNED_REASONS)),
     ...(takes ? Object.keys(FIELD_REASONS) : []),
     ...(route.refuses ?? []),
-    // Endpoints that read prices may find a market halted.
+    // An endpoint that reads prices may find its market halted.
     ...((route.refuses ?? []).includes('exposure_exceeded') ? ['price_halted'] : []),
   ] as Reason[];
   return [...new Set(all)].toSorted((a, b) => statusOf(a) - statusOf(b));
 }
 
-/** Of every endpoint, by their HTTP status. */
+/** Refusal codes of all endpoints, in the order of their HTTP status. */
 const allReasons = (): Reason[] =>
   [...new Set(GROUPS.flatMap(({ routes }) => routes.flatMap(reasonsOf)))].toSorted(
     (a, b) => statusOf(a) - statusOf(b) || a.localeCompare(b),
@@ -304,7 +307,7 @@ const WEBHOOK_HEADERS = {
 
 const SIGNED = { key: [], payload: [], signature: [] };
 
-/** The rule of a field, in a few words. */
+/** A short description of a field's rule. */
 function formOf({ rule, schema }: Field<unknown>): string {
   const { enum: words, minimum, maximum } = schema;
   if (Array.isArray(words)) return words.map((word) => `\`${word}\``).join(', ');

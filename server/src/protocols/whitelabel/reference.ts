@@ -1,9 +1,9 @@
 /**
- * Reference data: the interface's numbers for fiats, chains, coins and payment methods, and maps of the offered ones, made from
- * the configured markets. A fiat, coin or chain without a market is not listed.
+ * Reference data: the interface's numbers for fiats, chains, coins and payment methods, and maps of those that are offered,
+ * generated from the configured markets. A fiat, coin or chain without a market is not listed.
  *
  * The numbers are the interface's own and programs have them in their code, so they never change. A chain or coin without a
- * number (of a local installation) gets one above a million, derived from its code and so the same everywhere.
+ * number (in a local installation) gets one above a million, derived from its code, so that it is the same everywhere.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../base/errors.ts';
@@ -16,7 +16,10 @@ const FIATS =
 const CHAINS = numbered('0 erc20, 1 bep20, 2 trc20, 3 matic20, 4 spl, 13 arbitrum, 15 ton');
 const COINS = numbered('0 btc, 6 eth, 54 usdt, 72 bnb, 83 matic, 116 usdc');
 
-/** 1 is instant, 2 a bank transfer. Order matters: one program uses the first of a fiat, another the last. */
+/**
+ * Kind of each method: 1 instant, 2 bank transfer. The order matters: one program uses the first method of a fiat, another the
+ * last.
+ */
 const METHODS: Readonly<Record<string, 1 | 2>> = {
   UPI: 1,
   IMPS: 2,
@@ -34,7 +37,7 @@ const METHODS: Readonly<Record<string, 1 | 2>> = {
   MPESA_PAYBILL: 2,
 };
 
-/** Fiats with a payment method. The sandbox trades each of them, both ways. */
+/** Fiats with a payment method. The sandbox trades each of them in both directions. */
 export const LIVE: Readonly<Record<string, readonly string[]>> = {
   inr: ['UPI', 'IMPS'],
   try: ['TRY_BANK_TRANSFER'],
@@ -98,7 +101,7 @@ export function fiatOfCountry(country: string): string | undefined {
     .find((fiat) => /^[A-Z]{2}$/.test(code) && fiat.startsWith(code));
 }
 
-/** 1 instant, 2 a bank transfer. */
+/** 1 instant, 2 bank transfer. */
 export const methodKind = (method: string): 1 | 2 => METHODS[method] ?? 2;
 
 type Direction = Market['direction'];
@@ -127,7 +130,10 @@ export function paymentMethods(all: readonly Market[]): Record<string, Record<st
 export const methodsOf = (fiat: Pick<Asset, 'coin'>, all: readonly Market[]): string[] =>
   Object.keys(paymentMethods(all)[fiatNumber(fiat)] ?? {});
 
-/** `{buy: {"1": {isActive: 1, paymentMethods: {…}}}, sell: {…}}`. Buying lists every method; a fiat that is only sold for is not active. */
+/**
+ * `{buy: {"1": {isActive: 1, paymentMethods: {…}}}, sell: {…}}`. Buying lists every method; a fiat that customers can only
+ * receive is not active.
+ */
 export function countryConfig(all: readonly Market[]) {
   const bought = new Set(of(all, 'onramp').map(({ fiat }) => String(fiatNumber(fiat))));
   const side = (methods: Record<string, Record<string, number>>, isActive: (fiat: string) => boolean) =>
@@ -154,7 +160,7 @@ const COIN_NAMES: Readonly<Record<string, string>> = {
   dai: 'Dai',
 };
 
-/** A picture without another host: the code in a circle. */
+/** An inline picture, so that no other host is needed: the code in a circle. */
 function coinIcon(code: string): string {
   const letters = code
     .replaceAll(/[^0-9A-Za-z]/g, '')
@@ -164,7 +170,7 @@ function coinIcon(code: string): string {
   return `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
 }
 
-/** No balance is shown with more decimals. */
+/** Balances are shown with at most this many decimals. */
 const MOST_PLACES = 8;
 
 interface Coin {

@@ -2,9 +2,9 @@
  * Replies of this API, as schemas: `data` of every success. Each object has these fields and no others. A `title` names a
  * schema in the API description (openapi.ts).
  *
- * Amounts are exact decimals: as text, or as a JSON number with all of its digits where the interface has numbers.
+ * Amounts are exact decimals: as text, or, where the interface has numbers, as a JSON number with all of its digits.
  *
- * They are in replies/, by what they are about.
+ * The schemas are in replies/, one file per topic.
  */
 export * from './replies/customers.ts';
 export * from './replies/reference.ts';

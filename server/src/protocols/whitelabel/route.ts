@@ -28,7 +28,7 @@ export interface WhitelabelDeps {
   readonly log: Log;
   readonly partners: ReturnType<typeof openPartners>;
   readonly orders: Orders;
-  /** Present in the sandbox only, which also has its endpoints, any origin, and no rate limit. */
+  /** Present in the sandbox only, which also serves the sandbox's endpoints, allows any origin, and has no rate limit. */
   readonly sandbox?: SandboxDriver | undefined;
   /** The public base URL for customers' browsers, without a trailing slash. */
   readonly publicUrl: () => string;
@@ -45,7 +45,7 @@ export interface WhitelabelDeps {
   readonly send: Sender;
   readonly clockWindow?: ClockWindow | undefined;
   readonly maxBodyBytes?: number | undefined;
-  /** Where files of customers go, and their limits. */
+  /** Store of customers' files, and their limits. */
   readonly blobs: Blobs;
   readonly uploadLimits?: UploadLimits | undefined;
 }
@@ -72,34 +72,34 @@ export interface SignedRequest<F extends Fields> extends Input<F> {
 /** A request to an endpoint where a signature is optional. */
 export type MaybeSigned = Input<Fields> & Partial<Pick<SignedRequest<Fields>, 'caller' | 'inTx' | 'readOnly'>>;
 
-/** The description of an endpoint beside its paths and fields (openapi.ts). */
+/** The description of an endpoint, besides its paths and fields (openapi.ts). */
 export interface Declared {
   /** Its effect, in one sentence of the present tense. */
   readonly says: string;
-  /** `data` of a success. */
+  /** The schema of `data` in a successful reply. */
   readonly gives: TSchema;
-  /** A request, if the examples of its required fields do not make a meaningful one. */
+  /** An example request, if the examples of its required fields do not make a meaningful one. */
   readonly example?: Readonly<Record<string, string | number>>;
   /** Its refusals, beyond those of any request (COMMON_REFUSALS). */
   readonly refuses?: readonly RefusalCode[];
-  /** Headers of a success, by name, with their meaning. */
+  /** Headers of a successful reply, by name, with their meaning. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Route extends Declared {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The first path is the endpoint's own; the others are aliases. */
+  /** The first path is the endpoint's own name; the others are aliases. */
   readonly paths: readonly string[];
-  /** 'optional': unsigned is accepted, wrongly signed is not. */
+  /** 'optional': an unsigned request is accepted, one with an invalid signature is not. */
   readonly auth: 'signed' | 'optional' | 'public';
   readonly scope: Scope;
   /** Served in the sandbox only. */
   readonly sandbox: boolean;
-  /** One of the sandbox's controls, which an installation may lack. */
+  /** One of the sandbox's controls, which an installation may not have. */
   readonly control?: boolean;
-  /** Its paths are ours and not the interface's: a field that is not declared is refused there. */
+  /** Its paths are our own and not the interface's, so undeclared fields are refused. */
   readonly strict: boolean;
-  /** Its multipart bodies may have files. */
+  /** Its multipart bodies may contain files. */
   readonly files: boolean;
   /** Its fields, which may depend on the request. */
   readonly fields: (body: Body) => Fields;
@@ -114,7 +114,7 @@ export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): R
   ...defined({ headers }),
 });
 
-/** Both prefixes serve every path of the white-label interface, because programs use both. */
+/** Every path of the white-label interface is served under both prefixes, because programs use both. */
 export const wl = (path: string, ...aliases: string[]): string[] => [
   `/onramp/api/v2/whiteLabel/${path}`,
   `/onramp-bank/api/v2/whiteLabel/${path}`,
@@ -130,12 +130,12 @@ interface SignedEndpoint<F extends Fields> extends Declared {
   readonly files?: boolean;
   readonly answer: (input: SignedRequest<F>) => Promise<Reply>;
 }
-/** Fields that depend on the request are declared by each form that a request can have. */
+/** Fields that depend on the request are declared for each form that a request can have. */
 type Takes<F extends Fields> =
   | { readonly takes: F }
   | { readonly takes: (body: Body) => F; readonly forms: readonly Fields[] };
 
-/** A signed request with its fields: for a GET they are in its query, which is not signed. */
+/** A signed endpoint. A GET has its fields in the query, which is not signed. */
 export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>): Route {
   const { takes, answer, method = 'POST', sandbox = false, files = false, ...declared } = endpoint;
   const fieldsFor = (body: Body): F => (typeof takes === 'function' ? takes(body) : takes);
@@ -160,8 +160,8 @@ export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>)
 const OUR_PATHS = /^\/(?:v1|sandbox)\//;
 
 /**
- * On the interface's paths undeclared fields are ignored, as programs expect. In the sandbox a header lists them, since they may
- * be misspelt: also beside a refusal, which then says what is missing.
+ * On the interface's paths undeclared fields are ignored, as programs expect. In the sandbox a header lists them, because they
+ * may be misspelled; a refusal has the header too.
  */
 export function withIgnored(reply: Reply, route: Route, { deps, body }: Pick<Input<Fields>, 'deps' | 'body'>): Reply {
   if (deps.sandbox === undefined || route.strict || route.auth !== 'signed') return reply;
@@ -181,12 +181,12 @@ function fieldsOf({ fields, forms }: Route, body: Body): Fields {
 
 interface OpenEndpoint extends Declared {
   readonly paths: readonly string[];
-  /** 'optional': unsigned is accepted, wrongly signed is not. */
+  /** 'optional': an unsigned request is accepted, one with an invalid signature is not. */
   readonly auth?: 'public' | 'optional';
   readonly answer: (input: MaybeSigned) => Promise<Reply>;
 }
 
-/** A GET that needs no signature. */
+/** Declares a GET that needs no signature. */
 export const open = ({ auth = 'public', ...endpoint }: OpenEndpoint): Route => ({
   ...endpoint,
   method: 'GET',
@@ -199,22 +199,22 @@ export const open = ({ auth = 'public', ...endpoint }: OpenEndpoint): Route => (
   forms: [{}],
 });
 
-/** The key behind a signed request. */
+/** The key behind a signed request, as recorded with its activity. */
 export const throughOf = ({ partner, credential }: Caller): Through => ({
   partnerId: partner.id,
   apiKey: credential.key,
 });
 
-/** For readers of cached data: opens a transaction only if something must be read. */
+/** A `Tx` for readers of cached data: it opens a transaction only if something must be read. */
 export const whenNeeded = (db: Database): Tx => ({
   rows: (text, values) => db.asSystem((tx) => tx.rows(text, values)),
   row: (text, values) => db.asSystem((tx) => tx.row(text, values)),
   run: (text, values) => db.asSystem((tx) => tx.run(text, values)),
   defer() {
-    throw new BugError('what is remembered is only read');
+    throw new BugError('a read of cached data tried to write');
   },
   deferLast() {
-    throw new BugError('what is remembered is only read');
+    throw new BugError('a read of cached data tried to write');
   },
   attempts: db,
 });

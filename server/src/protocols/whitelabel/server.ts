@@ -1,11 +1,12 @@
 /**
  * The HTTP server of this API.
  *
- * - A payload repeats the body in a header, so headers may take 128 KiB; Node's default of 16 KiB is exceeded by a body of 11
- *   KiB.
+ * - ayload repeats the body in a header, so headers may take 128 KiB; Node's default of 16 KiB is exceeded by a body of 111
+ * A payload repeats the body in a header, so headers may have 128 KiB: a body of 11 KiB already exceeds Node's default of 16
+ * KiB.
  * - Paths are exact: case counts, and a trailing slash is another path.
  * - Errors of the parser or the router before any route get the same envelope as everything else.
- * - It closes when running requests are answered, even if clients hold connections open.
+ * - It closes once running requests are answered, even if clients keep connections open.
  */
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,7 +20,7 @@ export const MAX_HEADER_BYTES = 128 * 1024;
 /** A hosted page's token contains a return URL. */
 const MAX_PARAM_CHARS = 4_096;
 export const REQUEST_TIMEOUT_MS = 30_000;
-/** Less than Docker's ten seconds, after which it kills. */
+/** Less than Docker's ten seconds, after which it kills the process. */
 const LAST_ANSWERS_MS = 5_000;
 
 export interface ServerOptions {
@@ -28,7 +29,7 @@ export interface ServerOptions {
   logRequests?: boolean;
   /** Proxies whose X-Forwarded-For is trusted. */
   trustProxy?: boolean | string | string[];
-  /** Answers a request whose path cannot be decoded, where the path is not of this wire. */
+  /** Answers a request whose path cannot be decoded and does not belong to this wire. */
   unreadable?: (request: { url: string; id: string }) => Reply | undefined;
   /** How long a closing server waits for running requests, in milliseconds. */
   lastAnswersMs?: number;
@@ -76,7 +77,7 @@ export function createServer({
       socket.end(rawReply(PARSER[String((error as { code?: string }).code)] ?? notHttp));
     },
   });
-  // So that an unsupported method of a known path is refused as such, and not as an unknown path.
+  // Registers all methods, so that a wrong method of a known path is refused as such and not as an unknown path.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
@@ -98,9 +99,9 @@ export function createServer({
 }
 
 /**
- * When closing, Node ends idle connections. It does not count a connection without any request as idle, and keeps one alive
- * after a running answer: it would wait a minute for either. A request that does not finish is given as long as an answer may
- * take, and no longer.
+ * On closing, Node ends idle connections. It does not count a connection without any request as idle, and it keeps a connection
+ * open after a running request was answered: it would wait a minute for either. So this ends connections itself, and gives
+ * unfinished requests `lastAnswersMs`.
  */
 function endInTime(app: FastifyInstance, lastAnswersMs: number): void {
   let isEnding = false;

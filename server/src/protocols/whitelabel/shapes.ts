@@ -1,7 +1,7 @@
 /**
- * Shapes: quotes, orders, customers and accounts in this API's format.
+ * Shapes: quotes, orders, customers and accounts in the format of this API.
  *
- * Amounts are plain decimal text. A shape has the interface's own keys, in its order, and no others.
+ * Amounts are plain decimal text. A shape has exactly the interface's keys, in the interface's order.
  */
 import { formatRate, formatUnits } from '../../base/money.ts';
 import { isoTime } from '../../base/times.ts';
@@ -17,12 +17,12 @@ export type Assets = ReadonlyMap<string, Asset>;
 /** `2024-05-08 12:38:11`, UTC: in the few places where programs expect it. */
 export const spacedTime = (at: Date): string => isoTime(at).slice(0, 19).replace('T', ' ');
 
-/** A JSON number with exactly these digits; JSON.stringify writes it unchanged. */
+/** A JSON number with exactly these digits: JSON.stringify writes it unchanged. */
 export const rawNumber = (text: string): unknown =>
   (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 
 /**
- * @param sent currencies as the partner wrote them: they are echoed
+ * @param sent currencies as the partner wrote them, for the reply
  * @param shape B has the rate and fees as text; A has neither rate nor fromAmount, and fees as numbers
  */
 export function quoteShape(
@@ -57,7 +57,7 @@ export function quoteShape(
   };
 }
 
-/** A sixth key only if tax is withheld: the interface's own fees have five. */
+/** Whether fees have a sixth key, for withheld tax: the interface itself has five. */
 const withholds = ({ market, fees }: Quote): boolean => market.taxBps > 0n || fees.tax > 0n;
 
 /** A quote as numbers: both sides' amounts, the rate and the fees, which are in the fiat. */
@@ -107,7 +107,7 @@ export function offrampShape(order: ListedOrder, assets: Assets) {
   };
 }
 
-/** One sale: the list's item, where to pay until when, and the history of the money. */
+/** One sale: the list's item, where and until when to pay, and the history of its money. */
 export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Told) => ({
   ...offrampShape(order, assets),
   depositAddress: order.depositTarget,
@@ -115,7 +115,7 @@ export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Tol
   ...toldShape(told),
 });
 
-/** The history of an order's money. Texts are never null here: '' if empty. */
+/** The history of an order's money. The interface has no null texts: an empty one is ''. */
 export const toldShape = ({ reason, refunds, returnedPayouts, ...rest }: Told) => ({
   ...rest,
   reason: reason ?? '',
@@ -123,7 +123,7 @@ export const toldShape = ({ reason, refunds, returnedPayouts, ...rest }: Told) =
   returnedPayouts: returnedPayouts.map(withoutAsset),
 });
 
-/** Our asset codes are not part of this interface: it has coin and chain. */
+/** Removes our asset codes: the interface has coin and chain instead. */
 function withoutAsset<T extends { asset: string }>(money: T): Omit<T, 'asset'> {
   const { asset: _, ...shown } = money;
   return shown;

@@ -1,9 +1,9 @@
 /**
  * Status numbers: our order states as the numbers that partners' programs know.
  *
- * Exhaustive by type: an omitted state does not compile. Only the lower series is sent, and it ends at 4 buying and 6
- * selling, because pollers stop there. A shown status never goes back, except when a seen deposit vanished before
- * confirmation; so a state that can follow a later one shows the furthest number it may have shown before.
+ * Exhaustive by type: an omitted state does not compile. Only the lower series is sent. It ends at 4 for buying and 6 for
+ * selling, because pollers stop there. A shown status never decreases, except when a seen deposit vanished before confirmation;
+ * so a state that can follow a later one shows the highest number that the order may have shown before.
  */
 import type { Direction, ListedOrder, OrderState } from '../../orders/index.ts';
 
@@ -13,7 +13,7 @@ export type Shown = Pick<
 >;
 type Shows = number | ((order: Shown) => number);
 
-/** A payout was created once: later states have come from there. */
+/** A payout was created before: states of later payouts have been shown. */
 const paidOutOnce = (order: Shown): boolean => order.payoutAttempt > 0;
 const amountMismatch = (order: Shown): boolean =>
   order.failure === 'amount' || (order.failure === null && order.exception === 'underpaid');
@@ -23,7 +23,7 @@ const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
   onramp: {
     created: (order) => (order.payerReference === null ? 0 : 1),
     deposit_seen: 1,
-    // An operator repriced it after a payout was created: the shown status stays.
+    // An operator repriced the order after a payout was created: the shown status stays.
     deposit_confirmed: (order) => (paidOutOnce(order) ? 3 : 2),
     awaiting_liquidity: (order) => (paidOutOnce(order) ? 3 : 2),
     on_hold: (order) => (paidOutOnce(order) ? 3 : 2),
@@ -43,7 +43,7 @@ const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
     deposit_confirmed: (order) => (paidOutOnce(order) ? 5 : order.wasHeld ? 3 : 2),
     awaiting_liquidity: (order) => (paidOutOnce(order) ? 5 : order.wasHeld ? 3 : 2),
     on_hold: (order) => (paidOutOnce(order) ? 5 : 3),
-    // A further attempt follows one that was shown as begun.
+    // A further attempt follows one that was shown as submitted.
     paying_out: (order) => (order.submittedPayout || order.payoutAttempt > 1 ? 5 : 4),
     payout_held: 5,
     settled: 6,
@@ -61,7 +61,7 @@ export function statusNumber(order: Shown): number {
   return typeof number === 'function' ? number(order) : number;
 }
 
-/** The numbers of the first series with their words: those sent, and those that a sandbox order may be driven to. */
+/** Numbers of the first series with their words: those that are sent, and those that a sandbox order may be driven to. */
 export const STATUS_WORDS: Record<Direction, ReadonlyMap<number, string>> = {
   offramp: new Map([
     [-4, 'AMOUNT_MISMATCH'],

@@ -1,6 +1,6 @@
 /**
  * The table of this API's endpoints: the path of each, who may call it, its fields, its replies, its refusals. Routes, checks
- * and the API description (openapi.ts) are made from it, and from nothing else.
+ * and the API description (openapi.ts) are generated from it only.
  */
 import { type Route } from './route.ts';
 import { BUYING } from './table/buying.ts';
@@ -27,5 +27,5 @@ export const GROUPS: readonly { readonly name: string; readonly says: string; re
   },
 ];
 
-/** Every possible endpoint; `served` (index.ts) selects those of a server. */
+/** Every possible endpoint; `served` (index.ts) selects those that a server offers. */
 export const ROUTES: readonly Route[] = GROUPS.flatMap(({ routes }) => routes);

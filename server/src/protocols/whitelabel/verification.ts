@@ -1,8 +1,8 @@
 /**
  * Words of verification: a customer's level and state on the wire.
  *
- * Programs disagree on which words mean "may trade", so a partner may replace ours (its setting `kycWords`); the levels
- * behind them are ours alone.
+ * Programs disagree on which words mean "may trade", so a partner may replace our words (its setting `kycWords`). The levels
+ * behind the words are always ours.
  */
 import type { Customer } from '../../customers/index.ts';
 import type { Partner } from '../../partners/index.ts';
@@ -38,9 +38,9 @@ export function verificationWords(customer: Facts, partner: Pick<Partner, 'kycWo
 
 export interface Change {
   outcome: Customer['verification'];
-  /** undefined: unchanged */
+  /** undefined: unchanged. */
   level: number | undefined;
-  /** true: logged in; false: not logged in; undefined: unchanged */
+  /** true: logged in; false: not logged in; undefined: unchanged. */
   login?: boolean;
 }
 

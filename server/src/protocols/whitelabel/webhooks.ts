@@ -1,18 +1,17 @@
 /**
  * Webhooks in this API's words: the format `whitelabel`.
  *
- * Receivers know a handful of words per direction, and act on each: so each word is sent once per order, in the order of the
- * words, and none is withdrawn. An event whose word was sent before, or comes before one already sent, is skipped
- * (`concerns`). "Trade completed" is spelt with a space for a purchase and with an underscore for a sale, because receivers
- * compare it so.
+ * Receivers know a few words per direction and act on each one. So each word is sent at most once per order, in a fixed order,
+ * and never withdrawn. An event is skipped if its word, or a later word, was sent already (`concerns`). "Trade completed" is
+ * spelt with a space for a purchase and with an underscore for a sale, because receivers compare exactly that text.
  *
- * A message has its body in the header too, in base64, and the signature covers that text. Receivers compare it with the
+ * A header of each message repeats its body in base64, and the signature covers that text. Receivers compare it with the
  * received body, or read the event from it; an endpoint may request `{timestamp, body}` there instead. The time of sending is
  * in the metadata, which the signature covers, and in a header of its own.
  *
- * It is signed with the secret of the key with which the endpoint was set. During that key's rotation two secrets are valid,
- * a receiver knows one of them, and there is room for one signature: attempts alternate, the old one first, so the second
- * attempt reaches the receiver at the latest.
+ * A message is signed with the secret of the key that set the endpoint. During a rotation of that key two secrets are valid,
+ * the receiver may know only one of them, and the message has room for one signature. So attempts alternate between the
+ * secrets, the old one first: at the latest the second attempt is accepted.
  *
  * The format `flat` (flat.ts) has the same headers over the whole order.
  */
@@ -26,11 +25,11 @@ import { verificationWords } from './verification.ts';
 
 type Says = string | undefined | ((submittedPayout: boolean) => string);
 
-/** The word sent for a state; a state without news has none. */
+/** The word sent for a state; undefined if nothing is sent. */
 const WORDS: Record<Direction, Record<OrderState, Says>> = {
   offramp: {
     created: undefined,
-    // It may still vanish: only a confirmed deposit is announced.
+    // A seen deposit may still vanish: only a confirmed one is announced.
     deposit_seen: undefined,
     deposit_confirmed: 'ON_CHAIN_DEPOSIT_RECEIVED',
     awaiting_liquidity: undefined,
@@ -43,7 +42,7 @@ const WORDS: Record<Direction, Record<OrderState, Says>> = {
     refunded: 'FAILED',
     expired: 'FAILED',
     cancelled: 'FAILED',
-    // Blocked by law: it is not reported, and the status shows no end either. No current event contains it.
+    // A freeze by law is not reported, and the status does not show an end. No current event contains this state.
     frozen: undefined,
   },
   onramp: {
@@ -88,7 +87,7 @@ interface OrderBody extends Partial<Told> {
 const isOrder = (event: Happened): boolean => event.type.startsWith('order.');
 const isCustomer = (event: Happened): boolean => event.type.startsWith('customer.');
 
-/** 0: no word; otherwise higher means later. */
+/** Rank of the event's word: higher is later; 0 without a word. */
 function rankOf(event: Happened): number {
   const { direction, state, submittedPayout } = event.body as unknown as OrderBody;
   const says = WORDS[direction]?.[state];
@@ -100,7 +99,7 @@ const OUR_WORDS: Pick<Partner, 'kycWords'> = { kycWords: {} };
 
 function customerWord(event: Happened, partner: Pick<Partner, 'kycWords'>): string {
   const { loggedInAt, ...facts } = event.body as Omit<Parameters<typeof verificationWords>[0], 'loggedInAt'> & {
-    // Older events, from before logins were announced, lack it; there was a login, because verification requires one.
+    // Missing in events from before logins were announced. The customer had logged in, because verification requires it.
     loggedInAt?: string | null;
   };
   return verificationWords({ ...facts, loggedInAt: loggedInAt === null ? null : event.at }, partner).status;
@@ -164,7 +163,7 @@ export function whitelabelBody(
   };
 }
 
-/** The event's facts about the order's money; older events have none. */
+/** The event's data about the order's money; older events have none. */
 function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ...more }: OrderBody) {
   const { refunds, returnedPayouts, unclaimedFrom, olderRefunds, olderReturnedPayouts } = more;
   if (receivedAmount === undefined || receivedCurrency === undefined) return {};
@@ -177,7 +176,7 @@ function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ..
 
 export interface WhitelabelFormatDeps {
   partner(id: bigint): Promise<Pick<Partner, 'kycWords'>>;
-  /** Currently valid, the old one first; empty when the key is gone. */
+  /** The currently valid secrets, the old one first; empty when the key is gone. */
   secrets(apiKey: string): Promise<readonly string[]>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The manual verifier: a person checks a customer's details, and decides. Until then they are in review.
+ * The manual verifier: a person checks a customer's details and decides. Until then they are in review.
  *
- * It requests a review once per version of the details, and returns its result. The reviews are passed in
+ * It requests a review once per version of the details, and returns the review's result. The review functions are passed in
  * (compliance/reviews.ts): a verifier stores nothing.
  */
 import { adapter } from '../../base/adapter.ts';
@@ -15,7 +15,7 @@ export function manualVerifier(deps: VerifierContext['reviews']): Verifier {
       await deps.ask(asked);
       return { pageUrl: undefined };
     },
-    // The decision is recorded with the person's action, and wakes the job.
+    // A decision is recorded with the operator's action, which wakes the job.
     finding: async (asked) =>
       (await deps.found(asked)) ?? { outcome: 'in_review', level: 0, pending: { callsBack: true } },
   };

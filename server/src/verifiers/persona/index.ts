@@ -1,25 +1,27 @@
 /**
  * Persona: a provider that verifies people in an inquiry, on a page of its own.
  *
- * An inquiry is found by our key, its `reference-id`, and created if there is none. Two processes that create at once send the same
- * `Idempotency-Key`, so there is one. Persona keeps answers under such a key for a day, errors too, so the key has the hour in it:
- * an error of Persona's does not last longer. Should there be two inquiries after all, the newest one counts.
+ * An inquiry is found by our key, its `reference-id`, and created if there is none. Two processes that create one concurrently
+ * send the same `Idempotency-Key`, so only one is created. Persona repeats its answer to such a key for a day, even an error,
+ * so the key contains the hour: an error is then repeated for an hour at most. If there are two inquiries nevertheless, the
+ * newest one counts.
  *
- * `approved` is verified, `declined` refused, `failed` failed. `completed` is in review, because a decision may follow; where a
- * template decides nothing afterwards, PERSONA_COMPLETED makes it a verification. The level is the one of ours that the inquiry's
- * template stands for (PERSONA_TEMPLATES). An inquiry that has expired is resumed when it is begun again.
+ * `approved` is verified, `declined` refused, `failed` failed. `completed` is in review, because a decision may follow; for
+ * templates without a later decision, PERSONA_COMPLETED makes it a verification. The level is the one of ours that the
+ * inquiry's template stands for (PERSONA_TEMPLATES). An expired inquiry is resumed when it is begun again.
  *
- * Webhooks are signed over their time and body, during an exchange of secrets twice. The time is that of sending, also of a repeated one;
- * a call more than five minutes off is refused.
+ * Webhooks are signed over their time and body, with both secrets during an exchange of secrets. The time is that of this
+ * delivery, also for a repeated one; a call whose time differs by more than five minutes is refused.
  *
- * What surprises: the link to the page can be used once, so it is another one each time; after the inquiry is done there is none.
- * A key is one version of a customer's details, so Persona keeps an account for each. Files that a program submitted are not passed on.
+ * What surprises: a link to the page can be used once, so each request makes a new one; a finished inquiry has none. Our key
+ * identifies one version of a customer's details, so Persona has one account per version. Files that a program submitted are
+ * not passed on.
  *
  * Sources: https://docs.withpersona.com/api-reference/inquiries/list-all-inquiries,
  * https://docs.withpersona.com/api-reference/inquiries/create-an-inquiry, https://docs.withpersona.com/inquiry-one-time-links,
  * https://docs.withpersona.com/resuming-inquiries, https://docs.withpersona.com/model-lifecycle,
- * https://docs.withpersona.com/idempotence, https://docs.withpersona.com/docs/webhooks-best-practices Not yet run against the live
- * service.
+ * https://docs.withpersona.com/idempotence, https://docs.withpersona.com/docs/webhooks-best-practices Not yet run against the
+ * live service.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { adapter } from '../../base/adapter.ts';
@@ -40,11 +42,11 @@ import {
 import type { Finding, ProviderCall, VerificationRequest, Verifier, VerifierContext } from '../verifier.ts';
 
 const CODE = 'persona';
-/** The version of their API that this was written for. */
+/** The version of Persona's API that this adapter uses. */
 const API_VERSION = '2023-01-05';
 const CALL_TOLERANCE_S = 300;
 const HOUR_MS = 3_600_000;
-/** In these the customer can still do something on the page. */
+/** Statuses in which the customer can still do something on the page. */
 const UNDER_WAY = ['created', 'pending', 'expired'];
 
 export interface PersonaAccount {
@@ -53,10 +55,10 @@ export interface PersonaAccount {
   webhookSecret: string;
   templates: Levels;
   companyTemplates?: Levels | undefined;
-  /** What `completed` is. */
+  /** The outcome for the status `completed`. */
   completed: 'in_review' | 'verified';
   deadlineMs?: number;
-  /** Real time, which signatures use, whatever a sandbox's clock shows. */
+  /** Wall-clock time, which signatures use even if the sandbox's clock differs. */
   realNow?: () => number;
 }
 
@@ -85,7 +87,7 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
   const templatesFor = (kind: VerificationRequest['kind']): Levels =>
     (kind === 'BUSINESS' ? account.companyTemplates : account.templates) ?? new Map();
 
-  /** The newest one under our key: the list is newest first. */
+  /** The newest inquiry under our key: the list is newest first. */
   async function find(key: string): Promise<Inquiry | undefined> {
     const path = `/inquiries?filter[reference-id]=${encodeURIComponent(key)}&page[size]=1`;
     const { data } = await ask('GET', path.replaceAll('[', '%5B').replaceAll(']', '%5D'));
@@ -158,7 +160,7 @@ function prefilled(fields: Readonly<Record<string, string>>): Json {
   };
 }
 
-/** All or nothing: a status that we do not know is no answer. */
+/** The finding for a known status. @throws Unavailable for an unknown one */
 function findingOf({ status, template }: Inquiry, known: Levels, completed: PersonaAccount['completed']): Finding {
   if (status === 'approved' || (status === 'completed' && completed === 'verified')) {
     const level = levelOf(known, template);
@@ -173,7 +175,7 @@ function findingOf({ status, template }: Inquiry, known: Levels, completed: Pers
   throw new Unavailable(CODE, 'its inquiry has a status that is not documented');
 }
 
-/** `t=<seconds>,v1=<hex>`, and two of them while secrets are exchanged. */
+/** The header is `t=<seconds>,v1=<hex>`, twice while secrets are exchanged. */
 function readCallback({ headers, body }: ProviderCall, webhookSecret: string, nowMs: number): string | undefined {
   const isRight = (headers['persona-signature'] ?? '').split(' ').some((one) => {
     const [, seconds = '', given = ''] = /^t=([0-9]{1,12}),v1=([0-9a-f]{64})$/.exec(one) ?? [];

@@ -1,14 +1,14 @@
 /**
  * The sandbox's verifier: verifies every customer to the requested level, at once.
  *
- * Two identity numbers make it wait, like a provider whose people look at pictures (MAGIC_IDENTITIES). It keeps no state: when
- * it answers follows from when the details were given. A test that needs another outcome records it directly, instead of a
- * flag here. Production refuses to start with it.
+ * Some identity numbers delay its answer, as a provider with manual checks would (MAGIC_IDENTITIES). It keeps no state: the
+ * time of its answer is computed from the time at which the details were given. A test that needs another outcome records it
+ * directly, instead of a flag here. Production does not start with it.
  */
 import { adapter } from '../../base/adapter.ts';
 import type { Verifier, VerifierContext } from '../verifier.ts';
 
-/** Ends of identity numbers for which it does not answer at once. */
+/** Suffixes of identity numbers for which the answer is delayed. */
 export const MAGIC_IDENTITIES = [
   { ending: 'LATER', afterMs: 10_000, says: 'in review for ten seconds, then verified' },
   {
@@ -38,7 +38,7 @@ export function simulated(context?: Pick<VerifierContext, 'details' | 'now'>): V
   };
 }
 
-/** Without the magic values. */
+/** The verifier without magic values. */
 export const simulatedVerifier: Verifier = simulated();
 
 export const simulatedFindings = adapter({

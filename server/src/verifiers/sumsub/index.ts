@@ -1,18 +1,18 @@
 /**
- * Sumsub: a provider that looks at documents and faces, on a page of its own or from what a program submitted.
+ * Sumsub: a provider that checks documents and faces on a page of its own.
  *
- * An applicant is created under our key as `externalUserId`, once: Sumsub answers 409 for a second one. `finding` asks for the
- * applicant by that id and reads its review. What counts is `reviewAnswer`: GREEN is verified, RED with FINAL refused, RED
- * otherwise failed; a review that is not completed is in review. The level is the one of ours that the applicant's level name
- * stands for (SUMSUB_LEVELS): an operator of Sumsub may have changed it there.
+ * An applicant is created once, with our key as `externalUserId`: Sumsub answers 409 to a second request. `finding` asks for
+ * the applicant by that id and reads its review. `reviewAnswer` decides: GREEN is verified, RED with FINAL is refused, any
+ * other RED is failed; an uncompleted review is in review. SUMSUB_LEVELS maps the level name of the review to our level. It may
+ * differ from the requested one, because an operator can change it at Sumsub.
  *
- * Requests are signed: HMAC-SHA256 under the secret key over time, method, path with query, and body. Webhooks are signed under a
- * secret of their own, SHA-256 or SHA-512; the older SHA-1 is not accepted. The signed body has the time at which the webhook was
- * created. One older than two days is refused: Sumsub stops resending after about a day.
+ * Requests are signed: HMAC-SHA256 under the secret key over time, method, path with query, and body. Webhooks are signed with
+ * a separate secret, by SHA-256 or SHA-512; the older SHA-1 is not accepted. The signed body contains the time at which the
+ * webhook was created. A webhook older than two days is refused: Sumsub stops resending after about a day.
  *
- * What surprises: a link to the page is another one each time, and lasts half an hour. Names and the date of birth are passed on as
- * `fixedInfo`, so Sumsub compares them with the document. Files that a program submitted are not passed on: the
- * applicant shows the document on Sumsub's page.
+ * What surprises: each request makes a new link to the page, valid for half an hour. A person's names and date of birth are
+ * passed on as `fixedInfo`, so that Sumsub compares them with the document. Files that a program submitted are not passed on:
+ * the applicant shows the document on Sumsub's page.
  *
  * Sources: https://docs.sumsub.com/reference/authentication, https://docs.sumsub.com/reference/create-applicants,
  * https://docs.sumsub.com/reference/get-applicant-data-via-externaluserid,
@@ -48,11 +48,11 @@ export interface SumsubAccount {
   appToken: string;
   secretKey: string;
   webhookSecret: string;
-  /** Of persons, and of businesses where they are verified here. */
+  /** Levels for persons, and for businesses if Sumsub verifies them. */
   levels: Levels;
   companyLevels?: Levels | undefined;
   deadlineMs?: number;
-  /** Real time, which signatures use, whatever a sandbox's clock shows. */
+  /** Wall-clock time, which signatures use even if the sandbox's clock differs. */
   realNow?: () => number;
 }
 
@@ -86,7 +86,7 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
       if (levelName === undefined)
         throw new Unavailable(CODE, `no level of its own is set for level ${level}, ${kind}`);
       const { fields = {} } = (await context.details(customerId)) ?? {};
-      // 409: there is this applicant already.
+      // 409: the applicant exists already.
       await ask('POST', `/resources/applicants?levelName=${encodeURIComponent(levelName)}`, [200, 201, 409], {
         externalUserId: key,
         type: kind === 'BUSINESS' ? 'company' : 'individual',
@@ -114,8 +114,8 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
 }
 
 /**
- * The fields that the document must match; empty when nothing was given. Sumsub's countries have three letters, so none is passed
- * on.
+ * The fields that the document must match; empty when nothing was given. No country is passed on, because Sumsub uses
+ * three-letter codes.
  */
 function fixedInfo(fields: Readonly<Record<string, string>>): Json {
   const { firstName, dob } = fields;
@@ -125,7 +125,7 @@ function fixedInfo(fields: Readonly<Record<string, string>>): Json {
 
 const inReview = (): Finding => ({ outcome: 'in_review', level: 0, pending: { callsBack: true } });
 
-/** All or nothing: a review that is not plainly one is no answer. */
+/** The finding for a review. @throws Unavailable for a review that is not completely understood */
 function readReview(review: unknown, known: Levels): Finding {
   const status = textAt(review, 'reviewStatus');
   if (status === undefined) throw new Unavailable(CODE, 'its answer has no review');
@@ -149,7 +149,7 @@ function readCallback({ headers, body }: ProviderCall, webhookSecret: string, no
   const right = createHmac(digest, webhookSecret).update(body).digest('hex');
   if (!isSame(headers['x-payload-digest'] ?? '', right)) return undefined;
   const told = jsonOf(body);
-  // "2020-02-21 13:23:19.321", in UTC.
+  // Format: "2020-02-21 13:23:19.321", in UTC.
   const createdAt = Date.parse(`${(textAt(told, 'createdAtMs') ?? '').replace(' ', 'T')}Z`);
   if (!(Math.abs(nowMs - createdAt) <= OLDEST_CALL_MS)) return undefined;
   return textAt(told, 'externalUserId');

@@ -1,15 +1,15 @@
 /**
- * Chainalysis: the Entity Risking API, known before as Address Screening.
+ * Chainalysis: the Entity Risking API, formerly called Address Screening.
  *
  * `GET /v2/entities/{address}` answers with `risk` in one of four words, by the rules that the operator has set up there. Since
- * December 2024 an address need not be registered first. It is asked without the chain: an address of several EVM chains is one
- * entity there. It knows main networks only, and answers at most 40 requests a second (429 beyond them, which is Unavailable here
- * as any other status).
+ * December 2024 an address need not be registered first. Requests do not name the chain: an address that exists on several EVM
+ * chains is one entity there. It covers main networks only and allows 40 requests a second; beyond that it returns 429, which
+ * is Unavailable here like any other status.
  *
- * `status` is read only as documented: an answer that is not `COMPLETE` is no answer yet. Older answers have none.
+ * An answer whose `status` is not `COMPLETE` is not final, so it counts as no answer. Older answers have no `status`.
  *
- * Sources: https://docs.chainalysis.com/api/address-screening/, https://docs.chainalysis.com/api/address-screening/whats-new. Not
- * yet run against the live service.
+ * Sources: https://docs.chainalysis.com/api/address-screening/, https://docs.chainalysis.com/api/address-screening/whats-new.
+ * Not yet run against the live service.
  */
 import { adapter } from '../../../base/adapter.ts';
 import { demanded, secret, webAddress } from '../../../base/env.ts';
@@ -36,7 +36,7 @@ export const chainalysisRisk = adapter({
         headers: { token: apiKey },
       });
       const { address: answered, risk, riskReason, status = 'COMPLETE' } = json;
-      // Addresses of some chains are written in either case.
+      // Some chains write addresses in either case, so case is ignored.
       if (typeof answered !== 'string' || answered.toLowerCase() !== address.toLowerCase())
         throw new Unavailable(CODE, 'it answered about another address');
       if (status !== 'COMPLETE') throw new Unavailable(CODE, 'its answer is not complete');

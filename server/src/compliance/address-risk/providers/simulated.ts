@@ -1,13 +1,14 @@
 /**
- * The sandbox's provider of address risk: the end of an address says how risky it is, and every other address is of low risk.
+ * The sandbox's provider of address risk: the last characters of an address determine its risk, and every other address is low
+ * risk.
  *
- * It keeps no state and calls nobody. Production refuses to start with it.
+ * It keeps no state and makes no requests. Production does not start with it.
  */
 import { adapter } from '../../../base/adapter.ts';
 import { Unavailable } from '../../../base/errors.ts';
 import type { AddressRiskProvider, Level } from '../provider.ts';
 
-/** Ends of addresses, in any case. They have no zero, so that an address in base 58 may have them too. */
+/** Address suffixes, in any case. They contain no zero, so that a base58 address can have them too. */
 export const MAGIC_ENDINGS = [
   { ending: 'bad2', level: 'medium', reason: 'received a part of its funds from a mixer' },
   { ending: 'bad3', level: 'high', reason: 'received most of its funds from a mixer' },

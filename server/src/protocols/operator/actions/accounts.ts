@@ -1,6 +1,6 @@
 /**
- * Finding an account by its number: an action, because whoever knows the number learns whose it is. The number is in the body of
- * the request only; the audit keeps that somebody looked, and why.
+ * Finding an account by its number. This is an action, because the result tells who owns the account. The number is only in the
+ * body of the request; the audit records who searched and why.
  */
 import { openTyped } from '../../../base/typed.ts';
 import { accountsOfNumber } from '../../../customers/index.ts';

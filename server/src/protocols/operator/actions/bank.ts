@@ -1,11 +1,11 @@
 /**
- * Actions at the desk of a bank without an API: closing, downloading and withdrawing a file of payouts, taking in a
- * statement.
+ * Actions at the desk of a bank without an API: closing, downloading and withdrawing a file of payouts, taking in a statement.
  *
- * A file sends money out and a statement is evidence of money in, so by default two people do each, whatever the amount; a
- * rule that names the action may set a limit. A statement up to the limit of its asset takes one person; the opening balance
- * of an account's first one counts, because it is booked as the operator's own. A proposal to close a file names its payouts,
- * as they were shown: the file contains exactly these, or nothing is closed. Later payouts are left for the next file.
+ * A file sends money out and a statement is evidence of money in, so by default each takes two people, whatever the amount; a
+ * rule that names the action may set a limit. A statement up to the limit of its asset takes one person. The opening balance of
+ * an account's first statement counts towards the limit, because it is booked as the operator's own money. A proposal to close
+ * a file names the payouts that were shown: the file contains exactly these, or is not closed. Later payouts go into the next
+ * file.
  *
  * Not here: reading statements (../bank.ts), the meaning of a file or a line (rails/manual).
  */
@@ -94,7 +94,8 @@ export function bankActions(desk: BankDesk): readonly Action[] {
         return { ...(await desk.withdrawBatch(tx, input.id, { by: operator.name, statement })) };
       },
     }),
-    // Confirmed only by its file; declined like any other.
+    // In the list of actions without a file: such a proposal is confirmed only by uploading its file, and declined like any
+    // other.
     takeStatement(desk, undefined),
   ];
 }
@@ -116,7 +117,7 @@ export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, 
     },
     async perform(_deps, tx, _ask, { operator }) {
       if (file === undefined) throw new Refusal('file_needed', { how: HOW });
-      // Its own outcome takes precedence over the action's.
+      // Renamed, because the reply of an action has an `outcome` of its own.
       const { outcome, ...taken } = await desk.takeStatement(tx, { file, by: operator.name });
       return { ...taken, taken: outcome };
     },

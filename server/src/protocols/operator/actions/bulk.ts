@@ -11,7 +11,8 @@ const bulk = (kind: 'cancel' | 'requote'): Action =>
   action({
     ...BULK[kind],
     subject: ({ market }) => `market:${market}`,
-    // Orders are paid and expire while two people decide; only another bulk operation on them supersedes the proposal.
+    // Orders may be paid or expire before the second person confirms; only another bulk operation on them supersedes the
+    // proposal.
     async look({ clock }, tx, { market, from, until, partner }) {
       const { id: marketId } = await marketOf(tx, market);
       await requirePartner(tx, partner);

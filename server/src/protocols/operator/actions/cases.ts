@@ -51,7 +51,7 @@ async function leftInSuspense(tx: Tx, id: bigint): Promise<string | undefined> {
 }
 
 /**
- * Whoever stole a recovery code can sign in as its operator: that case is closed by another one, where there is another.
+ * A thief of a recovery code can sign in as its operator, so another operator must close that case, if there is one.
  *
  * @throws Refusal 'own_recovery'
  */
@@ -61,7 +61,7 @@ async function requireNotOwnRecovery(tx: Tx, id: bigint, name: string): Promise<
   if ((await installation(tx)).operators !== 'one') throw new Refusal('own_recovery');
 }
 
-/** @param file undefined only where actions are listed: nothing is attached without one */
+/** @param file undefined only in the list of actions: without a file nothing is attached */
 export const attachTo = (file: StoredAttachment | undefined): Action =>
   action({
     ...CASES.attach,
@@ -81,7 +81,7 @@ const ENDINGS = {
   ...{ 'application/pdf': 'pdf', 'text/plain': 'txt' },
 } as const;
 
-/** While a customer is under a legal hold, no evidence of its cases is removed. @throws Refusal 'erasure_refused' */
+/** Refuses to remove evidence of a case while its customer is under a legal hold. @throws Refusal 'erasure_refused' */
 async function requireNoHold(tx: Tx, caseId: bigint): Promise<void> {
   if (await isCaseHeld(tx, caseId))
     throw new Refusal('erasure_refused', { why: 'The customer of this case is under a legal hold.' });
@@ -99,7 +99,7 @@ export const CASE_ACTIONS: readonly Action[] = [
     async perform(_deps, tx, { case: caseId, attachment: id }) {
       if ((await findAttachment(tx, { caseId, id })).removedAt !== null) throw new Refusal('unknown_attachment');
     },
-    // After the line in the audit is committed.
+    // Runs after the audit row is committed.
     async shows({ db, vault, blobs }, { case: caseId, attachment: id }) {
       const found = blobs && (await readAttachment({ db, vault, blobs }, { caseId, id }));
       if (found === undefined) throw new Unavailable('documents', 'the file is not in the folder');
@@ -131,7 +131,7 @@ export const CASE_ACTIONS: readonly Action[] = [
       await assignCase(tx, { id: input.case, to, by: operator.name, why: reason, takeOver: input.takeOver, now });
     },
   }),
-  // The reason is the note.
+  // The action's reason is the note.
   action({
     ...CASES.note,
     subject,

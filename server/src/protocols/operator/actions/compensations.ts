@@ -1,4 +1,7 @@
-/** Operator actions that pay customers back a fee that was too high, of settled orders: one order, or all of a time span. */
+/**
+ * Operator actions that pay back to customers a fee that was too high, for settled orders: one order, or all orders of a time
+ * span.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -42,7 +45,7 @@ async function askOf(tx: Tx, said: Said): Promise<Compensation> {
 
 type BulkSaid = Values<typeof BULK.compensate.fields>;
 
-/** Which orders, on which terms, and the maximum in total. @throws Refusal 'malformed_field' */
+/** The orders, their correct terms, and the maximum in total. @throws Refusal 'malformed_field' */
 async function bulkAskOf(tx: Tx, said: BulkSaid) {
   const { market: marketId, from, until, partner, most, ...wanted } = said;
   const market = await marketOf(tx, marketId);
@@ -90,7 +93,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       // separately from the order's own payouts and refunds, because it is other money.
       const units = compensatedUnits + input.units;
       const counts = `compensation:${input.orderId}`;
-      // Two people if no rule names it; if only the bank says who owns the account, two whatever a rule says.
+      // Two people if no rule names it; if only the bank says who owns the account, two people whatever a rule says.
       return { asset: input.asset, units, counts, asks: 'senderOf' in goesTo ? 'always' : 'named' };
     },
     async perform({ orders }, tx, said, { people, reason, now }) {
@@ -104,8 +107,8 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
   action({
     ...BULK.compensate,
     subject: ({ market }) => `market:${market}`,
-    // Orders settle while two people decide. They approve the maximum; only another bulk operation begun since supersedes the
-    // proposal.
+    // Orders may settle before the second person confirms. The approval covers the maximum; only another bulk operation begun
+    // since supersedes the proposal.
     async look({ clock }, tx, { market, from, until, partner }) {
       const { id: marketId, fiat } = await marketOf(tx, market);
       await requirePartner(tx, partner);
@@ -134,7 +137,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
   }),
 ];
 
-/** What settled orders of the span were overcharged. Differences in the other direction are not subtracted. */
+/** The total that settled orders of the span were overcharged. Undercharges are not subtracted. */
 async function dueUnits(tx: Tx, input: Parameters<typeof affectedOrders>[1]): Promise<bigint> {
   const { orders } = await affectedOrders(tx, input);
   return orders

@@ -34,7 +34,7 @@ export const CORRECTION_ACTIONS: readonly Action[] = [
     ...CASES.correct,
     subject: (input) => `case:${input.case}`,
     look: (_deps, tx, input) => lookCorrectable(tx, input.case),
-    // At the request only: the proposer must have claimed the case; a second person confirms.
+    // Runs for the request only: the proposer must have claimed the case; the second person need not.
     async bind(_deps, tx, input, { operator }) {
       await requireUnclaimed(tx, { id: input.case, by: operator.name });
       return input;

@@ -18,11 +18,11 @@ import { type Action, action } from '../action.ts';
 import { CUSTOMERS } from '../declared/cases.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** With its debt: a debt does not keep a customer blocked, but operators who unblock the customer see it. */
+/** Includes the customer's debt: a debt does not prevent unblocking, but operators who unblock the customer see it. */
 async function customerLook(_deps: OperatorDeps, tx: Tx, input: { customer: string }) {
   await lockCustomer(tx, input.customer);
   const { blocked, partnerId } = await findCustomer(tx, input.customer);
-  // A proposal to unblock is about this block, and not about one that was laid since.
+  // A proposal to unblock refers to the present block, and not to a later one.
   const blockedAt = await blockOf(tx, input.customer);
   const debts: { asset: string; units: bigint }[] = [];
   for (const asset of (await assets(tx)).keys()) {
@@ -38,7 +38,7 @@ export const CUSTOMER_ACTIONS: readonly Action[] = [
     ...CUSTOMERS.block,
     subject: customerSubject,
     look: customerLook,
-    // Payouts that are not submitted are held from here on. A submitted one may still arrive, and the reply says so.
+    // From now on payouts that are not submitted are held. A submitted payout may still arrive, and the reply says so.
     async perform(_deps, tx, input, doing) {
       await blockCustomer(tx, input.customer, doing.now);
       return { underWay: await blockedNow(tx, input.customer, doing.now) };
@@ -53,7 +53,7 @@ export const CUSTOMER_ACTIONS: readonly Action[] = [
       await unblockCustomer(tx, input.customer, doing.now);
     },
   }),
-  // Looking is an action, too.
+  // Reading personal data is an action, so that the audit records it.
   action({
     ...CUSTOMERS.personal,
     subject: customerSubject,

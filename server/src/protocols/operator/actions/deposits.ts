@@ -42,12 +42,12 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
       const leaving = await ofDeposit(deps, tx, input);
       const back = async (amount: { asset: string; units: bigint }): Promise<Need[]> => [
-        // Without an order only the operator says who owns it, and with a debt a claim is given up: two people, whatever a rule
-        // says.
+        // Without an order only the operator says who owns the deposit, and with a debt a claim is given up: two people,
+        // whatever a rule says.
         orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, asks: 'always' } : amount,
         ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })),
       ];
-      // All refunds of it count, so splitting does not avoid a limit; a waiting one goes as a whole.
+      // All refunds of the deposit count, so that splitting does not avoid a limit; a waiting refund is sent as a whole.
       const refunds = (await refundsOfDeposit(tx, input.deposit)).filter((one) => one.state !== 'cancelled');
       const named = refunds.reduce((sum, one) => sum + one.grossUnits, 0n);
       if (refunds.some((one) => one.state !== 'settled')) return await back({ asset, units: named });

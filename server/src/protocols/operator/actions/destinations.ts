@@ -11,7 +11,7 @@ import { lockOrder, type RefundTo, refundAddressOn } from '../../../orders/index
 import { assets } from '../../../partners/index.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** The operator's destination: one of them, or neither. */
+/** The operator's destination: an address, an account, or neither. */
 export interface To {
   address: string | undefined;
   fiatAccountId: bigint | undefined;
@@ -48,7 +48,8 @@ export async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, i
 type Waiting = Pick<Back, 'rail' | 'asset'>;
 
 /**
- * A destination at which some of it can arrive: coins at an address on their chain, a currency on an account in it.
+ * Checks that some of the order's money can be paid to a destination: coins to an address on their chain, a currency to an
+ * account in it.
  *
  * @throws Refusal 'malformed_field'
  */
@@ -79,7 +80,7 @@ export async function requireFitsSome(
   }
 }
 
-/** A hit passes only for a destination that the action names. */
+/** Hits may be passed only for a destination that the action names. */
 export function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | undefined }): void {
   if (pastHits === true) requireDestination(to);
 }
@@ -100,7 +101,7 @@ export async function requireOwnAccount(
   if (!own) throw new Refusal('unknown_account');
 }
 
-/** The destination that the operator names, or else the one that its customer or partner has named. */
+/** The destination that the operator names, or else the one that the customer or partner has named. */
 export async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
   const { address: to, fiatAccountId } = input;
   if (to !== undefined || fiatAccountId !== undefined) return { address: to, fiatAccountId };
@@ -112,7 +113,10 @@ export function requireDestination(to: To): void {
   if (!isNamed(to)) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
 }
 
-/** In our spelling, on the rail of the refund; undefined when none is named. @throws Refusal 'malformed_field' */
+/**
+ * The destination's address in our spelling, on the refund's rail; undefined when none is named. @throws Refusal
+ * 'malformed_field'
+ */
 export async function destinationOf(
   orders: OperatorDeps['orders'],
   tx: Tx,

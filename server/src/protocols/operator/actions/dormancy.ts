@@ -1,5 +1,5 @@
 /**
- * Operator actions on unclaimed money: after which time it becomes dormant, and ending its dormancy, which sends nothing.
+ * Operator actions on unclaimed money: the time after which it becomes dormant, and ending its dormancy, which sends nothing.
  */
 import { dormancyPolicy, lookDormancy, requireDormancy, setDormancy, wakeByHand } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';

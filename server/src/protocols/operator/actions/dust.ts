@@ -1,5 +1,6 @@
 /**
- * Operator action that writes off much dust at once. A deposit that has a case uses `entry.correct-case`.
+ * Operator action that writes off dust of many deposits at once. A deposit with a case is written off with
+ * `entry.correct-case`.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';

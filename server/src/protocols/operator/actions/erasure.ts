@@ -18,7 +18,7 @@ import type { OperatorDeps } from '../deps.ts';
 
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 
-/** Locked: of a concurrent order and erasure, one sees the other. */
+/** Locks the customer: of a concurrent order and erasure, one sees the other. */
 async function look(_deps: OperatorDeps, tx: Tx, { customer }: { customer: string }): Promise<unknown> {
   await findCustomer(tx, customer);
   await lockCustomer(tx, customer);
@@ -31,7 +31,7 @@ async function look(_deps: OperatorDeps, tx: Tx, { customer }: { customer: strin
   };
 }
 
-/** All files of an answer together; a person's are fewer. */
+/** Maximum total size of the files in one answer; a person's files are smaller. */
 const MOST_FILE_BYTES = 64 * 1024 * 1024;
 
 const requireNow = (deps: OperatorDeps, tx: Tx, customerId: string): Promise<void> =>
@@ -45,7 +45,7 @@ export const ERASURE_ACTIONS: readonly Action[] = [
     async perform({ vault }, tx, { customer }) {
       return { export: await exportCustomer(tx, vault, customer) };
     },
-    // After the line in the audit is committed.
+    // Runs after the audit row is committed.
     async shows({ db, vault, blobs }, { customer: customerId }) {
       const listed = await db.asSystem((tx) => exportCustomer(tx, vault, customerId));
       const { submissions, information } = listed as Record<
@@ -93,7 +93,7 @@ export const ERASURE_ACTIONS: readonly Action[] = [
     },
     async outside(deps, { customer }, { operator, now }) {
       const { db, erasing } = deps;
-      assert(erasing !== undefined, 'this installation keeps a list of erasures');
+      assert(erasing !== undefined, 'this installation has no erasure list');
       await db.asSystem(async (tx) => {
         await lockCustomer(tx, customer);
         await requireNow(deps, tx, customer);

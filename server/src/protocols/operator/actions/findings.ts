@@ -1,4 +1,4 @@
-/** Findings against money that would leave by an action: shown with it, and how many people it takes. */
+/** Findings against money that would leave by an action: how they are shown, and how many people they take. */
 import type { Tx } from '../../../base/db.ts';
 import type { Need } from '../../../operators/index.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../../orders/index.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** A finding against money that would leave: the hit, the list's entry, destination and amount. */
+/** The finding that an approval covers: the hit, the list's entry, destination and amount. */
 export async function approves(
   { orders, clock }: OperatorDeps,
   tx: Tx,
@@ -20,7 +20,7 @@ export async function approves(
   return await seenFindings(orders, tx, leaving, clock.now());
 }
 
-/** One finding for each such thing, and one for an address that no customer and no partner named. */
+/** One need per finding, and one for an address that neither a customer nor a partner has named. */
 export async function needsOf(
   { orders, clock }: OperatorDeps,
   tx: Tx,

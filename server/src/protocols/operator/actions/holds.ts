@@ -5,7 +5,7 @@ import { type Action, action } from '../action.ts';
 import { DEPOSITS } from '../declared/deposits.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-/** A deposit with its refunds, and who holds it. */
+/** A deposit with its refunds, and the operator who holds it. */
 async function lookHeld(_deps: OperatorDeps, tx: Tx, input: { deposit: bigint }) {
   const { state, asset, units } = await findDeposit(tx, input.deposit);
   const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
@@ -18,7 +18,7 @@ export const HOLD_ACTIONS: readonly Action[] = [
     ...DEPOSITS.hold,
     subject: (input) => `deposit:${input.deposit}`,
     look: lookHeld,
-    // It sends no money, so the night desk may do it.
+    // The action sends no money, so the `night` role may do it.
     async perform({ orders }, tx, input, { operator, reason, now }) {
       await holdDeposit(orders, tx, { depositId: input.deposit, by: operator.name, why: reason, now });
     },
@@ -29,7 +29,7 @@ export const HOLD_ACTIONS: readonly Action[] = [
     look: lookHeld,
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // Only the operator knows the owner.
+      // Without an order only the operator says who owns the deposit.
       return orderId === null ? ('always' as const) : { asset, units };
     },
     async perform(_deps, tx, input, { operator, now }) {

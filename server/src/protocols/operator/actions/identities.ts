@@ -1,6 +1,7 @@
 /**
- * Accounts at the provider of single sign-on, bound to operators. Binding one lets a person in, so it takes two as a token for
- * another person does: the second one compares the account with its owner. Ending a binding takes one.
+ * Accounts at the provider of single sign-on, bound to operators. Binding an account gives a person access, so it takes two
+ * people, like a token for another person: the second one compares the account with its owner. Ending a binding takes one
+ * person.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';

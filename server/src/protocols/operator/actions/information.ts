@@ -1,4 +1,4 @@
-/** Actions on questions about a customer: asked, withdrawn, read. */
+/** Actions on questions about a customer: asking, withdrawing, and marking answers as read. */
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
 import { openTyped } from '../../../base/typed.ts';
@@ -13,7 +13,7 @@ const subject = (input: { customer: string }): string => `customer:${input.custo
 const requestsOf = async ({ vault }: OperatorDeps, tx: Tx, customerId: string) =>
   await informationOf(tx, vault, { customerId, limit: MAX_REQUESTS });
 
-/** By number alone: question and answer may be personal. */
+/** Requests by number only, because question and answer may be personal. */
 async function look(deps: OperatorDeps, tx: Tx, input: { customer: string }): Promise<unknown> {
   await findCustomer(tx, input.customer);
   const all = await requestsOf(deps, tx, input.customer);

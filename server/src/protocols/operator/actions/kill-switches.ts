@@ -1,7 +1,7 @@
 /**
  * Actions that switch off and on: a market, a partner, a rail, all payouts. One person switches off, and each further person
- * who sets the same kill switch adds their name. Switching on takes as many people as the rules say and as have set it;
- * likewise for a chain that halted by itself.
+ * who sets the same kill switch adds their name. Switching on takes as many people as the rules say, and at least as many as
+ * have set the kill switch. The same holds for a chain that halted by itself.
  */
 
 import type { Tx } from '../../../base/db.ts';
@@ -58,7 +58,8 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
       await lockKillSwitches(tx);
       return await look(deps, tx, input);
     },
-    // As many people as have set it, but no more than may confirm. The server's own switch does not count.
+    // At least as many people as have set it, but no more than the number of operators who may confirm. The server's own
+    // setting does not count.
     async needs(_deps, tx, { kind, subject: of }) {
       const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
       return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
@@ -84,7 +85,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     },
     async perform({ chainHalts }, tx, { rail, restart = false }, { operator, now }) {
       await chainHalts.clear(tx, rail, { restart });
-      // A kill switch for nonces used by others has the same case, and stays.
+      // The kill switch that the server sets when others use our nonces has the same case, and stays.
       if ((await killSwitches(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === MACHINE))
         return;
       const outcome = `cleared by ${operator.name}${restart ? ', read again from below the final block' : ''}`;
@@ -93,7 +94,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
   }),
 ];
 
-/** A misspelt subject would switch nothing off and look as if it did. */
+/** Refuses an unknown subject: a misspelt one would switch nothing off while looking as if it did. */
 async function requireThere({ orders }: OperatorDeps, tx: Tx, input: Input): Promise<void> {
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { subject: rule } });
   const number = /^[1-9][0-9]{0,17}$/.test(input.subject) ? BigInt(input.subject) : 0n;

@@ -56,11 +56,11 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): P
   };
 }
 
-/** Whether such an operator could be the second person of any action. */
+/** Whether an operator with this role could confirm actions. */
 const mayConfirm = (role: Role): boolean =>
   [...ACTIONS.values()].some(({ right, needs }) => needs !== undefined && may({ role }, right));
 
-/** With one declared operator the delay applies from the start: another name must not avoid it. */
+/** With one declared operator the delay applies from the start: creating another operator must not avoid it. */
 export const twoOnceThereAre = async (tx: Tx) =>
   (await installation(tx)).operators === 'one' || (await hasTwoConfirmers(tx)) ? ('always' as const) : undefined;
 
@@ -142,7 +142,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
       await revokeToken(tx, { operatorId: (await findOperator(tx, input.operator)).id, token: input.token, now });
     },
   }),
-  // For every operator: a new token while the old one still works, and revoking a token.
+  // Open to every operator: a new token while the old one still works, and revoking a token.
   action({
     ...OPERATORS.selfToken,
     subject: () => 'self',
@@ -201,7 +201,7 @@ interface AskedRule {
 async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & { people: number | null }> {
   const { action, right = '*', asset = '*', above = '0' } = input;
   const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
-  // A misspelt name would have no effect and look as if it did.
+  // Refuses an unknown name: a misspelt one would have no effect while looking as if it did.
   const named = [...ACTIONS.values(), ...FINDINGS.map(findingAction)].filter(
     ({ name }) => action === '*' || name === action || (action.endsWith('.*') && name.startsWith(action.slice(0, -1))),
   );
@@ -213,7 +213,7 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
   if (asset !== '*' && known === undefined) throw wrong({ asset: "must be an asset's code, or *" });
   const aboveUnits = known === undefined ? 0n : parseUnits(above, known.decimals);
   if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out where asset is *' });
-  // The same for a rule about an action that needs no approval. An existing rule may be removed.
+  // Refuses a rule about an action that needs no approval, for the same reason. An existing rule may be removed.
   if (input.people !== 'none') {
     const asking = named.filter(
       ({ needs, onlyNamed }) => needs !== undefined && !(action === '*' && onlyNamed === true),
@@ -230,13 +230,13 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
   return { action, right, asset, aboveUnits, people: input.people === 'none' ? null : input.people };
 }
 
-/** A finding as rules see it. */
+/** A finding in the form in which rules match it. */
 const findingAction = (name: Finding): Pick<Action, 'name' | 'right' | 'needs' | 'weighs' | 'onlyNamed'> => ({
   ...{ name, right: 'money', weighs: true, onlyNamed: true },
   needs: async () => undefined,
 });
 
-/** For an operator: `aboveUnits` is in `asset`. */
+/** A rule as shown to operators: `aboveUnits` is in units of `asset`. */
 export const shownRule = ({ action, right, asset, aboveUnits }: Omit<Rule, 'people'>) => ({
   ...{ action, right },
   ...(asset === '*' ? { asset, above: '0' } : { asset, aboveUnits }),

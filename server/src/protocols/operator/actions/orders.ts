@@ -56,7 +56,7 @@ import {
 } from './destinations.ts';
 import { approves, needsOf } from './findings.ts';
 
-/** An order's state, without what changes by itself while nothing happens. */
+/** An order's state, without values that change while nothing happens. */
 async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
   const order = await lockOrder(tx, input.order);
   return {
@@ -79,19 +79,19 @@ async function lookBack(deps: OperatorDeps, tx: Tx, input: { order: bigint } & T
   return { ...(Object(await look(deps, tx, input)) as object), approves: approved };
 }
 
-/** The amount received: that is what can leave. */
+/** The amount received, which is the maximum that can leave. */
 async function amountOf(tx: Tx, id: bigint): Promise<{ asset: string; units: bigint }> {
   const order = await lockOrder(tx, id);
   return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
 }
 
-/** The same, with what keeps its payout from leaving: a release approves exactly that. */
+/** Also the findings that keep the payout from leaving: a release approves exactly these. */
 async function lookPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint } & Partial<To>): Promise<unknown> {
   const leaving = await paidTo(deps, tx, input);
   return { ...(Object(await look(deps, tx, input)) as object), approves: await approves(deps, tx, leaving) };
 }
 
-/** The payout of an order, to the named destination or otherwise to that of the last attempt. */
+/** The order's payout, to the named destination or else to that of the last attempt. */
 async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint } & Partial<To>): Promise<Leaving> {
   const order = await lockOrder(tx, input.order);
   if (!isNamed(input)) return await payoutOf(tx, order);
@@ -99,13 +99,13 @@ async function paidTo({ orders }: OperatorDeps, tx: Tx, input: { order: bigint }
   return await payoutOf(tx, order, { address: to, fiatAccountId });
 }
 
-/** The order continues to its payout, despite the findings against it. */
+/** Needs for continuing an order to its payout despite findings against it. */
 async function needsPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> {
   const order = await lockOrder(tx, input.order);
   return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
 }
 
-/** A hold on a rejected payout ends without an approval: sending it again needs one. */
+/** Whether the hold is about a rejected payout: ending that hold needs no approval, because sending again needs one. */
 const isRejected = async (tx: Tx, { order }: { order: bigint }): Promise<boolean> =>
   (await lockOrder(tx, order)).state === 'payout_held';
 
@@ -174,7 +174,7 @@ async function lookToSender(deps: OperatorDeps, tx: Tx, input: { order: bigint }
   return { ...Object(await look(deps, tx, input)), approves: approved, goesTo: sender };
 }
 
-/** Only the bank says who owns the account: two people, whatever a rule says. */
+/** Only the bank says who owns the account, so it takes two people, whatever a rule says. */
 async function needsToSender(
   deps: OperatorDeps,
   tx: Tx,
@@ -195,7 +195,7 @@ const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   now: doing.now,
 });
 
-/** The hits that these people let pass: those shown to them, in an earlier transaction than the one that acts. */
+/** The hits that the approvers let pass: those that were shown to them, in an earlier transaction than the one that acts. */
 const shown = ({ pastHits }: { pastHits?: boolean | undefined }, seen: unknown) => ({
   pastHits,
   seen: (seen as { approves: readonly SeenFinding[] }).approves,
@@ -225,7 +225,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.hold,
     subject,
     look,
-    // It sends no money, so the night desk may do it.
+    // The action sends no money, so the `night` role may do it.
     async perform({ orders }, tx, input, doing) {
       const { notCancelled } = await holdBack(orders, tx, said(input, doing));
       return notCancelled.length === 0 ? {} : { notCancelled };
@@ -261,7 +261,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const to = await refusedTo(tx, input);
       if (!isNamed(to))
         return { ...Object(await look(deps, tx, input)), approves: [], goesTo: { waitsFor: 'destination' } };
-      // Shown with it: a confirmation covers this destination.
+      // Shown to the approvers, so that a confirmation covers this destination.
       return { ...Object(await lookBack(deps, tx, { ...input, ...to })), goesTo: to };
     },
     async needs(deps, tx, input): Promise<Need[]> {
@@ -278,7 +278,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const { failure } = input;
       const acting = { ...said(input, doing), ...shown(input, seen) };
       if (input.toSender === true) return void (await refundOrder(orders, acting, { failure, toSender: true }));
-      // The destination when people confirmed: its partner may have named another one since.
+      // The destination at the time of the confirmation: the partner may have named another one since.
       const { address: to, fiatAccountId } = (seen as { goesTo: Partial<To> }).goesTo;
       if (to === undefined && fiatAccountId === undefined)
         return await db.asSystem(async (tx) => {
@@ -331,7 +331,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     async needs(deps, tx, input): Promise<Need[]> {
       if (input.toSender === true) return await needsToSender(deps, tx, input);
       const needs = await needsBack(deps, tx, input);
-      // Again to the account that only the bank identifies: two people, whatever a rule says.
+      // A retry to the account that only the bank identifies takes two people, whatever a rule says.
       return isNamed(input) || !(await goesToSender(tx, input.order)) ? needs : [...needs, 'always'];
     },
     async outside({ db, orders }, input, doing, seen) {
@@ -365,8 +365,8 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
     async needs(deps, tx, input) {
       const needs = await needsNamed(deps, tx, input);
-      // Everything that this releases counts together, and each deposit by itself in a person's day, as `deposit.refund` counts it:
-      // its money leaves once, and another deposit of the order is other money.
+      // The sum of everything that this releases is compared with limits. In a person's day each deposit counts separately, as
+      // in `deposit.refund`: its money leaves once, and another deposit of the order is other money.
       const waiting = await waitingFor(tx, input.order);
       const deposits = [...new Set(waiting.map(({ depositId }) => depositId))];
       const all = (await refundsOf(tx, input.order)).filter(
@@ -404,7 +404,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const attempt = (await trace(tx, input.order)).payouts.find(({ id: of }) => of === input.payout);
       return { ...seen, attempt: attempt && { state: attempt.state, units: attempt.paidUnits ?? attempt.units } };
     },
-    // It decides the amounts owed to a customer and to us.
+    // The action decides amounts owed to a customer and to us.
     needs: async (_deps, tx, input) => {
       await paidBefore(tx, await lockOrder(tx, input.order), input);
       return 'always' as const;
@@ -418,13 +418,13 @@ export const ORDER_ACTIONS: readonly Action[] = [
     ...ORDERS.block,
     subject,
     look,
-    // It sends no money, and a legal order cannot wait.
+    // The action sends no money, and a legal order cannot wait for a second person.
     async perform({ orders }, tx, input, doing) {
       await block(orders, tx, said(input, doing));
     },
   }),
 ];
 
-/** Refunds out of suspense that are sent, or sent again, once a destination is named. */
+/** Refunds out of suspense that are sent (again) once a destination is named. */
 const waitingFor = async (tx: Tx, order: bigint) =>
   (await refundsOf(tx, order)).filter(({ source, state }) => source === 'suspense' && NAMEABLE.includes(state));

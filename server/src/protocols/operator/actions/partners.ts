@@ -46,14 +46,14 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Pr
   return { name: found.name, suspended: found.suspended };
 }
 
-/** With what is removed: the audit keeps it. */
+/** Includes the branding that is removed, so that the audit keeps it. */
 async function lookAtBranding(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<unknown> {
   const found = (await look(deps, tx, input)) as Record<string, unknown>;
   const { displayName, accent, accentDark, logo } = await brandingOf(tx, input.partner);
   return { ...found, displayName, accent, accentDark, logo: logo && logoPath(logo) };
 }
 
-/** With the held items: a resume or release covers exactly these, not an equal number of others. */
+/** Includes the held items: resuming or releasing covers exactly these, not an equal number of others. */
 async function lookAtHeld(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<Record<string, unknown>> {
   const found = (await look(deps, tx, input)) as Record<string, unknown>;
   const suspendedAt = await suspendedSince(tx, input.partner);
@@ -72,7 +72,7 @@ async function lookAtKey(_deps: OperatorDeps, tx: Tx, input: { key: string }): P
   return lasting;
 }
 
-/** The operator who requested it, if another confirms; undefined when both are one. */
+/** The operator who requested it, if another one confirms; undefined when they are the same person. */
 const collectorOf = ({ people, operator }: Doing): string | undefined =>
   people[0] === operator.name ? undefined : people[0];
 
@@ -93,7 +93,7 @@ async function decided(tx: Tx, input: Parameters<typeof decide>[1]): Promise<Rec
 }
 
 const malformed = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
-/** In the reply that suspends; a read returns the rest (reads.ts). */
+/** Maximum rows in the reply that suspends; a read returns the rest (reads.ts). */
 const SHOWN_ACTIVITY = 50;
 
 export const PARTNER_ACTIONS: readonly Action[] = [

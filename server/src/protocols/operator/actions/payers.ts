@@ -108,11 +108,11 @@ export const PAYER_ACTIONS: readonly Action[] = [
     subject,
     async look(_deps, tx, input) {
       const { state, asset, units } = await findDeposit(tx, input.deposit);
-      // An earlier link is no longer valid: the operator who makes another one sees it.
+      // Ends an earlier link; an operator who makes another one sees this.
       const confirmed = (await confirmedReturn(tx, input.deposit))?.confirmedAddress ?? null;
       return { state, asset, units, confirmed };
     },
-    // It sends no money. The link opens a page that requires a code sent to the customer's phone.
+    // The action sends no money. The link opens a page that requires a code sent to the customer's phone.
     async perform({ orders, vault, publicUrl }, tx, input, { operator, now }) {
       const expiresAt = new Date(now.getTime() + RETURN_FOR_MS);
       const made = await makeReturnLink(orders, tx, { depositId: input.deposit, by: operator.name, expiresAt, now });
@@ -129,17 +129,17 @@ export const PAYER_ACTIONS: readonly Action[] = [
     async look(deps, tx, input) {
       const { state, asset, units } = await findDeposit(tx, input.deposit);
       await requireNotHeldDeposit(tx, input.deposit);
-      // Reported before anyone is asked to approve.
+      // Checked before a proposal is made.
       await requireInSuspense(tx, input.deposit);
       const leaving = await leavingOf(deps, tx, input);
       const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
       const to = leaving.address ?? `account:${leaving.fiatAccountId}`;
-      // The people who confirm see the source of the destination.
+      // Shows the approvers where the destination comes from.
       const by = input.signature === undefined ? await confirmedReturn(tx, input.deposit) : undefined;
       const confirmed = by && { link: by.id, at: by.confirmedAt, loggedInAt: by.loggedInAt };
       return { state, asset, units, to, confirmed, refunds, approves: await approves(deps, tx, leaving) };
     },
-    // Only the operator says that it may go there: two people, whatever a rule says.
+    // Only the operator says that money may go there: two people, whatever a rule says.
     async needs(deps, tx, input): Promise<Need[]> {
       const { asset, units } = await findDeposit(tx, input.deposit);
       const leaving = await leavingOf(deps, tx, input);

@@ -1,7 +1,7 @@
 /**
  * Actions after a restore from an older backup: movements missing in the books are matched, or declared not ours; and a payout
- * whose outcome stays unknown is declared never paid. Each takes two people, whatever the amount: it decides whether a payment is
- * repeated.
+ * whose outcome stays unknown is declared never paid. Each takes two people, whatever the amount, because it decides whether a
+ * payment is repeated.
  */
 import { Refusal } from '../../../base/errors.ts';
 import { declareNeverPaid, requireUnpaid } from '../../../orders/index.ts';
@@ -12,7 +12,7 @@ import type { BankDesk, OperatorDeps } from '../deps.ts';
 
 const always = async () => 'always' as const;
 
-/** Ends a movement without naming the payment that it made. */
+/** Ends a movement without naming a payment of ours. */
 const ending = (how: 'foreign' | 'cancel'): Action =>
   action({
     ...MOVEMENTS[how],
@@ -54,7 +54,7 @@ export const RESTORE_ACTIONS: readonly Action[] = [
     ...PAYOUTS.neverPaid,
     subject: (input) => `payout:${input.payout}`,
     look: ({ movements }, tx, input) => movements.lookPayout(tx, input.payout),
-    /** Refused at once, and again at the confirmation, while its rail may still execute it. */
+    /** Refused at the request and again at the confirmation while the rail may still execute the payout. */
     async needs({ orders }, tx, input) {
       const { asset, units } = await requireUnpaid(orders, tx, input.payout);
       return { asset, units, asks: 'always' };
@@ -87,7 +87,7 @@ export const RESTORE_ACTIONS: readonly Action[] = [
   }),
 ];
 
-/** A rail's code has no colon. */
+/** Splits at the first colon, because a rail's code contains none. */
 function debitOf(text: string): { rail: string; line: string } {
   const at = text.indexOf(':');
   return { rail: text.slice(0, at), line: text.slice(at + 1) };

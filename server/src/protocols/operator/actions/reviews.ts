@@ -75,7 +75,7 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     ...CUSTOMERS.decide,
     subject,
     look,
-    // Verified, a customer trades up to the limits of its level.
+    // A verified customer may trade up to the limits of its level.
     async needs(deps, tx, input) {
       if (input.outcome !== 'verified') return undefined;
       return (await isRisky(deps, tx, input)) ? ['ruled' as const, 'always' as const] : 'ruled';

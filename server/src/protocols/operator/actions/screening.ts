@@ -9,7 +9,7 @@ export const SCREENING_ACTIONS: readonly Action[] = [
     ...SWITCHES.screening,
     subject: () => 'screening',
     look: async () => null,
-    // Money leaves on older results meanwhile, so one person is not enough. Hits still count.
+    // Money then leaves on older results, so one person is not enough. Hits still count.
     needs: async () => 'always' as const,
     async perform(_deps, tx, { ageHours, forHours }, { people, reason, now }) {
       const until = later(now, forHours * 3_600_000);

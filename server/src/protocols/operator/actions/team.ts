@@ -1,4 +1,4 @@
-/** Actions on the team of a partner. The link of an invitation is shown once; the audit has no code. */
+/** Actions on the team of a partner. The link of an invitation is shown once; the audit contains no code. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { findPartner } from '../../../partners/index.ts';

@@ -119,7 +119,7 @@ export function termsRow(row: string | null, decimals: number): Record<string, u
 }
 
 export const TERM_ACTIONS: readonly Action[] = [
-  // Created disabled: fees and limits come first, then `market.set` opens it.
+  // Created disabled: fees and limits are set first, then `market.set` enables the market.
   action({
     ...TERMS_OF_TRADE.create,
     subject: ({ direction, crypto, fiat }) => `market:${direction}:${crypto}:${fiat}`,
@@ -209,7 +209,7 @@ export const TERM_ACTIONS: readonly Action[] = [
       if (input.enabled === true) pollPrices(tx, market.priceSources, doing.now);
     },
   }),
-  // An operator confirms the level of a halted market. The sources' prices move; the action contains the confirmed level.
+  // Confirms the level of a halted market. The sources' prices keep moving, so the action contains the confirmed level.
   action({
     ...TERMS_OF_TRADE.confirm,
     subject,
@@ -234,7 +234,7 @@ export const TERM_ACTIONS: readonly Action[] = [
       });
     },
   }),
-  // The same for all markets halted for a pair: one cause, one confirmation.
+  // The same for all markets halted for one pair: they have one cause, and one confirmation is enough.
   action({
     ...TERMS_OF_TRADE.confirmPair,
     subject: (input) => `price:${input.coin}/${input.fiat}`,
@@ -254,7 +254,7 @@ export const TERM_ACTIONS: readonly Action[] = [
       });
     },
   }),
-  // A fee is set as a whole: omitted parts are zero.
+  // A fee is set as a whole: omitted parts become zero.
   action({
     ...TERMS_OF_TRADE.fee,
     subject,

@@ -1,8 +1,8 @@
 /**
  * Actions on our own money: addresses outside this server, and transfers to them.
  *
- * Two people register an address, and two others or the same ones send money there later. The rules are read again when it is sent
- * (treasury/transfers.ts): a proposal shows the address, and money leaves for exactly that one.
+ * Registering an address takes two people, and so does sending money to it later. The rules are read again when money is sent
+ * (treasury/transfers.ts). A proposal shows the address, and money goes to exactly that one.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -28,7 +28,7 @@ async function askOf(tx: Tx, said: { id: bigint; asset: string; amount: string }
 export const TREASURY_ACTIONS: readonly Action[] = [
   action({
     ...TREASURY.register,
-    // As the rail spells it: people confirm what money is sent to.
+    // In the rail's spelling, so that approvers see the address that money is sent to.
     bind: async ({ transfers }, _tx, input) => ({ ...input, address: transfers.spelled(input.rail, input.address) }),
     subject: ({ rail, address }) => `own-address:${rail}:${address}`,
     async look({ transfers }, tx, { rail, address }) {

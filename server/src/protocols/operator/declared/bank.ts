@@ -6,7 +6,7 @@ import { done, many, maybe, rows, thing } from '../replies.ts';
 
 const asset = about(text(60), 'Code of the asset of the account', 'eur');
 const payoutKey = text(60, /^[\x21-\x7e]+$/, 'the id of a payout');
-/** As many as a file holds. */
+/** The maximum of a file. */
 const MOST_PAYOUTS = 1_000;
 const file = about(id, 'Number of the file', '4');
 
@@ -52,7 +52,7 @@ const closePreview = look({
   gives: thing([{ preview }, 'asset', { payouts }, 'units', 'format', { leftOut }]),
 });
 
-/** A read that cannot be a GET: the statement is its body. It takes nothing in, so it needs no reason. */
+/** A read that cannot be a GET, because the statement is its body. It imports nothing, so it needs no reason. */
 const takePreview = {
   ...look({
     path: '/bank/statements/preview',

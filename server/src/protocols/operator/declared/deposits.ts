@@ -229,7 +229,7 @@ export const DEPOSITS = {
   }),
 };
 
-/** The announced date; null when it is not dormant any more. */
+/** The announced date; null when the money is no longer dormant. */
 const woken = thing([
   ...['action', 'subject', { outcome: Type.Literal('done') }],
   { after: Type.Unknown({ description: 'The part that is still dormant; null if none is' }) },

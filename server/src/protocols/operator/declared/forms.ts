@@ -27,7 +27,7 @@ export const itemsOf = (most: number): Field<bigint[] | 'all'> => ({
   read: (given) => (given === 'all' ? given : listOf(id, most).read(given)),
 });
 
-/** Other terms than those the orders were charged by, given in one of three ways. */
+/** Terms to compare with those the orders were charged by, given in one of three ways. */
 export const TERMS = {
   change: optional(id),
   fee: optional(oneOf(PRICED_FEES)),

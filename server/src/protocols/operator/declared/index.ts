@@ -1,6 +1,6 @@
 /**
- * All endpoints of the operator's wire, in the order of the description. An endpoint is described in its declaration only;
- * docs/operator-api.md, docs/operator-openapi.json and the commands of `npm run operator` are made from this table.
+ * All endpoints of the operator API, in the order of the description. An endpoint is described in its declaration only;
+ * docs/operator-api.md, docs/operator-openapi.json and the commands of `npm run operator` are generated from this table.
  */
 import type { Declared } from '../declare.ts';
 import { ACCOUNTS } from './accounts.ts';

@@ -1,4 +1,4 @@
-/** Orders, one at a time and all of a span: reads and actions. */
+/** Orders, one at a time and all of a time span: reads and actions. */
 import { Type } from 'typebox';
 import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
@@ -8,12 +8,12 @@ import { done, many, maybe, thing } from '../replies.ts';
 import { address, assetCode, TERMS } from './forms.ts';
 import { REQUEST_LINE } from './partners.ts';
 
-/** One order is not compensated for the same fee again and again. */
+/** How often one fee of an order may be compensated. */
 const MOST_TIMES = 20;
 const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
 const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payoutAsset', 'payoutUnits'] as const;
 const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
-/** Of refunds that may go to the account of a sender. */
+/** Sentence for refunds that may go to the account of a sender. */
 const SENDER_FINDS = `${FINDS} At least two if it goes to the account that paid the deposit: only the bank knows whose account that is.`;
 const toSender = optional(
   about(flag, 'Sends it to the bank account that its only deposit came from, by two people', true),

@@ -1,4 +1,4 @@
-/** What customers owe us, and the lines of bank statements as they were booked. */
+/** Debts of customers, and booked lines of bank statements. */
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, id, oneOf, optional, text } from '../../declaration/fields.ts';

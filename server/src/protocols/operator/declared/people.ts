@@ -14,7 +14,7 @@ import { act, limit, look, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
 
-/** It is for making one's own. */
+/** Maximum lifetime of a token made for another person, who uses it to make their own. */
 export const DAYS_FOR_OTHERS = 7;
 const role = oneOf(ROLES);
 const tokenSha256 = text(

@@ -1,4 +1,4 @@
-/** Sessions of the console: passkeys, logins and what ends them. No command: a terminal uses a token. */
+/** Sessions of the console: passkeys, logins and their endings. They have no commands: a terminal uses a token. */
 import { Type } from 'typebox';
 import { about, id, object, text } from '../../declaration/fields.ts';
 import { type Declared, look } from '../declare.ts';

@@ -7,7 +7,7 @@ import { operatorName } from './forms.ts';
 import { options, SESSION, written } from './session.ts';
 
 const address = text(254, /^[^\s@]+@[^\s@]+$/, 'an e-mail address');
-/** In small letters, as the one in a token is compared. */
+/** In lower case, which is how the address in an ID token is compared. */
 const email: Field<string> = {
   ...address,
   typed: 'looked up',

@@ -4,10 +4,10 @@ import { about, flag, oneOf, optional, text, whole } from '../../declaration/fie
 import { act, look, PROPOSES } from '../declare.ts';
 import { done, maybe, rows } from '../replies.ts';
 
-/** A provider that is down for longer than this is replaced, not waited for. */
+/** If a provider is down for longer, it must be replaced. */
 const MOST_HOURS = 72;
 const MOST_AGE_HOURS = 14 * 24;
-/** Longer than a day it is no exception any more. */
+/** A pass that lasts longer than a day would no longer be an exception. */
 const MOST_MINUTES = 24 * 60;
 
 const what = {

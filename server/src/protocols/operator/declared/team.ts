@@ -1,4 +1,4 @@
-/** The team of a partner: the members that the operator admits to its console. Members also admit each other. */
+/** The team of a partner: members whom the operator admits to the partners' console. Members can also admit each other. */
 import { Type } from 'typebox';
 import { MEMBER_ROLES } from '../../../team/index.ts';
 import { about, id, oneOf, text } from '../../declaration/fields.ts';

@@ -1,4 +1,4 @@
-/** Terms of trade: markets, prices, fees, limits, caps, policies, and what changed of them. */
+/** Terms of trade: markets, prices, fees, limits, caps, policies, and their changes. */
 import { Type } from 'typebox';
 import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import {

@@ -1,4 +1,4 @@
-/** Our own money: wallets against their thresholds and against the books, what markets owe, and sweeps under way. */
+/** Our own money: wallets compared with their thresholds and with the books, amounts owed by markets, and sweeps under way. */
 import { Type } from 'typebox';
 import { about, amount, id, oneOf, optional, text, time, typed, whole } from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';

@@ -1,4 +1,4 @@
-/** What there is to trade, your limits, your key and your requests. */
+/** Markets and assets to trade, the caller's limits, key and requests. */
 import { about, object, oneOf, optional, personal, text, time, whole } from '../../declaration/fields.ts';
 import { OPERATION, PROTOCOLS } from '../../request-log.store.ts';
 import { declare, PAGED } from '../declare.ts';

@@ -25,10 +25,10 @@ const country: Field<string> = {
   ...about(text(2, /^[A-Z]{2}$/, 'a country of ISO 3166-1, two capital letters'), 'Country of the customer', 'IN'),
   read: (given) => (typeof given === 'string' && isCountry(given) ? given : undefined),
 };
-// It may name a session of the customer's.
+// Marked as personal, because it may contain a session of the customer.
 const redirectUrl = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
 
-/** As our own pages read them. */
+/** Parsed by the same rules as on our own pages. */
 const formed = (form: keyof typeof accountForms, rule: string): Field<string> =>
   personal({
     ...text(64),

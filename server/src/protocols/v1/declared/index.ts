@@ -1,6 +1,6 @@
 /**
  * All endpoints of this wire, in the order of the description. An endpoint is described in its declaration only;
- * docs/openapi-v1.json and docs/api-v1.md are made from this table, and the routes are mounted from it.
+ * docs/openapi-v1.json, docs/api-v1.md and the routes are generated from this table.
  */
 import type { Declared } from '../declare.ts';
 import { ACCOUNT, CATALOGUE, REQUESTS } from './catalogue.ts';

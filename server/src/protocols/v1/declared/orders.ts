@@ -8,7 +8,7 @@ import { pageOf, SHOWN_STATES } from '../schemas/parts.ts';
 
 const order = { order: id };
 export const customerId = text(32, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'an id of a customer');
-/** Free text of the partner's own: it may name a person. */
+/** The partner's free text, which may contain a name. */
 const reference = personal(text(255));
 
 export const ORDERS = {

@@ -6,7 +6,7 @@ import { Quote } from '../schemas/quotes.ts';
 
 export const assetCode = text(64, /^[a-z0-9]+(\.[a-z0-9_-]+)?$/, 'a code of an asset, such as usdc.matic20 or inr');
 
-/** Why no price is promised. */
+/** Reasons for which no price is promised. */
 const PRICED: readonly Reason[] = [
   'unsupported_pair',
   'amount_outside_limits',

@@ -1,4 +1,4 @@
-/** What can be made to happen in the sandbox, and nowhere else: the controls of the older wire (/sandbox/v1), as endpoints of this API. */
+/** Controls that only a sandbox has: those of the white-label wire (/sandbox/v1), as endpoints of this API. */
 
 import { about, amount, id, oneOf, optional, text, whole } from '../../declaration/fields.ts';
 import { BANK_FAULTS, PAY_HOW } from '../../sandbox.ts';

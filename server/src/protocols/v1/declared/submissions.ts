@@ -1,4 +1,4 @@
-/** Submissions: what customers supply to be verified, in parts. */
+/** Submissions: the data that customers supply to be verified, in parts. */
 import { about, type Field, id, optional, personal, text, whole } from '../../declaration/fields.ts';
 import { declare, PAGED } from '../declare.ts';
 import { pageOf } from '../schemas/parts.ts';
@@ -28,7 +28,7 @@ const texts: Field<Texts> = {
   schema: TEXTS,
   read: (given) => (areTexts(given) ? given : undefined),
 };
-/** How many there may be, and what each must have, is checked with the form. */
+/** The form determines how many people are allowed and which data each needs. */
 const people: Field<readonly Texts[]> = {
   rule: 'a list of people, each an object of texts',
   schema: { type: 'array', items: TEXTS, maxItems: MOST_PEOPLE },

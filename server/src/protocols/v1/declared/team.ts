@@ -1,4 +1,4 @@
-/** The team, its keys, its activity, and settings of the partner. Secrets are made by people only, signed in with a passkey. */
+/** The team, its keys, its activity, and settings of the partner. Only people signed in with a passkey can create secrets. */
 
 import { SCOPES } from '../../../partners/index.ts';
 import { MEMBER_ROLES } from '../../../team/index.ts';
@@ -38,7 +38,7 @@ const scopes = about(fieldList(oneOf(SCOPES), SCOPES.length), 'What the key may 
 const networks = about(listOrNone(network, 20), 'Networks it may be used from; none: any', ['203.0.113.0/24']);
 const origin = text(200, /^https?:\/\/[^/\s*]+$/, 'an origin such as https://shop.example');
 const NOT_ONE_LINE = String.raw`\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069`;
-/** Characters that change the direction of text could make one name read as another. */
+/** Excludes characters that change the direction of text: they could make one name look like another. */
 const displayName = text(
   60,
   new RegExp(`^[^\\s${NOT_ONE_LINE}]([^${NOT_ONE_LINE}]*[^\\s${NOT_ONE_LINE}])?$`, 'u'),
@@ -46,7 +46,7 @@ const displayName = text(
 );
 const colour = text(7, /^#[0-9a-f]{6}$/, 'a colour such as #0b5cad, in small hex digits');
 const logo = text(Math.ceil(MAX_LOGO_BYTES / 3) * 4, /^[A-Za-z0-9+/]+={0,2}$/, LOGO_RULE);
-/** In base64, with the other fields. */
+/** A base64 logo and the other fields. */
 const MAX_BRANDING_BYTES = 384 * 1024;
 const MAX_OVERLAP_S = 7 * 24 * 3_600;
 
@@ -263,7 +263,7 @@ export const BRANDING = {
       displayName: about(optional(orNone(displayName)), 'Name on hosted pages', 'A Wallet'),
       accent: about(optional(orNone(colour)), 'Colour of links and buttons', '#0b5cad'),
       accentDark: about(optional(orNone(colour)), 'The same on dark ground', '#85bdf7'),
-      // Its bytes do not belong in the request log.
+      // Marked as personal, so that its bytes stay out of the request log.
       logo: about(personal(optional(orNone(logo))), 'A picture', 'none'),
     },
     gives: Branding,

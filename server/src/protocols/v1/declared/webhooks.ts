@@ -29,9 +29,9 @@ import {
 
 const endpoint = { endpoint: text(64, /^whe_[0-9A-Za-z]{1,40}$/, 'an id of a webhook endpoint') };
 const eventId = text(64, /^evt_[0-9]{1,18}_[0-9]{1,15}$/, 'an id of an event');
-// Who reads it may send to it: replies in the request log hide it, too.
+// Marked as personal: a person who knows the URL could post to it, so the request log hides it in replies too.
 const url = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
-/** A misspelled type would never match. `frozen` is never announced. */
+/** The list rejects misspelled types, which would never match. `frozen` is omitted, because it is never announced. */
 const TYPES = [
   ...Object.keys(STATES).flatMap((state) => (state === 'frozen' ? [] : [`order.${state}`])),
   ...['order.payout_submitted', 'order.changed', 'customer.login', 'customer.verification', 'information.requested'],

@@ -51,11 +51,11 @@ function requireReadable({
   if (Object.keys(fields).length > 0) throw new Refusal('malformed_field', { fields });
 }
 
-/** `none` removes. */
+/** `none` removes the value. */
 const setTo = <T extends string>(given: T | 'none' | undefined): T | null | undefined =>
   given === 'none' ? null : (given as T | undefined);
 
-/** Drawn before the transaction begins, for it takes time. */
+/** Rendered before the transaction begins, because it takes time. */
 const drawn = new WeakMap<object, Drawn>();
 
 async function draw(asked: Asked<(typeof BRANDING.update)['fields']>): Promise<void> {
@@ -79,7 +79,7 @@ export const BRANDING_HANDLERS: readonly Handled[] = [
       const { id } = caller.partner;
       const colours = { accent: setTo(values.accent), accentDark: setTo(values.accentDark) };
       const logo = values.logo === 'none' ? null : drawn.get(asked);
-      assert(values.logo === undefined || logo !== undefined, 'a logo that was sent is drawn');
+      assert(values.logo === undefined || logo !== undefined, 'the sent logo was not rendered');
       const change = { displayName: setTo(values.displayName), ...colours, logo };
       const branding = await changeBranding(tx, { partnerId: id, ...change, now });
       const { displayName, accent, accentDark } = branding;

@@ -1,4 +1,4 @@
-/** What there is to trade, limits, and the key that asks. */
+/** Markets and assets to trade, limits, and the caller's key. */
 import { formatUnits } from '../../../base/money.ts';
 import { type Market, markets } from '../../../partners/index.ts';
 import { depositAsset, payoutAsset } from '../../../quotes/index.ts';

@@ -92,7 +92,7 @@ async function customerAt(tx: Tx, cursor: string): Promise<Customer> {
   }
 }
 
-/** Records a link and answers it. */
+/** Records a link and returns it. */
 function linkFor(
   tx: Tx,
   asked: About,
@@ -236,7 +236,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
     if (customer.loggedInAt === null) throw new Refusal('login_required');
     const added = values.kind === 'account' ? await account(tx, customer, asked) : await address(tx, customer, asked);
     const facts = { customer: customer.id, kind: added.kind, chain: added.chain, address: added.address };
-    // An account has the name under which a containment finds it.
+    // An account is recorded under the name by which a containment finds it.
     const [action, of] =
       added.kind === 'account'
         ? (['account.added', 'account'] as const)
@@ -272,7 +272,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       const { deps, values, now, address: from, caller } = asked;
       const customer = await findCustomer(tx, values.customer);
       if (customer.blocked) throw new Refusal('customer_blocked');
-      // Only a phone that the customer has proved once gets a code for a destination.
+      // A code for a destination is sent only to a phone that the customer has proved at least once.
       if (customer.loggedInAt === null) throw new Refusal('login_required');
       const from_ = await phoneCountsFrom(tx, {
         ...{ customerId: customer.id, coolingOffMs: deps.coolingOffMs, now },
@@ -334,25 +334,25 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
   },
 ];
 
-/** The code under way of a request, until it is sent after the commit. */
+/** The code of a request, kept until it is sent after the commit. */
 const toSend = new WeakMap<object, { id: bigint; phone: string; code: string }>();
 
-/** Requests with a correct code. */
+/** Requests whose code was correct. */
 const tried = new WeakSet<object>();
 
-/** A code belongs to the destination that it was sent for. */
+/** A code is bound to the destination it was sent for. */
 const sessionOf = (id: bigint): string => `destination ${id}`;
 
 /**
- * Tries the code in a transaction of its own: a wrong try counts although the request is declined. Not inside another one: as many
- * requests as there are connections would each wait for a second.
+ * Tries the code in a transaction of its own, because a wrong try counts although the request is refused. Not nested in another
+ * transaction: if as many requests as there are connections each waited for a second one, none would continue.
  */
 async function tryCode(asked: Asked<(typeof DESTINATIONS.confirm)['fields']>): Promise<void> {
   const { values, deps, now, inTx } = asked;
   const found = await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customer);
     const { id, confirmedAt } = await destinationById(tx, { customerId: customer.id, id: values.destination });
-    // Sent again after its reply was lost: the code has already taken effect.
+    // The request was sent again after its reply was lost: the code has taken effect already.
     if (confirmedAt !== null) return 'right';
     return await checkCode(tx, deps.vault, { customerId: customer.id, code: values.code, session: sessionOf(id), now });
   });
@@ -415,7 +415,7 @@ async function address(tx: Tx, customer: Customer, { values, deps, now }: Create
   if (asset !== undefined) throw wrong('asset', 'must be left out of an address: it takes every asset of its chain');
   const market = (await markets(tx)).find(({ crypto }) => crypto.chain === chain);
   if (market === undefined) throw wrong('chain', 'must be a chain that chains.list names');
-  // Whether it is one of ours, for any partner, only the system's role can see.
+  // Only the system role can see whether the address is one of ours, for any partner.
   const read = await deps.db.asSystem((system) =>
     market.direction === 'offramp'
       ? deps.orders.readRefundAddress(system, market, text)

@@ -31,7 +31,7 @@ const shape = (one: InformationRequest): Is<'InformationRequest'> => ({
   ...{ dueAt: iso(one.dueAt), askedAt: iso(one.askedAt), endedAt: isoOrNull(one.endedAt) },
 });
 
-/** Files of a request that are in the store, until their rows are written. */
+/** Files of a request that are in the store and have no rows yet. */
 const stored = new WeakMap<object, StoredFile[]>();
 
 type Answer = Asked<(typeof INFORMATION.answer)['fields']>;
@@ -88,7 +88,7 @@ export const INFORMATION_HANDLERS: readonly Handled[] = [
       recordActivity(tx, throughOf(caller), { action: 'information.answered', ...about, now });
       return shape(ended);
     },
-    // The system's role opens the case about the answer, once the customer's partner is known.
+    // The system role opens the case about the answer, after the customer's partner was checked.
     { as: 'system', check: async (tx: Tx, { values }: Answer) => void (await findCustomer(tx, values.customer)) },
   ),
 ];

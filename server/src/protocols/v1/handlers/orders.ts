@@ -30,7 +30,7 @@ import { traceShape } from '../trace.ts';
 import { sayLimits } from './quotes.ts';
 
 const PAGE = 50;
-/** Refunds that are read of an order at most: a payer in small parts may cause many. */
+/** Maximum refunds read per order: a payer who pays in small parts may cause many. */
 const MOST_REFUNDS = 10_000;
 
 type About = Asked<{ order: (typeof ORDERS.get)['fields']['order'] }>;
@@ -50,14 +50,14 @@ async function shapedAll(tx: Tx, orders: readonly Order[], { deps, now }: Pick<A
 
 async function shaped(tx: Tx, order: Order, asked: Pick<Asked, 'deps' | 'now'>) {
   const [shape] = await shapedAll(tx, [order], asked);
-  assert(shape !== undefined, 'of one order there is one shape');
+  assert(shape !== undefined, 'the order has no shape');
   return shape;
 }
 
 const destinationOf = ({ id, address }: Destination) => (address === null ? { fiatAccountId: id } : { address });
 
 /**
- * A destination of the order's customer that money may be sent to although its order did not name it.
+ * A customer's destination to which the order's money may be redirected although the order does not name it.
  *
  * @throws Refusal 'unknown_destination' | 'destination_waits' | 'destination_held'
  */
@@ -70,7 +70,7 @@ async function usable(tx: Tx, order: Order, id: bigint, { deps, caller, now }: A
   return { to: destinationOf(destination), isConfirmed: destination.confirmedAt !== null };
 }
 
-/** A page ends with an order of the partner's. @throws Refusal 'malformed_field' */
+/** Checks that a cursor is an order of the partner. @throws Refusal 'malformed_field' */
 async function requireShown(tx: Tx, { orders }: Asked['deps'], id: bigint): Promise<void> {
   try {
     await orders.get(tx, { id });
@@ -81,14 +81,14 @@ async function requireShown(tx: Tx, { orders }: Asked['deps'], id: bigint): Prom
 
 const asks = ({ caller, now }: Asked, orderId: bigint) => ({ orderId, by: byOf(caller), now });
 
-/** As a containment looks for it after a leak. */
+/** Recorded as activity, where a containment looks after a leak. */
 function recordNamed(tx: Tx, { caller, now }: Asked, { id }: Order, to: ReturnType<typeof destinationOf>): void {
   const facts = 'address' in to ? to : { account: String(to.fiatAccountId) };
   const action = 'refund_destination.named' as const;
   recordActivity(tx, throughOf(caller), { action, subject: `order:${id}`, facts, now });
 }
 
-/** Looks the order up at the partner's role, before the system's role acts on it. */
+/** Finds the order with the partner role, before the system role acts on it. */
 const mine = {
   as: 'system',
   check: async (tx: Tx, asked: About): Promise<void> => void (await own(tx, asked)),
@@ -171,7 +171,7 @@ export const ORDER_HANDLERS: readonly Handled[] = [
       const order = await own(tx, asked);
       const { deposits } = await asked.deps.orders.parts(tx, order);
       const known = await assets(tx);
-      // A reference that is no rail's appears with the payout that was returned, or the review that it ended.
+      // Deposits of other origins are shown elsewhere: with the payout that was returned, or the review that they ended.
       const came = deposits.filter(({ origin }) => origin === 'rail' || origin === 'credit');
       return pageFrom(came, asked.values, (row) => depositShape(row, order.id, known));
     }),
@@ -235,13 +235,13 @@ export const ORDER_HANDLERS: readonly Handled[] = [
     },
     {
       ...mine,
-      // A rejected payout is screened outside a transaction. Done first: repeated, it is answered as being paid there.
+      // A rejected payout is screened outside a transaction. Idempotent: if the order is paid there already, the reply says so.
       async before(asked) {
         const { deps, inTx, values } = asked;
         const order = await inTx((tx) => own(tx, asked));
         const found = await inTx(async (tx) => {
           const named = await usable(tx, order, values.destinationId, asked);
-          // Recorded first: a key that is revoked by now is rejected by it.
+          // Recorded first, because the insert fails for a key that was revoked meanwhile.
           recordNamed(tx, asked, order, named.to);
           return named;
         });
@@ -300,7 +300,7 @@ const travelOf = async (tx: Tx, { id, payoutAddress, payoutRail: rail }: Order) 
   ...(await payoutPlanned(tx, id)),
 });
 
-/** Through the system's role: a partner's sees nothing of the travel rule. */
+/** Uses the system role: the partner role cannot read travel rule data. */
 async function walletsOf(tx: Tx, { deps }: Pick<Asked, 'deps'>, order: Order) {
   const { needed = [], dueAt } = (await deps.context.travelRule?.needs(tx, await travelOf(tx, order))) ?? {};
   return {

@@ -32,7 +32,7 @@ export function unitsOf(field: string, text: string, { decimals }: Asset): bigin
   return units;
 }
 
-/** Limits are kept in units; a partner reads amounts. */
+/** Converts the limits in a Refusal from units to amounts, for the partner. */
 export async function sayLimits<T>(market: Market, body: () => Promise<T>): Promise<T> {
   try {
     return await body();

@@ -1,6 +1,6 @@
 /**
- * Controls of the sandbox. They call chains and banks, so they run before the transaction that stores the answer; a payment has the
- * request's Idempotency-Key, and is made once.
+ * Controls of the sandbox. They call chains and banks, so they run before the transaction that stores the reply. A payment uses
+ * the request's Idempotency-Key, so it is made once.
  */
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -12,7 +12,7 @@ import type { Declared } from '../declare.ts';
 import { SANDBOX } from '../declared/sandbox.ts';
 import { type Asked, type Handled, writes } from '../handler.ts';
 
-/** As the module spells it. */
+/** In the spelling of the sandbox module. */
 const upper = <T extends string>(word: Lowercase<T>): T => word.toUpperCase() as T;
 
 function control<F extends Fields>(

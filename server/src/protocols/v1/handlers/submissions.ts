@@ -1,8 +1,8 @@
 /**
- * Submissions: what a customer supplies to be verified, in parts.
+ * Submissions: the data that a customer supplies to be verified, in parts.
  *
- * Files are inspected and stored before the transaction that writes their rows: the store is outside of the database. What an
- * answer or a file may be, and what is missing, is decided in customers/identity/, for this wire as for the older one.
+ * Files are inspected and stored before the transaction that writes their rows: the store is outside the database.
+ * customers/identity/ decides whether answers and files are valid and what is missing, for both wires.
  */
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
@@ -123,7 +123,7 @@ export const SUBMISSION_HANDLERS: readonly Handled[] = [
   ),
 ];
 
-/** Files of a request that are in the store, until their rows are written. */
+/** Files of a request that are in the store and have no rows yet. */
 const stored = new WeakMap<object, StoredFile[]>();
 
 /** @throws Refusal 'unknown_customer' | 'unknown_submission' */
@@ -134,7 +134,7 @@ async function meant(tx: Tx, { values, caller, now }: Pick<Files, 'values' | 'ca
   return { customer, submission, form };
 }
 
-/** @throws Refusal 'malformed_field', in which an answer has the name that it has in the form */
+/** @throws Refusal 'malformed_field' that names each answer as in the form */
 function givenOf(
   values: Pick<Answers['values'], 'answers' | 'entityName' | 'legalEntityNature' | 'owners' | 'directors'>,
   { customer, form, now }: { customer: Customer; form: ChosenForm; now: Date },
@@ -145,7 +145,7 @@ function givenOf(
   if (customer.kind !== 'BUSINESS')
     for (const name of Object.keys(defined(of))) faults[name] = 'must be left out of a person';
   const names = fieldsOf(form.form).map(({ name }) => name);
-  // Not repeated: an unknown name may be anything.
+  // The name is not repeated: an unknown name may be anything.
   if (!Object.keys(answers).every((name) => names.includes(name)))
     faults.answers = `must have no other names than ${names.join(', ')}`;
   const read = {

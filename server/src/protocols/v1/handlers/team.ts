@@ -1,6 +1,6 @@
 /**
- * The team, its keys, its activity, and settings. Members and keys are rows of the system's role: each is first checked to be the
- * partner's.
+ * The team, its keys, its activity, and settings. Members and keys are rows of the system role, so each is first checked to
+ * belong to the partner.
  */
 
 import { later } from '../../../base/clock.ts';
@@ -57,7 +57,7 @@ const invitation = (
   { member, code, expiresAt }: { member: Member; code: string; expiresAt: Date },
 ): Is<'Invitation'> => ({
   member: memberShape(member, expiresAt),
-  // Behind the #, so that no server and no log gets it.
+  // The code is in the fragment, which browsers send to no server, so it is in no log.
   url: `${deps.publicUrl()}/partner/join#${code}`,
   expiresAt: iso(expiresAt),
 });
@@ -129,7 +129,7 @@ const TEAM_OF: readonly Handled[] = [
     TEAM.remove,
     async (tx, asked) => {
       const { caller, values, now } = asked;
-      // Who removes another is checked by the activity below; who leaves cannot be.
+      // The activity below checks a member who removes another one. It cannot check a member who leaves.
       const isSelf = caller.member?.member.id === values.member;
       const member = await removeMember(tx, { partnerId: caller.partner.id, id: values.member, now });
       if (!isSelf) noteMember(tx, asked, 'member.removed', member);
@@ -265,7 +265,7 @@ const KEYS_OF: readonly Handled[] = [
     async (tx, asked) => {
       const { caller, values, now } = asked;
       await revokeKey(tx, values.key, now);
-      // A key that revokes itself cannot be the one that did it.
+      // A key that revokes itself cannot record its activity any more.
       if (caller.credential.key !== values.key) noteKey(tx, asked, 'key.revoked', values.key);
       return keyShape(await ownKey(tx, asked), asked);
     },

@@ -46,11 +46,14 @@ type About = Asked<{ endpoint: (typeof WEBHOOKS.get)['fields']['endpoint'] }>;
 /** The partner's role sees no other partner's endpoints. */
 const own = (tx: Tx, { values }: Pick<About, 'values'>) => endpointById(tx, values.endpoint);
 
-/** At the system's role. */
+/** Runs with the system role. */
 const decide = (tx: Tx, { caller, now }: Asked, endpoint: Endpoint, state: 'released' | 'rejected') =>
   decideAboutEndpoint(tx, { partnerId: caller.partner.id, by: byOf(caller), endpoint, state, now });
 
-/** The key that an endpoint belongs to. A member has none: it is the partner's newest. @throws Refusal 'unknown_key' without any */
+/**
+ * The key that an endpoint belongs to. For a member it is the partner's newest key. @throws Refusal 'unknown_key' without any
+ * key
+ */
 async function signingKey(tx: Tx, { caller: { member, credential, partner }, now }: Asked): Promise<string> {
   if (member === undefined) return credential.key;
   const isLive = ({ revokedAt, heldAt, expiresAt }: ShownKey): boolean =>
@@ -72,7 +75,8 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
     return readOnly(async (tx) => {
       const partnerId = caller.partner.id;
       const { events, next } = await readFeed(tx, deps.vault, { partnerId, after, limit });
-      // Of another server, or from before a restore: an empty page for ever would hide every event up to there.
+      // A position beyond the feed comes from another server or from before a restore. An empty page would hide every event up
+      // to there.
       if (events.length === 0 && after > (await newestPosition(tx, partnerId))) throw unknownCursor();
       return { data: events.map((event) => ({ ...event })), nextCursor: next === 0n ? null : cursorOf(next) };
     });

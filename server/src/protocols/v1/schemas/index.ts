@@ -1,6 +1,6 @@
 /**
- * Replies of this wire, as schemas, one file per noun: each is the static type of a handler's reply, the check of the tests, and
- * a component of OpenAPI.
+ * Schemas of the replies of /v1, one file per noun. Each is the static type of a handler's reply, is checked by the tests, and
+ * is a component of OpenAPI.
  */
 import type { TSchema } from 'typebox';
 import { Asset, Chain, Market, PaymentMethod } from './catalogue.ts';

@@ -1,6 +1,7 @@
 /**
- * Parts of this wire's schemas: amounts are decimals as text beside the code of their asset; ids are text; times are RFC 3339 in
- * UTC; null means that there is none. Every leaf has a meaning and an example, so that every endpoint has an example reply.
+ * Parts of the schemas of /v1: amounts are decimals as text beside the code of their asset; ids are text; times are RFC 3339 in
+ * UTC; null means that a value does not exist. Every leaf has a meaning and an example, so that every endpoint has an example
+ * reply.
  */
 import { type TSchema, Type } from 'typebox';
 import { defined } from '../../../base/defined.ts';
@@ -26,12 +27,12 @@ export const decimal = (description: string, example: string) =>
   Type.String({ description, pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: [example] });
 export const word = <const T extends readonly string[]>(words: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...words], description, examples: [words[0]] });
-/** Or null: it does not exist, or is not known yet. */
+/** The value may be null: it does not exist, or is not known yet. */
 export const maybe = <S extends TSchema>(schema: S) => {
   const { description } = schema as { description?: string };
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 };
-/** The same for a value that is null in the example, because it does not fit the rest of the example. */
+/** The same, with null in the example, because a value would not fit the rest of the example. */
 export const rarely = <S extends TSchema>(schema: S) => {
   const { description } = schema as { description?: string };
   return Type.Union([schema, Type.Null()], {
@@ -68,7 +69,7 @@ export const Money = money('An amount of an asset');
 
 export const DIRECTIONS = ['sell', 'buy'] as const;
 export const direction = () => word(DIRECTIONS, '`sell`: crypto is paid, fiat received. `buy`: the reverse');
-/** The state shown to a partner: an order blocked by law is shown as held. */
+/** The states shown to a partner: an order frozen by law is shown as held. */
 export const SHOWN_STATES = (Object.keys(STATES) as (keyof typeof STATES)[]).filter(
   (state): state is Exclude<keyof typeof STATES, 'frozen'> => state !== 'frozen',
 );

@@ -60,13 +60,15 @@ const routing = formed(accountForms.routing);
 const ifsc = formed(accountForms.ifsc);
 const iban = formed(accountForms.iban);
 
-/** Some form programs put number and bank code into one field, as JSON text; some JSON programs, as an object. */
+/**
+ * Some programs that send forms put number and bank code into one field as JSON text; some that send JSON put an object there.
+ */
 const numberOrBoth: Field<{ account: string; ifsc?: string }> = {
   ...accountNumber,
   read(value) {
     const nested = typeof value === 'string' && value.startsWith('{') ? parseJson(value) : value;
     if (!(nested instanceof Map)) return bothOf(value, undefined);
-    // An object instead of a text is an error as everywhere else.
+    // An object instead of a text is an error, as everywhere else.
     if (typeof value !== 'string') return new Malformed('must be a string', { wrongType: true });
     const inside = nested as Body;
     const number = inside.get('accountNumber');
@@ -154,7 +156,7 @@ function shaped(
   const all = { ...given };
   for (const [name, form] of accountShapeOf(fiat)) {
     const value = given[name] ?? (name === 'iban' ? given.account : name === 'account' ? given.iban : undefined);
-    // Under its name in the request.
+    // Reported under the name that the request used.
     const isNumber = name === 'account' || (name === 'iban' && given.iban === undefined && value !== undefined);
     const field = isNumber ? 'fiatAccount' : name;
     if (value === undefined) throw malformedField(field, `is needed for an account in ${fiat.toUpperCase()}`);
@@ -169,7 +171,7 @@ function shaped(
 export const addAccountUrlFields = {
   customerId: required(id),
   redirectUrl: optional(webAddress),
-  /** The account's currency, as in addFiatAccount: if named here, the page does not ask for it. */
+  /** If the currency is named here, as in addFiatAccount, the page does not ask for it. */
   ...optionalFiat,
 };
 
@@ -227,12 +229,12 @@ export function accountNamed(accounts: readonly FiatAccount[], named: string): F
   return found;
 }
 
-/** @throws Refusal 'malformed_field' when an account's currency is not the market's; `said` is the field's name */
+/** @param said name of the field @throws Refusal 'malformed_field' when an account's currency is not the market's */
 export function requireFiat(account: FiatAccount, { fiat }: Market, said: string): void {
   if (account.fiat !== fiat.code) throw malformedField('fiatAccountId', `is not an account in ${said}`);
 }
 
-/** For fields that name an account: digits, or a number that is certainly not ours. */
+/** The number in a field that names an account. @throws Refusal 'unknown_account' for any other text */
 export function accountNumberOf(value: string): bigint {
   if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_account');
   return BigInt(value);

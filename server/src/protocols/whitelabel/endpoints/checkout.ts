@@ -3,14 +3,14 @@
  * program.
  *
  * The fields are those of `quotes`. Public programs send no more than these, and some send `flowType` for `type` and
- * `fiatAmount` for a sale too. Optional: `walletAddress` (buying; otherwise the customer is asked), `paymentMethod` by name
- * or kind, `merchantRecognitionId`, `redirectUrl` (gets `orderId` and `customerId`), and the customer: `customerId`, or
- * `clientCustomerId` with the `phoneNumber` of a new one, or `phoneNumber` alone, or none, and then the customer enters a
- * phone number on the page.
+ * `fiatAmount` for a sale too. Optional: `walletAddress` (buying; otherwise the customer is asked), `paymentMethod` by name or
+ * kind, `merchantRecognitionId`, `redirectUrl` (gets `orderId` and `customerId`), and the customer: `customerId`, or
+ * `clientCustomerId` with the `phoneNumber` of a new one, or `phoneNumber` alone, or none, and then the customer enters a phone
+ * number on the page.
  *
- * Answers `link`, `urlHash` (the link's name, which some programs store) and `expiresAt`, until when an order can be made.
- * Nothing is promised yet: the page fixes the price. The same request twice gives one link: a link makes one order, and two
- * would make two.
+ * Replies `link`, `urlHash` (the link's name, which some programs store) and `expiresAt`, the time until which an order can be
+ * created. No price is promised yet: the page fixes it. The same request sent twice returns one link, because two links could
+ * make two orders.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -104,7 +104,7 @@ export async function generateLink(input: LinkInput): Promise<Reply> {
     if (market instanceof Refusal) throw market;
     const paymentMethod = await methodOf(tx, market, values.paymentMethod);
     const depositUnits = await depositOf(tx, input, market);
-    // What the page would refuse is refused here, where the partner can correct it.
+    // Refuses already here what the page would refuse, because the partner can still correct it.
     await sayLimits(depositAsset(market), () =>
       previewQuote(tx, { partner: caller.partner, market, depositUnits, now }),
     );
@@ -152,7 +152,7 @@ async function walletOf({ deps, values }: LinkInput, market: Market): Promise<st
   return read.address;
 }
 
-/** @throws Refusal 'unknown_customer', also when two names mean two customers; 'missing_fields' for a new one */
+/** @throws Refusal 'unknown_customer', also when the two ids belong to two customers; 'missing_fields' for a new customer */
 async function customerOf(tx: Tx, { deps, caller, values }: LinkInput, now: Date): Promise<Customer | undefined> {
   const { customerId, clientCustomerId, phoneNumber } = values;
   const partnerId = caller.partner.id;
@@ -185,7 +185,7 @@ async function customerOf(tx: Tx, { deps, caller, values }: LinkInput, now: Date
   return known;
 }
 
-/** A payment method of the fiat by name, or the first of a kind (1 instant, 2 a bank transfer). */
+/** A payment method of the fiat by name, or the first of a kind (1 instant, 2 bank transfer). */
 async function methodOf(tx: Tx, market: Market, asked: string | undefined): Promise<string | null> {
   if (asked === undefined) return null;
   const methods = market.direction === 'offramp' ? [market.paymentMethod] : methodsOf(market.fiat, await markets(tx));
@@ -194,10 +194,10 @@ async function methodOf(tx: Tx, market: Market, asked: string | undefined): Prom
   return found;
 }
 
-/** Readable number of decimals; a coin may have eighteen. */
+/** A number of decimals that people can read; a coin may have eighteen. */
 const MOST_PLACES = 6;
 
-/** The customer's deposit. A sale given in fiat is converted to the quantity worth that now, before fees, rounded up. */
+/** The customer's deposit. A sale given in fiat is converted to the quantity that is worth it now, before fees, rounded up. */
 async function depositOf(tx: Tx, { values }: LinkInput, market: Market): Promise<bigint> {
   const { crypto, fiat, direction } = market;
   if (direction === 'offramp' && values.quantity !== undefined)

@@ -178,7 +178,7 @@ export async function orderStatus({ deps, values, inTx }: SignedRequest<typeof o
 export const quotesFields = (body: Body) => {
   const type = body.get('type');
   const isSale = (type instanceof JsonNumber ? type.text : type) === '2';
-  // The other direction's amount is an extra field here, and ignored.
+  // The amount field of the other direction is undeclared here, and ignored.
   const given = { [isSale ? 'quantity' : 'fiatAmount']: required(amount) } as Record<
     'quantity' | 'fiatAmount',
     Field<string | undefined>

@@ -1,5 +1,5 @@
 /**
- * Customers: a verification link, and the verification's progress. Another protocol serves the page behind the link.
+ * Customers: a verification link, and the state of the verification. Another protocol serves the page behind the link.
  */
 
 import type { Tx } from '../../../base/db.ts';
@@ -39,7 +39,7 @@ import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { rawNumber, spacedTime } from '../shapes.ts';
 import { verificationWords } from '../verification.ts';
 
-/** With a customer id, the data it was created from may be omitted. */
+/** With a customer id, the data for creating a customer may be omitted. */
 export const kycUrlFields = (body: Body) => {
   const known = !isAbsent(body.get('customerId'));
   const first = known ? optional : required;
@@ -91,7 +91,7 @@ export async function kycUrl({
       const other = await customerNamed(tx, deps.vault, caller.partner.id, clientCustomerId.text);
       if (!isTheirs || other !== undefined) throw new Refusal('unknown_customer');
     }
-    // The kind it was verified as does not change through this field.
+    // This field does not change the kind as which the customer was verified.
     if (values.type !== undefined && values.type !== known.kind)
       throw malformedField('type', `must be ${known.kind}, which this customer is: another kind is another customer`);
     if (phoneNumber !== undefined || mail !== undefined) {

@@ -2,7 +2,7 @@
  * Submissions on this wire: a program submits the required data, and asks for the result.
  *
  * Answers come in the groups of the form (`details`, `address`), each an object or its JSON text, or one by one under their own
- * names, as programs send both. A refusal names each field, its rule and an example.
+ * names, because programs send both. A refusal names each field, its rule and an example.
  */
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
@@ -80,7 +80,7 @@ const people: Field<readonly Texts[]> = {
   },
 };
 
-/** An answer under its own name, or a group that only this form has: its form decides which texts it takes. */
+/** An answer under its own name, or a group that only this form has: the form then decides which texts it accepts. */
 const answer: Field<string | Texts> = {
   rule: 'a text, or a group of texts',
   schema: group.schema,
@@ -111,7 +111,7 @@ const COUNTRY = {
   country: optional(text({ max: 8 }), 'Country whose form is meant, two letters: as in kyb/requirements', 'IN'),
 };
 
-/** Every further name may be one that the form asks for. */
+/** Declares every further name of the body, because the form may ask for it. */
 const beside = (declared: Fields, body: Body): Fields =>
   Object.fromEntries(
     [...body.keys()]
@@ -138,7 +138,7 @@ export const kybSubmitFields = (body: Body): typeof kybDeclared =>
 
 const OF_THE_REQUEST = new Set(['customerId', 'submissionId', 'fiatType', 'countryCode', ...Object.keys(COUNTRY)]);
 
-/** All answers, those of groups among them. */
+/** All answers, including those in groups. */
 function answersOf(values: Readonly<Record<string, unknown>>): Texts {
   const all: [string, string][] = [];
   for (const [name, value] of Object.entries(values)) {
@@ -192,7 +192,7 @@ async function submitted(
   { deps, caller, body, files, call, path }: Submitting,
   work: (tx: Tx, now: Date) => Promise<{ form: ChosenForm; submission: Submission & { isNew: boolean } }>,
 ): Promise<Reply> {
-  // Files are not signed: with the same texts and other files it is another request.
+  // Files are not signed: the same texts with other files are another request.
   const content = digestOfFiles(files);
   const key = idempotencyKey(call.headers['idempotency-key'], `${caller.payload}${content}`);
   const whole: Body = content === '' ? body : new Map([...body, ['files', content]]);
@@ -219,7 +219,7 @@ export async function kycSubmit(input: SignedRequest<ReturnType<typeof kycSubmit
   });
 }
 
-/** The answers of a person: the first part of what kyc/submit takes at once, or the second. */
+/** Stores a person's answers: one part of what kyc/submit accepts at once. */
 export async function kycSubmitData(input: SignedRequest<ReturnType<typeof kycSubmitFields>>): Promise<Reply> {
   const { values, deps } = input;
   return await submitted(input, async (tx, now) => {
@@ -238,7 +238,7 @@ const namedForm =
 
 export const kycFilesFields = { customerId: required(id), ...optionalFiat };
 
-/** The files of a person: the other part. Without a fiat, they are those of the form that the submission was begun with. */
+/** Stores a person's files: the other part. Without a fiat, they belong to the form that the submission was begun with. */
 export async function kycSubmitFiles(input: SignedRequest<typeof kycFilesFields>): Promise<Reply> {
   const { values, caller, deps } = input;
   const { customerId } = values;

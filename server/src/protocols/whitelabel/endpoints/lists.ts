@@ -1,7 +1,7 @@
 /**
  * Lists of all of a partner's transactions: in the shape of a customer's list, and flat with numbers for accounting.
  *
- * Both are ranges of a sequence (orders), so a late page costs what the first one costs.
+ * Both read ranges of a sequence (orders), so a late page costs as much as the first one.
  */
 
 import { defined } from '../../../base/defined.ts';
@@ -42,7 +42,7 @@ async function listAll(
 
 const listed = (items: unknown[], total: bigint): Reply => ok(items, { 'x-total-count': String(total) });
 
-/** Programs may omit all of these: then it is the first fifty purchases, oldest first. */
+/** Programs may omit all of these; the reply is then the first fifty purchases, oldest first. */
 export const historyFields = {
   page: optional(wholeNumber({ min: 1 })),
   pageSize: optional(wholeNumber({ min: 1, max: MOST })),

@@ -1,12 +1,12 @@
 /**
- * Webhooks as older programs set them: setting one address, resending, and a test message.
+ * Webhooks in the form that older programs use: setting one address, resending, and a test message.
  *
  * The address is two of the partner's endpoints (endpoints/webhooks.ts lists them with the others), one in the format
- * `whitelabel` and one in `flat`, unless the call names one of the two. They share only the address: a receiver that knows
- * one format rejects the other, and that must not delay, pause or switch off the one it knows.
+ * `whitelabel` and one in `flat`, unless the call names one of the two. They share only the address: a receiver that knows one
+ * format rejects the other, and those rejections must not delay, pause or switch off deliveries in the format it knows.
  *
- * "Response received from your server" is the answer once a server has answered with 2xx, and the call waits for that.
- * Nothing else is a success.
+ * The call waits for the partner's server, and replies "Response received from your server" only when that has answered with
+ * 2xx. Nothing else is a success.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -135,7 +135,7 @@ export async function sendDummyWebhook(input: SignedRequest<typeof dummyFields>)
       });
       return await answerOf(input, sent);
     }
-    // Recorded before sending: a message to an unsaved address leaves no other trace.
+    // Recorded before sending, because a message to an unsaved address leaves no other trace.
     await inTx(async (tx) => {
       const about = { subject: 'endpoint:none', facts: { url: named } };
       recordActivity(tx, through, { action: 'endpoint.tested', ...about, now: deps.clock.now() });
@@ -155,7 +155,7 @@ export async function sendDummyWebhook(input: SignedRequest<typeof dummyFields>)
 interface Sent {
   endpoint: Endpoint;
   eventIds: readonly bigint[];
-  /** Attempts before this call: their failures do not count now. */
+  /** Attempts made before this call: their failures do not count here. */
   before: ReadonlyMap<bigint, number>;
 }
 

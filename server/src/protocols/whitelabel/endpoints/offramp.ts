@@ -39,7 +39,7 @@ export const createFields = {
   customerId: required(id),
   fiatAccountId: optional(id),
   merchantRecognitionId: optional(text()),
-  /** Our own field, not part of the interface: where the deposit is refunded to, if necessary. */
+  /** Our own field, which the interface does not have: where the deposit is refunded to, if necessary. */
   refundAddress: optional(text()),
 };
 
@@ -105,7 +105,7 @@ async function refundAddressOf(
   return read.address;
 }
 
-/** The account named, or the customer's only one. */
+/** The named account, or the customer's only one. */
 function accountOf(accounts: readonly FiatAccount[], named: string | undefined): FiatAccount {
   if (named !== undefined) return accountNamed(accounts, named);
   const [only, second] = accounts;
@@ -113,7 +113,7 @@ function accountOf(accounts: readonly FiatAccount[], named: string | undefined):
   return only;
 }
 
-/** Beside the interface's own fields: deposits, why they are unusual, refunds, and returned payouts. */
+/** In addition to the interface's own fields: deposits, why they are unusual, refunds, and returned payouts. */
 export const getOfframp = (input: SignedRequest<typeof transactionFields>): Promise<Reply> =>
   getIn('offramp', async (order, known, tx) =>
     offrampDetailShape(order, known, await input.deps.orders.told(tx, order)),

@@ -1,5 +1,5 @@
 /**
- * Buying crypto: quote, create with instructions to pay, claim a bank reference, get, list.
+ * Buying crypto: quote, create with payment instructions, claim a bank reference, get, list.
  */
 
 import { awaitAll } from '../../../base/db.ts';
@@ -31,7 +31,7 @@ import {
 
 export const quoteOnramp = (input: SignedRequest<typeof quoteFields>): Promise<Reply> => quoteIn('onramp', input);
 
-/** In the interface's order, in which missing fields are listed. */
+/** In the interface's order, which is also the order in which missing fields are listed. */
 export const createOnrampFields = {
   fromCurrency: required(code),
   toCurrency: required(code),
@@ -46,7 +46,7 @@ export const createOnrampFields = {
   fiatAccountId: optional(id),
 };
 
-/** Creates the order, once per request; with the same order of checks as selling. */
+/** Creates the order, once per request, with the same order of checks as for selling. */
 export async function createOnramp(input: SignedRequest<typeof createOnrampFields>): Promise<Reply> {
   const { deps, caller, values, body, call, path } = input;
   const { partner } = caller;
@@ -109,7 +109,7 @@ export const addressTrouble = (why: Extract<PayoutAddress, { why: string }>['why
 
 export const getOnramp = getIn('onramp', onrampShape);
 
-/** A public program always requests 500, one more than the list of sales allows. */
+/** One public program always requests 500, which is more than the list of sales allows. */
 export const onrampListFields = listFields(500);
 export const listOnramp = listIn('onramp', onrampShape);
 

@@ -32,7 +32,7 @@ export async function quoteIn(
   const [coin, fiat] = direction === 'offramp' ? [fromCurrency, toCurrency] : [toCurrency, fromCurrency];
   const quote = await inTx(async (tx) => {
     const market = await findMarket(tx, { direction, coin, fiat, chain });
-    // A sale is paid out as its market says: a method named for it has no effect, as in the original interface.
+    // A sale is paid out as its market determines: a named method has no effect, as in the original interface.
     if (direction === 'onramp' && paymentMethodType !== undefined) await methodNamed(tx, market, paymentMethodType);
     const given = depositAsset(market);
     const depositUnits = unitsOf('fromAmount', fromAmount, given.decimals);
@@ -73,8 +73,8 @@ export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promis
 }
 
 /**
- * The market, or the Refusal to throw if nothing before it throws. An order names its chain as a quote does: the coin's own
- * code, which some programs send, means the chain that was quoted for it. For a sale the reply names that chain.
+ * The market, or the Refusal that the caller throws after earlier checks have passed. An order names its chain as a quote does:
+ * the coin's own code, which some programs send, means the chain that was quoted for it. For a sale the reply names that chain.
  */
 export async function marketOf(
   { deps }: Pick<SignedRequest<Fields>, 'deps'>,
@@ -97,13 +97,13 @@ export function recordOrder(tx: Tx, caller: SignedRequest<Fields>['caller'], ord
 
 export const transactionFields = { transactionId: required(id), customerId: required(id) };
 
-/** An order's number; a text that is no number is treated like an unknown order. */
+/** An order's number; a text that is not a number is treated like an unknown order. */
 export function orderNumberOf(value: string): bigint {
   if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_order');
   return BigInt(value);
 }
 
-/** One order of a customer's. @throws Refusal 'unknown_customer' | 'unknown_order' */
+/** One of a customer's orders. @throws Refusal 'unknown_customer' | 'unknown_order' */
 export async function orderIn(
   direction: Direction,
   tx: Tx,
@@ -115,7 +115,7 @@ export async function orderIn(
   return order;
 }
 
-/** Replies one order of a customer's. */
+/** Handler that replies with one of a customer's orders. */
 export const getIn =
   (direction: Direction, shape: (order: Order, assets: Assets, tx: Tx) => unknown) =>
   (input: SignedRequest<typeof transactionFields>): Promise<Reply> =>
@@ -127,7 +127,7 @@ export const listFields = (mostAtOnce: number) => ({
   pageSize: required(wholeNumber({ min: 1, max: mostAtOnce })),
 });
 
-/** Replies a page of a customer's orders. */
+/** Handler that replies with a page of a customer's orders. */
 export const listIn =
   (direction: Direction, shape: (order: ListedOrder, assets: Assets) => unknown) =>
   ({ deps, values, readOnly: look }: SignedRequest<ReturnType<typeof listFields>>): Promise<Reply> =>

@@ -39,7 +39,7 @@ const KYB_DEFAULT: Reply = {
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
 };
 
-/** Unsigned: the form of the country, or the default; signed: the partner's own, if any. */
+/** Unsigned: the form of the country, or the default. Signed: the partner's own form, if it has one. */
 export async function kybRequirements({ deps, call, caller, inTx }: MaybeSigned): Promise<Reply> {
   const now = deps.clock.now();
   const country = countryOf(call.query?.country);
@@ -50,7 +50,7 @@ export async function kybRequirements({ deps, call, caller, inTx }: MaybeSigned)
   return chosen.form === BUSINESS_FORM ? KYB_DEFAULT : ok(chosen.form);
 }
 
-/** Real time, because signatures are made and checked with it. */
+/** Wall-clock time, because signatures use it. */
 export const currentTimestamp = async (): Promise<Reply> => ok(Date.now());
 
 /** `{allGasFee: {"54": {"3": {withdrawalFee: 0.21, minimumWithdrawal: 0.21, nodeInSync: 1}}}}`, in the coin, as numbers. */

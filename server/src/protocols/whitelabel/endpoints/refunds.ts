@@ -1,6 +1,7 @@
 /**
- * Deposits and refunds, and their destinations: our own endpoints beside the interface. A partner reads the history of an order's
- * money, and names the refund destination in advance or when asked; likewise for a returned payout, which is paid again.
+ * Deposits and refunds, and their destinations: our own endpoints beside the interface. A partner reads the history of an
+ * order's money, and names the refund destination in advance or when asked. It does the same for a returned payout, which is
+ * then paid again.
  */
 import * as base from '../../../base/fields.ts';
 import { findCustomer } from '../../../customers/index.ts';
@@ -21,7 +22,7 @@ export const refundsFields = {
   limit: optional(wholeNumber({ min: 1, max: MOST_ASKED })),
 };
 
-/** For both directions alike: a purchase's transaction has only the interface's own fields. */
+/** For both directions, because a purchase's transaction has only the interface's own fields. */
 export const refundsIn =
   (direction: Direction) =>
   (input: SignedRequest<typeof refundsFields>): Promise<Reply> =>
@@ -57,7 +58,7 @@ export const nameDestinationIn =
     const now = deps.clock.now();
     const through = throughOf(caller);
     await deps.db.asSystem(async (tx) => {
-      // A held destination cannot be named for anything else either.
+      // A destination held by a containment cannot be named.
       await requireNotHeld(tx, { ...through, fiatAccountId: account, address: address ?? null, orderId: null, now });
       await deps.orders.nameDestination(tx, { orderId: order.id, to, now });
       const facts = account === null ? { address } : { account: String(account) };

@@ -24,7 +24,7 @@ import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION
 import { submissionIdOf } from './identity.ts';
 import { orderIn } from './orders.ts';
 
-/** Any text is looked up: a partner may have words of its own. */
+/** Accepts any text, because a partner may have its own words. */
 const wordOf = (words: readonly string[]): Field<string> => ({
   ...text({ max: 64 }),
   rule: `one of ${words.join(', ')}`,
@@ -51,7 +51,7 @@ export const changeKybFields = {
   status: required(wordOf(BUSINESS_WORDS), 'A word of verification'),
 };
 
-/** For a business, and its submission: the one named, or the newest if there is one. */
+/** For a business and its submission: the named one, or else the newest, if there is one. */
 export async function changeKybStatus(input: SignedRequest<typeof changeKybFields>): Promise<Reply> {
   const { customerId, submissionId, status } = input.values;
   const change = businessChangeFor(status);
@@ -74,7 +74,7 @@ export async function changeKybStatus(input: SignedRequest<typeof changeKybField
   return ok({ changeStatus: true, message: `Status changed to ${status}` });
 }
 
-/** Customers were driven before there were submissions, and still may be without one. */
+/** Programs may drive a customer without a submission, as they could before submissions existed. */
 async function submissionMeant(tx: Tx, customerId: string, named: bigint | undefined) {
   try {
     return await findSubmission(tx, customerId, named);
@@ -116,7 +116,7 @@ async function verify(
   });
 }
 
-/** Which numbers there are depends on the direction of the order. */
+/** The valid numbers depend on the order's direction. */
 export const statusNumber = (example: string): Field<string> => ({
   ...text({ max: 8 }),
   rule: 'a status number, as in webhooks',
@@ -139,7 +139,7 @@ async function changeStatus(direction: Direction, input: SignedRequest<typeof ch
   const asked = drivenStatus(direction, values.status);
   if (asked === undefined) throw malformedField('status', `must be a status number of an ${direction} transaction`);
   const order = await input.inTx((tx) => orderIn(direction, tx, input));
-  // Every order has passed "created".
+  // Every order has passed "created" already.
   if (asked.number !== 0) {
     await deps.sandbox.driveOrder({ partnerId: caller.partner.id, orderId: order.id, status: asked.number });
   }

@@ -45,7 +45,7 @@ import { orderNumberOf } from './orders.ts';
 
 const MOST_EVENTS = 500;
 const FEW = 100;
-/** A position: dense from 1, so at most fifteen digits. */
+/** A position: positions are dense from 1, so fifteen digits are enough. */
 const cursor = ofText(20, {
   rule: 'a cursor that was given',
   schema: { type: 'string', pattern: '^[0-9]{1,15}$' },
@@ -124,7 +124,7 @@ export const addFields = {
   payloadForm: optional(payloadForm),
 };
 
-/** The secret is in this reply and in no other. */
+/** Only this reply contains the secret. */
 export async function createEndpoint({ deps, caller, values, inTx }: SignedRequest<typeof addFields>): Promise<Reply> {
   const url = readUrl(deps.egress, 'url', values.url);
   const now = deps.clock.now();
@@ -161,7 +161,7 @@ export const changeFields = (body: Body) => ({
 export async function putEndpoint(input: SignedRequest<ReturnType<typeof changeFields>>): Promise<Reply> {
   const { deps, caller, values, inTx } = input;
   const url = values.url === undefined ? undefined : readUrl(deps.egress, 'url', values.url);
-  // Another partner's key must not sign here, and one's own key may only be set by a request signed with it.
+  // Another partner's key must not sign here, and the partner's own key may be set only by a request signed with it.
   if (values.apiKey !== undefined && values.apiKey !== caller.credential.key) {
     throw malformedField('apiKey', 'must be the key that signs this request');
   }
@@ -184,7 +184,7 @@ export async function putEndpoint(input: SignedRequest<ReturnType<typeof changeF
   return ok(shape(changed));
 }
 
-/** A held endpoint may be removed, too: its waiting deliveries are dropped. */
+/** A held endpoint may be removed too: its waiting deliveries are dropped. */
 export async function deleteEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
   const { deps, caller, inTx } = input;
   const now = deps.clock.now();
@@ -202,7 +202,7 @@ export async function deleteEndpoint(input: SignedRequest<typeof nothing>): Prom
   return ok({ removed: true });
 }
 
-/** At the system's role. */
+/** Runs with the system role. */
 const decideAbout = (
   tx: Tx,
   { caller, deps }: SignedRequest<typeof nothing>,
@@ -216,8 +216,8 @@ const decideAbout = (
 };
 
 /**
- * A held endpoint receives everything it missed. The requesting key is not held, or it would not have been admitted; the
- * partner has confirmed that the address is its own.
+ * A held endpoint receives everything it missed. The requesting key is not held, because held keys cannot authenticate. By this
+ * call the partner confirms that the address is its own.
  */
 export async function resumeEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
   const { deps, caller, inTx } = input;
@@ -284,7 +284,7 @@ export async function listDeliveries(input: SignedRequest<typeof deliveriesField
   });
 }
 
-/** Every attempt at one event: when, how long, the answer. */
+/** Every attempt to deliver one event: time, duration, answer. */
 export async function listAttempts(input: SignedRequest<typeof nothing>): Promise<Reply> {
   const { deps, caller, call, inTx } = input;
   const position = positionOf(caller.partner.id, call.params.event ?? '');
@@ -303,7 +303,7 @@ export const replayFields = {
   to: optional(moment),
 };
 
-/** One event, those of an order, or those of a time span. */
+/** Sends one event again, those of an order, or those of a time span. */
 export async function replayEvents(input: SignedRequest<typeof replayFields>): Promise<Reply> {
   const { deps, caller, values, inTx } = input;
   const { eventId, orderId, from, to } = values;

@@ -1,4 +1,4 @@
-/** What replies are made of: kinds of values, and fields that many have. */
+/** Building blocks of replies: kinds of values, and fields that several replies have. */
 import { type TSchema, Type } from 'typebox';
 
 export const object = <P extends Record<string, TSchema>>(

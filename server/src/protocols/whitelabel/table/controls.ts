@@ -1,6 +1,6 @@
 /**
- * The sandbox's controls: a declaration each, like those of all other endpoints. Routes, checks of requests and the API
- * description are made from it, and so are the commands of `npm run sandbox`, their help, and the table in docs/sandbox.md.
+ * The declarations of the sandbox's controls. Routes, checks of requests and the API description are generated from them like
+ * those of all other endpoints, and also the commands of `npm run sandbox`, their help, and the table in docs/sandbox.md.
  */
 import type { TSchema } from 'typebox';
 import type { RefusalCode } from '../../../base/errors.ts';
@@ -12,25 +12,25 @@ import { ok, type Route, type SignedRequest, signed } from '../route.ts';
 import { DRIVEN } from './parts.ts';
 
 export interface Control {
-  /** Behind `/sandbox/v1/`, and the word of its command. */
+  /** The path below `/sandbox/v1/`, and the word of the command. */
   readonly name: string;
   readonly says: string;
-  /** Affects every partner of the sandbox. */
+  /** Whether it affects every partner of the sandbox. */
   readonly shared: boolean;
   /** Its parameters, in the order in which a command line may omit their names; `words` lists the allowed values, if few. */
   readonly takes: Readonly<Record<string, { says: string; optional: boolean; words: readonly string[] }>>;
-  /** As a command. */
+  /** Example as a command. */
   readonly example: string;
   readonly route: Route;
 }
 
 interface Declared<F extends Fields> {
   readonly name: string;
-  /** What happens: the end of a sentence. */
+  /** Its effect, as the end of a sentence. */
   readonly says: string;
   readonly shared?: boolean;
   readonly takes: F;
-  /** A request, in the order of its fields. */
+  /** Example request, in the order of its fields. */
   readonly example: { readonly [K in keyof F]?: string | number };
   readonly gives: TSchema;
   readonly refuses?: readonly RefusalCode[];
@@ -65,7 +65,7 @@ function parameterOf(control: string, name: string, { says, schema, optional }: 
   return { says, optional: optional === true, words };
 }
 
-/** Required values are written without their names, and so is the first; words in lower case. */
+/** Required values and the first one are written without names; words in lower case. */
 const commandOf = (name: string, takes: Fields, example: Readonly<Record<string, string | number>>): string =>
   Object.entries(example).reduce((line, [field, value], at) => {
     const typed = takes[field]?.schema.enum === undefined ? value : String(value).toLowerCase();

@@ -21,7 +21,7 @@ export const TRADING: readonly RefusalCode[] = [
   'customer_blocked',
 ];
 export const ONE_OF_ITS: readonly RefusalCode[] = ['unknown_customer', 'unknown_order'];
-/** Driving an order to a status may cancel or refund it. */
+/** Refusals of driving an order to a status, which may cancel or refund the order. */
 export const DRIVEN: readonly RefusalCode[] = [
   'order_over',
   'unknown_account',
@@ -35,5 +35,5 @@ export const QUOTE_HEADERS = {
 };
 export const COUNTED = { 'x-total-count': 'Rows there are in all' };
 
-/** Bodies that show each form of a request, for fields that depend on the request. */
+/** Sample bodies, one per form of a request, for fields that depend on the request. */
 export const sent = (...pairs: (readonly [string, string])[]): Body => new Map(pairs);

@@ -1,7 +1,7 @@
 /**
- * Travel addresses of TRP: a URL without its scheme, in Base58Check, after `ta`. The URL has the query `t=i`, for an inquiry.
+ * Travel addresses of TRP: `ta`, then a URL without its scheme in Base58Check. The URL has the query `t=i`, for an inquiry.
  *
- * https is meant. In a sandbox, an address of this machine is called without TLS.
+ * The scheme is https. In a sandbox, an address of this machine is called without TLS.
  */
 import { createHash } from 'node:crypto';
 import { createBase58check } from '@scure/base';
@@ -16,7 +16,7 @@ export function travelAddressOf(url: string): string {
   return PREFIX + base58check.encode(Buffer.from(`${host}${pathname}?t=i`));
 }
 
-/** @returns undefined for anything that is no travel address */
+/** @returns undefined for any text that is not a travel address */
 export function urlOfTravelAddress(text: string, { plain }: { plain: boolean }): string | undefined {
   if (!text.startsWith(PREFIX) || text.length > MAX_CHARS) return undefined;
   let bare: string;
@@ -25,13 +25,13 @@ export function urlOfTravelAddress(text: string, { plain }: { plain: boolean }):
   } catch {
     return undefined;
   }
-  // A scheme, a login and spaces are no part of it.
+  // The URL must not contain a scheme, a login or spaces.
   if (!/^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?\/[\x21-\x7e]*$/i.test(bare)) return undefined;
   const url = webUrl(`https://${bare}`, { plain });
   return url?.searchParams.get('t') === 'i' && url.hash === '' ? url.href : undefined;
 }
 
-/** A URL that may be called: https, or in a sandbox on this machine. */
+/** A URL that the server may call: https, or in a sandbox one of this machine. */
 export function webUrl(text: string, { plain }: { plain: boolean }): URL | undefined {
   if (text.length > MAX_CHARS || !URL.canParse(text)) return undefined;
   const url = new URL(text);

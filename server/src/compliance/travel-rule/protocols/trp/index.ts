@@ -1,15 +1,17 @@
 /**
  * TRP, the Travel Rule Protocol of the OpenVASP association, version 3: JSON over HTTPS, with the data as IVMS101.
  *
- * The provider that sends coins posts an inquiry to the URL in the beneficiary's travel address. Its answer is an approval with
- * the payment address, a rejection, or only the version: then the resolution is posted to the inquiry's callback. After the
- * approval, the transaction or a cancellation is posted to the approval's callback. Each URL is a secret of the two providers.
- * `api-version` and `request-identifier` go with each request and come back with its answer.
+ * The provider that sends coins posts an inquiry to the URL in the beneficiary's travel address. The response is an approval
+ * with the payment address, a rejection, or only the version; in the last case the resolution is later posted to the inquiry's
+ * callback. After the approval, the transaction or a cancellation is posted to the approval's callback. Each URL is a secret of
+ * the two providers. The headers `api-version` and `request-identifier` are in each request and in its response.
  *
- * An asset is named by `dti` (Digital Token Identifier) or `slip0044`, from the setting TRP_ASSETS: SLIP-0044 has no tokens. An
- * amount is a JSON number; it is written and read by its digits, never as a floating-point number. A text is accepted too.
+ * An asset is named by `dti` (Digital Token Identifier) or `slip0044`, from the setting TRP_ASSETS: SLIP-0044 does not cover
+ * tokens. An amount is a JSON number; it is written and read digit by digit, never as a floating-point number. A string is
+ * accepted too.
  *
- * A client certificate (mTLS) is sent where one is set. Certificates of callers are checked by the proxy in front of this server.
+ * A client certificate (mTLS) is sent if one is configured. Certificates of callers are checked by the proxy in front of this
+ * server.
  *
  * Not implemented: LNURL, which travel addresses have replaced; extensions; `/identity`, `/version` and `/uptime`.
  *
@@ -40,7 +42,7 @@ const CODE = 'trp';
 const VERSION = '3.1.0';
 const LONGEST_ANSWER = 16 * 1024;
 const LONGEST_TEXT = 500;
-/** More decimals, or digits, than an asset has. */
+/** Bounds above the digits and decimals of any asset. */
 const AMOUNT = /^(0|[1-9][0-9]{0,29})(\.[0-9]{1,30})?$/;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -49,7 +51,7 @@ type Named = { readonly dti: string } | { readonly slip0044: number };
 const ASSETS_RULE =
   'codes of assets, each with = and dti: or slip0044:, such as usdc.matic20=dti:ABCD12345, with commas';
 
-/** Which asset of ours has which name, both ways unique. */
+/** Our assets and their names in the protocol, unique in both directions. */
 const namedAssets = (name: string, about: string): Setting<ReadonlyMap<string, Named>> => ({
   name,
   about,
@@ -76,7 +78,7 @@ export const trp = adapter({
     legalName: demanded(text('TRP_LEGAL_NAME', 'legal name of this provider, as TRP sends it', undefined), 'the name'),
     lei: text('TRP_LEI', 'legal entity identifier of this provider, as TRP sends it', undefined),
     assets: namedAssets('TRP_ASSETS', `assets that TRP exchanges data about: ${ASSETS_RULE}`),
-    // No secrets, but files of a platform.
+    // The certificate is not a secret, but platforms provide it as a file.
     certificate: secret('TRP_CLIENT_CERT', 'certificate in PEM that TRP shows to other providers'),
     key: secret('TRP_CLIENT_KEY', 'its private key in PEM'),
     authorities: secret('TRP_CA', 'certificate authorities of other providers in PEM; unset is those of Node'),
@@ -178,7 +180,7 @@ export const trp = adapter({
       async tell(message) {
         const { status } = await post(message);
         if (status >= 200 && status < 300) return true;
-        // The URL is a secret that it made: where it knows none, there is no such transfer.
+        // The other provider made this secret URL: 404 means that it has no such transfer.
         if (status === 404 || status === 410) return false;
         throw new Unavailable(CODE, `it answered ${status}`);
       },
@@ -189,7 +191,7 @@ export const trp = adapter({
 const IDENTIFIER = /^[\x21-\x7e]{1,100}$/;
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** @returns the request's identifier */
+/** @returns the request identifier */
 function headOf({ headers }: Call): string {
   const { 'api-version': version = '', 'request-identifier': requestId = '' } = headers;
   if (!/^3\.[0-9]{1,3}\.[0-9]{1,3}$/.test(version)) throw new Misread(`api-version must be 3, such as ${VERSION}`);
@@ -197,7 +199,7 @@ function headOf({ headers }: Call): string {
   return requestId;
 }
 
-/** A number keeps its digits, as text. */
+/** Parses JSON; a number becomes the text of its digits. */
 function objectOf(body: Buffer): Json {
   let json: unknown;
   try {
@@ -219,7 +221,7 @@ function amountOf(given: unknown): string {
   return amount;
 }
 
-/** `2.1e-8` as programs write small numbers. */
+/** Expands exponents such as `2.1e-8`, which programs write for small numbers. */
 function plainOf(text: string): string {
   const [, whole = '', part = '', power = '0'] =
     /^([0-9]{1,30})(?:\.([0-9]{1,30}))?(?:e([+-]?[0-9]{1,2}))?$/i.exec(text) ?? [];
