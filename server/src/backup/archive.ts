@@ -1,11 +1,11 @@
 /**
- * The archive: every finished segment of the write-ahead log, copied to a folder as soon as PostgreSQL has finished it, so
- * that a restored backup can be replayed up to the last commit.
+ * The archive: copies every finished segment of the write-ahead log to a folder, as soon as PostgreSQL has finished it. With it a
+ * restored backup can be replayed up to the last commit.
  *
- * A segment is finished when it is full (16 MB) or a minute old, so losing a machine with its disk costs a minute at most,
- * and losing only the cluster's files costs nothing (restore.ts also reads the log that the cluster left). A segment is
- * compressed, written under another name, flushed and then renamed; an existing one is never overwritten. PostgreSQL keeps
- * each segment until this has succeeded, so a failing archive fills the disk: it is a metric to watch.
+ * A segment is finished when it is full (16 MB) or a minute old. So losing a machine with its disk costs at most a minute, and
+ * losing only the cluster's files costs nothing (restore.ts also reads the log that the cluster left). The archive command
+ * compresses a segment, writes it under another name, flushes it and then renames it; it never overwrites an existing segment.
+ * PostgreSQL keeps each segment until the command has succeeded. So a failing archive fills the disk; a metric shows it.
  *
  * PostgreSQL itself runs the commands, through a shell and as its own user.
  */
@@ -14,7 +14,7 @@ import { resolve } from 'node:path';
 import { SettingError } from '../base/env.ts';
 import { giveToPostgres } from '../base/postgres.ts';
 
-/** Maximum loss with a disk, in seconds. A quiet database finishes no segments. */
+/** Maximum loss when a disk is lost, in seconds. A database without writes finishes no segments. */
 const FINISH_AFTER_S = 60;
 
 /** PostgreSQL's settings for the archive; creates the folder. @throws SettingError for a path that a shell would interpret */
@@ -28,8 +28,8 @@ export function archiveSettings(folder: string): Record<string, string> {
   return {
     archive_mode: 'on',
     archive_timeout: String(FINISH_AFTER_S),
-    // Existing: archived before, but PostgreSQL did not learn of it. Different content under the same name belongs to another
-    // cluster.
+    // An existing segment was archived before PostgreSQL learned of it. A different content under the same name belongs to
+    // another cluster.
     archive_command: `if test -f ${piece}; then gzip -dc ${piece} | cmp -s - "%p"; else gzip -c < "%p" > ${part} && sync ${part} && mv ${part} ${piece}; fi`,
   };
 }

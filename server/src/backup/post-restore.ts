@@ -1,13 +1,15 @@
 /**
- * After a restore: the records needed in a database that was restored to an earlier moment, by any means, before a server works
- * on it.
+ * After a restore: what must be recorded in a database that was restored to an earlier moment, by any method, before a server
+ * works on it.
  *
- * - Payouts made since may be recorded as not yet paid. So all payouts are switched off, as by an operator's action, with its
- *   reason and an audit row, until an operator lifts that: docs/operating/backup.md says under which conditions.
- * - Numbers assigned since must not be assigned again: the address that a lost order's customer still pays to must not become
- *   another's. Their sequences advance by a million. A trigger withdraws targets that were issued one by one.
+ * - Payouts made after that moment may be recorded as not yet paid. So all payouts are switched off, as by an operator's action,
+ *   with its reason and an audit row, until an operator switches them on again: docs/operating/backup.md says under which
+ *   conditions.
+ * - Numbers assigned after that moment must not be assigned again: the customer of a lost order may still pay to its address,
+ *   which must not become another order's. The sequences advance by a million. A trigger withdraws targets that were issued one
+ *   by one.
  *
- * All of it is one transaction as the database's owner, whatever roles the server will use.
+ * All of this is one transaction as the database's owner, independent of the roles that the server uses.
  */
 import pg from 'pg';
 import { txOn } from '../base/db.ts';
@@ -15,23 +17,23 @@ import { SettingError } from '../base/env.ts';
 import { recordByMachine } from '../operators/index.ts';
 import { killSwitches, layersOf, liftKillSwitch, MACHINE, setKillSwitch } from '../partners/index.ts';
 
-/** More than any installation assigns between two backups; there are addresses for two thousand such jumps. */
+/** More numbers than any installation assigns between two backups. There are addresses for two thousand such jumps. */
 const JUMP = 1_000_000;
 /**
- * Sequences whose numbers are known outside: deposit addresses, files for a bank, events. Orders, payouts and refunds have
- * ids based on time.
+ * Sequences whose numbers are known outside: deposit addresses, files for a bank, events. Ids of orders, payouts and refunds
+ * contain the time, so they do not repeat.
  */
 const KNOWN_OUTSIDE = `select setval(name, nextval(name) + ${JUMP}) from unnest(array[
   'deposit_indexes', 'manual_batch_ids', pg_get_serial_sequence('events', 'id')]::regclass[]) as name`;
 
-/** The person who restored it has no operator name here. */
+/** Recorded as the operator: the person who restored the database has no operator name here. */
 const BY = 'the machine';
 
 /**
- * @param adminUrl the role that owns the database's tables
- * @param about.takenAt of its backup; if unknown, the time of the newest entry
+ * @param adminUrl the URL of the role that owns the database's tables
+ * @param about.takenAt time of the backup; if absent, the time of the newest entry is used
  * @returns when the newest entry of the books was posted
- * @throws SettingError when the database has no books
+ * @throws SettingError if the database has no books
  */
 export async function markRestored(
   adminUrl: string,
@@ -58,8 +60,8 @@ export async function markRestored(
     const lastCommitAt = row?.at ?? null;
     const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
     const until = lastCommitAt === null ? 'no entry' : `its newest entry was made at ${lastCommitAt.toISOString()}`;
-    // There is only one kill switch for all payouts, so the reason of an earlier one by an operator is kept inside this one's.
-    // The operator who set it still counts: lifting it takes as many people.
+    // There is only one kill switch for all payouts, so this one includes the reason of an operator's earlier one. The earlier
+    // operator still counts: lifting the switch takes as many people.
     const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
     const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
     if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
@@ -75,7 +77,7 @@ export async function markRestored(
       before: { stopped: before !== undefined },
       after: { stopped: true, by: BY, at: now },
     });
-    // From here on these addresses are watched, although no order in the books has them (rails/ahead.ts).
+    // From now on these addresses are watched, although no order in the books has them (rails/ahead.ts).
     await tx.run(
       `insert into restores (backup_taken_at, restored_at, first_lost_index)
        select $1, $2, case when is_called then last_value + 1 else last_value end from deposit_indexes`,

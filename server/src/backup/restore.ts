@@ -1,14 +1,14 @@
 /**
- * Restoring a backup, replayed as far as there is log.
+ * Restores a backup and replays the log as far as it goes.
  *
- * The log is searched in three places, and the first one with a segment of this cluster wins: the archive, the cluster being
- * replaced (its last minutes are nowhere else), the backup itself. Every file of the backup is checked against its manifest
- * before anything is changed. The copy is recovered in a separate folder, and the restore is recorded in it
- * (post-restore.ts); only then does it take its place, so no server ever starts on a copy without that record. The previous
- * cluster is moved aside, never deleted. If the process ends between the two steps, there is no cluster, and a server refuses
- * to create a new one.
+ * The log is searched in three places; of each segment the first copy that belongs to this cluster is used: the archive, the
+ * cluster that is replaced (its last minutes are nowhere else), and the backup itself. Every file of the backup is checked
+ * against its manifest before anything is changed. The copy is recovered in a separate folder, and the restore is recorded in it
+ * (post-restore.ts). Only then does it take the cluster's place, so no server can start on a copy without that record. The
+ * previous cluster is moved aside, never deleted. If the process ends between those two steps, there is no cluster, and a server
+ * refuses to create a new one.
  *
- * Not here: the master key. It is not in a backup, and without it no encrypted field can be read.
+ * Not here: the master key. A backup does not contain it, and without it no encrypted field can be read.
  */
 
 import {
@@ -36,14 +36,14 @@ const PIECE = /^([0-9A-F]{24}|[0-9A-F]{8}\.history)$/;
 
 export interface Restored {
   manifest: Manifest;
-  /** How many log segments there were beyond the backup's own. */
+  /** Number of log segments beyond the backup's own. */
   laterPieces: number;
-  /** Where the previous cluster is now. */
+  /** Where the previous cluster was moved. */
   movedTo?: string;
   lastCommitAt: Date | null;
 }
 
-/** @throws SettingError when the folder is not a complete backup of ours */
+/** @throws SettingError if the folder is not a complete backup of ours */
 export async function readBackup(folder: string): Promise<Manifest> {
   const path = join(folder, 'manifest.json');
   if (!existsSync(path)) throw new SettingError(`${folder} is no finished backup: it has no manifest.json`);
@@ -72,7 +72,7 @@ export async function readBackup(folder: string): Promise<Manifest> {
 }
 
 /**
- * Restores into a data folder whose lock the caller holds.
+ * Restores a backup into a data folder whose lock the caller holds.
  *
  * @param input.replace whether an existing cluster may be moved aside
  * @throws SettingError | Unavailable; the data folder is then unchanged
@@ -108,11 +108,11 @@ export async function restoreBackup(input: {
     giveToPostgres(restored);
     giveToPostgres(log);
     const lastCommitAt = await recover(work, log, input.now, manifest);
-    // Those that are there already are the same, or newer: rows that the log brings back may name them.
+    // Existing files stay: they are the same or newer, and rows that the log brings back may refer to them.
     const documents = join(input.backup, DOCUMENTS);
     if (existsSync(documents)) {
       cpSync(documents, join(dataDir, DOCUMENTS), { recursive: true, force: false });
-      // Customers on either list stay erased; a server erases them again before it accepts requests.
+      // Customers on either list stay erased. A server erases them again before it accepts requests.
       const list = openErasureList(join(dataDir, DOCUMENTS));
       const known = new Set(await list.all());
       for (const id of await openErasureList(documents).all()) if (!known.has(id)) await list.add(id);
@@ -129,7 +129,7 @@ export async function restoreBackup(input: {
   }
 }
 
-/** Has PostgreSQL replay the whole log and start a new timeline, and records the restore in it. */
+/** Has PostgreSQL replay the whole log and start a new timeline, and records the restore in the database. */
 async function recover(work: string, log: string, now: Date, manifest: Manifest): Promise<Date | null> {
   const postgres = await startPostgres({
     dataDir: work,
@@ -137,7 +137,7 @@ async function recover(work: string, log: string, now: Date, manifest: Manifest)
       restore_command: `cp "${log}/%f" "%p"`,
       recovery_target_timeline: 'latest',
       hot_standby: 'off',
-      // Only this process may connect meanwhile, so that no other sees an intermediate state.
+      // Only this process may connect meanwhile, so that no other process sees an intermediate state.
       max_connections: '200',
       track_commit_timestamp: 'off',
     },
@@ -150,9 +150,8 @@ async function recover(work: string, log: string, now: Date, manifest: Manifest)
 }
 
 /**
- * Collects all segments that this cluster wrote in one folder that PostgreSQL may read; of each the first one found. Another
- * cluster's segments have the same names: after a lost disk, an operator may have started a server on the new one before
- * restoring.
+ * Collects all segments of this cluster in one folder that PostgreSQL may read, of each the first one found. Another cluster's
+ * segments may have the same names: after losing a disk, an operator may have started a server on a new one before restoring.
  */
 function gatherLog(to: string, folders: readonly (string | undefined)[], system: string): void {
   mkdirSync(to, { mode: 0o700 });

@@ -56,16 +56,18 @@ const EMPTIED = [
   'pg_stat_tmp',
   'pg_subtrans',
 ];
-/** Files of customers, encrypted; the master key is not with them. */
+/** Encrypted files of customers. The master key is not among them. */
 export const DOCUMENTS = 'documents';
-/** The superuser's: the copied cluster contains only its hash. */
+/** File with the superuser's password: the copied cluster contains only its hash. */
 const PASSWORD = 'postgres.password';
 const LEFT_OUT = /^(postmaster\.(pid|opts)|backup_label|tablespace_map|.*pg_internal\.init.*|pgsql_tmp.*)$/;
 
 /**
+ * Takes a backup.
+ *
  * @param from the running database: the superuser's URL, and the data folder with the cluster
  * @param to the folder of backups; the backup gets its own folder there, named after its time
- * @throws Unavailable when PostgreSQL or the disk fails; its unfinished folder is then removed
+ * @throws Unavailable if PostgreSQL or the disk fails; the unfinished folder is then removed
  */
 export async function takeBackup(from: { adminUrl: string; dataDir: string }, to: string, now: Date): Promise<Taken> {
   const name = now.toISOString().replaceAll(':', '-').replace('.', '-');
@@ -95,7 +97,7 @@ async function copyAll(client: pg.Client, dataDir: string, folder: string, now: 
     (await client.query<R>(text, values)).rows[0] as R;
 
   await client.query(`select pg_create_physical_replication_slot($1, true, true)`, [`backup_${process.pid}`]);
-  // Fast: a checkpoint now, not spread over minutes.
+  // `true` requests a checkpoint now instead of one spread over minutes.
   const { start } = await one<{ start: string }>('select pg_backup_start($1, true)::text as start', ['cloverleaf']);
   const files = await copyFolder(cluster, join(folder, 'cluster'), folder);
   const { stop, label } = await one<{ stop: string; label: string }>(
@@ -106,7 +108,7 @@ async function copyAll(client: pg.Client, dataDir: string, folder: string, now: 
   files.push(await describe(labelFile, folder));
   files.push(await copyFile(join(dataDir, PASSWORD), join(folder, PASSWORD), folder));
   files.push(...(await copyLog(client, { cluster, folder, start, stop })));
-  // After the database: a file is there before its row, so every row of the copy finds its file.
+  // Copied after the database: a file is stored before its row, so every row of the copy finds its file.
   const documents = join(dataDir, DOCUMENTS);
   if (existsSync(documents)) files.push(...(await copyFolder(documents, join(folder, DOCUMENTS), folder)));
 
@@ -127,12 +129,12 @@ async function copyAll(client: pg.Client, dataDir: string, folder: string, now: 
   };
 }
 
-/** Every segment from the backup's first to its last. */
+/** Copies every segment from the backup's first to its last. */
 async function copyLog(
   client: pg.Client,
   { cluster, folder, start, stop }: { cluster: string; folder: string; start: string; stop: string },
 ): Promise<Manifest['files']> {
-  // The end is written, and may not be in the file yet.
+  // The end of the log is written, but may not be in a segment file yet.
   await client.query('select pg_switch_wal()');
   const { rows } = await client.query<{ name: string }>(
     `select pg_walfile_name($1::pg_lsn + n * size) as name
@@ -148,7 +150,7 @@ async function copyLog(
   return copied;
 }
 
-/** Files may change, grow and disappear while they are copied: replaying the log corrects all of it. */
+/** Files may change, grow and disappear while they are copied; replaying the log corrects that. */
 async function copyFolder(from: string, to: string, root: string): Promise<Manifest['files']> {
   mkdirSync(to, { mode: 0o700 });
   const files: Manifest['files'] = [];

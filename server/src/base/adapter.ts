@@ -1,6 +1,6 @@
 /**
- * Adapter: the declaration each price source, verifier, code sender and bank exports from its own file or folder. registry.ts
- * lists the adapters, and everything else is derived from that list: settings and what production requires of them
+ * Adapter: the declaration that each price source, verifier, code sender and bank exports from its own file or folder.
+ * registry.ts lists the adapters, and everything else is derived from that list: settings and what production requires of them
  * (config.ts, production/refusals.ts), `npm run config`, docs/settings.md, and the contract tests.
  *
  * A setting belongs to exactly one adapter, and its name is unique; a test checks this. Settings are always read and
@@ -14,14 +14,14 @@ export interface Adapter<T, C = void> {
   readonly code: string;
   /** One line that helps an operator choose. */
   readonly about: string;
-  /** Why production refuses to start with it; absent for adapters that handle real money. */
+  /** Why production refuses to start with it; absent for an adapter that handles real money. */
   readonly sandboxOnly?: string;
   readonly settings: Settings;
-  /** @throws SettingError naming the setting and its rule */
+  /** @throws SettingError with the setting and the rule that it violates */
   create(values: Values, context: C): T;
 }
 
-/** The settings of one adapter, as declared. */
+/** The values of one adapter's settings, by name. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** Declares an adapter. The types of its settings are known inside the declaration and erased in lists. */

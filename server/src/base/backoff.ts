@@ -10,7 +10,7 @@ export interface Pauses {
   longestMs: number;
 }
 
-/** @param failures consecutive failures before this one: 0 after the first */
+/** @param failures number of earlier consecutive failures: 0 after the first one */
 export const pauseAfter = (failures: number, { firstMs, longestMs }: Pauses): number =>
   Math.min(firstMs * 2 ** failures, longestMs);
 

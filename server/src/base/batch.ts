@@ -4,9 +4,9 @@
  * Statements run in order and end in one Sync. After the first failure PostgreSQL skips the rest, so a COMMIT behind a failed
  * statement does not run. Values are serialized before anything is sent, so no batch goes out with a statement missing.
  *
- * Statements are prepared under a name derived from their text: pooled and named runs at 2.5 times the rate of unnamed here.
- * The shape of their rows is described once per connection and cached; when it changes (a migration), PostgreSQL rejects the
- * prepared statement. Names of columns become camelCase there, so a row costs no more than under the names of SQL.
+ * Statements are prepared under a name derived from their text: here, named statements run at 2.5 times the rate of unnamed ones.
+ * The shape of their rows is described once per connection and cached; if it changes (a migration), PostgreSQL rejects the
+ * prepared statement. Column names become camelCase once per shape, so rows cost no more than with SQL names.
  *
  * This is a query class of its own for the pg client, as pg-cursor is, because the client's own pipelining ends every
  * statement in its own Sync: a COMMIT would then run even though the statement before it failed.
@@ -20,14 +20,14 @@ import { isoTime } from './times.ts';
 export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[] | undefined;
-  /** The caller ignores the rows. */
+  /** True if the caller ignores the rows. */
   readonly isBlind?: boolean;
 }
 
 export interface Answer {
   /** `SELECT`, `INSERT`, `COMMIT`, … */
   command: string;
-  /** Number of rows touched or read. */
+  /** Number of rows changed or read. */
   count: number;
   rows: unknown[];
 }
@@ -39,7 +39,7 @@ export async function sendAll(client: pg.ClientBase, statements: readonly Statem
       client.query(new Batch(statements, resolve, reject));
     });
   } catch (error) {
-    // The caller's stack trace instead of the socket's.
+    // Replaces the socket's stack trace by the caller's.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }
@@ -48,7 +48,7 @@ export async function sendAll(client: pg.ClientBase, statements: readonly Statem
 /** The parts of the client's connection that its query classes use. */
 interface Wire {
   readonly stream: { cork(): void; uncork(): void };
-  /** Text by name; the client adds to it when PostgreSQL has parsed one. */
+  /** Statement texts by name. The client adds a text when PostgreSQL has parsed it. */
   readonly parsedStatements: Readonly<Record<string, string>>;
   parse(statement: { name: string; text: string; types: readonly number[] }): void;
   bind(bound: { portal: string; statement: string; values: readonly (string | Buffer | null)[] }): void;
@@ -69,7 +69,7 @@ class Batch {
   readonly #answers: Answer[] = [];
   #rows: unknown[] = [];
   #shapes: Map<string, Shape> = new Map();
-  /** A row that could not be read. */
+  /** The error of a row that could not be read. */
   #broken: unknown;
 
   constructor(
@@ -90,7 +90,7 @@ class Batch {
     return this.#parts.length;
   }
 
-  // Called by the client to start the query.
+  // The client calls this to start the query.
 
   submit(connection: pg.Connection): void {
     const wire = connection as unknown as Wire;
@@ -111,7 +111,7 @@ class Batch {
   }
 
   /**
-   * Name of the statement being answered: the client marks it as parsed. Undefined once all are parsed and PostgreSQL still
+   * Name of the statement that is being answered: the client marks it as parsed. Empty once all are answered and PostgreSQL still
    * sends messages.
    */
   get name(): string {

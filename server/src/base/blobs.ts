@@ -1,8 +1,8 @@
 /**
- * Blobs: bytes that are too large for a row, under names of ours.
+ * Blobs: stores bytes that are too large for a row, under ids of ours.
  *
- * Stored bytes are encrypted already: the store sees neither a document nor a name from outside. A write is done when the bytes
- * are on disk under their final name; a name is written once. s3.ts follows the same contract in a bucket.
+ * The bytes are encrypted before they reach the store, and an id says nothing about its document. A write is done when the bytes
+ * are on disk under their final name; each name is written only once. s3.ts implements the same contract with a bucket.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -10,11 +10,11 @@ import { dirname, join, resolve } from 'node:path';
 import { assert } from './errors.ts';
 
 export interface Blobs {
-  /** Resolves when they are on disk. */
+  /** Resolves when the bytes are on disk. */
   write(id: string, bytes: Buffer): Promise<void>;
-  /** @returns undefined when there is no such blob */
+  /** @returns undefined if there is no such blob */
   read(id: string): Promise<Buffer | undefined>;
-  /** Ids of those written before a time, and not before another, in pieces. Unfinished ones that old are removed. */
+  /** Ids of blobs written before `time`, and not before `notBefore`, in batches. Removes unfinished files of that age. */
   olderThan(time: Date, notBefore?: Date): AsyncIterable<string[]>;
   remove(id: string): Promise<void>;
 }
@@ -24,11 +24,11 @@ const UNFINISHED = /^[0-9a-f]{32}\.[0-9a-f]{8}\.part$/;
 
 export const newBlobId = (): string => randomBytes(16).toString('hex');
 
-/** In a folder with a subfolder per first two digits of an id. */
+/** Stores blobs in a folder, with a subfolder per first two digits of an id. */
 export function openFolder(folder: string): Blobs {
   const root = resolve(folder);
   const pathOf = (id: string): string => {
-    assert(BLOB_ID.test(id), 'a blob has an id of ours');
+    assert(BLOB_ID.test(id), 'the id of a blob is malformed');
     return join(root, id.slice(0, 2), id);
   };
   return {
@@ -49,7 +49,7 @@ export function openFolder(folder: string): Blobs {
         await rm(unfinished, { force: true });
         throw error;
       }
-      // The name is on disk only once its folder is; and that folder's name once the root is.
+      // A file's name is durable only once its folder is synced, and the folder's name once the root is.
       await syncFolder(dirname(path));
       await syncFolder(root);
     },

@@ -1,8 +1,8 @@
 /**
- * Names of columns: `order_id` in SQL, `orderId` in TypeScript.
+ * Column names: `order_id` in SQL, `orderId` in TypeScript.
  *
- * batch.ts translates when an answer of PostgreSQL becomes rows, and no other code does: statements have the names of SQL and no
- * aliases for spelling, types of rows have the names of TypeScript. The content of a jsonb column is not translated.
+ * Only batch.ts translates, when PostgreSQL's answer becomes rows. Statements use SQL names and no aliases for spelling; row
+ * types use TypeScript names. The content of a jsonb column is not translated.
  */
 
 export const camelCase = (column: string): string =>
@@ -10,6 +10,6 @@ export const camelCase = (column: string): string =>
 
 const snakeCase = (property: string): string => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The row under the names of its columns, for answers and records that have always had these. */
+/** The row with SQL names, for API responses and records that have always used these. */
 export const columnsOf = (row: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row).map(([property, value]) => [snakeCase(property), value]));

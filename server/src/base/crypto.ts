@@ -1,15 +1,15 @@
 /**
  * Crypto: encrypts customer data, and finds it again without decrypting it.
  *
- * One master key; each purpose derives its own key from it (HKDF), so a key leaked from one purpose decrypts nothing else.
- * - `encrypt` is AES-256-GCM. The context (table, column and row) is authenticated with it, so an encrypted value copied into
- *   another row does not decrypt there.
+ * There is one master key. Each purpose derives its own key from it (HKDF), so a leaked key of one purpose decrypts nothing else.
+ * - `encrypt` is AES-256-GCM. The context (table, column and row) is authenticated with it, so an encrypted value that is copied
+ *   into another row does not decrypt there.
  * - `encryptSame` gives equal bytes for equal text and context, for values that are unique or looked up and must be readable.
  * - `index` is a keyed hash for exact look-up (blind index): equal inputs give equal bytes, and without the key a dump cannot
  *   be searched by guessing.
  *
- * While the master key is exchanged (src/rotation), a vault also has the old key: it decrypts values of both, writes under the
- * new one only, and looks up by both.
+ * During a rotation of the master key (src/rotation) a vault also has the old key: it decrypts values of both keys, encrypts with
+ * the new one only, and looks up by both.
  *
  * Layout of an encrypted value: version (1 byte) | nonce (12) | tag (16) | ciphertext.
  */
@@ -21,28 +21,30 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface Vault {
-  /** @param context names table, column and row, for example `customers.phone:1T7c…_1` */
+  /** @param context table, column and row, for example `customers.phone:1T7c…_1` */
   encrypt(text: string, context: string): Buffer;
-  /** Equal bytes for equal text and context: the nonce is a keyed hash of both. For values that are looked up by equality. */
+  /**
+   * Equal bytes for equal text and context, because the nonce is a keyed hash of both. For values that are looked up by equality.
+   */
   encryptSame(text: string, context: string): Buffer;
-  /** @throws when the bytes, the key or the context do not match */
+  /** @throws if the bytes, the key or the context do not match */
   decrypt(encrypted: Buffer, context: string): string;
   /** 32 bytes, equal for equal text and purpose. */
   index(text: string, purpose: string): Buffer;
-  /** The values that equal text may have in a column of `encryptSame`: under the present key first, then under an old one. */
+  /** All values that `encryptSame` gives for a text: with the present key first, then with an old one. For look-ups. */
   sames(text: string, context: string): Buffer[];
-  /** The same of `index`. */
+  /** All values that `index` gives for a text: with the present key first, then with an old one. For look-ups. */
   indexes(text: string, purpose: string): Buffer[];
   /** A separate key or password for one purpose, as hex. */
   derive(purpose: string): string;
-  /** Identifies the master key, and reveals nothing of it. */
+  /** Identifies the master key without revealing anything about it. */
   readonly keyName: string;
-  /** The old master key alone, and the present one alone; only while there are two. */
+  /** During a rotation: a vault with the old master key alone, and one with the present key alone. */
   readonly old?: Vault;
   readonly current?: Vault;
 }
 
-/** Encrypts bytes with a key of their own, which is stored encrypted. @param key 32 bytes */
+/** Encrypts bytes with a key of their own, which the caller stores encrypted. @param key 32 bytes */
 export function encryptBytes(key: Buffer, bytes: Buffer, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -51,11 +53,11 @@ export function encryptBytes(key: Buffer, bytes: Buffer, context: string): Buffe
   return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body]);
 }
 
-/** @throws when the bytes, the key or the context do not match */
+/** @throws if the bytes, the key or the context do not match */
 export function decryptBytes(key: Buffer, encrypted: Buffer, context: string): Buffer {
   assert(
     encrypted[0] === VERSION && encrypted.length >= 1 + NONCE_BYTES + TAG_BYTES,
-    'encrypted bytes of a known version',
+    'encrypted bytes are too short or of an unknown version',
   );
   const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(1, 1 + NONCE_BYTES));
   decipher.setAAD(Buffer.from(context));
@@ -65,7 +67,7 @@ export function decryptBytes(key: Buffer, encrypted: Buffer, context: string): B
 
 /**
  * @param masterKey at least 32 random bytes
- * @param oldKey    also used to read and look up: its values are being encrypted again
+ * @param oldKey    during a rotation: decrypts and looks up values that are not encrypted again yet
  */
 export function openVault(masterKey: Buffer, oldKey?: Buffer): Vault {
   const present = vaultOf(masterKey);
@@ -88,9 +90,9 @@ export function openVault(masterKey: Buffer, oldKey?: Buffer): Vault {
 }
 
 function vaultOf(masterKey: Buffer): Vault {
-  assert(masterKey.length >= 32, 'the master key has at least 32 bytes');
+  assert(masterKey.length >= 32, 'the master key has fewer than 32 bytes');
   const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `cloverleaf ${purpose}`, 32));
-  // Made once: from bytes, Node makes one per call, which costs four times what the hash or cipher does.
+  // Created once: given bytes, Node creates a key object per call, which costs four times as much as the hash or cipher.
   const sealing = createSecretKey(key('seal'));
   const indexing = createSecretKey(key('index'));
   const sameness = createSecretKey(key('nonce'));
@@ -112,7 +114,7 @@ function vaultOf(masterKey: Buffer): Vault {
     decrypt(encrypted, context) {
       assert(
         encrypted[0] === VERSION && encrypted.length >= 1 + NONCE_BYTES + TAG_BYTES,
-        'an encrypted value of a known version',
+        'an encrypted value is too short or of an unknown version',
       );
       const nonce = encrypted.subarray(1, 1 + NONCE_BYTES);
       const decipher = createDecipheriv('aes-256-gcm', sealing, nonce);

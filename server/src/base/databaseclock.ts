@@ -5,8 +5,8 @@
  * clock, forward or back, moves no due time, and a server whose clock is wrong still agrees with the others. While the
  * database is unreachable it keeps counting.
  *
- * A reading is uncertain by its round trip. Differences up to `TOLERATED_MS` are ignored, so that time does not jitter by a
- * millisecond; a larger difference is adopted at once, backwards too.
+ * The error of a reading is at most its round trip. Differences up to `TOLERATED_MS` are ignored, so that time does not jitter by
+ * a millisecond; a larger difference is adopted at once, also backwards.
  */
 import type { Clock } from './clock.ts';
 import type { Database, Tx } from './db.ts';
@@ -37,7 +37,7 @@ export async function clockAheadMs(tx: Tx): Promise<number> {
   return Math.round((before + Date.now()) / 2 - there.getTime());
 }
 
-/** @throws the database's error when the first reading fails */
+/** @throws the database's error if the first reading fails */
 export async function openDatabaseClock(db: Database, everyMs = LOOK_EVERY_MS): Promise<DatabaseClock> {
   const look = async (): Promise<number> => {
     const asked = performance.now();

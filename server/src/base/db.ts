@@ -4,20 +4,20 @@
  * - `asPartner(id, …)` sees and changes only that partner's rows, even if the SQL forgets the filter.
  * - `asSystem(…)` is for workers and rails, which serve all partners.
  *
- * Neither role owns a table or bypasses a policy; the login behind them has no rights of its own, so a statement outside a
- * role fails. There are two pools because a prepared plan under row security belongs to the role it was made for.
+ * Neither role owns a table or bypasses a policy. The login that both use has no rights of its own, so a statement outside a role
+ * fails. There are two pools because under row-level security a prepared plan belongs to the role that it was made for.
  *
  * Every call is one transaction. The whole transaction runs again when PostgreSQL reports a collision (serialization,
  * deadlock) or a duplicate generated id. That is safe because code that takes a `tx` never calls outside systems.
  *
- * A round trip costs more than most statements do, so statements share one whenever no caller waits between them (batch.ts).
+ * A round trip costs more than most statements, so statements share one whenever no caller awaits between them (batch.ts).
  */
 import pg from 'pg';
 import { type Answer, type Statement, sendAll } from './batch.ts';
 import { assert, BugError } from './errors.ts';
 import { readTime } from './times.ts';
 
-// Columns of type numeric are numeric(78,0) throughout: units and the two halves of a rate. int8 likewise exact.
+// All columns of type numeric are numeric(78,0): units and the two parts of a rate. Like int8, they are exact.
 pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, (text) => BigInt(text));
 pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, readTime);
@@ -38,7 +38,7 @@ export interface Tx {
   rows<R>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The first row, or undefined. */
   row<R>(text: string, values?: readonly unknown[]): Promise<R | undefined>;
-  /** @returns the number of rows touched */
+  /** @returns the number of rows changed or read */
   run(text: string, values?: readonly unknown[]): Promise<number>;
   /**
    * Sends a statement whose result the caller does not need yet. It goes out, in order, with the next awaited statement or with
@@ -46,11 +46,14 @@ export interface Tx {
    */
   defer(text: string, values?: readonly unknown[]): void;
   /**
-   * Likewise, but sent with the commit, in the order of the keys. For rows that any other transaction may insert as well: the
-   * wait for such a row comes after every other lock, and in one order, so it cannot cause a deadlock.
+   * As `defer`, but sent with the commit, in the order of the keys. For rows that other transactions may insert, too: the wait
+   * for such a row comes after every other lock, and in one order, so it cannot cause a deadlock.
    */
   deferLast(key: string, text: string, values?: readonly unknown[]): void;
-  /** The same object in every attempt of one transaction, so that an attempt can leave word for the next (in a WeakMap). */
+  /**
+   * The same object in every attempt of one transaction: the key under which an attempt can store something for the next one, in
+   * a WeakMap.
+   */
   readonly attempts: object;
 }
 
@@ -59,7 +62,7 @@ export class Collision extends Error {
   readonly code = '40001';
 }
 
-/** May return synchronously when it only defers statements. */
+/** The body may return synchronously if it only defers statements. */
 type Body<T> = (tx: Tx) => Promise<T> | T;
 
 export interface Database {
@@ -70,16 +73,16 @@ export interface Database {
   /** Calls back on every NOTIFY of the channel, and once after each reconnect (a notification may have been missed). */
   listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }>;
   /**
-   * A connection of its own, outside the pools, for a session-level lock.
+   * A connection outside the pools, for a session-level lock.
    *
-   * @param options.idleMs after this time without a statement PostgreSQL ends it, and frees its lock; a statement fails when it
-   *   takes as long
+   * @param options.idleMs PostgreSQL ends the connection after this time without a statement, which frees its lock. A statement
+   *   that takes as long fails
    */
   session(options?: { idleMs?: number }): Promise<pg.Client>;
   close(): Promise<void>;
 }
 
-/** Awaits all of them. When several fail, throws the error of the first in the list. */
+/** Awaits all promises. If several fail, throws the error of the first one in the list. */
 export async function awaitAll<T extends readonly unknown[]>(
   ...asked: { readonly [At in keyof T]: Promise<T[At]> | T[At] }
 ): Promise<T> {
@@ -90,7 +93,7 @@ export async function awaitAll<T extends readonly unknown[]>(
 }
 
 const ATTEMPTS = 5;
-/** Maximum time for a statement, a lock wait, and an idle transaction. */
+/** Maximum time of a statement, of a lock wait, and of a transaction without a statement. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
 export function openDatabase(
@@ -131,21 +134,22 @@ export function openDatabase(
 }
 
 /**
- * A connection that dies fails the statements on it and is replaced at the next use. It also emits `error`: on the pool when
- * idle, on the client when in use. Without listeners for both, a PostgreSQL restart would end the process.
+ * Keeps a lost connection from ending the process. Statements on it fail, and the pool replaces it at its next use. But it also
+ * emits `error`: on the pool if it was idle, on the client if it was in use. Without listeners for both, a restart of PostgreSQL
+ * would end the process.
  */
 export function surviveLostConnections(pool: pg.Pool): void {
   pool.on('error', () => {});
   pool.on('connect', (client) => void client.on('error', () => {}));
 }
 
-/** The part of a pool that a transaction needs. The simulation passes connections that it can pause, lose and break. */
+/** The part of a pool that a transaction needs. The simulation passes connections that it can delay, lose and break. */
 export interface Connections {
   connect(): Promise<Connection & { release(broken?: Error): void }>;
 }
 
 interface Connection {
-  /** Runs the statements in order, and none after one that fails. */
+  /** Runs the statements in order; after one that fails, none runs. */
   send(batch: readonly Statement[]): Promise<Answer[]>;
 }
 
@@ -174,7 +178,7 @@ const seenBy = (partnerId: bigint): Statement => ({
 const COMMIT: Statement = { text: 'commit' };
 const ROLLBACK: Statement = { text: 'rollback' };
 
-/** One transaction on one of these connections, run again after a retryable error. */
+/** One transaction on one of these connections. Runs again after a retryable error. */
 async function transact<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
   const attempts = {};
   for (let attempt = 1; ; attempt += 1) {
@@ -182,7 +186,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
     let hasBegun = false;
     let isOver = false;
     const { tx, ask, sendLast } = converse(async (batch) => {
-      assert(!isOver, 'a transaction that is over is asked nothing');
+      assert(!isOver, 'a statement was issued, but its transaction is over');
       const first = hasBegun ? [] : begin;
       hasBegun = true;
       return await answersTo(connection, { first, batch });
@@ -192,11 +196,11 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
       const result = await body(tx);
       sendLast();
       const end = await ask(COMMIT);
-      // COMMIT of a transaction with a failed statement returns the tag ROLLBACK: never take that for success.
+      // COMMIT of a transaction with a failed statement returns the tag ROLLBACK, which must not count as success.
       assert(end.command === 'COMMIT', 'a transaction whose statement failed was committed');
       return result;
     } catch (error) {
-      // Statements issued beside the failed one and not yet sent would otherwise run after the rollback, outside the
+      // Otherwise, statements that were issued beside the failed one and not sent yet would run after the rollback, outside the
       // transaction.
       isOver = true;
       try {
@@ -216,7 +220,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
   }
 }
 
-/** Each batch is its own transaction: read-only callers are promised one snapshot per batch, not more. */
+/** Each batch is its own transaction: `readOnlyAsPartner` promises one snapshot per batch, no more. */
 async function look<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
   const { tx } = converse(async (batch) => {
     const connection = await pool.connect();
@@ -235,7 +239,7 @@ async function look<T>(pool: Connections, begin: readonly Statement[], body: Bod
   return await body(onlyAsking(tx));
 }
 
-/** Only the batch's answers, without those of the statements sent around it. */
+/** The batch's answers, without those of the statements sent before and after it. */
 async function answersTo(
   connection: Connection,
   { first, batch, last }: { first: readonly Statement[]; batch: readonly Statement[]; last?: Statement },
@@ -245,8 +249,8 @@ async function answersTo(
 }
 
 /**
- * Statements issued before anything is awaited go out as one batch, in order. The next batch goes out when that one is
- * answered. When a statement fails, every caller waiting for its batch gets the error.
+ * Collects statements into batches. Statements issued before anything is awaited are one batch, in order; the next batch is sent
+ * when the first is answered. If a statement fails, every caller that waits for its batch gets the error.
  */
 function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>, attempts: object = {}) {
   let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
@@ -299,10 +303,10 @@ function worthRepeating(error: unknown): boolean {
   return code === '23505' && /^(orders|fiat_accounts|quotes|refunds)_pkey$/.test(constraint ?? '');
 }
 
-/** A Tx over one client, for migrations and tests that own the connection, its begin and its commit. */
+/** A Tx over one client, for migrations and tests, which own the connection and send `begin` and `commit` themselves. */
 export const txOn = (client: pg.ClientBase): Tx => onlyAsking(converse((batch) => sendAll(client, batch)).tx);
 
-/** No code of ours sends the commit, so a deferred statement at the end would never go out: `defer` throws here. */
+/** `defer` throws here: this module does not send the commit, so a deferred statement at the end would never be sent. */
 const onlyAsking = (tx: Tx): Tx => ({
   ...tx,
   defer() {

@@ -1,11 +1,11 @@
 /**
- * Defined: an object without its undefined fields. A field that may be left out must not be there as `undefined`: it would be
- * another object to a comparison, and the types know the difference (`exactOptionalPropertyTypes`).
+ * Defined: an object without its undefined fields. An optional field must be absent, not present as `undefined`: comparisons tell
+ * the two apart, and so do types (`exactOptionalPropertyTypes`).
  */
 
 type Optional<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 
-/** The result: fields that cannot be undefined, and the others as optional fields. */
+/** The result's type: fields that cannot be undefined, and all others as optional fields. */
 export type Defined<T> = { [K in Exclude<keyof T, Optional<T>>]: T[K] } & {
   [K in Optional<T>]?: Exclude<T[K], undefined>;
 };

@@ -1,6 +1,6 @@
 /**
- * Environment: reads settings from text with one field each (fields.ts), so that an invalid one stops the start with its name.
- * Unset and empty are the same, and mean the fallback.
+ * Environment: reads settings from text, with one field each (fields.ts). An invalid setting prevents the start, with its name in
+ * the error. Unset and empty mean the same: the fallback.
  *
  * A secret may come from a file instead: `NAME_FILE` gives its path, as container platforms pass secrets.
  */
@@ -29,9 +29,9 @@ export interface Setting<T> {
   secret?: boolean;
   /** Default value, for `npm run config` and the documents. */
   fallback?: string | undefined;
-  /** Allowed values, when they are a list. */
+  /** Allowed values, if there is a list of them. */
   choices?: readonly string[];
-  /** Purpose of the setting. Production refuses to start without it when the part it belongs to is used. */
+  /** Purpose of the setting. Production refuses to start without it if the part that needs it is used. */
   demand?: string;
   /** A secret shared with another program: production checks its length and randomness. */
   shared?: boolean;
@@ -40,7 +40,7 @@ export interface Setting<T> {
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 export type Read<S extends Settings> = { [Name in keyof S]: ReturnType<S[Name]['read']> };
 
-/** @throws SettingError naming the setting and its rule */
+/** @throws SettingError with the setting and the rule that it violates */
 export function readSettings<S extends Settings>(settings: S, env: NodeJS.ProcessEnv): Read<S> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [
@@ -58,7 +58,7 @@ function valueOrFile(name: string, env: NodeJS.ProcessEnv): string | undefined {
   return readTextFile(`${name}_FILE`, file);
 }
 
-/** @throws SettingError naming the setting, never the file's content */
+/** @throws SettingError with the setting, never with the file's content */
 export function readTextFile(name: string, file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -80,7 +80,7 @@ export function sharedSecret(name: string, about: string): Setting<string | unde
   return { ...secret(name, about), shared: true };
 }
 
-/** @param what purpose of the setting: production refuses to start without it when the part it belongs to is used */
+/** @param what purpose of the setting: production refuses to start without it if the part that needs it is used */
 export const demanded = <T>(setting: Setting<T>, what: string): Setting<T> => ({ ...setting, demand: what });
 
 function setting<T, F extends T | undefined>(
@@ -122,7 +122,7 @@ export const oneOf = <const C extends readonly string[], F extends C[number] | u
   choices,
 });
 
-/** More than any list of choices, and of numbers or networks that a person writes into one line. */
+/** An upper bound for parts of one setting, above any list that a person writes into one line. */
 const MOST_PARTS = 1_000;
 
 /** A subset of the choices, comma-separated, each at most once. */
@@ -154,7 +154,7 @@ export const someNumbers = (name: string, about: string): Setting<readonly bigin
 
 /** Addresses and networks (`10.0.0.0/8`), comma-separated. `none` is a valid value and differs from leaving it unset. */
 export function addresses(name: string, about: string): Setting<readonly string[] | undefined> {
-  // Everybody's network would be a slip of the pen.
+  // A network that contains every address is a mistake.
   const narrow: Field<string> = {
     ...network,
     read: (given) => (/\/0+$/.test(String(given)) ? undefined : network.read(given)),

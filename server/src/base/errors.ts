@@ -1,16 +1,16 @@
 /**
  * The three kinds of error. There is no fourth.
  *
- * - `Refusal`: expected. The caller asked for something we do not do; the code names the rule, the facts name the field.
- *   Thrown out of a database transaction it leaves nothing changed, because the transaction is rolled back.
+ * - `Refusal`: expected. The caller asked for something we do not do; the code names the rule, the facts name the field. Thrown
+ *   inside a database transaction it leaves nothing changed, because the transaction is rolled back.
  * - `Unavailable`: an outside system (a node, a bank, a price source) did not answer or its data is stale. The caller
  *   retries.
- * - `assert`: our own bug. Never caught in order to continue.
+ * - `assert`: a bug of ours. Never caught in order to continue.
  *
  * HTTP status codes are not here: each protocol maps these codes to its own.
  */
 
-/** Every code of a Refusal. One union, so that a protocol that does not translate a code does not compile. */
+/** Every code of a Refusal, in one union, so that a protocol that does not translate a code does not compile. */
 export type RefusalCode =
   // input
   | 'missing_fields'
@@ -168,9 +168,9 @@ export class Unavailable extends Error {
   readonly source: string;
   /** When a retry makes sense, in milliseconds; a protocol turns it into Retry-After. */
   readonly retryAfterMs: number;
-  /** A more precise reason that callers are told. */
+  /** A more precise reason, which protocols pass on. */
   readonly reason: 'unavailable' | 'price_halted';
-  /** A sentence for the caller: what is down and what was not done. It contains no address and no secret. */
+  /** A sentence for the caller: what is not available and what was not done. It contains no address and no secret. */
   readonly said: string | undefined;
   /** The chain that was needed. In a sandbox its node may not have been started yet. */
   readonly chain: string | undefined;

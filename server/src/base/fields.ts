@@ -1,40 +1,40 @@
 /**
- * Fields: the rules of values from outside, each declared once: the rule in words, a JSON Schema that describes it, and the
+ * Fields: the rules of values from outside. Each field declares the rule in words, a JSON Schema that describes it, and the
  * reader that decides. Settings (env.ts), files that people write (jsonfile.ts), the operator's API and /v1
- * (protocols/declaration), the white-label wire (protocols/whitelabel/fields.ts) and the forms of hosted pages all use fields of
- * this form.
+ * (protocols/declaration), the white-label wire (protocols/whitelabel/fields.ts) and the forms of hosted pages all use such
+ * fields.
  *
- * A reader never throws. It returns the value, or undefined when the rule is violated: the sentence is then `<name> must be
- * <rule>`. A wire that reports more than the rule has a problem of its own, which its readers return instead (`P`).
+ * A reader never throws. It returns the value, or undefined if the value violates the rule; the error is then `<name> must be
+ * <rule>`. A wire that reports more than the rule has a type for that, `P`, which its readers return instead.
  *
- * Not here: which values count as absent, the order of errors, and the reply to one. Each reader of a whole request has its own
- * rules (docs/decisions/0064-one-field.md).
+ * Not here: which values count as absent, the order of errors, and the reply to an error. Each reader of a whole request has its
+ * own rules (docs/decisions/0064-one-field.md).
  */
 import { isIP } from 'node:net';
 import { isDay } from './clock.ts';
 import { defined } from './defined.ts';
 
-/** JSON Schema of what may be sent. It describes; the reader decides. */
+/** JSON Schema of the values that may be sent. The schema describes the rule; the reader decides. */
 export type FieldSchema = Readonly<Record<string, unknown>>;
 
-/** @typeParam P a wire's own report about a refused value, if it says more than the rule */
+/** @typeParam P a wire's own report about an invalid value, if it says more than the rule */
 export interface Form<T, P = never> {
   /** The rule in words. */
   readonly rule: string;
   readonly schema: FieldSchema;
-  /** The value, or undefined when it breaks the rule. Numbers, flags and lists may be text, as from a command line. */
+  /** The value, or undefined if it violates the rule. Numbers, flags and lists may be text, as from a command line. */
   read(given: unknown): T | P | undefined;
 }
 
 /** A form under a name. */
 export interface Field<T, P = never> extends Form<T, P> {
-  /** Meaning, if the name alone does not say it. */
+  /** Meaning of the field, if its name does not say it. */
   readonly says?: string;
   readonly example?: unknown;
   readonly optional?: true;
-  /** Names or reaches a person: kept out of logs. */
+  /** Identifies or reaches a person: kept out of logs. */
   readonly personal?: true;
-  /** Typed by a person, and encrypted from here on (typed.ts). `looked up`: equal texts stay equal. */
+  /** Typed by a person, and encrypted as soon as it is read (typed.ts). `looked up`: equal texts have equal encrypted values. */
   readonly typed?: 'kept' | 'looked up';
 }
 
@@ -47,7 +47,7 @@ export const about = <T>(field: Field<T>, says: string, example?: unknown): Fiel
   ...defined({ example }),
 });
 
-/** Kept out of logs. */
+/** Marks a field as personal: its value is kept out of logs. */
 export const personal = <T>(field: Field<T>): Field<T> => ({ ...field, personal: true });
 
 /** A person's free text, which may contain a name. */
@@ -63,13 +63,13 @@ export const text = (max: number, form: RegExp = /\S/, rule = `a text of 1 to ${
     typeof given === 'string' && given.length <= max && form.test(given) && isStorable(given) ? given : undefined,
 });
 
-/** PostgreSQL can store neither NUL nor half a surrogate pair. */
+/** PostgreSQL cannot store NUL or an unpaired surrogate. */
 const isStorable = (given: string): boolean => !given.includes('\0') && given.isWellFormed();
 
-/** Of one line: control characters only harm logs, statement lines and names. */
+/** Whether a text is one line: control characters are harmful in logs, statement lines and names. */
 export const isPlain = (given: string): boolean => given.isWellFormed() && !/\p{Cc}/u.test(given);
 
-/** An id of ours: digits, as text or a number that JSON can carry. */
+/** An id of ours: digits, as text or as a number that JSON can represent. */
 export const id: Field<bigint> = {
   rule: 'a number of at most 18 digits',
   schema: { type: 'string', pattern: '^[0-9]{1,18}$' },
@@ -116,7 +116,7 @@ export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
   },
 });
 
-/** The same, with an empty list for none. */
+/** As `listOf`, but the list may be empty. */
 export const listOrNone = <T>(part: Field<T>, most: number): Field<T[]> => {
   const { rule, schema, read } = listOf(part, most);
   const { minItems: _, ...free } = schema;
@@ -142,7 +142,7 @@ export const network: Field<string> = {
   },
 };
 
-/** An address on the web, as a browser writes it. @param takes which schemes are accepted */
+/** A web address in a browser's normal form. @param takes which URLs are accepted */
 export const webAddress = (rule: string, takes: (url: URL) => boolean): Field<string> => ({
   rule,
   schema: { type: 'string', format: 'uri' },

@@ -1,19 +1,19 @@
 /**
  * HTTP: the one client for all outgoing HTTP requests of this program.
  *
- * - **One try.** No layer sends a request twice, which is why this uses node:http and not fetch: the caller decides whether a
- *   retry is harmless. A request that moves money is never retried here.
+ * - **One try.** No layer sends a request twice; therefore this uses node:http and not fetch. The caller decides whether a retry
+ *   is harmless. A request that moves money is never retried here.
  * - **One deadline** for name resolution, connection, request, and the answer up to its last byte. It is the caller's signal,
  *   so several requests may share one.
  * - **A size limit on the answer**, counted after decompression. The rest of a longer answer is not read. Heads are limited
  *   to 16 KiB.
  * - **No redirects.** A 3xx is an answer like any other; the caller reads its status.
- * - **Proxies** from the environment are used when Node is told to (`NODE_USE_ENV_PROXY=1`), and never when the caller passes
- *   its own agent, as the webhook sender does.
+ * - **Proxies** from the environment are used if `NODE_USE_ENV_PROXY=1`, and never if the caller passes its own agent, as the
+ *   webhook sender does.
  * - **Connections** are reused for the next request to the same host, except after an answer that was not read to its end.
  *
- * A request without a complete answer throws `NoAnswer`, whose `why` is one word. Its message contains nothing of the answer.
- * The request may or may not have had an effect.
+ * A request without a complete answer throws `NoAnswer`, whose `why` is one word. Its message contains no part of the answer. The
+ * request may or may not have had an effect.
  *
  * Not here: the meaning of an answer (each caller), which addresses may be called (events/address.ts), waiting before a retry
  * (backoff.ts).
@@ -24,7 +24,7 @@ import type { LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
-/** The client's interface; a test that simulates the remote side without a network passes its own. */
+/** The client's interface. A test that simulates the remote side passes its own implementation. */
 export type Http = (request: HttpRequest) => Promise<HttpAnswer>;
 
 export interface HttpRequest {
@@ -35,15 +35,15 @@ export interface HttpRequest {
   deadline: AbortSignal;
   /** Maximum size of the body in bytes, after decompression. */
   longestBytes: number;
-  /** Decides from the head how much of the body to read; all of it by default. */
+  /** Decides from the head how much of the body to read; by default all of it. */
   wants?: (head: HttpHead) => Wanted;
   /** Connects through this agent and lookup instead of resolving the URL's host. */
   via?: { agent: HttpAgent | HttpsAgent; lookup: LookupFunction };
 }
 
 /**
- * `whole`: an answer that is cut off or beyond the limit is an error. `beginning`: the head is the answer; the part of the body
- * that arrives within limit and deadline comes with it. `none`: the head alone.
+ * `whole`: an answer that is cut off or exceeds the limit is an error. `beginning`: the head is the answer; what arrives of the
+ * body within limit and deadline is returned with it. `none`: the head alone.
  */
 export type Wanted = 'whole' | 'beginning' | 'none';
 
@@ -60,7 +60,7 @@ export interface HttpAnswer extends HttpHead {
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
   readonly why: 'late' | 'long' | 'short' | 'failed';
-  /** Node's code of a failure, such as ECONNREFUSED. */
+  /** Node's error code, such as ECONNREFUSED. */
   readonly code: string | undefined;
   constructor(why: NoAnswer['why'], cause?: unknown) {
     const code = why === 'failed' ? codeOf(cause) : undefined;
@@ -77,7 +77,7 @@ const WORDS = {
   failed: 'no whole answer',
 } as const;
 
-/** For callers that accept compressed answers: the encodings supported here. */
+/** For callers that accept compressed answers: the encodings that this client supports. */
 export const MAY_BE_PACKED = { 'accept-encoding': 'gzip, deflate, br' } as const;
 /** Some hosts reject requests without a user agent. */
 const AGENT = 'cloverleaf';
@@ -103,7 +103,7 @@ async function exchange(asked: HttpRequest): Promise<HttpAnswer> {
     const body = wanted === 'none' ? Buffer.alloc(0) : await READ[wanted](response, longestBytes);
     return { status, headers, body };
   } finally {
-    // A socket with an unread body would never be reused.
+    // Closes the socket: with an unread body it cannot be reused.
     if (!response.readableEnded) response.destroy();
   }
 }
@@ -133,7 +133,7 @@ const READ: Record<Exclude<Wanted, 'none'>, (response: IncomingMessage, longestB
   async whole(response, longestBytes) {
     const chunks: Buffer[] = [];
     let size = 0;
-    // Leaving the loop closes the stream, so the rest is never received.
+    // Leaving the loop closes the stream, so the rest is not received.
     for await (const chunk of unpacked(response) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > longestBytes) throw new NoAnswer('long');
@@ -152,7 +152,7 @@ const READ: Record<Exclude<Wanted, 'none'>, (response: IncomingMessage, longestB
         if (size >= longestBytes) break;
       }
     } catch {
-      // Past the deadline or cut off: return what has arrived.
+      // Past the deadline or cut off: what has arrived is returned.
     }
     return Buffer.concat(chunks).subarray(0, longestBytes);
   },
@@ -167,11 +167,11 @@ const UNPACK: Readonly<Record<string, () => ReturnType<typeof createGunzip>>> = 
 
 function unpacked(response: IncomingMessage): Readable {
   const unpack = UNPACK[response.headers['content-encoding']?.toLowerCase() ?? ''];
-  // Its errors surface on the stream that is read.
+  // Errors of the pipeline surface on the stream that is read.
   return unpack === undefined ? response : pipeline(response, unpack(), () => {});
 }
 
-/** When several addresses were tried, the first one's code. */
+/** If several addresses were tried, the code of the first one. */
 function codeOf(error: unknown): string | undefined {
   const { code, errors } = (error ?? {}) as { code?: unknown; errors?: { code?: unknown }[] };
   const found = code ?? errors?.[0]?.code;

@@ -1,8 +1,8 @@
 /**
  * Identifiers: numeric, safe as a JSON number, and useless for estimating another partner's volume.
  *
- * With a plain database sequence a partner could count the orders of all others between two of its own. So an id is its
- * creation time in milliseconds times 8192 plus thirteen random bits: it grows with time and stays below 2^53 until the year
+ * With a plain database sequence a partner could count the other partners' orders between two of its own. So an id is its
+ * creation time in milliseconds times 8192 plus thirteen random bits. It grows with time and stays below 2^53 until the year
  * 2058. Two ids created in the same millisecond collide once in 8192; the primary key then rejects the second, and the
  * transaction runs again with a new id (`db.ts` retries collisions of generated columns).
  */
@@ -14,7 +14,7 @@ export function numericId(now: Date): bigint {
   return BigInt(now.getTime() - EPOCH_MS) * 8192n + BigInt(randomInt(8192));
 }
 
-/** The lowest id that can be created from this time on. */
+/** The lowest id that can be created at or after this time. */
 export const firstIdAt = (at: Date): bigint => BigInt(Math.max(0, at.getTime() - EPOCH_MS)) * 8192n;
 
 /** Creation time of an id, to the millisecond. */

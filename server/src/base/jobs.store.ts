@@ -1,14 +1,13 @@
 /**
- * SQL of the table `jobs`, as workers use it (workers.ts). One transaction each.
+ * SQL of the table `jobs`, as workers use it (workers.ts). Each function is one transaction.
  *
- * - Rows are claimed in batches with `for update skip locked` under a lease. A handler must finish well before its lease
- *   ends; a worker that claims a lapsed lease may run beside a frozen predecessor, so handlers re-read the domain row.
- * - A worker holds a session lock for as long as its process lives and its loop turns. PostgreSQL drops it as soon as a killed
- *   process's connection closes, and when a frozen process has let it idle for a lease: its rows are free again within a second
- *   or two. The lease is for handlers that hang.
- * - A row that runs again later records when its wait began. If that time is in the future, a clock was ahead when it was
- *   written: the wait then starts now, with its full length. So a clock that was wrong for a moment delays polling by one
- *   interval at most.
+ * - Rows are claimed in batches with `for update skip locked`, under a lease. A handler must finish well before its lease ends. A
+ *   worker that claims a row whose lease has lapsed may run beside a frozen predecessor, so handlers read the domain row again.
+ * - A worker holds a session lock for as long as its process is alive and its loop runs. PostgreSQL releases the lock when a
+ *   killed process's connection closes, or when a frozen process has sent nothing for the length of a lease. The worker's rows
+ *   are then free within a second or two. The lease itself is for handlers that hang.
+ * - A row that runs again later stores when its wait began. If that time is in the future, a clock was ahead when it was written:
+ *   the wait then begins now, with its full length. So a clock that was briefly wrong delays polling by at most one interval.
  */
 import type pg from 'pg';
 import { pauseAfter, shaken } from './backoff.ts';
@@ -20,14 +19,16 @@ import { describeError, type Log } from './log.ts';
 
 export const LEASE_MS = 20_000;
 /**
- * A poll that waits in its worker is leased for longer, so that it is written less often. Whether the worker stands still is known
- * sooner, by holdPresence; what its handler asks, outside and of the database, has deadlines.
+ * Lease of a poll that waits in its worker: longer, so that it is renewed less often. A frozen worker is noticed earlier, through
+ * holdPresence; the calls of its handler have deadlines.
  */
 export const KEPT_LEASE_MS = 60_000;
 const MAX_ATTEMPTS = 25;
 const PAUSES = { firstMs: 250, longestMs: 60_000 };
 
-/** How many rows are read for the next one of these kinds: rows of kinds that no process runs any more sort first. */
+/**
+ * Number of due rows among which the next row of these kinds is searched: rows of kinds that no process runs any more come first.
+ */
 const AMONG = 50;
 
 export interface Claimed {
@@ -37,7 +38,7 @@ export interface Claimed {
   enqueued: number;
   attempts: number;
   orderingKey: string | null;
-  /** Its last run failed. An enqueue since then has set `attempts` back, and not the error that is shown. */
+  /** Whether the last run failed. An enqueue since then has reset `attempts`, but not the stored error. */
   hasFailed: boolean;
 }
 
@@ -45,11 +46,11 @@ export type Outcome = { done: Handled } | { failed: unknown };
 
 export interface Round {
   claimed: Claimed[];
-  /** When the next unleased row of these kinds is due; undefined when there is none among the first due rows. */
+  /** When the next unleased row of these kinds is due; undefined if there is none among the first due rows. */
   nextAt?: Date;
 }
 
-/** One transaction: frees rows of dead workers, claims due rows, or returns when the next one is due. */
+/** One transaction: frees rows of dead workers, and claims due rows or returns when the next one is due. */
 export async function look(
   db: Database,
   round: { kinds: string[]; now: Date; room: number; token: string; holder: number; isTidied: boolean },
@@ -83,10 +84,10 @@ export async function look(
 }
 
 /**
- * Records how a claimed row has ended, unless another worker has claimed it since.
+ * Records the outcome of a claimed row, unless another worker has claimed it since.
  *
- * @param s.pauseMs how long it waits if it was enqueued again while being worked on
- * @returns when the row is due again; undefined when it is deleted, or another worker's
+ * @param s.pauseMs how long the row waits if it was enqueued again while it ran
+ * @returns when the row is due again; undefined if it is deleted or belongs to another worker
  */
 export async function settle(
   db: Database,
@@ -121,7 +122,7 @@ export async function settle(
       ]);
       if (gone > 0) return undefined;
     }
-    // It was enqueued again while being worked on, or the handler asked to run again.
+    // The row was enqueued again while it ran, or the handler asked to run again.
     const again = await tx.row<{ dueAt: Date }>(
       `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
               due_at = case when enqueued > $3 then greatest(least(due_at, $5), $6) else $4 end, enqueued = 1, slept_at = $5
@@ -136,16 +137,16 @@ export async function settle(
 }
 
 /**
- * Rows of this process, locked in the order in which a transaction that enqueues several locks them (deferLast in db.ts): in any other,
- * PostgreSQL would have to end one of two.
+ * Rows of this process, locked in the same order in which a transaction that enqueues several rows locks them (deferLast in
+ * db.ts). In any other order the two could deadlock.
  */
 const OURS_IN_ORDER = `array(select id from jobs where id = any($1) and lease = $2
   order by length(kind || ' ' || subject), (kind || ' ' || subject) collate "C" for update)`;
 
 /**
- * Renews the leases of rows that wait in this process, under its present number.
+ * Renews the leases of rows that wait in this process, under its present holder number.
  *
- * @returns how often each that is still ours has been enqueued
+ * @returns for each row that still belongs to this process, how often it has been enqueued
  */
 export const renew = async (
   db: Database,
@@ -161,7 +162,7 @@ export const renew = async (
   return new Map(rows.map((row) => [row.id, row.enqueued]));
 };
 
-/** Frees rows that wait in this process, so that others need not wait until their leases lapse. */
+/** Frees rows that wait in this process, so that other workers need not wait until the leases lapse. */
 export const release = (
   db: Database,
   { ids, token, now }: { ids: readonly bigint[]; token: string; now: Date },
@@ -181,7 +182,7 @@ export async function reviveTheDead(db: Database, now: Date): Promise<void> {
 }
 
 export interface Presence {
-  /** In every row that is leased. Another one after the lock was lost. */
+  /** The holder number, stored in every row that this process leases. It changes after the lock was lost. */
   id(): number;
   /** Keeps the lock for another `idleMs`. */
   beat(): void;
@@ -189,10 +190,10 @@ export interface Presence {
 }
 
 /**
- * Holds an advisory lock for as long as this process has a connection and beats. Its number is in every row we lease, so other
- * workers can tell that this process is gone, or stands still.
+ * Holds an advisory lock for as long as this process has a connection and calls `beat`. The lock's number is in every row that
+ * this process leases, so other workers can tell that the process is gone or frozen.
  *
- * @param o.onDoubt called when the lock was lost, and when another one is held: others may have taken what we lease
+ * @param o.onDoubt called when the lock is lost and when a new one is held: other workers may have taken rows leased before
  */
 export async function holdPresence(
   db: Database,
@@ -222,7 +223,7 @@ export async function holdPresence(
       setTimeout(() => void retake(), 1_000);
     }
   }
-  /** Once for each connection. */
+  /** Called once per connection. */
   function lose(client: pg.Client): void {
     if (isStopped() || client !== session) return;
     session = undefined;
@@ -250,15 +251,15 @@ export async function holdPresence(
   };
 }
 
-/** First half of the advisory lock's key: "a worker is alive". */
+/** First half of the advisory lock's key; a lock with this half means that a worker is alive. */
 const PRESENCE = 0x776f726b;
 
-/** Servers' clocks follow the database's and differ a little. */
+/** Clocks of servers follow the database's clock and differ a little. */
 const CLOCKS_DIFFER_MS = 1_000;
 
 /**
- * Frees rows held by workers that are gone, and restarts waits that begin in the future. Rows locked by a running enqueue are
- * skipped until the next round: a transaction that enqueues several at once would otherwise deadlock with this one.
+ * Frees rows of workers that are gone, and restarts waits that begin in the future. Rows that a running enqueue has locked are
+ * skipped until the next round: otherwise this could deadlock with a transaction that enqueues several rows.
  */
 function tidy(tx: Tx, now: Date): void {
   tx.defer(

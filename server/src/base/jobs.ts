@@ -5,22 +5,20 @@
  * therefore harmless: a second enqueue for the same (kind, subject) merges into the existing row. An enqueue that arrives
  * *while* the row is being worked on is counted, and the row runs once more instead of being deleted.
  *
- * Who runs them: workers.ts. Their SQL: jobs.store.ts. Two libraries were measured first: docs/decisions/0003-own-work-table.md.
+ * workers.ts runs jobs; jobs.store.ts has the SQL. Two libraries were measured first: docs/decisions/0003-own-work-table.md.
  */
 import type { Tx } from './db.ts';
 
 export interface Job {
   kind: string;
-  /** The id of what to look at. */
+  /** The id of the row to look at. */
   subject: string;
   dueAt: Date;
   /** Rows with the same ordering key run one after the other, oldest first. */
   orderingKey?: string;
 }
 
-/**
- * `undefined`: done. `againInMs`: keep the row, due again after that many milliseconds (polling is a row that never ends).
- */
+/** `undefined`: done. `againInMs`: keep the row, due again after that many milliseconds; a poll is a row that never ends. */
 export type Handled = undefined | { againInMs: number };
 export type Handler = (subject: string) => Promise<Handled>;
 export type Handlers = Readonly<Record<string, Handler>>;
@@ -28,14 +26,14 @@ export type Handlers = Readonly<Record<string, Handler>>;
 /** Inserts a job and wakes the workers. Both happen only if `tx` commits. */
 export function enqueue(tx: Tx, work: Job): void {
   enqueueAt(tx, work);
-  // The worker that keeps the row has to hear which it is.
+  // The notification names the job, so that a worker that keeps its row recognises it.
   tx.defer(`select pg_notify('jobs', $1)`, [nameOf(work)]);
 }
 
 /** A job's name in a notification. */
 export const nameOf = ({ kind, subject }: { kind: string; subject: string }): string => `${kind} ${subject}`;
 
-/** Inserts a job that is due later. It wakes no worker: workers look for due jobs every second. */
+/** Inserts a job that is due later. Wakes no worker, because workers look for due jobs every second. */
 export function enqueueAt(tx: Tx, work: Job): void {
   tx.deferLast(
     nameOf(work),
@@ -47,8 +45,8 @@ export function enqueueAt(tx: Tx, work: Job): void {
 }
 
 /**
- * Moves due times of these subjects earlier by the given time. A row that a worker holds counts as enqueued again: its worker
- * runs it once more, because the data it read, and its next due time, are from before.
+ * Moves the due times of these subjects earlier by the given time. A row that a worker holds counts as enqueued again: its worker
+ * runs it once more, because the data that it read and its next due time are from before the move.
  */
 export async function shiftDueTimes(
   tx: Tx,

@@ -1,5 +1,5 @@
 /**
- * JSON files that people write. Every error names the place and the rule. Unknown fields are rejected, so that a misspelt one is
+ * JSON files that people write. Every error has the place and the rule. Unknown fields are rejected, so that a misspelt name is
  * not silently ignored. The rule of a value is a field (fields.ts).
  */
 import { SettingError } from './env.ts';

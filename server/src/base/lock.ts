@@ -1,12 +1,12 @@
 /**
  * Lock of a data folder: one server at a time.
  *
- * A file with the holder's process number and start time, created atomically by a hard link. A process that finds the file
- * checks whether that very process still lives; it takes over a dead holder's lock, so a kill -9 needs no cleanup. It does
- * not wait: a living holder is an error with its process number.
+ * The lock is a file with the holder's process id and start time, created atomically with a hard link. A process that finds the
+ * file checks whether exactly that process is still alive. It takes over the lock of a dead holder, so a kill -9 needs no
+ * cleanup. It does not wait: a living holder is an error, with the holder's process id.
  *
- * What would surprise: process numbers mean nothing across containers, so two containers sharing one folder cannot be
- * distinguished. PostgreSQL's own lock on its cluster is then the last guard.
+ * Surprise: process ids mean nothing across containers, so two containers that share a folder cannot see each other. PostgreSQL's
+ * own lock on its cluster is then the last guard.
  */
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,11 +20,11 @@ interface Holder {
 }
 
 /**
- * Takes the folder for this process, creating it if missing.
+ * Takes the folder for this process, and creates it if it is missing.
  *
- * @param otherwise what to do when it is taken: the last sentence of the error
- * @returns a function that releases it; harmless to call twice
- * @throws Unavailable naming the process that holds it
+ * @param otherwise what to do if it is taken: the last sentence of the error
+ * @returns a function that releases the lock; it may be called twice
+ * @throws Unavailable with the process that holds it
  */
 export function lockDataDir(
   dataDir: string,
@@ -58,7 +58,7 @@ function release(path: string, text: string): void {
   if (readIfThere(path) === text) rmSync(path, { force: true });
 }
 
-/** Moves the file aside and reads it again, because another server may have written its own lock since our first read. */
+/** Moves the file aside and reads it again, because another server may have written its lock since our first read. */
 function removeStale(path: string, seen: string): void {
   const aside = `${path}.${randomUUID()}`;
   try {
@@ -90,7 +90,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** A lock is written before it is linked, so an unreadable file was not written by a server: stale. */
+/** A lock is written before it is linked, so no server has written a file that cannot be parsed: it is stale. */
 function parse(text: string): Holder | undefined {
   try {
     const { pid, start } = JSON.parse(text) as Partial<Holder>;

@@ -1,7 +1,7 @@
 /**
  * Log: one JSON object per line, with ids and never with names, documents, account numbers, keys or bodies.
  *
- * By default no line is written per request: writing one leaves 0.62 of the throughput. `LOG_REQUESTS=1` turns them on.
+ * By default requests are not logged: one line per request reduces throughput to 62 %. `LOG_REQUESTS=1` turns these lines on.
  */
 
 import pino from 'pino';
@@ -14,8 +14,8 @@ export function openLog(level: string): Log {
 }
 
 /**
- * The loggable part of an error: kind, code and message of our errors and of known libraries' errors, with anything that
- * looks like a data value cut off. PostgreSQL puts row values into `detail`, so `detail` is never logged.
+ * The loggable part of an error: its name, the first 300 characters of its message, three lines of its stack, and the code,
+ * constraint and table of a database error. PostgreSQL puts row values into `detail`, so `detail` is never logged.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: typeof error };

@@ -5,17 +5,17 @@
  * file that changed after it was applied is an error: applied migrations are never edited.
  *
  * During an upgrade servers of two versions run side by side, so a migration must work with older code: it adds, and removes
- * nothing that the previous version reads or writes. A migration that cannot starts with the line `-- Breaking: <why>`. It is
- * not applied while a server runs that does not know it, and a server that does not know it refuses to start, or stops at its
- * next check (servers.ts). Unknown files that are not breaking are accepted.
+ * nothing that the previous version reads or writes. A migration for which this is impossible starts with the line `-- Breaking:
+ * <why>`. It is not applied while a server runs that does not know it. A server that does not know an applied breaking migration
+ * refuses to start, or stops at its next check (servers.ts). Other unknown migrations are accepted.
  *
  * Files are numbered from 0001 without gaps. A database whose first migration differs from ours was made by a development
  * version before 0.1.0, or by another program, and is an error.
  *
- * The server then works as its own login, with no rights except through the two roles (0001_base.sql). Its password is
- * derived from the master key, so every process of one installation derives the same. A server with another master key could
- * not decrypt anything and would lock the others out, so it does not start. One that has the old key beside the new one changes the
- * password, once no server runs that has the old one only.
+ * The server then connects with its own login, which has no rights except through the two roles (0001_base.sql). The login's
+ * password is derived from the master key, so every process of an installation derives the same one. A server with another master
+ * key could not decrypt anything and would lock the others out, so it does not start. A server that has both the old and the new
+ * key changes the password, once no server runs with only the old key.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -27,19 +27,19 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 const FROM_BEFORE =
   'The database was made by a development version before 0.1.0, whose migrations no longer exist. Start on an empty database: in the sandbox delete the data folder (DATA_DIR), elsewhere name another database in DATABASE_URL. A database that holds money of customers has to be finished with the version that made it.';
 const BREAKING = /^-- Breaking: (.+)$/m;
-/** A server reports every five seconds (servers.ts); one not seen for this long counts as gone. */
+/** A server reports every five seconds (servers.ts). One that was not seen for this long counts as gone. */
 const GONE_AFTER_S = 30;
-/** Advisory lock key, any constant. */
+/** Advisory lock key, an arbitrary constant. */
 export const MIGRATION_LOCK = 0x6d696772;
 /** SQLSTATE invalid_password. */
 const WRONG_PASSWORD = '28P01';
 
 /**
- * @param adminUrl a role that may create schemas, tables and roles in this database
+ * @param adminUrl URL of a role that may create schemas, tables and roles in this database
  * @param password of the server's own login
  * @param folder   of migrations, ending in a slash
- * @param oldPassword that of the old master key, while it is exchanged
- * @returns the URL the server connects with
+ * @param oldPassword the login's password under the old master key, during a rotation
+ * @returns the URL with which the server connects
  */
 export async function migrate(
   adminUrl: string,
@@ -64,7 +64,7 @@ export async function migrate(
   }
 }
 
-/** The same for the login that belongs to a vault's master key, or to its old one. */
+/** As `migrate`, with the passwords that a vault derives from its master key and its old one. */
 export const migrateFor = (adminUrl: string, vault: Vault): Promise<string> =>
   migrate(adminUrl, vault.derive('database login'), FOLDER, vault.old?.derive('database login'));
 
@@ -129,7 +129,7 @@ async function refuseWhileOlderRun(client: pg.Client, name: string, why: string)
   );
 }
 
-/** Servers with the old master key only could neither reconnect nor read values written from now on. */
+/** Servers that have only the old master key could neither reconnect nor read values encrypted from now on. */
 async function refuseWhileServersRun(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ count: bigint }>(
     'select count(*) as count from cloverleaf.servers where seen_at > now() - make_interval(secs => $1)',
@@ -141,7 +141,7 @@ async function refuseWhileServersRun(client: pg.Client): Promise<void> {
     );
 }
 
-/** The login is named after the database, because logins belong to the whole cluster and databases may share a cluster. */
+/** The login is named after its database: logins belong to the whole cluster, and several databases may share a cluster. */
 async function ensureLogin(
   client: pg.Client,
   {
@@ -188,7 +188,7 @@ async function ensureLogin(
   if (known.rows.length === 0)
     await client.query(`create role ${quoted} login noinherit nobypassrls password ${secret}`);
   else if (before !== 'works') await client.query(`alter role ${quoted} login noinherit password ${secret}`);
-  // Also when the login exists: the process that created it may have been killed before this grant.
+  // Also if the login exists: the process that created it may have been killed before this grant.
   await client.query(`grant cloverleaf_partner, cloverleaf_system to ${quoted}`);
   if (before !== 'works' && (await tries()) !== 'works')
     throw new Error(`The server's own login ${login} cannot connect: check pg_hba.conf of the database.`);

@@ -2,14 +2,14 @@
  * Money: an amount of one asset in that asset's smallest units, and exact arithmetic on it.
  *
  * No amount, rate or fee is ever a `number`: units are bigint, a rate is a fraction of two bigints. Every call that can round
- * *requires* the direction. The house rule: down when we pay, up when we charge.
+ * *requires* the direction. The rule: down when we pay, up when we charge.
  *
  * Not here: which fees apply (partners), the computation of a quote (quotes/price.ts), the wire's spelling of amounts
  * (protocols).
  */
 import { Refusal } from './errors.ts';
 
-/** One kind of thing that can be owned: `usdc.matic20` and `usdc.erc20` are two assets, `inr` is one. */
+/** Code of an asset, which is whatever balances are kept in: `usdc.matic20` and `usdc.erc20` are two assets, `inr` is one. */
 export type AssetCode = string;
 
 export interface Money {
@@ -94,7 +94,7 @@ export function baseToQuote(
   return divide(units * rate.num * pow10(decimals.quote), rate.den * pow10(decimals.base), rounding);
 }
 
-/** How much of the base asset `units` of the quote asset buy. The inverse of `baseToQuote`, rounded separately. */
+/** Units of the base asset that `units` of the quote asset buy. The inverse of `baseToQuote`, rounded separately. */
 export function quoteToBase(
   units: bigint,
   rate: Rate,
@@ -123,7 +123,7 @@ export function parseRate(text: string): Rate {
   return { num, den: pow10(places) };
 }
 
-/** A rate in lowest terms. Both above zero. */
+/** A rate in lowest terms. Both arguments must be above zero. */
 export function fraction(num: bigint, den: bigint): Rate {
   let [a, b] = [num, den];
   while (b !== 0n) [a, b] = [b, a % b];
@@ -133,8 +133,8 @@ export function fraction(num: bigint, den: bigint): Rate {
 /**
  * A rate as decimal text of at most `digits` significant digits.
  *
- * An IEEE double carries fifteen digits unchanged, and programs on the wire do carry rates in doubles. So a quote first
- * rounds its rate to fifteen digits (`roundRate`), and the rate shown is exactly the rate used.
+ * An IEEE double represents fifteen digits exactly, and programs on the wire do keep rates in doubles. So a quote first rounds
+ * its rate to fifteen digits (`roundRate`), and the rate shown is exactly the rate used.
  */
 export function formatRate(rate: Rate, digits = 15): string {
   const rounded = roundRate(rate, digits);
@@ -144,11 +144,11 @@ export function formatRate(rate: Rate, digits = 15): string {
 
 /** The rate rounded down to at most `digits` significant digits, as a fraction whose denominator is a power of ten. */
 export function roundRate(rate: Rate, digits = 15): Rate {
-  // Enough places to include at least `digits` significant ones; then the tail is cut.
+  // Enough places for at least `digits` significant digits; the rest is cut off below.
   let places = 0;
   let scaled = rate.num / rate.den;
   if (scaled.toString().length < digits || scaled === 0n) {
-    // A rate under one loses its leading zeros, so look for the first digit in the fraction.
+    // The leading zeros of a rate below one are not significant, so the first digit of the fraction is searched.
     const leadingZeros = scaled === 0n ? rate.den.toString().length - rate.num.toString().length : 0;
     places = digits + Math.max(leadingZeros, 0);
     scaled = (rate.num * pow10(places)) / rate.den;
@@ -163,7 +163,7 @@ export function roundRate(rate: Rate, digits = 15): Rate {
   return { num: scaled, den: pow10(places) };
 }
 
-/** `|a − b| ≤ b × bps / 10 000`, without leaving the integers. */
+/** `|a − b| ≤ b × bps / 10 000`, in integers. */
 export function ratesWithin(a: Rate, b: Rate, bps: bigint): boolean {
   const left = a.num * b.den;
   const right = b.num * a.den;

@@ -1,15 +1,16 @@
 /**
- * Single sign-on by OpenID Connect: the client of one provider (https://openid.net/specs/openid-connect-core-1_0.html). Code flow
- * with PKCE (S256), state and nonce; issuer, audience, times and signature of the ID token are checked, by openid-client. The user
- * info endpoint is not asked: what counts is in the signed token.
+ * Single sign-on by OpenID Connect: the client of one provider (https://openid.net/specs/openid-connect-core-1_0.html). It uses
+ * the code flow with PKCE (S256), state and nonce; openid-client checks issuer, audience, times and signature of the ID token.
+ * The user info endpoint is not used: only claims in the signed token count.
  *
- * The attempt of one browser is a secret of 256 random bits. State, nonce and PKCE verifier are derived from it, so an answer counts
- * only in the browser that began, and nothing of it needs to be stored. That it counts once is the caller's part.
+ * A login attempt in one browser has a secret of 256 random bits. State, nonce and PKCE verifier are derived from it, so an
+ * answer is valid only in the browser that began, and nothing needs to be stored. The caller ensures that an answer is used only
+ * once.
  *
  * Every request to the provider goes through http.ts, with its deadline and size limit. Tokens are dropped once their claims are
- * read: nothing is asked of the provider later.
+ * read; no later request needs them.
  *
- * Not here: who the account is to us, and what a login by it is worth (operators/identities.ts).
+ * Not here: which operator an account belongs to, and what a login with it allows (operators/identities.ts).
  */
 import { createHmac } from 'node:crypto';
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
@@ -19,14 +20,14 @@ import { ask, type Http, NoAnswer } from './http.ts';
 /** Loaded by the first login that needs it. */
 const library = () => import('openid-client');
 
-/** What the provider is asked at most waits so long: three requests are under the browser's own deadline. */
+/** Deadline of each request to the provider. Three requests in sequence stay below the browser's own deadline. */
 const DEADLINE_MS = 4_000;
 const LONGEST_BYTES = 512 * 1024;
-/** Endpoints and keys may change: the provider's description is read again after this. */
+/** How long the provider's discovery document is used: endpoints and keys may change. */
 const DISCOVERED_FOR_MS = 10 * 60_000;
-/** A token of the future by more than this is no token of this moment. */
+/** Tolerated difference between the provider's clock and ours when a token's times are checked. */
 const TOLERANCE_S = 30;
-/** Claims that the ID token should have; some providers leave out what is not asked for. */
+/** Claims that the ID token should have. Some providers omit claims that are not requested. */
 const IN_TOKEN = JSON.stringify({
   id_token: { acr: null, amr: null, auth_time: null, email: null, email_verified: null },
 });
@@ -41,22 +42,22 @@ export interface OidcSettings {
   readonly http?: Http;
 }
 
-/** What an account's token says. */
+/** The claims of an account's ID token, as far as they are used. */
 export interface Claims {
   readonly subject: string;
-  /** In small letters; undefined unless the provider says that it has verified it. */
+  /** In lower case; undefined unless the provider states that it has verified the address. */
   readonly email: string | undefined;
   /** How the person proved who they are: `acr=…` and `amr=…`. */
   readonly proofs: readonly string[];
-  /** How long ago the person did so; undefined where the token does not say. */
+  /** Milliseconds since the person did so; undefined if the token does not say. */
   readonly provedMsAgo: number | undefined;
 }
 
 export interface Attempt {
-  /** Of this browser and this login. */
+  /** Secret of this browser and this login. */
   readonly secret: string;
   readonly redirectUri: string;
-  /** How long ago the person may have proved who they are; the provider asks again if it is longer. */
+  /** Maximum time since the person proved who they are, in seconds; after a longer time the provider asks again. */
   readonly maxAgeS?: number | undefined;
 }
 
@@ -68,7 +69,7 @@ const derived = (secret: string, what: 'state' | 'nonce' | 'verifier'): string =
 export function openOidc({ issuer, clientId, clientSecret, http = ask }: OidcSettings) {
   let found: { at: number; config: Promise<Configuration> } | undefined;
 
-  /** One request for all who wait for it; a failure is not kept. @throws Unavailable */
+  /** Callers that wait at the same time share one request; a failure is not cached. @throws Unavailable */
   async function configuration(): Promise<Configuration> {
     const now = performance.now();
     if (found === undefined || now - found.at > DISCOVERED_FOR_MS) {
@@ -84,10 +85,10 @@ export function openOidc({ issuer, clientId, clientSecret, http = ask }: OidcSet
     issuer,
 
     /**
-     * Where the browser goes.
+     * The address to which the browser is sent.
      *
      * @param wanted.proofs  as in `Claims`
-     * @param wanted.isAgain the provider asks the person, although it remembers them
+     * @param wanted.isAgain true if the provider must ask the person again, even if it remembers them
      * @throws Unavailable
      */
     async begin(attempt: Attempt, wanted: { proofs: readonly string[]; isAgain?: boolean }): Promise<string> {
@@ -104,21 +105,22 @@ export function openOidc({ issuer, clientId, clientSecret, http = ask }: OidcSet
         ...(classes.length === 0 ? {} : { acr_values: classes.join(' ') }),
         ...(attempt.maxAgeS === undefined ? {} : { max_age: String(attempt.maxAgeS) }),
         ...(wanted.isAgain === true ? { prompt: 'login' } : {}),
-        // A provider that keeps to the letter leaves these to its user info endpoint.
+        // A provider that follows the specification strictly returns these claims only at its user info endpoint unless they are
+        // requested.
         ...(config.serverMetadata().claims_parameter_supported === true ? { claims: IN_TOKEN } : {}),
       };
       const url = orUnavailable('its description has no usable login page', () => buildAuthorizationUrl(config, asked));
-      // The provider names this address, and a browser opens it.
+      // The provider chooses this address, and a browser opens it.
       if (url.protocol !== 'https:' && !isPlain(issuer, url)) throw unavailable('its login page has no https address');
       return url.href;
     },
 
     /**
-     * Exchanges the answer that the browser came back with.
+     * Exchanges the answer with which the browser came back.
      *
-     * @param answer the query of the address that it came back to
-     * @throws Refusal 'sso_declined' where the provider declined, 'sso_unproved' where anything does not fit, each with `why` for the
-     *   log; Unavailable
+     * @param answer the query of the address to which the browser came back
+     * @throws Refusal 'sso_declined' if the provider declined, 'sso_unproved' if a check failed, each with `why` for the log;
+     *   Unavailable
      */
     async finish(attempt: Attempt, answer: string): Promise<Claims> {
       const config = await configuration();
@@ -140,7 +142,7 @@ export function openOidc({ issuer, clientId, clientSecret, http = ask }: OidcSet
         if (error instanceof Refusal) throw error;
         const cause = unavailableIn(error);
         if (cause !== undefined) throw cause;
-        // The library's own errors quote the answer and the token, so they end here.
+        // The library's own errors contain the answer and the token, so they are not passed on.
         const isDeclined = error instanceof AuthorizationResponseError;
         throw new Refusal(isDeclined ? 'sso_declined' : 'sso_unproved', { why: wordOf(error) });
       }
@@ -154,7 +156,7 @@ async function discover({ issuer, clientId, clientSecret, http = ask }: OidcSett
   const { discovery, enableNonRepudiationChecks, None } = rest;
   const secret = clientSecret ?? '';
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
-  // Basic is what a provider has that names none.
+  // A provider that lists no methods supports Basic.
   const authenticate: typeof basic = (server, ...more) =>
     ((server.token_endpoint_auth_methods_supported ?? []).includes('client_secret_post') ? post : basic)(
       server,
@@ -168,7 +170,7 @@ async function discover({ issuer, clientId, clientSecret, http = ask }: OidcSett
       clientSecret === undefined ? None() : authenticate,
       {
         [customFetch]: fetchBy(http),
-        // Settings allow http on this machine alone.
+        // Settings allow http on this machine only.
         execute: [enableNonRepudiationChecks, ...(isPlain(issuer) ? [allowInsecureRequests] : [])],
       },
     );
@@ -179,7 +181,7 @@ async function discover({ issuer, clientId, clientSecret, http = ask }: OidcSett
   }
 }
 
-/** The library makes exceptions for some hosts, whose tokens may then have another issuer. */
+/** The library makes exceptions for some hosts, whose tokens may then have another issuer. We accept none. */
 function requireSame(server: ServerMetadata, issuer: string): void {
   if (new URL(server.issuer).href !== new URL(issuer).href) throw unavailable('it describes another issuer');
 }
@@ -199,7 +201,7 @@ const claimsOf = (claims: Readonly<Record<string, unknown>> & { sub: string }): 
   };
 };
 
-/** What the library gets instead of `fetch`. @throws Unavailable */
+/** The library's replacement for `fetch`. @throws Unavailable */
 const fetchBy =
   (http: Http): CustomFetch =>
   async (url, { method, headers, body }) => {
@@ -220,7 +222,7 @@ const fetchBy =
     }
   };
 
-/** What went wrong, for a log: the word of the protocol, or the library's code. */
+/** What went wrong, for the log: the protocol's error code or the library's. */
 function wordOf(error: unknown): string {
   const { error: said, code } = error as { error?: unknown; code?: unknown };
   const word = String(said ?? code ?? 'unknown');
@@ -228,7 +230,7 @@ function wordOf(error: unknown): string {
 }
 
 const isBodiless = (status: number): boolean => [204, 205, 304].includes(status);
-/** Without TLS throughout: settings allow that on this machine alone. */
+/** Whether issuer and address both use plain http: settings allow that on this machine only. */
 const isPlain = (issuer: string, url?: URL): boolean =>
   issuer.startsWith('http://') && (url === undefined || url.protocol === 'http:');
 const unavailable = (why: string): Unavailable => new Unavailable('single sign-on', why);
@@ -241,7 +243,7 @@ function orUnavailable<T>(why: string, run: () => T): T {
   }
 }
 
-/** The library wraps what its `fetch` throws. */
+/** Finds our error: the library wraps what its `fetch` throws. */
 function unavailableIn(error: unknown): Unavailable | undefined {
   for (let one = error; one instanceof Error; one = one.cause) if (one instanceof Unavailable) return one;
   return undefined;

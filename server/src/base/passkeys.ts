@@ -1,16 +1,16 @@
 /**
- * Passkeys (WebAuthn): the options sent to a browser, and the checks of an authenticator's answer. The same for all people who
- * sign in.
+ * Passkeys (WebAuthn): the options sent to a browser, and the checks of an authenticator's answer. Used for operators and
+ * partners' teams alike.
  *
- * User verification is required, no attestation is requested, and one with certificates is declined: checking it would call other
- * servers. A challenge is proved by its hash; signin.ts stores it and accepts it once.
+ * User verification is required. No attestation is requested, and an attestation with certificates is declined, because checking
+ * it would call other servers. signin.ts stores each challenge as a hash and accepts it once.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 
-/** Loaded by the first login: it is a tenth of what every start of a program here loads. */
+/** Loaded by the first login, because it is a tenth of all code that a program here loads at start. */
 const webauthn = () => import('@simplewebauthn/server');
 
-/** EdDSA, ES256, RS256: every authenticator has one of them. */
+/** EdDSA, ES256, RS256: every authenticator supports one of them. */
 const ALGORITHMS = [-8, -7, -257];
 
 /** The site that passkeys belong to. */
@@ -45,7 +45,7 @@ export async function registrationOptions(
 export const authenticationOptions = async (site: Site): Promise<{ challenge: string }> =>
   await (await webauthn()).generateAuthenticationOptions({ rpID: site.host, userVerification: 'required' });
 
-/** The challenge that an answer claims to have signed; it proves nothing. */
+/** The challenge that an answer claims to have signed. This proves nothing yet. */
 export function challengeIn(credential: unknown): string | undefined {
   const { response } = credential as { response?: { clientDataJSON?: unknown } };
   try {
@@ -58,11 +58,11 @@ export function challengeIn(credential: unknown): string | undefined {
   }
 }
 
-/** Undefined when it does not say which passkey answered. */
+/** Id of the passkey that the answer names; empty or garbage if it names none. */
 export const credentialIdIn = (credential: unknown): Buffer =>
   Buffer.from(String((credential as { id?: unknown }).id), 'base64url');
 
-/** An attestation with certificates would be checked against lists of other servers; none was asked for. */
+/** Checking certificates would need lists from other servers, and none were requested. */
 async function hasNoCertificates(attestationObject: string): Promise<boolean> {
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   const decoded = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
@@ -70,7 +70,7 @@ async function hasNoCertificates(attestationObject: string): Promise<boolean> {
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
 }
 
-/** The library throws for every fault in a browser's answer. */
+/** The library throws for every error in a browser's answer. */
 const orUndefined = async <T>(check: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await check();
@@ -79,7 +79,7 @@ const orUndefined = async <T>(check: () => Promise<T>): Promise<T | undefined> =
   }
 };
 
-/** The passkey that an authenticator made for this challenge and site; undefined when anything in it is invalid. */
+/** The passkey that an authenticator created for this challenge and site; undefined if any part of it is invalid. */
 export const checkRegistration = (
   credential: unknown,
   { challenge, site }: { challenge: string; site: Site },
@@ -101,7 +101,7 @@ export const checkRegistration = (
     };
   });
 
-/** The new count of a passkey that signed this challenge for this site; undefined where anything is wrong. */
+/** The new signature counter of a passkey that signed this challenge for this site; undefined if any check fails. */
 export const checkAuthentication = (
   credential: unknown,
   asked: { challenge: string; site: Site; handle: Buffer; known: NewPasskey },

@@ -1,10 +1,10 @@
 /**
- * Patterns: regular expressions that people write into data, and that must not stop the server.
+ * Patterns: regular expressions that people write into data, and that must not block the server.
  *
- * JavaScript's engine backtracks, so a pattern such as `(a+)+$` takes longer than the age of the world on forty letters.
- * Engines that cannot backtrack have no look-ahead, which the white-label interface itself uses. So a pattern is judged twice:
- * - when it is saved, by its structure (nested repetition, safe-regex2) and by trying it on texts made of its own letters;
- * - whenever it is used, by a time limit, which V8 keeps inside an expression too.
+ * JavaScript's engine backtracks, so the time of a pattern such as `(a+)+$` grows exponentially with its text. Engines that do
+ * not backtrack have no look-ahead, which the white-label interface itself uses. So a pattern is checked twice:
+ * - when it is saved, by its structure (nested repetition, safe-regex2) and by trying it on texts made of its own characters;
+ * - whenever it is used, by a time limit, which V8 enforces even within one match.
  *
  * Not here: the server's own fixed patterns, which are written as literals.
  */
@@ -12,16 +12,18 @@ import { createContext, Script } from 'node:vm';
 import safeRegex from 'safe-regex2';
 import { Unavailable } from './errors.ts';
 
-/** The longest pattern, and the longest text that one is tried on or used on. */
+/** The longest pattern, and the longest text on which one is tried or used. */
 export const MAX_PATTERN_CHARS = 200;
 export const MAX_MATCHED_CHARS = 1_000;
-/** A good pattern takes microseconds. The limits grow, because the pause of a busy machine must not decide the result. */
+/**
+ * A good pattern takes microseconds. Each retry has a longer limit, so that a pause of a busy machine does not decide the result.
+ */
 const TRIES_MS = [50, 200, 800];
 
 const sandbox = createContext({ source: '', text: '' });
 const script = new Script('new RegExp(source, "u").test(text)');
 
-/** @returns undefined when the engine ran out of time */
+/** @returns undefined if the time limit passed */
 function tried(source: string, text: string, timeout: number): boolean | undefined {
   Object.assign(sandbox, { source, text });
   try {
@@ -34,7 +36,7 @@ function tried(source: string, text: string, timeout: number): boolean | undefin
   }
 }
 
-/** Whether the text matches. @throws Unavailable when the pattern ran out of time without a result */
+/** Whether the text matches. @throws Unavailable if every time limit passed without a result */
 export function matches(source: string, text: string): boolean {
   if (text.length > MAX_MATCHED_CHARS) return false;
   const found = judged(source, text);
@@ -42,7 +44,7 @@ export function matches(source: string, text: string): boolean {
   return found;
 }
 
-/** Why a pattern may not be saved, as the end of a sentence; undefined for a good one. */
+/** Why a pattern may not be saved, as the end of a sentence; undefined if it may. */
 export function patternProblem(source: string): string | undefined {
   if (source.length > MAX_PATTERN_CHARS) return `must have at most ${MAX_PATTERN_CHARS} characters`;
   if (!isRegular(source)) return 'must be a regular expression';
@@ -58,7 +60,7 @@ function isRegular(source: string): boolean {
   }
 }
 
-/** undefined when it ran out of time each time. */
+/** Undefined if every time limit passed. */
 function judged(source: string, text: string): boolean | undefined {
   for (const limitMs of TRIES_MS) {
     const found = tried(source, text, limitMs);
@@ -67,7 +69,7 @@ function judged(source: string, text: string): boolean | undefined {
   return undefined;
 }
 
-/** Long texts of one or two of the pattern's own characters, each with an end that probably does not match. */
+/** Long texts of one or two of the pattern's own characters, each with an ending that probably does not match. */
 function attacks(source: string): string[] {
   const letters = [...new Set(source.replaceAll(/\\[a-zA-Z]/g, '').match(/[\p{L}\p{N} _-]/gu) ?? [])].slice(0, 8);
   const seeds = [...new Set([...letters, 'a', '0', ' ', 'A', '-'])];

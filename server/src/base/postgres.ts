@@ -1,19 +1,19 @@
 /**
- * PostgreSQL from an npm package, in the data folder: used by a server without DATABASE_URL.
+ * The embedded PostgreSQL: from an npm package, with its cluster in the data folder. A server without DATABASE_URL uses it.
  *
- * It promises that the cluster survives every crash of ours. A new cluster is created beside its place and moved there as a
- * whole, so half an initdb is never used. A kill -9 of the server ends PostgreSQL with an orderly fast shutdown (the kernel
- * sends it SIGINT when its parent dies), and the next start waits for its end. A PostgreSQL that is killed itself is
- * restarted on the same port with every commit it acknowledged.
+ * Promise: the cluster survives every crash of the server. A new cluster is created in another folder and then moved to its place
+ * as a whole, so an incomplete initdb is never used. If the server is killed with -9, PostgreSQL performs an orderly fast
+ * shutdown (the kernel sends it SIGINT when its parent dies), and the next start waits until it has ended. If PostgreSQL itself
+ * is killed, it is restarted on the same port with every commit that it acknowledged.
  *
- * What would surprise:
- * - As root it runs as `nobody` (uid 65534), because PostgreSQL refuses to be root; `nobody` is the one other user that
- *   exists on every Linux. The cluster's folder belongs to it.
+ * Surprises:
+ * - If the server runs as root, PostgreSQL runs as `nobody` (uid 65534), because it refuses to run as root; `nobody` is the one
+ *   other user that exists on every Linux. The cluster's folder belongs to that user.
  * - If `nobody` may not enter the folders of the binaries or the data (a clone under a home folder of mode 0700), that one
  *   process gets the capability to read and search any folder; nothing is copied out of the clone. `no_setuid_fixup` is set
  *   with it, since access(2), which PostgreSQL uses to find itself, otherwise ignores capabilities.
- * - It is its own session leader: the terminal's Ctrl-C must reach the server, which then stops it in order.
- * - It dies with the *thread* that started it, so start it from the main thread.
+ * - PostgreSQL is its own session leader: the terminal's Ctrl-C must reach only the server, which then shuts PostgreSQL down.
+ * - PostgreSQL ends with the *thread* that started it, so it must be started from the main thread.
  *
  * Not here: roles, databases and migrations.
  */
@@ -51,7 +51,7 @@ export interface PostgresOptions {
   log?: (line: string) => void;
   /** For tests: no fsync. A crash of the machine may lose everything; a crash of a process loses nothing. */
   fast?: boolean;
-  /** PostgreSQL's own settings on top of ours: archiving, recovery. */
+  /** Further PostgreSQL settings: archiving, recovery. */
   settings?: Readonly<Record<string, string>>;
 }
 
@@ -63,10 +63,11 @@ export interface Postgres {
 }
 
 /**
- * Creates the cluster if there is none and starts it. Ready when it resolves: an existing cluster in about 0.1 s.
+ * Starts the cluster, and creates it first if there is none. It accepts connections when the promise resolves: for an existing
+ * cluster after about 0.1 s.
  *
- * @throws Unavailable when there are no binaries for this machine, the folders cannot be reached, or PostgreSQL fails; the
- *   message contains its output
+ * @throws Unavailable if there are no binaries for this machine, the folders cannot be reached, or PostgreSQL fails; the message
+ *   contains its output
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const dataDir = resolve(options.dataDir);
@@ -101,7 +102,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
 
   async function startAgain(): Promise<void> {
-    // A process that has just died holds its port and its memory for a moment.
+    // A process that has just died still holds its port and its memory for a moment.
     await sleep(RESTART.firstMs);
     const started = await bringBack(() => start(bin, as, cluster, port, options, log), {
       pauses: RESTART,
@@ -131,8 +132,8 @@ interface Running {
 }
 
 /**
- * Settings of a database that shares its machine with the server. Passed on the command line, so that an old cluster gets new
- * ones.
+ * Settings of a database that shares its machine with the server. They are passed on the command line, so that an existing
+ * cluster gets new ones.
  */
 function settings(port: number, { fast, settings: more }: PostgresOptions): string[] {
   const values: Record<string, string | number> = {
@@ -142,9 +143,9 @@ function settings(port: number, { fast, settings: more }: PostgresOptions): stri
     max_connections: 200,
     shared_buffers: '128MB',
     synchronous_commit: 'on',
-    jit: 'off', // compiling a statement of ours takes longer than running it
+    jit: 'off', // compiling our statements takes longer than running them
     timezone: 'UTC',
-    lc_messages: 'C', // the code below searches its messages
+    lc_messages: 'C', // the code below searches PostgreSQL's messages
     ...(fast ? { fsync: 'off', full_page_writes: 'off' } : {}),
     ...more,
   };
@@ -159,7 +160,7 @@ async function start(
   options: PostgresOptions,
   log: (line: string) => void,
 ): Promise<Running> {
-  // A killed PostgreSQL leaves child processes, which take a moment to notice; until then its shared memory is in use.
+  // A killed PostgreSQL leaves child processes that take a moment to notice. Until then its shared memory is in use.
   for (const until = Date.now() + 10_000; ; await sleep(50)) {
     const outcome = await tryStart(bin, as, cluster, port, options, log);
     if ('child' in outcome) return outcome;
@@ -192,7 +193,7 @@ async function tryStart(
         said = `${said}${line}\n`.slice(-4_000);
         if (line.includes('database system is ready to accept connections')) {
           isReady = true;
-          // From here on a process that forgets to stop it can still exit, and ends it.
+          // From now on PostgreSQL does not keep this process alive: a process that exits without `stop` ends it.
           child.unref();
           (child.stderr as unknown as { unref(): void }).unref();
           done({ child, port });
@@ -204,7 +205,7 @@ async function tryStart(
   });
 }
 
-/** The initdb of a server that was just killed is ending, too, and may still write for a moment. */
+/** The initdb of a server that was just killed is ending, too, but may still write for a moment. */
 async function removeUnfinished(dataDir: string): Promise<void> {
   const unfinished = () => readdirSync(dataDir).filter((name) => name.startsWith('postgres.new'));
   for (const until = Date.now() + 5_000; unfinished().length > 0; await sleep(100)) {
@@ -219,8 +220,8 @@ async function removeUnfinished(dataDir: string): Promise<void> {
 }
 
 /**
- * A restore moves the cluster aside before the restored one takes its place: if it ended in between, an empty cluster would
- * hide both.
+ * A restore moves the cluster aside before the restored one takes its place. If the restore ended in between, a new empty cluster
+ * would hide that both exist.
  */
 function requireNoneAside(dataDir: string): void {
   const aside = readdirSync(dataDir).filter((name) => name.startsWith(ASIDE));
@@ -233,7 +234,7 @@ function requireNoneAside(dataDir: string): void {
     );
 }
 
-/** initdb into a neighbouring folder, then one rename: a cluster is complete or absent. */
+/** Runs initdb in a neighbouring folder, then renames it: a cluster is complete or absent. */
 function makeCluster(bin: string, as: readonly string[], dataDir: string, password: string, fast: boolean): void {
   const fresh = join(dataDir, `postgres.new-${process.pid}`);
   const secret = join(dataDir, `postgres.new-${process.pid}.password`);
@@ -242,7 +243,7 @@ function makeCluster(bin: string, as: readonly string[], dataDir: string, passwo
   if (as.some((word) => word.startsWith('--reuid')))
     for (const path of [fresh, secret]) chownSync(path, NOBODY, NOBODY);
   const options = [`--username=${SUPERUSER}`, '--auth=scram-sha-256', `--pwfile=${secret}`, '--encoding=UTF8'];
-  // No locale of the machine: the same sort order everywhere, and no index that an upgrade of libc invalidates.
+  // Independent of the machine's locale: the sort order is the same everywhere, and an upgrade of libc invalidates no index.
   options.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', ...(fast ? ['--no-sync'] : []));
   const [command, ...args] = [...as, join(bin, 'initdb'), '-D', fresh, ...options];
   const result = spawnSync(command ?? '', args, { encoding: 'utf8', env: ENV, cwd: '/' });
@@ -260,8 +261,8 @@ function makeCluster(bin: string, as: readonly string[], dataDir: string, passwo
 /**
  * Ends a PostgreSQL that an earlier server left running on this cluster, and waits for it.
  *
- * It is not adopted: usually it is already shutting down, and ours must die with us, which one started by another process
- * cannot. The caller holds the data folder's lock, so no living server needs it.
+ * It is not adopted: usually it is already shutting down, and PostgreSQL must end with this process, which one that another
+ * process started cannot do. The caller holds the data folder's lock, so no living server needs it.
  */
 async function endEarlier(cluster: string, log: (line: string) => void): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
@@ -274,8 +275,8 @@ async function endEarlier(cluster: string, log: (line: string) => void): Promise
     await end(pid);
   }
   if (!existsSync(path) || startOf(pid) === undefined) return;
-  // Its number belongs to a zombie, or was reused by another process: PostgreSQL would take either for itself, alive. It also
-  // uses the file to find children that a killed one left behind, so those are awaited here.
+  // The process id belongs to a zombie or was reused: PostgreSQL would take either process for itself and refuse to start, so the
+  // file is removed. PostgreSQL also uses the file to find children of a killed postmaster, so those are awaited here.
   const memory = lines[6]?.trim().split(/\s+/)[1];
   for (const until = Date.now() + 10_000; isInUse(memory); await sleep(20)) {
     if (Date.now() > until) throw new Unavailable('postgres', `children of the killed process ${pid} do not end`);
@@ -295,8 +296,8 @@ function isInUse(segment: string | undefined): boolean {
 }
 
 /**
- * A fast shutdown, and if that takes too long an immediate one, after which it recovers from its log at the next start. Never
- * SIGKILL: its children would continue writing.
+ * Fast shutdown; if it takes too long, an immediate one, after which PostgreSQL recovers from its log at the next start. Never
+ * SIGKILL: its children would continue to write.
  */
 const end = (pid: number): Promise<void> =>
   endProcess(pid, {
@@ -307,7 +308,9 @@ const end = (pid: number): Promise<void> =>
     ],
   });
 
-/** Created once; 0600. Written beside and renamed, so it is never half a password. */
+/**
+ * The superuser's password, created once with mode 0600. It is written under another name and renamed, so it is never incomplete.
+ */
 function passwordIn(dataDir: string): string {
   const path = join(dataDir, 'postgres.password');
   if (!existsSync(path)) {
@@ -318,7 +321,7 @@ function passwordIn(dataDir: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-/** Gives a folder and its content to the user that PostgreSQL runs as here, unreadable for all others. */
+/** Gives a folder and its content to the user as which PostgreSQL runs here, unreadable for all others. */
 export function giveToPostgres(path: string): void {
   const isFolder = statSync(path).isDirectory();
   chmodSync(path, isFolder ? 0o700 : 0o600);
@@ -335,7 +338,7 @@ export function runningPostgres(dataDir: string): string | undefined {
   return `postgres://${SUPERUSER}:${passwordIn(resolve(dataDir))}@127.0.0.1:${port}/postgres`;
 }
 
-/** None of our variables: a PGPORT or LC_ALL of the caller would change the cluster. */
+/** None of the caller's variables: its PGPORT or LC_ALL would change the cluster. */
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', TZ: 'UTC', LC_ALL: 'C' };
 
 function binaries(): string {
@@ -358,9 +361,9 @@ function binaries(): string {
 }
 
 /**
- * The prefix of a PostgreSQL command: which user runs it, with which rights, and that it ends when we do.
+ * The prefix of a PostgreSQL command: as which user it runs, with which rights, and that it ends when this process does.
  *
- * @param needed folders it must be able to enter
+ * @param needed folders that it must be able to enter
  */
 function launcher(needed: readonly string[]): string[] {
   const isRoot = process.getuid?.() === 0;
@@ -377,7 +380,7 @@ function launcher(needed: readonly string[]): string[] {
   const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
   const closed = needed.map(closedToNobody).find((dir) => dir !== undefined);
   if (closed === undefined) return [...asNobody, ...dieWithUs];
-  // The first allows only reading and searching; containers often have only the second.
+  // The first capability allows only reading and searching. Many containers have only the second.
   for (const capability of ['dac_read_search', 'dac_override']) {
     const may = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`, '--securebits=+no_setuid_fixup'];
     if (spawnSync('setpriv', [...asNobody.slice(1), ...may, '--', 'true']).status === 0)
@@ -390,7 +393,7 @@ function launcher(needed: readonly string[]): string[] {
   );
 }
 
-/** The first folder on the way to `path` that user nobody may not enter. */
+/** The first folder on the way to `path` that the user nobody may not enter. */
 function closedToNobody(path: string): string | undefined {
   const above = dirname(path) === path ? undefined : closedToNobody(dirname(path));
   if (above !== undefined) return above;

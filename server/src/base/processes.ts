@@ -1,10 +1,10 @@
 /**
- * Processes of this machine, by number: whether one is alive, since when, its command line, and waiting until it is gone.
+ * Processes of this machine, by process id: whether one is alive, since when, its command line, and waiting until it is gone.
  *
- * This file handles three traps. A killed process whose parent never reaps it stays a zombie, for which signal 0 still
- * succeeds: it counts as dead, unless other threads of it still run and hold its ports and files. A number is reused after a
- * restart of the machine or the container: the start time tells two holders of one number apart. A signal to another user's
- * process fails with EPERM: alive.
+ * This file handles three traps. A killed process whose parent never reaps it stays a zombie, for which signal 0 still succeeds:
+ * it counts as dead, unless other threads of it still run and hold its ports and files. A process id is reused after a restart of
+ * the machine or the container: the start time tells two processes with one id apart. A signal to another user's process fails
+ * with EPERM: alive.
  *
  * Linux reads /proc; other systems run `ps`.
  */
@@ -30,7 +30,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A text that differs between two processes with the same number; undefined when there is no such process. */
+/** A text that differs between two processes with the same id; undefined if there is no such process. */
 export function startOf(pid: number): string | undefined {
   if (!hasProc) return ps(pid, 'lstart=');
   const stat = statOf(pid);
@@ -38,13 +38,13 @@ export function startOf(pid: number): string | undefined {
   return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${stat.startTicks}`;
 }
 
-/** The command line of a process, words separated by spaces; empty when there is no such process. */
+/** The command line of a process, words separated by spaces; empty if there is no such process. */
 export function commandOf(pid: number): string {
   if (!hasProc) return ps(pid, 'command=') ?? '';
   return read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim() ?? '';
 }
 
-/** False when it is still there after `timeoutMs`. Polls, because only a parent is notified of an exit. */
+/** False if the process still exists after `timeoutMs`. Polls, because only a parent is notified of an exit. */
 export async function isGoneWithin(pid: number, timeoutMs: number): Promise<boolean> {
   for (const until = Date.now() + timeoutMs; isAlive(pid); await sleep(10)) if (Date.now() > until) return false;
   return true;
@@ -61,9 +61,9 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 /**
  * A TCP port of 127.0.0.1 that is free now: `wanted` if possible, else any.
  *
- * Not from the kernel's range for outgoing connections (from 32,768 on): while its listener is down and being restarted, any
- * outgoing call may take such a port, and a caller retrying it may even connect to itself. Another process may still take the
- * port first, so the caller must handle that.
+ * It is not from the kernel's range for outgoing connections (from 32,768 on): while a listener is being restarted, any outgoing
+ * connection may take such a port, and a client that retries it may even connect to itself. Another process may take the port
+ * before the caller does, so the caller must handle that.
  */
 export async function portOrAnother(wanted = 0): Promise<number> {
   if (wanted !== 0 && (await isFree(wanted))) return wanted;
@@ -84,7 +84,10 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** State and start time: fields 3 and 22 of /proc/<pid>/stat, counted after the name, which may itself hold spaces and brackets. */
+/**
+ * State and start time: fields 3 and 22 of /proc/<pid>/stat, counted after the name, which may itself contain spaces and
+ * brackets.
+ */
 function statOf(pid: number): { state: string; startTicks: string } | undefined {
   const text = read(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;

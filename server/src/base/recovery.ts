@@ -1,8 +1,8 @@
 /**
- * Recovery codes: what a person keeps on paper against the loss of every passkey. A code enrols a passkey, once, and does nothing
- * else. The same for all people who sign in; each module stores the hashes of its own.
+ * Recovery codes: kept on paper by a person, for the case that every passkey is lost. A code enrols one passkey, once, and does
+ * nothing else. Used for operators and partners' teams alike; each module stores the hashes of its own codes.
  *
- * Twenty symbols are 100 random bits, so SHA-256 without a salt is enough: nobody finds a code from its hash by trying.
+ * Twenty symbols are 100 random bits, so SHA-256 without a salt is enough: a code cannot be found from its hash by trying.
  */
 import { createHash, randomInt } from 'node:crypto';
 
@@ -12,7 +12,7 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const SYMBOLS = 20;
 
 export interface RecoveryCode {
-  /** In groups of five symbols: shown once, stored nowhere. */
+  /** In groups of five symbols. Shown once and not stored. */
   readonly shown: string;
   readonly hash: Buffer;
 }
@@ -25,6 +25,6 @@ export const makeRecoveryCodes = (): RecoveryCode[] =>
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Of a code as a person types it: capitals, spaces, no hyphens, `O` for 0, `I` or `l` for 1. */
+/** Hash of a code as a person types it: with capitals, spaces or no hyphens, `O` for 0, `I` or `l` for 1. */
 export const hashOfRecoveryCode = (typed: string): Buffer =>
   hashOf(typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1'));

@@ -2,14 +2,14 @@
  * S3: blobs and the erasure list in a bucket of any store that speaks the S3 protocol, instead of a folder.
  *
  * Four requests are needed: PUT, GET, DELETE of an object, and ListObjectsV2. Each is signed by Signature Version 4 with the hash
- * of its body. The bucket is in the path, which every compatible store accepts. One try each, with a deadline: the caller knows
- * whether a retry is harmless. A missing or undocumented answer is Unavailable; the message has the status and no key.
+ * of its body. The bucket is in the path, which every compatible store accepts. Each is tried once, with a deadline: the caller
+ * knows whether a retry is harmless. No answer or an undocumented one throws Unavailable; the message has the status and no key.
  *
- * Written here rather than with an SDK: the smallest one brings some forty packages, retries of its own and its own HTTP. The signature
+ * There is no SDK here, because the smallest one has some forty packages, its own retries and its own HTTP client. The signature
  * is tested with examples that AWS publishes.
  *
- * What surprises: a bucket with versioning keeps removed objects. Their content is encrypted with a key per customer that an
- * erasure deletes, so it cannot be read; but such a bucket grows until its own rules expire old versions.
+ * Surprise: a bucket with versioning keeps removed objects. Their content is encrypted with a key per customer that an erasure
+ * deletes, so it cannot be read; but such a bucket grows until its own rules expire old versions.
  *
  * Sources: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html,
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html Not yet run against AWS itself.
@@ -22,35 +22,35 @@ import { assert, Unavailable } from './errors.ts';
 import { ask } from './http.ts';
 
 export interface Bucket {
-  /** Without the bucket, such as https://s3.eu-central-1.amazonaws.com */
+  /** Endpoint without the bucket, such as https://s3.eu-central-1.amazonaws.com */
   endpoint: string;
   region: string;
   bucket: string;
-  /** In front of each object's name, such as `cloverleaf/`; may be empty. */
+  /** Prefix of each object's name, such as `cloverleaf/`; may be empty. */
   prefix: string;
   accessKey: string;
   secretKey: string;
   deadlineMs?: number;
-  /** Real time, whatever a sandbox's clock shows: a store refuses signatures of another time. */
+  /** Real time, whatever a sandbox's clock shows: a store rejects signatures with a wrong time. */
   realNow?: () => Date;
 }
 
 const CODE = 'files';
 const DEADLINE_MS = 20_000;
-/** The largest file is 5 MiB, and encrypted a little more. */
+/** The largest file is 5 MiB, and slightly more when encrypted. */
 const LONGEST_OBJECT = 8 * 1024 * 1024;
 /** A page of a thousand names is about 400 kB. */
 const LONGEST_PAGE = 4 * 1024 * 1024;
-/** Pages of one listing: ten million objects. A store that never ends a listing is broken. */
+/** Maximum pages of one listing: ten million objects. A store whose listing does not end is broken. */
 const MOST_PAGES = 10_000;
 
 type Method = 'GET' | 'PUT' | 'DELETE';
 
-/** Files of customers. */
+/** Customers' files in a bucket. */
 export function openS3Blobs(bucket: Bucket): Blobs {
   const store = openStore(bucket);
   const nameOf = (id: string): string => {
-    assert(BLOB_ID.test(id), 'a blob has an id of ours');
+    assert(BLOB_ID.test(id), 'the id of a blob is malformed');
     return `blobs/${id}`;
   };
   return {
@@ -67,12 +67,12 @@ export function openS3Blobs(bucket: Bucket): Blobs {
   };
 }
 
-/** Ids of erased customers, an empty object each: shared by all servers, and out of reach of a restore. */
+/** Ids of erased customers, each as an empty object: shared by all servers, and not touched by a restore. */
 export function openS3List(bucket: Bucket): ErasureList {
   const store = openStore(bucket);
   return {
     async add(customerId) {
-      assert(CUSTOMER_ID.test(customerId), 'an erased customer has an id of ours');
+      assert(CUSTOMER_ID.test(customerId), 'the id of an erased customer is malformed');
       await store.put(`erased/${customerId}`, Buffer.alloc(0));
     },
     async all() {
@@ -112,14 +112,14 @@ function openStore(bucket: Bucket) {
     async get(name: string): Promise<Buffer | undefined> {
       const { status, body } = await call({ method: 'GET', name, expects: [200, 404] });
       if (status === 200) return body;
-      // A missing bucket answers 404 too, and does not prove that a file is gone.
+      // A missing bucket answers 404, too. That does not prove that the file is gone.
       if (body.includes('NoSuchBucket')) throw new Unavailable(CODE, 'the store has no such bucket');
       return undefined;
     },
     async remove(name: string): Promise<void> {
       await call({ method: 'DELETE', name, expects: [200, 204, 404] });
     },
-    /** Names without the prefix, with the time at which they were written, page by page. */
+    /** Names without the prefix, with their last modification, page by page. */
     async *list(under: string): AsyncIterable<{ name: string; at: Date }[]> {
       let token: string | undefined;
       for (let pages = 0; pages < MOST_PAGES; pages += 1) {
@@ -140,7 +140,7 @@ function openStore(bucket: Bucket) {
   };
 }
 
-/** All or nothing: a page that cannot be parsed completely is no answer, because files are removed by it. */
+/** All or nothing: a page that cannot be parsed completely is rejected, because files are removed according to it. */
 function readPage(body: Buffer): { objects: { name: string; at: Date }[]; next: string | undefined } {
   const objects: { name: string; at: Date }[] = [];
   const path: string[] = [];
@@ -181,11 +181,11 @@ function readPage(body: Buffer): { objects: { name: string; at: Date }[]; next: 
 
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
 const hmac = (key: Buffer | string, text: string): Buffer => createHmac('sha256', key).update(text).digest();
-/** As RFC 3986 has it: more than encodeURIComponent escapes. */
+/** Percent-encoding of RFC 3986, which escapes more than encodeURIComponent. */
 const escaped = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A request signed by Signature Version 4. Exported for the examples that AWS publishes. */
+/** A request signed with Signature Version 4. Exported for a test with the examples that AWS publishes. */
 export function signed(
   bucket: Pick<Bucket, 'endpoint' | 'region' | 'accessKey' | 'secretKey'>,
   r: {

@@ -1,15 +1,15 @@
 /**
- * Pages of long lists with combinable filters, at a bounded cost.
+ * Reads pages of long lists with combinable filters, at a bounded cost.
  *
- * A statement walks one index in list order and reports for each row whether the other filters accept it; it never searches
- * for the next matching row. So a step reads at most `STEP_ROWS` rows, and a page takes at most `MOST_STEPS` steps. If these
- * run out before the page is full, the page is short and its `next` continues behind the last row read: a list ends where
- * `next` is null, not where a page is short.
+ * A statement walks one index in list order and reports for each row whether the other filters accept it; it never searches for
+ * the next matching row. So a step reads at most `STEP_ROWS` rows, and a page takes at most `MOST_STEPS` steps. After the last
+ * step the page may be short; its `next` then continues after the last row read. A list ends where `next` is null, not where a
+ * page is short.
  */
 
-/** Rows per step: as many as the largest page shown anywhere. */
+/** Rows per step: the largest page size of any list. */
 const STEP_ROWS = 500;
-/** Ten thousand rows: a few dozen milliseconds. */
+/** At most ten thousand rows per page: a few dozen milliseconds. */
 const MOST_STEPS = 20;
 
 export interface Page<R, I> {
@@ -19,9 +19,9 @@ export interface Page<R, I> {
 }
 
 /**
- * @param input.after the id behind which the page begins
+ * @param input.after the id after which the page begins
  * @param input.isFiltered whether filters may drop rows; if not, no more rows are read than shown
- * @param step rows behind an id, in list order, each with whether the filters accept it
+ * @param step reads rows after an id, in list order, each with whether the filters accept it
  */
 export async function scan<R extends { id: I }, I>(
   input: { after: I | undefined; limit: number; isFiltered: boolean },
@@ -42,7 +42,7 @@ export async function scan<R extends { id: I }, I>(
   return { rows, next: after ?? null };
 }
 
-/** Collects the values of a statement while it is being written: `put` returns the parameter's name. */
+/** Collects the values of a statement while its text is built: `put` returns the parameter's name. */
 export function parameters() {
   const values: unknown[] = [];
   return { values, put: (value: unknown): string => `$${values.push(value)}` };

@@ -1,9 +1,8 @@
 /**
- * Servers: which servers work on one database, so that none of them migrates it while an older one runs.
+ * Servers: records which servers work on one database, so that none of them applies a breaking migration while an older one runs.
  *
- * Each server reports every few seconds, and checks for a breaking migration that it does not know. On finding one it must not
- * touch another row, and calls `onOutdated`. The first report comes before any other work; if the database is unreachable it
- * comes later, and no other work can happen meanwhile.
+ * Each server reports every few seconds, and checks for a breaking migration that it does not know. If it finds one, it must not
+ * change any more rows, and calls `onOutdated`. The first report comes before any other work.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database } from './db.ts';
@@ -12,21 +11,21 @@ import { knownMigrations, MIGRATION_LOCK, tooOld } from './migrate.ts';
 const EVERY_MS = 5_000;
 
 const sql = {
-  // The migrating process holds this lock and the first report waits for it: either the migration sees us, or we see its
-  // result.
+  // The migrating process holds this lock, and the first report waits for it. So either the migration sees this server, or this
+  // server sees the migration's result.
   waitForMigration: `select pg_advisory_xact_lock_shared(${MIGRATION_LOCK})`,
   say: `insert into servers (id, version, known) values ($1, $2, $3)
     on conflict (id) do update set seen_at = now()`,
   leave: 'delete from servers where id = $1',
-  // A killed server leaves a row behind.
+  // A killed server leaves its row.
   forget: "delete from servers where seen_at < now() - interval '1 day'",
   breaking: `select name, breaking from cloverleaf_meta.migrations
     where breaking is not null and not name = any($1) order by name limit 1`,
 } as const;
 
 /**
- * @param server.onOutdated called once, when this code must stop; its error says why in a sentence
- * @throws SettingError when this code is already outdated
+ * @param server.onOutdated called once, when this version must stop; the error's message says why
+ * @throws SettingError if this version is already outdated
  */
 export async function joinServers(
   db: Pick<Database, 'asSystem'>,
@@ -46,7 +45,7 @@ export async function joinServers(
 
   const outdated = await say(true);
   if (outdated !== undefined) throw outdated;
-  // One at a time: `leave` waits for it, and an earlier one that is late would report a server that has left.
+  // One report at a time: `leave` waits for it, because a late report would insert a server that has left.
   let saying: Promise<void> | undefined;
   const timer = setInterval(() => {
     saying ??= say()

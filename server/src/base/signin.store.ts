@@ -1,11 +1,12 @@
 /**
- * Rows of passkeys, sessions and challenges, in the tables of one kind of people. The module that owns the tables names them; the
- * columns are the same in all. Where people may sign in by an account at a provider, its table is named, and sessions have two more
- * columns: the account that they began by, and since when that was as fresh as money takes.
+ * Rows of passkeys, sessions and challenges of one kind of people: operators, or a partner's team. The module that owns the
+ * tables gives their names; the columns are the same in all. If these people may also sign in with an account at a provider, the
+ * table of those accounts is named, and sessions have two more columns: the account with which they began, and since when that
+ * login counts as fresh.
  */
 import type { Tx } from './db.ts';
 
-/** The columns of every kind of people. */
+/** The columns that every kind of people has. */
 export interface Person {
   id: bigint;
   name: string;
@@ -13,15 +14,18 @@ export interface Person {
 }
 
 export interface PeopleTables {
-  /** Of its tables (`operator`: operator_passkeys, operator_sessions, operator_challenges) and columns (operator_id). */
+  /**
+   * Prefix of its tables (`operator`: operator_passkeys, operator_sessions, operator_challenges) and of its columns
+   * (operator_id).
+   */
   readonly prefix: string;
   /** The table of the people. */
   readonly people: string;
-  /** Columns of a person, of the alias `o`. */
+  /** Selected columns of a person, on the alias `o`. */
   readonly columns: string;
-  /** Of their accounts at a provider of single sign-on. */
+  /** The table of their accounts at a provider of single sign-on. */
   readonly identities?: string;
-  /** A further condition for a person to sign in, on the alias `o`. */
+  /** A further condition under which a person may sign in, on the alias `o`. */
   readonly lives?: string;
 }
 
@@ -33,7 +37,7 @@ interface PasskeyRow {
 
 interface SessionRow {
   id: bigint;
-  /** Null where it began by an account at a provider. */
+  /** Null if the session began with an account at a provider. */
   passkeyId: bigint | null;
   address: string;
   begunAt: Date;
@@ -44,7 +48,7 @@ interface SessionRow {
 type KnownPasskey<P> = P & { passkey: bigint; publicKey: Buffer; counter: bigint };
 type KnownSession<P> = P & Omit<SessionRow, 'id'> & { session: bigint; freshAt: Date | null };
 
-/** What a session begins by: a passkey that was shown, or an account at a provider. */
+/** How a session began: with a passkey, or with an account at a provider. */
 export type BegunBy = { readonly passkeyId: bigint } | { readonly identityId: bigint; readonly freshAt: Date | null };
 
 interface NewSession {
@@ -59,7 +63,7 @@ interface NewSession {
 const SESSION = 's.passkey_id, s.address, s.begun_at, s.last_seen_at, s.expires_at';
 const LIVES = 's.ended_at is null and s.expires_at > $2 and s.last_seen_at > $3';
 
-/** What a session began by, whether that still stands, and when the person proved it. */
+/** How a session began: the join to that row, whether the row is still valid, and when the person proved who they are. */
 const begunBy = (passkeys: string, identities: string | undefined) =>
   identities === undefined
     ? { join: `join ${passkeys} p on p.id = s.passkey_id`, stands: 'p.revoked_at is null', freshAt: 's.begun_at' }
@@ -84,7 +88,7 @@ function statements({ prefix, people, columns, identities, lives = 'true' }: Peo
       where p.credential_id = $1 and p.revoked_at is null and ${lives}`,
     passkeysOf: `select id, created_at, last_used_at from ${passkeys}
       where ${person} = $1 and revoked_at is null order by id limit 100`,
-    // Two logins with one count: the second finds a counter that is not higher any more.
+    // Of two logins with the same counter, the second one fails, because its counter is no longer higher.
     countUse: `update ${passkeys} set counter = $2, last_used_at = $3
       where id = $1 and revoked_at is null and (counter < $2 or (counter = 0 and $2 = 0))`,
     revokePasskey: `update ${passkeys} set revoked_at = $3 where id = $2 and ${person} = $1 and revoked_at is null`,
@@ -128,7 +132,7 @@ export function signInStore<P extends Person>(tables: PeopleTables) {
     revokePasskey: (tx: Tx, personId: bigint, id: bigint, now: Date) => tx.run(sql.revokePasskey, [personId, id, now]),
     revokePasskeys: (tx: Tx, personId: bigint, now: Date) => tx.run(sql.revokePasskeys, [personId, now]),
 
-    /** @param s.by what it begins by; an account only where `identities` is named */
+    /** @param s.by how the session began; an account only if `identities` is named */
     insertSession: (tx: Tx, s: NewSession) => {
       const { by, personId, hash, address, now, expiresAt } = s;
       return 'passkeyId' in by

@@ -1,16 +1,17 @@
 /**
- * Signing in with a passkey, and the sessions that begin so, for people of one kind: operators, or a partner's team. Each kind has
- * tables of its own (signin.store.ts), with the same columns.
+ * Signing in with a passkey, and the sessions that this begins, for people of one kind: operators, or a partner's team. Each kind
+ * has tables of its own (signin.store.ts), with the same columns.
  *
- * A session begins with a passkey; that of an operator also by an account at a provider (operators/identities.ts).
+ * A session begins with a passkey; an operator's may also begin with an account at a provider (operators/identities.ts).
  *
- * The session's id is 256 random bits, a new one at each login, and stored as its SHA-256. It is looked up at each request with
- * its person and its passkey, so disabling, another role and a revoked passkey act at once. It ends after half an hour without
- * a request, and twelve hours after login.
+ * The session's secret is 256 random bits, new at each login, and stored as its SHA-256. It is looked up at each request together
+ * with its person and its passkey, so disabling a person, changing a role and revoking a passkey take effect at once. A session
+ * ends after half an hour without a request, and at the latest twelve hours after login.
  *
- * A challenge is stored as its SHA-256 and deleted by its first use, before the signature is checked: each counts once.
+ * A challenge is stored as its SHA-256 and deleted by its first use, before the signature is checked, so each can be used only
+ * once.
  *
- * Not here: cookies, origins and which requests need a fresh login (protocols/browser.ts).
+ * Not here: cookies, origins, and which requests need a fresh login (protocols/browser.ts).
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { later } from './clock.ts';
@@ -38,12 +39,12 @@ const NOTE_EVERY_MS = 60_000;
 export interface Session {
   readonly id: bigint;
   readonly begunAt: Date;
-  /** When its person last proved who they are, well enough for money; null where they did not. */
+  /** When the person last proved who they are in a way that suffices for actions over money; null if they did not. */
   readonly freshAt: Date | null;
   readonly expiresAt: Date;
 }
 
-/** Where a login came from, and the session that it came with, which ends. */
+/** Where a login came from, and the earlier session of that browser, which ends. */
 export interface LoginAt {
   readonly address: string;
   readonly replaces: string | undefined;
@@ -70,14 +71,14 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
   }
 
   return {
-    /** What `navigator.credentials.create` takes. */
+    /** Input of `navigator.credentials.create`. */
     async enrolOptions(tx: Tx, person: { id: bigint; name: string }, site: Site, now: Date): Promise<object> {
       const options = await registrationOptions({ name: person.name, handle: handleOf(person.id) }, site);
       await storeChallenge(tx, options.challenge, person.id, now);
       return options;
     },
 
-    /** What `navigator.credentials.get` takes: any passkey of this site. */
+    /** Input of `navigator.credentials.get`: any passkey of this site. */
     async loginOptions(tx: Tx, site: Site, now: Date): Promise<object> {
       const options = await authenticationOptions(site);
       await storeChallenge(tx, options.challenge, null, now);
@@ -85,7 +86,9 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
     },
 
     /**
-     * Checks what the authenticator answered. @returns what stores the passkey, in a transaction of the caller's
+     * Checks the authenticator's answer to an enrolment.
+     *
+     * @returns a function that stores the passkey in a transaction of the caller
      * @throws Refusal 'malformed_field'
      */
     async checkEnrolment(
@@ -104,7 +107,9 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
     },
 
     /**
-     * Checks the answer of a passkey. @returns what begins the session, in a transaction of the caller's
+     * Checks a passkey's answer to a login.
+     *
+     * @returns a function that begins the session in a transaction of the caller
      * @throws Refusal 'unauthenticated'
      */
     async checkLogin(db: Database, { credential, site, now }: { credential: unknown; site: Site; now: Date }) {
@@ -128,10 +133,10 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
       };
     },
 
-    /** Of a person who has just enrolled this passkey, and so has shown it; or by an account at a provider. */
+    /** Begins a session of a person who has just enrolled this passkey, or who has an account at a provider. */
     begin,
 
-    /** Undefined when it is unknown, has ended or expired, its passkey is revoked, or its person disabled. */
+    /** Undefined if the session is unknown, has ended or expired, its passkey is revoked, or its person is disabled. */
     async personOfSession(tx: Tx, secret: string, now: Date): Promise<{ person: P; session: Session } | undefined> {
       const row = await store.session(tx, hashOf(secret), now, idleSince(now));
       if (row === undefined) return undefined;
@@ -147,7 +152,7 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
       if ((await store.end(tx, s.personId, s.session, s.now)) === 0) throw new Refusal('unknown_session');
     },
 
-    /** Ends its sessions, too. @throws Refusal 'unknown_passkey' */
+    /** Revokes a passkey and ends its sessions. @throws Refusal 'unknown_passkey' */
     async revokePasskey(tx: Tx, p: { personId: bigint; passkey: bigint; now: Date }): Promise<void> {
       if ((await store.revokePasskey(tx, p.personId, p.passkey, p.now)) === 0) throw new Refusal('unknown_passkey');
       await store.endOf(tx, p.passkey, p.now);
@@ -155,17 +160,17 @@ export function openSignIn<P extends Person>(tables: PeopleTables) {
 
     endOfIdentity: store.endOfIdentity,
 
-    /** All sessions of a person; passkeys go on working. */
+    /** Ends all sessions of a person; passkeys remain valid. */
     endSessions: async (tx: Tx, personId: bigint, now: Date): Promise<void> =>
       void (await store.endAll(tx, personId, now)),
 
-    /** All passkeys and sessions of a person, for good. */
+    /** Revokes all passkeys of a person permanently, and ends all sessions. */
     async revokeAccess(tx: Tx, personId: bigint, now: Date): Promise<void> {
       await store.revokePasskeys(tx, personId, now);
       await store.endAll(tx, personId, now);
     },
 
-    /** Deletes what has expired. */
+    /** Deletes expired rows. */
     purge: (db: Database, now: Date): Promise<void> => db.asSystem((tx) => store.purge(tx, now)),
   };
 }
@@ -174,13 +179,16 @@ const sessionOf = (row: { session: bigint; begunAt: Date; freshAt: Date | null; 
   ...{ id: row.session, begunAt: row.begunAt, freshAt: row.freshAt, expiresAt: row.expiresAt },
 });
 
-/** Challenges: each is for one answer. */
+/** Challenges: each is valid for one answer. */
 function openChallenges(store: Pick<ReturnType<typeof signInStore>, 'insertChallenge' | 'takeChallenge'>) {
   return {
     storeChallenge: (tx: Tx, challenge: string, personId: bigint | null, now: Date) =>
       store.insertChallenge(tx, { hash: hashOf(challenge), personId, expiresAt: later(now, CHALLENGE_FOR_MS) }),
 
-    /** Undefined where it is unknown, used, expired, or another person's. Committed alone: a declined answer uses it up, too. */
+    /**
+     * Undefined if the challenge is unknown, used, expired, or another person's. A transaction of its own: a declined answer uses
+     * the challenge up, too.
+     */
     async takeChallenge(db: Database, credential: unknown, personId: bigint | null, now: Date) {
       const challenge = challengeIn(credential);
       if (challenge === undefined) return undefined;

@@ -1,15 +1,14 @@
 /**
- * Supervise: the common part of the programs we start on this machine (the embedded PostgreSQL, a node per local chain).
+ * Supervision of the programs that we start on this machine (the embedded PostgreSQL, a node per local chain).
  *
- * - **A free port** is found before the start. Another program may take it in between: then another port is tried, five times
- *   in all.
- * - **Restarted** when they die while we run, on the same port, since others know it. Failed tries are followed by longer and
- *   longer pauses, until the program starts or is no longer wanted.
- * - **Ended** by signals from gentle to hard, each with its timeout. A program that survives them all is reported as
- *   `Unavailable`, never forgotten.
+ * - **A free port** is found before the start. Another program may take it in between; then another port is tried, five in all.
+ * - **Restarted** on the same port if they die while we run, because clients know the port. Pauses between failed tries grow
+ *   until the program starts or is no longer wanted.
+ * - **Ended** by signals from gentle to hard, each with its timeout. If a program survives them all, `Unavailable` is thrown.
  *
- * Not here: how each is started and how it shows that it is ready; whether it outlives us (PostgreSQL ends with us, the next
- * server adopts a node); distinguishing processes with the same number (processes.ts). The operator runs the signer; we do not.
+ * Not here: how each is started and how it shows that it is ready; whether it outlives this process (PostgreSQL does not; a node
+ * does, and the next server adopts it); telling processes with the same id apart (processes.ts). The operator runs the signer; we
+ * do not.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pauses, pauseAfter } from './backoff.ts';
@@ -40,8 +39,8 @@ export async function startOnFreePort<T>(
  *
  * @param isWanted asked before each try and after each pause
  * @param onFailure called with the reason of each failed try
- * @param ref whether the pause alone keeps this process alive
- * @returns what was started, or `undefined` when it was no longer wanted
+ * @param ref whether the pause keeps this process alive
+ * @returns what was started, or `undefined` if it was no longer wanted
  */
 export async function bringBack<T>(
   start: () => Promise<T>,
@@ -66,8 +65,8 @@ export async function bringBack<T>(
 /**
  * @param name    the program's name in the error
  * @param signals from gentle to hard, with the timeout of each
- * @param isStill whether the number still belongs to the same process
- * @throws Unavailable when it survives them all
+ * @param isStill whether the process id still belongs to the same process
+ * @throws Unavailable if the process survives all signals
  */
 export async function endProcess(
   pid: number,

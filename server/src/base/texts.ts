@@ -1,9 +1,10 @@
 /**
  * Texts: free-text fields of partners and their customers, encrypted in the same column.
  *
- * Names of customers and orders are looked up by equality and are unique, so equal texts of one partner encrypt to equal
- * texts: the nonce is a keyed hash of partner and text (AES-256-GCM, as in SIV mode). A column keeps its type, its uniqueness
- * and its indexes; a dump shows which values are equal, not what they say. A text is bound to its partner, not to its row.
+ * Partners' references of customers and orders are looked up by equality and are unique, so equal texts of one partner encrypt to
+ * equal values: the nonce is a keyed hash of partner and text (AES-256-GCM, as in SIV mode). A column keeps its type, its
+ * uniqueness and its indexes; a dump shows which values are equal, not what they say. A text is bound to its partner, not to its
+ * row.
  */
 import type { Vault } from './crypto.ts';
 
@@ -13,11 +14,11 @@ const PREFIX = 'enc:v1:';
 export const encryptText = (vault: Vault, partnerId: bigint, text: string): string =>
   `${PREFIX}${vault.encryptSame(text, contextOf(partnerId)).toString('base64url')}`;
 
-/** The values that the same text may have in a column: also under an old master key. For look-ups. */
+/** All values that the same text may have in a column, also those under an old master key. For look-ups. */
 export const textsLike = (vault: Vault, partnerId: bigint, text: string): string[] =>
   vault.sames(text, contextOf(partnerId)).map((one) => `${PREFIX}${one.toString('base64url')}`);
 
-/** The decrypted text. Texts that were not encrypted for this partner are returned as stored. */
+/** The decrypted text. A text that was not encrypted for this partner is returned as stored. */
 export function openText(vault: Vault, partnerId: bigint, stored: string): string {
   if (!stored.startsWith(PREFIX)) return stored;
   try {
@@ -30,7 +31,7 @@ export function openText(vault: Vault, partnerId: bigint, stored: string): strin
 export const openTextOrNull = (vault: Vault, partnerId: bigint, stored: string | null): string | null =>
   stored === null ? null : openText(vault, partnerId, stored);
 
-/** Decrypts the texts among an object's values; for bodies of events. */
+/** Decrypts the texts among an object's values, for bodies of events. */
 export const openTexts = <T extends Readonly<Record<string, unknown>>>(vault: Vault, partnerId: bigint, body: T): T =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [

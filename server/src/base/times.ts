@@ -1,19 +1,19 @@
 /**
  * Times as text, read from PostgreSQL and written into replies: a list of fifty orders has hundreds of them.
  *
- * Both functions give exactly what `new Date` and `toISOString` give (times.test.ts), in a fifth of their time, because the
- * calendar is only asked for a day that is not the last one's.
+ * Both functions return exactly what `new Date` and `toISOString` return (times.test.ts), in a fifth of their time: they compute
+ * a calendar day only if it differs from the last one.
  */
 import pg from 'pg';
 
 const DAY_MS = 86_400_000;
-/** A time as PostgreSQL writes it in the style ISO, in UTC; other zones and far years are left to the driver. */
+/** A time as PostgreSQL writes it in the style ISO, in UTC. The driver parses other zones and distant years. */
 const IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00$/;
 const byDriver = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ, 'text');
 
 let readDay = { text: '', ms: 0 };
 
-/** A `timestamptz`, to the millisecond: what is finer is cut off. */
+/** Reads a `timestamptz`; digits beyond milliseconds are cut off. */
 export function readTime(text: string): Date {
   if (!IN_UTC.test(text)) return byDriver(text);
   const day = text.slice(0, 10);
@@ -22,11 +22,11 @@ export function readTime(text: string): Date {
   return new Date(readDay.ms + seconds * 1_000 + millisIn(text));
 }
 
-/** The number of two digits. */
+/** The value of two digits. */
 const digits = (text: string, at: number): number => (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
 const ZERO = 48;
 
-/** PostgreSQL leaves out zeros at the end of a fraction, and a fraction of zero. */
+/** PostgreSQL omits trailing zeros of a fraction, and a fraction of zero. */
 function millisIn(text: string): number {
   const end = text.length - '+00'.length;
   let ms = 0;

@@ -1,12 +1,12 @@
 /**
  * Wakeup: the signal that a loop waits for between two rounds.
  *
- * A signal during a round starts another round at once, because the round may have looked before the new work was there.
- * Without a signal the loop looks again after a while, because a signal may be lost.
+ * A signal during a round starts another round at once, because the round may have looked before the new work existed. Without a
+ * signal the loop looks again after a while, because signals may be lost.
  */
 export interface Wakeup {
   signal(): void;
-  /** Begins a round: signals received before it are covered by it. */
+  /** Begins a round, which covers all signals received before it. */
   begin(): void;
   /**
    * Waits until a signal or until `ms` have passed; returns at once if there was a signal since the round began.

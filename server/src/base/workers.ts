@@ -2,17 +2,18 @@
  * Workers: run the handlers of due jobs (jobs.ts).
  *
  * - Rows that share an `ordering_key` run strictly in creation order.
- * - A poll that runs again within a minute stays with the worker that ran it: the worker keeps the lease and runs it again itself,
- *   and its row is written once in half a minute and not at every run. An enqueue of it still takes effect. Rows of other kinds
- *   are postponed in the table, where every worker sees their due times. Others take its rows over when its process is killed,
- *   and when its loop has not turned for twenty seconds; after such a pause it asks which rows are still its own.
- * - A worker sleeps until the next row is due, and no longer than a second, because a row may be inserted without a
- *   notification. So an idle server asks the database once in a second.
- * - A row that is enqueued while it runs is run again at once. One to which that happens at every run, because its own handler
- *   enqueues it, is paused for up to a second each time.
- * - A failing row is retried with doubling pauses and jitter. While an outside system is unavailable retries go on without
- *   limit; after MAX_ATTEMPTS of any other failure the row is marked dead: counted, shown, and retried at the next start,
- *   which may bring code that can handle it.
+ * - A poll that runs again within a minute stays with the worker that ran it: the worker keeps the lease and runs the row again
+ *   itself. So the row is written once in half a minute instead of at every run. Enqueueing the job still takes effect. Rows of
+ *   other kinds are postponed in the table, where every worker sees their due times. Other workers take the kept rows over when
+ *   the worker's process is killed, or when its loop has not run for twenty seconds; after such a pause a worker checks which
+ *   rows it still has.
+ * - A worker sleeps until the next row is due, at most a second, because a row may be inserted without a notification. So an idle
+ *   server queries the database once a second.
+ * - A row that is enqueued while it runs is run again at once. If that happens at every run, because its own handler enqueues it,
+ *   it pauses for up to a second each time.
+ * - A failing row is retried with doubling pauses and jitter. While an outside system is unavailable, retries continue without
+ *   limit. After MAX_ATTEMPTS other failures the row is marked dead: it is counted, shown, and retried at the next start, which
+ *   may bring code that can handle it.
  */
 import { pauseAfter } from './backoff.ts';
 import { type Clock, later } from './clock.ts';
@@ -37,28 +38,28 @@ import { describeError, type Log } from './log.ts';
 import { openWakeup, type Wakeup } from './wakeup.ts';
 
 const BATCH = 20;
-/** How long a worker sleeps at most when it knows of nothing that is due sooner. */
+/** Maximum sleep of a worker that knows of no row due sooner. */
 const IDLE_MS = 1_000;
-/** How soon it looks again when due rows could not be claimed: they wait for another row, or another worker. */
+/** Pause before the next look if due rows could not be claimed, because they wait for another row or another worker. */
 const BLOCKED_MS = 500;
 const TIDY_EVERY_MS = 1_000;
 /** A row that is to run again within this time stays with its worker. */
 const KEEP_MS = 60_000;
-/** A row that took longer is not kept, so that a run never outlives its lease. */
+/** A row whose run took longer is not kept, so that a run never outlives its lease. */
 const QUICK_MS = 2_000;
 /**
- * A run that begins within this time after the previous one is consecutive; after this many consecutive runs the row is paused.
+ * A run that begins within AT_ONCE_MS after the previous one is consecutive. After FREE_RUNS consecutive runs the row is paused.
  */
 const AT_ONCE_MS = 100;
 const FREE_RUNS = 10;
 const AGAIN_PAUSES = { firstMs: 20, longestMs: 1_000 };
 /**
- * Kept rows' leases are renewed when one is older than this: a row as claimed has a shorter lease than one that was renewed.
- * At 8 s for all of them the renewals were the most frequent update of an idle server.
+ * Leases of kept rows are renewed when they are older than this: the first lease, from the claim, is shorter than a renewed one.
+ * Renewing all of them every 8 s was the most frequent update of an idle server.
  */
 const FIRST_RENEW_MS = 8_000;
 const RENEW_MS = KEPT_LEASE_MS / 2;
-/** A worker counts as present for so long after its last beat. */
+/** A worker counts as present for this long after its last beat. */
 const PRESENT_MS = LEASE_MS;
 const BEATS = 3;
 
@@ -72,34 +73,34 @@ export interface WorkersOptions {
   clock: Clock;
   log: Log;
   handlers: Handlers;
-  /** Kinds that poll: a row of theirs stays with the worker that ran it. */
+  /** Kinds that poll: their rows stay with the worker that ran them. */
   polls?: readonly string[];
   concurrency?: number;
-  /** How long to sleep at most without a notification, in milliseconds. */
+  /** Maximum sleep without a notification, in milliseconds. */
   pollMs?: number;
-  /** Shortened in tests, in milliseconds: after this without a turn of its loop a worker's rows are free. */
+  /** Shortened in tests. A worker whose loop has not run for this many milliseconds loses its rows. */
   presentMs?: number;
   /** Called for every handler that threw, for metrics and tests. */
   onFailure?: (kind: string, subject: string, error: unknown) => void;
 }
 
-/** When it was taken or renewed, and after how long it is renewed again. */
+/** When the lease was taken or renewed, and after how many milliseconds it is renewed again. */
 interface Lease {
   at: number;
   renewMs: number;
 }
 
-/** A row that waits in this process for its next run. Times by the monotonic timer, and `dueAt` by the clock. */
+/** A row that waits in this process for its next run. Times are of the monotonic timer, except `dueAt`, which is of the clock. */
 interface Kept {
   item: Claimed;
   lease: Lease;
   dueIn: number;
-  /** When it runs at the earliest, however it is enqueued. */
+  /** When it may run at the earliest, even if it is enqueued. */
   notBefore: number;
   dueAt: Date;
 }
 
-/** One process's knowledge of its jobs. Times by the monotonic timer. */
+/** The state of one process's worker. Times are of the monotonic timer. */
 interface Worker extends WorkersOptions {
   readonly token: string;
   readonly concurrency: number;
@@ -108,18 +109,18 @@ interface Worker extends WorkersOptions {
   readonly wakeup: Wakeup;
   presence: Presence | undefined;
   beatAt: number;
-  /** Leases taken before may be another worker's now. */
+  /** Leases taken before this time may belong to another worker now. */
   doubtedAt: number;
   readonly running: Set<Promise<void>>;
-  /** Those of them that were kept. */
+  /** The runs in `running` that are of kept rows. */
   readonly runningKept: Set<Promise<void>>;
-  /** By name. */
+  /** Kept rows by job name. */
   readonly kept: Map<string, Kept>;
-  /** By name: whether it was enqueued again while it runs. */
+  /** By job name: whether the job was enqueued again while it runs. */
   readonly underWay: Map<string, boolean>;
-  /** By name: time of the last run, and the number of consecutive runs since. */
+  /** By job name: end of the last run, and the number of consecutive runs. */
   readonly runs: Map<string, { endedAt: number; inARow: number }>;
-  /** Whether a row may have become due since the table was read, and when it is read at the latest. */
+  /** `isStale`: a row may have become due since the table was read. `lookAt`: when the table is read at the latest. */
   isStale: boolean;
   lookAt: number;
   tidiedAt: number;
@@ -169,7 +170,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   };
 }
 
-/** @param name of the job that was enqueued; '' where notifications may have been missed, and then all count as enqueued */
+/** @param name of the job that was enqueued; '' if notifications may have been missed: then all jobs count as enqueued */
 function hear(worker: Worker, name: string): void {
   const { kept, underWay } = worker;
   for (const one of name === '' ? kept.keys() : [name]) {
@@ -190,13 +191,13 @@ async function loop(worker: Worker): Promise<void> {
       await runKept(worker);
       if (worker.isStale || performance.now() >= worker.lookAt) await claimAll(worker);
     } catch (error) {
-      if (!worker.isStopped) log.error(describeError(error), 'work could not be claimed');
+      if (!worker.isStopped) log.error(describeError(error), 'jobs could not be claimed');
       worker.lookAt = performance.now() + BLOCKED_MS;
-      // Kept rows wait just as long: an unreachable database is not queried at full speed.
+      // Kept rows wait, too, so that an unreachable database is not queried in a tight loop.
       if (!worker.isStopped) await wakeup.wait(BLOCKED_MS);
       continue;
     }
-    // If there is no slot for the kept rows, a run that ends wakes the loop.
+    // If there is no slot for the kept rows, the end of a run wakes the loop.
     const nextKept = hasRoomForKept(worker)
       ? Math.min(...[...kept.values()].map(({ dueIn }) => dueIn))
       : Number.POSITIVE_INFINITY;
@@ -207,7 +208,7 @@ async function loop(worker: Worker): Promise<void> {
 
 const nextBeat = ({ beatAt, presentMs }: Worker): number => beatAt + presentMs / BEATS;
 
-/** Says that the loop turns. If it stood still for too long, others may have taken what it keeps. */
+/** Renews the worker's presence. If the loop has not run for too long, other workers may have taken its rows. */
 function beat(worker: Worker): void {
   const now = performance.now();
   if (now < nextBeat(worker)) return;
@@ -216,13 +217,13 @@ function beat(worker: Worker): void {
   worker.presence?.beat();
 }
 
-/** Kept rows are renewed before the next one runs, which tells whose they are. */
+/** Kept rows are renewed before the next one runs, which shows which of them this worker still has. */
 function doubtLeases(worker: Worker): void {
   worker.doubtedAt = performance.now();
   worker.wakeup.signal();
 }
 
-/** Kept rows come first and leave one slot to the table: neither has to wait until the other has no due rows. */
+/** Kept rows come first, and leave one slot to the rows of the table, so neither waits until the other has no due rows. */
 const hasRoomForKept = ({ running, runningKept, concurrency }: Worker): boolean =>
   running.size < concurrency && runningKept.size < Math.max(1, concurrency - 1);
 
@@ -239,7 +240,7 @@ async function claimAll(worker: Worker): Promise<void> {
   }
   const now = clock.now();
   const room = Math.min(BATCH, concurrency - running.size);
-  // A row that is settled while we look may bring it forward.
+  // A row that ends while the table is read may set an earlier time.
   worker.lookAt = began + pollMs;
   const { claimed, nextAt } = await look(db, {
     kinds: Object.keys(handlers),
@@ -250,12 +251,12 @@ async function claimAll(worker: Worker): Promise<void> {
     isTidied,
   });
   for (const item of claimed) {
-    // Its lease had lapsed: it runs as the row claimed now.
+    // Its lease had lapsed, and the row was claimed again: it runs as the claimed row.
     kept.delete(nameOf(item));
     run(worker, item, { at: began, renewMs: FIRST_RENEW_MS });
   }
   if (claimed.length > 0 && claimed.length === room) {
-    // Due kept rows run in between: a table with a backlog does not delay them.
+    // Due kept rows run before the next claim, so a backlog in the table does not delay them.
     worker.isStale = true;
     worker.wakeup.signal();
     return;
@@ -271,8 +272,8 @@ function run(worker: Worker, item: Claimed, lease: Lease, wasKept = false): void
   const job: Promise<void> = work(worker, item, lease).finally(() => {
     running.delete(job);
     runningKept.delete(job);
-    // The next row of its ordering key may have become claimable after the running claim looked, and where all slots were
-    // taken any row may wait for this one.
+    // The next row of its ordering key may have become claimable after the current claim looked; and if all slots were taken, any
+    // row may wait for this one.
     if (item.orderingKey !== null || running.size + 1 >= concurrency) worker.isStale = true;
     worker.wakeup.signal();
   });
@@ -297,10 +298,10 @@ async function work(worker: Worker, item: Claimed, lease: Lease): Promise<void> 
     kept.set(name, { item, lease, dueIn: now + waitMs, notBefore, dueAt: later(clock.now(), waitMs) });
     return;
   }
-  // If this fails too, the lease lapses and a worker claims the row again.
+  // If this fails, too, the lease lapses and a worker claims the row again.
   const now = clock.now();
   const dueAt = await settle(db, { item, outcome, token, now, pauseMs }).catch((error) => {
-    log.error({ work: item.kind, ...describeError(error) }, 'work not settled');
+    log.error({ work: item.kind, ...describeError(error) }, 'job outcome not recorded');
     return undefined;
   });
   // A claim that is under way may have looked before the row was free.
@@ -313,7 +314,7 @@ async function work(worker: Worker, item: Claimed, lease: Lease): Promise<void> 
 function pauseOfAgain({ runs }: Worker, name: string, began: number): number {
   const last = runs.get(name);
   const before = last?.inARow ?? 0;
-  // A pause ends the row of runs only if the row also waits without one.
+  // A pause by itself does not end a series of consecutive runs; only further waiting does.
   const pausedMs = before > FREE_RUNS ? pauseAfter(before - FREE_RUNS - 1, AGAIN_PAUSES) : 0;
   const isAtOnce = last !== undefined && began - last.endedAt <= pausedMs + AT_ONCE_MS;
   const inARow = isAtOnce ? before + 1 : 0;
@@ -329,14 +330,14 @@ async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Prom
     return { done: await handler(subject) };
   } catch (error) {
     onFailure?.(kind, subject, error);
-    log.warn({ work: kind, subject, attempts: attempts + 1, ...describeError(error) }, 'work failed');
+    log.warn({ work: kind, subject, attempts: attempts + 1, ...describeError(error) }, 'job failed');
     return { failed: error };
   }
 }
 
 /**
- * Whether a worker runs a row again itself: only a poll's. Not one whose failures must be recorded in the table, nor one that
- * other rows wait for, nor one that takes long.
+ * Whether a worker runs a row again itself: only a poll, and not if its failures must be recorded in the table, if other rows
+ * wait for it, or if it takes long.
  */
 const isKeepable = ({ polls = [] }: Worker, item: Claimed, againInMs: number, tookMs: number): boolean =>
   polls.includes(item.kind) &&
@@ -353,7 +354,8 @@ async function runKept(worker: Worker): Promise<void> {
   const now = { timer: performance.now(), clock: clock.now() };
   for (const [name, { item, lease, dueIn, dueAt }] of kept) {
     if (!hasRoomForKept(worker)) return;
-    // A clock that was moved ahead makes a row due as it does in the table; one that goes back keeps none waiting.
+    // Moving the clock ahead makes a kept row due, as it does in the table. Setting the clock back delays none, because the timer
+    // counts, too.
     if (dueIn > now.timer && dueAt > now.clock) continue;
     kept.delete(name);
     run(worker, item, lease, true);
@@ -363,7 +365,7 @@ async function runKept(worker: Worker): Promise<void> {
 const isOlder = ({ doubtedAt }: Worker, { at }: Lease, ms: number): boolean =>
   at < doubtedAt || performance.now() - at > ms;
 
-/** In one statement, and not those that were renewed just now. One that is no longer ours is forgotten. */
+/** Renews all kept rows in one statement, except those renewed just now. Rows that belong to another worker are dropped. */
 async function renewKept(worker: Worker): Promise<void> {
   const { db, clock, token, kept } = worker;
   const waiting = [...kept].filter(([, { lease }]) => isOlder(worker, lease, lease.renewMs / 2));
@@ -382,6 +384,6 @@ async function releaseKept({ db, clock, log, token, kept }: Worker): Promise<voi
   kept.clear();
   if (ids.length === 0) return;
   await release(db, { ids, token, now: clock.now() }).catch((error) =>
-    log.error(describeError(error), 'work not settled'),
+    log.error(describeError(error), 'kept jobs not released'),
   );
 }

@@ -1,6 +1,4 @@
-/**
- * The events of one subject.
- */
+/** SQL of the events of one subject. */
 import type { Tx } from '../base/db.ts';
 
 export const eventsAbout = (tx: Tx, subject: string) =>

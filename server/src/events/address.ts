@@ -1,9 +1,9 @@
 /**
- * Addresses that may be called for a partner, that is, addresses named by a stranger.
+ * Which addresses the server may call for a partner. An outsider chose them, so none is trusted.
  *
- * Checked twice. When a URL is set, its form: scheme, host and port, no login in it. When it is called, what its name
- * resolves to: every address must be allowed, and the connection goes to exactly the addresses that were checked, so a name
- * that resolves differently the second time (DNS rebinding) gains nothing.
+ * Checked twice. When a URL is set, its form is checked: scheme, host and port, no login. When it is called, the addresses of its
+ * name are checked: every one must be allowed, and the connection goes to exactly the addresses that were checked. So a name that
+ * resolves differently the second time (DNS rebinding) gains nothing.
  *
  * Names are resolved by querying the name servers directly (c-ares) and not through the system's resolver, which takes one of
  * the four threads that file and crypto work need too; a slow name server would block them. /etc/hosts is therefore not read.
@@ -14,15 +14,15 @@ import ipaddr from 'ipaddr.js';
 import { Refusal } from '../base/errors.ts';
 
 export interface EgressPolicy {
-  /** Allows plain http, and ports of a developer's machine. */
+  /** Allows plain http, port 80 and ports from 1024 on. */
   readonly plain: boolean;
   /** Whether connecting to this address is allowed. */
   allows(address: string): boolean;
-  /** Addresses of a name; throws when there are none. */
+  /** Addresses of a name. Throws if there are none. */
   resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** In the sandbox this machine and private networks are allowed, too. */
+/** The sandbox also allows this machine and private networks. */
 export const egressPolicyFor = (profile: 'sandbox' | 'production'): EgressPolicy =>
   profile === 'production'
     ? { plain: false, allows: isPublic, resolve: lookUp }
@@ -35,7 +35,7 @@ export const egressPolicyFor = (profile: 'sandbox' | 'production'): EgressPolicy
 
 const MAX_URL_CHARS = 1_000;
 const NEAR: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal']);
-/** https only, on its usual ports; in the sandbox any port a developer uses. */
+/** Ports of https. The sandbox also allows port 80 and ports from 1024 on. */
 const PORTS = new Set(['', '443', '8443']);
 /** Names that only have a meaning inside a network. */
 const INNER =
@@ -44,7 +44,7 @@ const INNER =
 /**
  * The normalised URL, as stored.
  *
- * @throws Refusal 'malformed_field' saying what is wrong with it
+ * @throws Refusal 'malformed_field' with the reason
  */
 export function readUrl(egress: Pick<EgressPolicy, 'plain' | 'allows'>, field: string, text: string): string {
   const refuse = (why: string): never => {
@@ -82,7 +82,7 @@ export class Forbidden extends Error {}
 /**
  * Resolves a host and checks every address.
  *
- * @throws Forbidden when any of them may not be called: one forbidden answer among allowed ones is an attempt
+ * @throws Forbidden if any of them may not be called: a forbidden address among allowed ones is an attack
  */
 export async function addressesOf(egress: EgressPolicy, host: string, signal: AbortSignal): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await egress.resolve(host, signal) : [host];
@@ -90,7 +90,7 @@ export async function addressesOf(egress: EgressPolicy, host: string, signal: Ab
   return addresses;
 }
 
-/** IPv4 by its ranges; of IPv6 only the blocks allocated to the internet, without those that map back into IPv4. */
+/** IPv4: public ranges. IPv6: only blocks allocated to the internet, without those that map to IPv4. */
 export function isPublic(address: string): boolean {
   if (rangeOf(address) !== 'unicast') return false;
   const parsed = ipaddr.parse(address);

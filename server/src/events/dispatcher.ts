@@ -6,13 +6,13 @@
  * leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and a message that was sent
  * but not recorded is sent again under the same id (at least once). The sequence in every message distinguishes stale from fresh.
  *
- * No endpoint waits for another. Each has at most KEYS_AT_ONCE ordering keys under way; an endpoint that keeps failing has
- * one, after a pause that doubles. So dead and slow endpoints can occupy only a bounded number, and there is room for many
- * (AT_ONCE). When such an endpoint answers again, everything waiting for it is due at once.
+ * No endpoint waits for another. Each has at most KEYS_AT_ONCE ordering keys under way; an endpoint that keeps failing has one,
+ * after a pause that doubles. So a dead or slow endpoint occupies a bounded number of the AT_ONCE slots. When it answers again,
+ * all its waiting deliveries are due at once.
  *
- * After a failure an ordering key pauses for 5 s, doubling up to an hour, with a random quarter more or less. After three
- * days an event is given up with a case, and the next of its ordering key is tried. An endpoint that has accepted nothing for
- * five days by then is switched off. Events for an endpoint held by a containment wait without attempts, and their days start
+ * After a failure an ordering key pauses for 5 s, doubling up to an hour, with a random quarter more or less. After three days an
+ * event is given up with a case, and the next event of its ordering key is tried. An endpoint that has accepted nothing for five
+ * days by then is switched off. Events for an endpoint that a containment holds wait without attempts, and their three days start
  * again afterwards. Due times follow the clock, which may be moved; leases and signed times are real time.
  */
 import { pauseAfter, shaken } from '../base/backoff.ts';
@@ -34,12 +34,12 @@ const AT_ONCE = 256;
 const KEYS_AT_ONCE = 8;
 /** An attempt takes at most five seconds, plus recording it. */
 const LEASE_S = 15;
-/** Notifications start a round at once; this is for what falls due. */
+/** Notifications start a round at once. This interval finds deliveries that fall due with time. */
 const POLL_MS = 1_000;
-/** While no delivery waits at all nothing can fall due: this is for a notification that was lost. */
+/** While no delivery waits, none can fall due. This interval only finds events whose notification was lost. */
 const IDLE_MS = 5_000;
 export const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
-/** This many consecutive failures are the endpoint's fault and not one event's. */
+/** From this many consecutive failures on, the endpoint is at fault, not a single event. */
 const FAILING_AFTER = 5;
 const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
 export const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
@@ -53,7 +53,7 @@ export interface DispatcherDeps {
   vault: Vault;
   formats: Formats;
   send: Sender;
-  /** Called when an event was given up, with whether its endpoint was switched off because of it. */
+  /** Called when an event is given up; `isOff` says whether its endpoint was switched off because of it. */
   onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; isOff: boolean; now: Date }) => Promise<void>;
   leaseS?: number;
 }
@@ -73,7 +73,7 @@ interface OrderingKey {
 type Item = EventRow & { endpoint: EndpointRow; attempts: number; since: Date };
 
 const sql = {
-  // Each endpoint's due ordering keys by its own index, as many as it has room for; the longest waiting first.
+  // Reads each endpoint's due ordering keys by its own index, as many as it has room for, the longest waiting first.
   claim: `with chosen as (
       select l.endpoint_id, l.subject from webhook_endpoints e
        cross join lateral (
@@ -129,7 +129,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
   const wakeup = openWakeup();
   const listening = await db.listen(CHANNEL, wakeup.signal);
 
-  /** Most rounds without a notification find nothing: one query here replaces a round's two transactions. */
+  /** Most rounds without a notification find nothing. This query replaces the two transactions of a round. */
   const lookAround = () => db.asSystem((tx) => tx.row<{ some: boolean; waits: boolean }>(sql.isAnyDue, [clock.now()]));
 
   async function round(): Promise<void> {
@@ -140,7 +140,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
     const orderingKeys = await db.asSystem((tx) => tx.rows<OrderingKey>(sql.claim, [clock.now(), room, lease, leaseS]));
     for (const orderingKey of orderingKeys) {
       const job: Promise<void> = deliver(deps, orderingKey, lease)
-        // If this fails the lease lapses and another worker takes it.
+        // If this fails, the lease lapses and another worker takes the ordering key.
         .catch((error) =>
           log.error({ endpoint: orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded'),
         )
@@ -196,7 +196,7 @@ async function purge({ db, clock }: DispatcherDeps): Promise<void> {
 async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: string): Promise<void> {
   const { db, clock } = deps;
   const item = await db.asSystem((tx) => headOf(tx, orderingKey));
-  // Held since the ordering key was claimed: it waits like the others.
+  // A containment has held the endpoint since the ordering key was claimed: the event waits like the others.
   if (item === undefined || item.endpoint.heldAt !== null) {
     await db.asSystem((tx) => moveOn(tx, orderingKey, lease, clock.now()));
     return;
@@ -221,7 +221,7 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
       : await deps.send({ url: item.endpoint.url, ...message });
   await db.asSystem((tx) => record(deps, tx, { orderingKey, lease, item, outcome }));
   if (outcome.ok && item.endpoint.failures >= FAILING_AFTER) {
-    // The endpoint answers again: its deliveries skip their pauses. In a separate transaction, because it locks many ordering
+    // The endpoint answers again, so its deliveries skip their pauses. In a separate transaction, because it locks many ordering
     // keys.
     await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpointId, clock.now()]));
   }
@@ -232,7 +232,7 @@ async function headOf(tx: Tx, orderingKey: OrderingKey): Promise<Item | undefine
     tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpointId]),
     tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpointId, orderingKey.subject]),
   );
-  assert(endpoint !== undefined, 'an ordering key leads to an endpoint');
+  assert(endpoint !== undefined, 'the endpoint of an ordering key does not exist');
   return row && { ...row, endpoint };
 }
 
@@ -252,7 +252,7 @@ async function record(
     return;
   }
   const row = await tx.row<{ isHeld: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
-  // Held during the attempt: its days start again afterwards.
+  // The containment began during the attempt: the three days start again afterwards.
   if (row?.isHeld !== true && now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
     const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
@@ -279,8 +279,8 @@ async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date
 }
 
 /**
- * Deletes an ordering key that is locked, or releases it if another event waits. What waits is read by a statement that begins
- * under the lock: an event is inserted after its ordering key, so it is there, or inserts the key anew.
+ * Deletes a locked ordering key, or releases it if another event waits. A statement that begins under the lock reads what waits:
+ * an event is inserted after its ordering key, so it is either visible here, or inserts the key again.
  */
 async function leave(tx: Tx, { endpointId, subject }: OrderingKey, now: Date): Promise<void> {
   const removed = await tx.run(sql.removeOrderingKey, [endpointId, subject]);

@@ -1,15 +1,15 @@
-/** Emit: an event as a row, in the transaction of its cause. */
+/** Emits an event: inserts its row in the transaction of its cause. */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { insertAlone, insertNext } from './store.ts';
 
-/** Each failed attempt has waited for another transaction to commit, so this many concurrent writers get through. */
+/** A failed attempt means that another transaction committed, so this many concurrent writers get through. */
 const ATTEMPTS = 1_000;
 
 export interface Emitted {
   partnerId: bigint;
   type: string;
-  /** What it is about, such as `order:17`; it belongs to one partner. */
+  /** The event's subject, such as `order:17`. A subject belongs to one partner. */
   subject: string;
   /** Plain data; bigint becomes text. */
   body: unknown;
@@ -25,7 +25,7 @@ export async function emit(tx: Tx, e: Emitted): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (await insertNext(tx, { ...e, body })) return;
   }
-  assert(false, `${e.subject} is the subject of one partner`);
+  assert(false, `${e.subject} is the subject of another partner`);
 }
 
 /**

@@ -1,10 +1,10 @@
 /**
  * Endpoints: where a partner receives events, in which format, of which types, and signed with which secret.
  *
- * An endpoint of the format `standard` has its own secret, shown when it is created and when it is rotated; after a rotation
- * the previous one stays valid for one more day. The formats `whitelabel` and `flat` are signed with the secret of an API
- * key: the one with which the endpoint was last set. A removed endpoint receives nothing more and keeps its log. An endpoint
- * held by a containment receives nothing meanwhile, and everything afterwards.
+ * An endpoint of the format `standard` has its own secret, shown when it is created and when it is rotated; after a rotation the
+ * previous secret stays valid for one more day. The formats `whitelabel` and `flat` are signed with the secret of an API key: the
+ * key with which the endpoint was last set. A removed endpoint receives nothing more; its log is kept. An endpoint that a
+ * containment holds receives nothing meanwhile, and everything afterwards.
  *
  * Not here: whether an address may be called (address.ts), signing itself (standard.ts, the wire's own format).
  */
@@ -23,25 +23,25 @@ export interface Endpoint {
   readonly partnerId: bigint;
   readonly url: string;
   readonly format: FormatName;
-  /** Event types, `order.*` for all of a kind; empty means all. */
+  /** Event types; `order.*` matches all types of a kind. Empty means all types. */
   readonly filter: readonly string[];
-  /** For formats signed in a header: what that header carries. */
+  /** What the signed header carries, for formats that have one. */
   readonly payloadForm: PayloadForm;
-  /** The key whose secret signs in the formats `whitelabel` and `flat`: the one with which it was last set. */
+  /** The key whose secret signs in the formats `whitelabel` and `flat`: the key with which the endpoint was last set. */
   readonly apiKey: string;
-  /** The key that created it; null when that was not recorded yet. */
+  /** The key that created the endpoint; null for an endpoint from before this was recorded. */
   readonly madeByKey: string | null;
-  /** Set by the wire's `setWebhookUrl`: at most one per format. */
+  /** Set through the wire's `setWebhookUrl`: at most one per format. */
   readonly isWire: boolean;
   readonly enabled: boolean;
-  /** Consecutive failed attempts. */
+  /** Number of consecutive failed attempts. */
   readonly failures: number;
   readonly pausedUntil: Date | null;
-  /** Since when every attempt has failed; null when the last one succeeded. */
+  /** Since when every attempt has failed; null if the last one succeeded. */
   readonly failingSince: Date | null;
-  /** When it was switched off for that reason, and not by its partner. */
+  /** When it was switched off because every attempt failed; null if it is on, or if its partner switched it off. */
   readonly switchedOffAt: Date | null;
-  /** Since when a containment holds it: its deliveries wait for the whole time. */
+  /** Since when a containment holds it: its deliveries wait until it is released. */
   readonly heldAt: Date | null;
   /** Until when the previous secret is valid. */
   readonly oldSecretUntil: Date | null;
@@ -73,7 +73,7 @@ export interface EndpointRow {
   removedAt: Date | null;
 }
 
-/** Per partner: enough for every system it has, and a bound on the cost of one event. */
+/** Maximum per partner: enough for all its systems, and a bound on the cost of one event. */
 export const MOST = 16;
 export const OVERLAP_MS = 24 * 3_600_000;
 
@@ -81,7 +81,8 @@ const COLUMNS = `id, partner_id, url, format, filter, payload_form, secret, old_
   failures, paused_until, failing_since, switched_off_at, held_at, created_at, updated_at, removed_at`;
 
 const sql = {
-  // Two concurrent calls would each count one too few. Neither may lock the partner's own row, so the lock is on its id.
+  // Serializes two concurrent calls, of which each would otherwise count one too few. The lock is on the partner's id, because
+  // neither call may lock the partner's row.
   lockPartner: `select pg_advisory_xact_lock(1702194541, hashint8($1))`,
   count: 'select count(*) as count from webhook_endpoints where partner_id = $1 and removed_at is null',
   insert: `insert into webhook_endpoints (id, partner_id, url, format, filter, secret, api_key, made_by_key, is_wire,
@@ -104,15 +105,15 @@ const sql = {
   byId: `select ${COLUMNS} from webhook_endpoints where id = $1 and removed_at is null`,
   wire: `select ${COLUMNS} from webhook_endpoints where partner_id = $1 and is_wire and removed_at is null
     order by format desc`,
-  // A held endpoint receives the events of this time later, even if it was switched off before: it is unknown who did that.
+  // A held endpoint later receives the events of this time even if it was switched off before: it is unknown who switched it off.
   listening: `select ${COLUMNS} from webhook_endpoints
     where partner_id = any($1::bigint[]) and (enabled or held_at is not null) and removed_at is null`,
-  // A new address, or an endpoint switched on again, is tried at once.
+  // A new address, or an endpoint that is switched on again, is tried at once.
   change: `update webhook_endpoints set url = coalesce($2, url), format = coalesce($3, format), filter = coalesce($4, filter),
       enabled = coalesce($5, enabled), api_key = coalesce($6, api_key), payload_form = coalesce($8, payload_form), failures = 0, paused_until = null, failing_since = null,
       switched_off_at = case when not coalesce($5, enabled) then switched_off_at end, updated_at = $7
     where id = $1 and removed_at is null returning ${COLUMNS}`,
-  // Waiting deliveries are due at once, and have all their days again.
+  // Waiting deliveries are due at once, and have their three days again.
   wakeOrderingKeys: 'update webhook_ordering_keys set due_at = $2, tries = 0 where endpoint_id = $1',
   restart: `update webhook_deliveries set since = $2 where endpoint_id = $1 and state = 'waiting'`,
   rotate: `update webhook_endpoints set old_secret = secret, old_until = $3, secret = $2, updated_at = $4
@@ -122,7 +123,7 @@ const sql = {
   since: `select id, created_at, updated_at from webhook_endpoints
     where partner_id = $1 and removed_at is null and updated_at >= $2`,
   hold: `update webhook_endpoints set held_at = coalesce(held_at, $3) where partner_id = $1 and id = any($2)`,
-  // As if it had been switched on again: waiting deliveries have all their days again, and earlier failures no longer count.
+  // The same as switching the endpoint on: waiting deliveries have their three days again, and earlier failures no longer count.
   free: `update webhook_endpoints set held_at = null, failures = 0, paused_until = null, failing_since = null
     where partner_id = $1 and id = any($2) and held_at is not null`,
   wakeAll: 'update webhook_ordering_keys set due_at = $2, tries = 0 where endpoint_id = any($1)',
@@ -136,12 +137,14 @@ const sql = {
 /** Maximum page size. */
 export const MAX_ENDPOINTS = 200;
 
-/** An endpoint, with the attempt that switched it off, or the last one at the newest event that was tried if that was later. */
+/**
+ * An endpoint, with the attempt that switched it off, or with a later one: the last attempt at the newest event that was tried.
+ */
 export interface ListedEndpoint extends Endpoint {
   readonly lastAttempt: { at: Date; status: number | null } | null;
 }
 
-/** Endpoints of all partners or of one, by partner and age. @param input.after the last id of the previous page */
+/** Endpoints of one partner or of all, by partner and age. @param input.after the last id of the previous page */
 export async function listEndpoints(
   tx: Tx,
   input: {
@@ -174,7 +177,7 @@ export async function listEndpoints(
 
 const secretContext = (id: string): string => `webhook_endpoints.secret:${id}`;
 
-/** @returns the endpoint, and its secret: shown here and never again */
+/** @returns the endpoint and its secret, which is not shown again */
 export async function addEndpoint(
   tx: Tx,
   vault: Vault,
@@ -206,7 +209,7 @@ export async function addEndpoint(
     e.now,
     e.payloadForm ?? 'body',
   ]);
-  assert(row !== undefined, 'an endpoint comes back');
+  assert(row !== undefined, 'the insert of an endpoint returned no row');
   return { endpoint: endpointOf(row), secret };
 }
 
@@ -214,7 +217,7 @@ export async function addEndpoint(
 export const endpoints = async (tx: Tx, partnerId: bigint): Promise<Endpoint[]> =>
   (await tx.rows<EndpointRow>(sql.all, [partnerId])).map(endpointOf);
 
-/** @throws Refusal 'unknown_endpoint', also for another partner's */
+/** @throws Refusal 'unknown_endpoint', also for another partner's endpoint */
 export async function endpointById(tx: Tx, id: string): Promise<Endpoint> {
   return endpointOf(found(await tx.row<EndpointRow>(sql.byId, [id])));
 }
@@ -240,7 +243,7 @@ export async function changeEndpoint(
   return endpointOf(row);
 }
 
-/** The formats of the wire's own address, in display order. */
+/** The formats of the endpoints of the wire, in display order. */
 export const WIRE_FORMATS = ['whitelabel', 'flat'] as const;
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
@@ -281,12 +284,12 @@ export async function setWireUrl(
   return changes;
 }
 
-/** Those of the wire's own address: one per format sent there. */
+/** The endpoints that the wire has set: one per format. */
 export const wireEndpoints = async (tx: Tx, partnerId: bigint): Promise<Endpoint[]> =>
   (await tx.rows<EndpointRow>(sql.wire, [partnerId])).map(endpointOf);
 
 /**
- * Creates a new secret; the previous one stays valid for `overlapMs`. Of three, the oldest ends at once.
+ * Creates a new secret; the previous one stays valid for `overlapMs`. If there already were two, the oldest ends at once.
  *
  * @throws Refusal 'unknown_endpoint'
  */
@@ -301,13 +304,13 @@ export async function rotateSecret(
   return { endpoint: endpointOf(found(row)), secret };
 }
 
-/** Its waiting deliveries are dropped. @throws Refusal 'unknown_endpoint' */
+/** Removes an endpoint; its waiting deliveries are dropped. @throws Refusal 'unknown_endpoint' */
 export async function removeEndpoint(tx: Tx, id: string, now: Date): Promise<void> {
   if ((await tx.run(sql.remove, [id, now])) === 0) throw new Refusal('unknown_endpoint');
   await tx.run(sql.drop, [id, now]);
 }
 
-/** A partner's endpoints created or changed in any way since a time, without removed ones. */
+/** A partner's endpoints that were created or changed since a time, without removed ones. */
 export async function endpointsSince(
   tx: Tx,
   input: { partnerId: bigint; since: Date },
@@ -316,7 +319,7 @@ export async function endpointsSince(
   return rows.map((row) => ({ id: row.id, createdAt: row.createdAt, changedAt: row.updatedAt }));
 }
 
-/** Holds these endpoints: their deliveries are neither sent nor given up nor purged, however long that takes. */
+/** Holds these endpoints: their deliveries are neither sent nor given up nor purged until they are released. */
 export const holdEndpoints = (tx: Tx, e: { partnerId: bigint; ids: readonly string[]; now: Date }): Promise<number> =>
   tx.run(sql.hold, [e.partnerId, e.ids, e.now]);
 
@@ -340,13 +343,14 @@ export async function testEndpoint(tx: Tx, endpoint: Endpoint, now: Date): Promi
 }
 
 /**
- * How long every attempt must have failed before an endpoint is switched off: two days after the first event was given up.
+ * How long every attempt must have failed before an endpoint is switched off: two days more than until its first event is given
+ * up.
  */
 export const SWITCH_OFF_AFTER_MS = 5 * 24 * 3_600_000;
 
 /**
  * Switches off an endpoint that has accepted nothing for five days, and tells the partner's other endpoints. Its waiting
- * deliveries are kept, and sent when it is switched on again.
+ * deliveries are kept and are sent when it is switched on again.
  *
  * @returns whether it is off now
  */
@@ -360,7 +364,7 @@ export async function switchOffDead(tx: Tx, e: { id: string; partnerId: bigint; 
 
 export const listening = (tx: Tx, partnerIds: readonly bigint[]) => tx.rows<EndpointRow>(sql.listening, [partnerIds]);
 
-/** The secrets valid now, newest first. */
+/** The secrets that are valid now, newest first. */
 export function secretsOf(row: EndpointRow, vault: Vault, now: Date): string[] {
   const open = (encrypted: Buffer) => vault.decrypt(encrypted, secretContext(row.id));
   const isOverlap = row.oldSecret !== null && row.oldUntil !== null && now < row.oldUntil;

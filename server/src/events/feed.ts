@@ -1,9 +1,9 @@
 /**
  * The feed: a partner's events in one order that never changes, readable from any position.
  *
- * Publishing assigns positions to committed events and inserts, in the same transaction, which endpoints are to receive them.
- * One process publishes at a time, so positions become visible in order: a reader that has seen position 7 never finds a 6
- * that was not there before. Uncommitted events are published later, under a higher position; none is skipped, because
+ * Publishing assigns positions to committed events, and inserts a delivery per endpoint that is to receive them in the same
+ * transaction. One process publishes at a time, so positions become visible in order: once a reader has seen position 7, no new
+ * event appears at a position below 7. Uncommitted events are published later, under a higher position; none is skipped, because
  * unpublished events are marked (decision 23).
  *
  * The order of one subject's events is kept: the second can only be inserted once the first is committed, so its id is higher
@@ -19,13 +19,16 @@ import { resource } from './standard.ts';
 import { type EventRow, sql } from './store.ts';
 
 const BATCH = 200;
-/** An order has about a dozen; after this many earlier events, later ones are sent without checking further back. */
+/**
+ * An order has about a dozen events. For a subject with more earlier events than this, later ones are sent without checking
+ * further back.
+ */
 const MOST_EARLIER = 500;
 
 /**
  * Publishes all unpublished events.
  *
- * @returns how many events; also 0 while another process publishes
+ * @returns the number of events; 0 also if another process is publishing
  */
 export async function publish(deps: { db: Database; clock: Clock; formats: Formats }): Promise<number> {
   return await deps.db.asSystem(async (tx) => {
@@ -73,13 +76,13 @@ async function tellEndpoints(
       if (formats[endpoint.format].concerns(event, earlier)) given.push({ endpointId: endpoint.id, row });
     }
   }
-  // The ordering key's row first: a worker that empties an ordering key holds it locked, and sees what was inserted while it
-  // waited (dispatcher.ts).
+  // Inserts the ordering keys first: a worker that empties one has it locked, so it sees what was inserted while this waited for
+  // the lock (dispatcher.ts).
   await insertOrderingKeys(tx, given, now);
   await insertDeliveries(tx, given, now);
 }
 
-/** Position of a partner's newest event; 0 without any. */
+/** Position of a partner's newest event; 0 if there is none. */
 export async function newestPosition(tx: Tx, partnerId: bigint): Promise<bigint> {
   return (await tx.row<{ newest: bigint | null }>(sql.newest, [partnerId]))?.newest ?? 0n;
 }
@@ -91,7 +94,7 @@ export interface FeedPage {
   hasMore: boolean;
 }
 
-/** A partner's events after a position, oldest first. The caller bounds the limit. */
+/** A partner's events after a position, oldest first. The caller must bound the limit. */
 export async function readFeed(
   tx: Tx,
   vault: Vault,

@@ -1,13 +1,11 @@
-/**
- * Formats: how an event is represented for a receiver. A format is data in, message out; it sends nothing.
- */
+/** Formats: how an event is represented for a receiver. A format turns data into a message; it sends nothing. */
 import type { Vault } from '../base/crypto.ts';
 import { openTexts } from '../base/texts.ts';
 import type { EventRow } from './store.ts';
 
 /** An event as formats see it. */
 export interface Happened {
-  /** Ours and stable: the same in every attempt, every replay and in the feed. */
+  /** Our id, which never changes: the same in every attempt, every replay and in the feed. */
   readonly id: string;
   readonly partnerId: bigint;
   /** Position among the partner's events, from 1. */
@@ -28,10 +26,10 @@ export interface Message {
 
 /** Signing data of an endpoint. Secrets are decrypted only for signing. */
 export interface Signing {
-  /** The endpoint's own, newest first: two while rotating. */
+  /** The endpoint's own secrets, newest first: two during a rotation. */
   readonly secrets: readonly string[];
   readonly apiKey: string;
-  /** How many attempts this delivery had before. */
+  /** Number of earlier attempts of this delivery. */
   readonly attempt: number;
   /** Real time, not the movable clock's: a receiver compares it with its own. */
   readonly sentAt: Date;
@@ -40,9 +38,9 @@ export interface Signing {
 }
 
 export interface Format {
-  /** Whether the format has a message for this event, given the subject's earlier events. Oldest first. */
+  /** Whether the format has a message for this event, given the subject's earlier events, oldest first. */
   concerns(event: Happened, earlier: readonly Happened[]): boolean;
-  /** @returns 'no_word' when the format has no message for such an event, 'no_key' when its key is gone */
+  /** @returns 'no_word' if the format has no message for such an event, 'no_key' if the API key that signs is gone */
   message(event: Happened, signing: Signing): Promise<Message | 'no_word' | 'no_key'>;
 }
 
@@ -53,7 +51,7 @@ export type Formats = Readonly<Record<FormatName, Format>>;
 
 /** An event of this type goes only to the endpoint that is its subject. */
 export const TEST_EVENT = 'webhook.test';
-/** An endpoint was switched off: sent to the partner's others. */
+/** Sent to a partner's other endpoints when one was switched off. */
 export const OFF_EVENT = 'webhook.switched_off';
 export const endpointSubject = (endpointId: string): string => `webhook:${endpointId}`;
 
@@ -70,7 +68,7 @@ export const happened = (row: EventRow): Happened => ({
   at: row.at,
 });
 
-/** The event with the partner's texts decrypted, to be sent to that partner. */
+/** The event with the partner's texts decrypted. To be sent only to that partner. */
 export const opened = (vault: Vault, event: Happened): Happened => ({
   ...event,
   body: openTexts(vault, event.partnerId, event.body),

@@ -1,8 +1,8 @@
 /**
- * Delivery log: what is waiting, what was delivered, the result of each attempt; and replaying events.
+ * Delivery log: what is waiting, what was delivered, and the result of each attempt; and replaying events.
  *
- * Attempts and ended deliveries are kept for thirty days, events permanently: an event no longer in the log can still be
- * replayed.
+ * Attempts and ended deliveries are kept for thirty days, events permanently, so an event that is no longer in the log can still
+ * be replayed.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -33,7 +33,7 @@ export interface Attempt {
 
 export const KEPT_MS = 30 * 24 * 3_600_000;
 const PURGE_ROWS = 5_000;
-/** Larger replays are requested in parts. */
+/** Maximum number of events per replay; a caller requests more in parts. */
 const MOST_REPLAYED = 1_000;
 const MOST_ATTEMPTS_SHOWN = 100;
 
@@ -53,7 +53,7 @@ const sql = {
   deliveriesForward: `update webhook_deliveries set since = since - $2::float8 * interval '1 millisecond'
     where partner_id = $1 and state = 'waiting'`,
   keysForward: `update webhook_ordering_keys set due_at = due_at - $2::float8 * interval '1 millisecond' where partner_id = $1`,
-  // First the page, then its attempts by id: joined at once, PostgreSQL would merge all rows there ever were.
+  // Reads the page first, then its attempts by id: in one join PostgreSQL would merge all rows of the table.
   log: `select event_id, state, attempts, last_error, ended_at from webhook_deliveries
     where endpoint_id = $1 and event_id < $2 order by event_id desc limit $3`,
   eventsOf: `select e.id, e.type, e.subject, e.subject_seq, f.position, e.partner_id
@@ -68,7 +68,7 @@ const sql = {
   replay: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
     select $1, e.id, e.partner_id, e.subject, e.subject_seq, $3 from events e where e.id = any($2::bigint[])
     on conflict (endpoint_id, event_id) do update set state = 'waiting', since = excluded.since, ended_at = null`,
-  // One statement each, so that each uses its index whatever plan PostgreSQL caches for it.
+  // Separate statements, so that each uses its index whatever plan PostgreSQL caches.
   one: 'select event_id as id from event_feed where partner_id = $1 and position = $2',
   ofSubject: `select e.id from events e join event_feed f on f.event_id = e.id
     where e.subject = $2 and e.partner_id = $1 and f.position is not null
@@ -88,11 +88,11 @@ const sql = {
   purgeAttempts: `delete from webhook_attempts where id in (select id from webhook_attempts where at < $1 order by at limit ${PURGE_ROWS})`,
   purgeDeliveries: `delete from webhook_deliveries where (endpoint_id, event_id) in
     (select endpoint_id, event_id from webhook_deliveries where ended_at < $1 limit ${PURGE_ROWS})`,
-  // Deliveries waiting for an endpoint that was not switched on again, and ordering keys of removed ones.
+  // Drops old deliveries of endpoints that stayed off, and ordering keys of removed endpoints.
   purgeWaiting: `update webhook_deliveries d set state = 'dropped', ended_at = $2 from webhook_endpoints e
     where e.id = d.endpoint_id and not e.enabled and e.held_at is null and d.state = 'waiting' and d.since < $1`,
   purgeOrderingKeys: `delete from webhook_ordering_keys l using webhook_endpoints e where e.id = l.endpoint_id and e.removed_at is not null`,
-  // Each by its own index of waiting or dead deliveries, so that delivered ones cost nothing here.
+  // Each count uses its own index of waiting or dead deliveries, so that delivered ones cost nothing.
   open: `select (select count(*) from webhook_deliveries where state = 'waiting') as waiting,
       (select min(since) from webhook_deliveries where state = 'waiting') as oldest,
       (select count(*) from webhook_deliveries where state = 'dead') as dead,
@@ -106,8 +106,10 @@ interface Given {
 }
 
 /**
- * Moves a partner's delivery times earlier: the next attempts, the pauses of failing endpoints, and the day on which
- * deliveries are given up. @returns how many ordering keys were waiting
+ * Moves a partner's delivery times earlier: the next attempts, the pauses of failing endpoints, and the time at which deliveries
+ * are given up.
+ *
+ * @returns the number of waiting ordering keys
  */
 export async function bringDeliveriesForward(
   tx: Tx,
@@ -140,7 +142,7 @@ export async function insertDeliveries(tx: Tx, given: readonly Given[], now: Dat
   ]);
 }
 
-/** Newest first. @param input.before a position; deliveries older than it */
+/** Deliveries, newest first. @param input.before only deliveries at positions below this one */
 export async function deliveries(
   tx: Tx,
   input: { endpointId: string; partnerId: bigint; before?: bigint | undefined; limit: number },
@@ -158,7 +160,7 @@ export async function deliveries(
   const events = new Map(about.map((row) => [row.id, row]));
   return page.map((row) => {
     const event = events.get(row.eventId);
-    assert(event !== undefined, 'a delivery without an event');
+    assert(event !== undefined, 'a delivery has no event');
     return {
       eventId: eventIdOf(event),
       position: event.position,
@@ -216,7 +218,7 @@ export async function attemptsOf(
  * Delivers events again: one event, those of a subject, those of a time span, or of both. Filters do not apply; events for
  * which the format has no message are dropped when their turn comes.
  *
- * @returns how many are enqueued, and whether there are more than fit into one call
+ * @returns the number of deliveries enqueued, and whether there are more events than fit into one call
  */
 export async function replay(
   tx: Tx,
@@ -239,12 +241,12 @@ export async function replay(
   return { count: some.length, hasMore: ids.length > MOST_REPLAYED, eventIds: some };
 }
 
-/** The state of one event's delivery to an endpoint; no state when it is not published yet, or is not for that endpoint. */
+/** The state of one event's delivery to an endpoint; null if it is not published yet, or is not for that endpoint. */
 export interface Progress {
   readonly eventId: bigint;
   readonly state: Delivery['state'] | null;
   readonly attempts: number;
-  /** Of the last attempt. */
+  /** Status of the last attempt. */
   readonly status: number | null;
   readonly error: string | null;
 }
@@ -275,7 +277,7 @@ interface Meant {
   to?: Date | undefined;
 }
 
-/** One more than a replay allows, if there are that many. */
+/** Up to one id more than a replay allows, so that the caller sees whether there are more. */
 async function idsOf(tx: Tx, { partnerId, position, subject, from, to }: Meant): Promise<bigint[]> {
   const ids = async (text: string, values: readonly unknown[]) =>
     (await tx.rows<{ id: bigint }>(text, values)).map(({ id }) => id);
@@ -289,10 +291,13 @@ async function idsOf(tx: Tx, { partnerId, position, subject, from, to }: Meant):
 }
 
 const END_OF_TIME = new Date(Date.UTC(9000, 0));
-/** Positions are in commit order; an event may be older by the length of its transaction and the difference of clocks. */
+/**
+ * Positions are in commit order, so an event's time may be before that of an earlier position: by the length of its transaction
+ * and the difference of clocks.
+ */
 const DISORDER_MS = 300_000;
 
-/** The first position from which on events are not older than a time, found by bisection: positions are dense. */
+/** The first position whose event is not older than a time, found by bisection: positions have no gaps. */
 async function firstSince(tx: Tx, partnerId: bigint, last: bigint, since: Date): Promise<bigint> {
   let [low, high] = [1n, last + 1n];
   while (low < high) {
@@ -313,7 +318,7 @@ export async function purgeLog(tx: Tx, now: Date): Promise<void> {
   await tx.run(sql.purgeOrderingKeys);
 }
 
-/** Waiting deliveries, since when the oldest waits, and the given-up ones, for metrics. */
+/** For metrics: number of waiting deliveries, since when the oldest waits, and number of given-up ones. */
 export async function openDeliveries(tx: Tx) {
   const row = await tx.row<{
     waiting: bigint;
@@ -322,6 +327,6 @@ export async function openDeliveries(tx: Tx) {
     unpublished: bigint;
     unpublishedSince: Date | null;
   }>(sql.open);
-  assert(row !== undefined, 'counts come back');
+  assert(row !== undefined, 'the count query returned no row');
   return row;
 }

@@ -1,5 +1,5 @@
 /**
- * Sender: one request to an address named by a stranger, and its result. It never throws.
+ * Sender: one request to an address that an outsider chose, and its result. It never throws.
  *
  * - Five seconds for everything: name, connection, request, and the answer's head. A 2xx status within that time is success,
  *   whatever happens to the body.
@@ -18,7 +18,7 @@ import { addressesOf, type EgressPolicy, Forbidden, hostOf } from './address.ts'
 export interface Outcome {
   readonly ok: boolean;
   readonly status: number | null;
-  /** Why it failed, as one word. */
+  /** Why the attempt failed, as one word. */
   readonly error: string | null;
   /** The beginning of the answer, as printable text. */
   readonly answer: string;
@@ -31,7 +31,7 @@ export const DEADLINE_MS = 5_000;
 const MAX_ANSWER_BYTES = 1024;
 const MAX_ANSWER_CHARS = 500;
 
-/** @param options.ca for tests: a certificate to trust beside the usual ones */
+/** @param options.ca for tests: a certificate to trust in addition to the usual ones */
 export function openSender(egress: EgressPolicy, options: { deadlineMs?: number; ca?: string } = {}): Sender {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const agents = {
@@ -51,7 +51,7 @@ export function openSender(egress: EgressPolicy, options: { deadlineMs?: number;
     const deadline = AbortSignal.timeout(deadlineMs);
     try {
       const url = new URL(text);
-      // A stored URL may no longer be allowed: the server may have become a production server since.
+      // A stored URL may no longer be allowed: a sandbox server may have become a production server.
       if (url.protocol !== 'https:' && !egress.plain) return ended({ error: 'not_https' });
       const addresses = await within(deadline, addressesOf(egress, hostOf(url), deadline));
       const answer = await ask({
@@ -82,7 +82,7 @@ function verdict(status: number): Pick<Outcome, 'ok' | 'status' | 'error'> {
   return { ok, status, error: ok ? null : status >= 300 && status < 400 ? 'redirect' : 'status' };
 }
 
-/** A body may be anything: it is stored as text without control characters. */
+/** A body may contain anything: it is stored as text without control characters. */
 export const printable = (bytes: Buffer): string =>
   bytes
     .toString('utf8')

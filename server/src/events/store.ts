@@ -3,7 +3,7 @@
  */
 import type { Tx } from '../base/db.ts';
 
-/** Notified by every event; the publisher listens. */
+/** Channel that every inserted event notifies; the publisher listens. */
 export const CHANNEL = 'events';
 
 export interface EventRow {
@@ -20,8 +20,7 @@ export interface EventRow {
 const EVENT = 'e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at';
 
 export const sql = {
-  // The newest of the subject is one step down the index of (subject, subject_seq).
-  // A trigger adds its row in the feed (migrations/0011_events.sql).
+  // Finds the newest event of the subject with one step down the index of (subject, subject_seq).
   insert: `insert into events (partner_id, type, subject, subject_seq, body, at)
     select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
       from events where subject = $3
@@ -53,19 +52,19 @@ interface NewEvent {
   at: Date;
 }
 
-/** False when another transaction took the sequence number meanwhile. */
+/** @returns false if another transaction took the sequence number meanwhile */
 export async function insertNext(tx: Tx, e: NewEvent): Promise<boolean> {
   if ((await tx.run(sql.insert, [e.partnerId, e.type, e.subject, e.body, e.at])) !== 1) return false;
   tx.defer(sql.notify);
   return true;
 }
 
-/** For callers whose lock keeps others from taking the sequence number. */
+/** For callers whose lock prevents other transactions from taking the sequence number. */
 export function insertAlone(tx: Tx, e: NewEvent): void {
   tx.defer(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);
   tx.defer(sql.notify);
 }
 
-/** Removes personal texts from the bodies of events about these subjects. No other change passes the table's trigger. */
+/** Removes personal texts from the bodies of events about these subjects. The table's trigger allows no other change. */
 export const eraseTexts = async (tx: Tx, subjects: readonly string[]): Promise<number> =>
   await tx.run('update events set body = without_personal(body) where subject = any($1::text[])', [subjects]);

@@ -25,14 +25,14 @@ const SIDES = {
   order: 'credit',
   /** The operator's own funds that orders are filled from. Never overdrawn: `short` is the result instead. */
   treasury: 'credit',
-  /** The operator's own funds set aside for running: native coin for gas. */
+  /** The operator's own funds set aside for running costs: native assets for gas. */
   capital: 'credit',
   /** Long or short position left by undoing a conversion that the treasury could not cover. */
   fx: 'either',
   fee_operator: 'credit',
   /**
-   * Owed to the partner. Negative if an order was undone, or its fee paid back, after the partner was paid: its next fees cover
-   * that.
+   * Owed to the partner. Negative if an order was undone, or its fee paid back, after the partner was paid: the partner's next
+   * fees cover the difference.
    */
   fee_partner: 'either',
   fee_rail: 'credit',
@@ -44,19 +44,21 @@ const SIDES = {
   rounding: 'credit',
   /** Money that arrived and whose owner is not determined yet. */
   suspense: 'credit',
-  /** Money that customers have not claimed for a long time, from suspense or from an order's account. Still theirs. */
+  /** Money from suspense or an order's account that its customer has not claimed for a long time. Still owed to the customer. */
   dormant: 'credit',
-  /** Amounts that left a wallet beyond the free balance in the books: custody minus this is the balance at bank or chain. */
+  /**
+   * Amounts that left a wallet beyond its free balance in the books. The balance at bank or chain is custody minus this account.
+   */
   uncovered: 'credit',
   /**
-   * Amounts that orders held for payouts that left with a smaller amount, which stay with us, minus the excess of others: two
-   * operators matched them with a movement of another amount.
+   * Left over where two operators matched a payout with a movement of another amount: what orders held beyond the amount that
+   * left, minus what left beyond the amount held.
    */
   difference: 'either',
   /** Money blocked by law. */
   blocked: 'credit',
   receivable: 'debit',
-  /** Money booked as received and then reversed. */
+  /** Money that left and that no customer owes us: reversed deposits, and debits that match no payout. */
   loss: 'debit',
 } as const satisfies Record<string, Side>;
 
@@ -91,7 +93,7 @@ export const chart = {
   uncovered: (rail: string, asset: AssetCode) => account('uncovered', asset, [rail]),
   difference: (asset: AssetCode) => account('difference', asset),
   blocked: (asset: AssetCode) => account('blocked', asset),
-  /** A customer's debt to us: money reversed after it was paid out. */
+  /** A customer's debt to us: money that was reversed after its order was paid out. */
   receivable: (customerId: string, partnerId: bigint, asset: AssetCode) =>
     account('receivable', asset, [customerId], { partnerId }),
   loss: (asset: AssetCode) => account('loss', asset),

@@ -1,11 +1,11 @@
 /**
- * Movements in a rail's wallets according to the journal: for reconciliation, each line once.
+ * Movements in a rail's wallets according to the journal, each line once. Reconciliation reads them.
  *
- * Entries are read by their seals, which put every committed entry in one order, once. The newest entries, not sealed yet,
- * come at the end and are returned again later, so the caller stores each line under its entry and number.
+ * Entries are read by seal: seals put every committed entry into one order, exactly once. Entries that are not sealed yet come at
+ * the end and are returned again by a later call, so the caller stores each line under its entry and number.
  *
- * An amount that a wallet paid beyond the free balance in the books is on `uncovered`: at bank or chain it is one movement
- * together with the rest, so it counts as moved, too.
+ * The account `uncovered` has what a wallet paid beyond its free balance in the books. At bank or chain that part and the rest
+ * are one movement, so its lines count as movements, too.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -18,19 +18,19 @@ export interface CustodyLine {
   kind: string;
   facts: Readonly<Record<string, unknown>>;
   hold: string | null;
-  /** Null for the uncovered part: it belongs to the wallet of the line beside it. */
+  /** Null for the uncovered part: it belongs to the wallet of the entry's other line. */
   wallet: string | null;
   asset: AssetCode;
   /** Signed: positive is incoming. */
   units: bigint;
 }
 
-/** Entries per call, as far as whole seals allow. */
+/** Limits per call: this many seals, and about this many entries, because a seal is never split. */
 const PAGE_SEALS = 5_000;
 const PAGE_ENTRIES = 5_000;
 
 /**
- * Lines of the seals after the given one. At the end also those of entries that no seal covers yet.
+ * Lines of the seals after the given one. The last page also has the lines of entries that no seal covers yet.
  *
  * @returns `seal` is where the next call continues
  */
@@ -64,8 +64,8 @@ export async function custodyLines(
 }
 
 /**
- * The highest sequence number of an entry: while it stays, nothing was booked, but for entries that drew a lower one and
- * committed later.
+ * The highest sequence number of an entry. While it does not change nothing was booked, except for entries that drew a lower
+ * number and committed later.
  */
 export async function newestEntry(tx: Tx): Promise<bigint> {
   const row = await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) as seq from entries');

@@ -1,20 +1,20 @@
-/** Debts of customers: what was reversed or recalled after it had been paid out. Accounts of one kind, a customer and an asset each. */
+/** Debts of customers: money that was reversed or recalled after it had been paid out. One account per customer and asset. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
 export interface Debt {
-  /** Of the account: lists go on by it. */
+  /** Id of the account: the cursor of lists. */
   id: bigint;
   account: string;
   customerId: string;
   partnerId: bigint;
   asset: AssetCode;
   units: bigint;
-  /** When the account was last at zero and left it. */
+  /** When the account last left zero. */
   since: Date;
 }
 
-/** Debts that are not paid, by account: in the order in which customers first owed something. */
+/** Unpaid debts in order of account id, which is the order in which customers first owed something. */
 export const debtsAfter = (
   tx: Tx,
   input: {

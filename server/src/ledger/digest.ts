@@ -1,6 +1,6 @@
 /**
- * Content hash: two entries are the same if everything but the time of posting is equal. Computed when posting, and again
- * when verifying.
+ * Content hash of an entry: everything except the time of posting. Two entries with the same hash are the same entry. Computed
+ * when posting, and again when verifying.
  */
 import { createHash } from 'node:crypto';
 
@@ -8,7 +8,7 @@ export interface DigestedLine {
   step: 'post' | 'hold' | 'settle' | 'void';
   /** '' without a hold. */
   hold: string;
-  /** Codes of the accounts; for a line that ends a hold, those of the hold. */
+  /** Account codes; for a line that ends a hold, the accounts of the hold. */
   debit: string;
   credit: string;
   units: string;

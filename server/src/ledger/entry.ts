@@ -1,4 +1,4 @@
-/** Entries and their lines: as they are given, as they are resolved to accounts, and as reports show them. */
+/** Entries and their lines in three forms: as callers give them, resolved to accounts, and as reports show them. */
 import type { AssetCode } from '../base/money.ts';
 import type { Account } from './chart.ts';
 
@@ -9,12 +9,12 @@ export type Line =
   | { step: 'void'; hold: string };
 
 export interface Entry {
-  /** The cause. Unique for ever. */
+  /** The cause. Unique forever. */
   id: string;
   kind: string;
   orderId?: bigint;
   at: Date;
-  /** Ids and numbers that explain it; never personal data. */
+  /** Ids and numbers that explain the entry; never personal data. */
   facts?: Readonly<Record<string, string | number>>;
   lines: readonly Line[];
 }

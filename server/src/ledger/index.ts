@@ -6,7 +6,7 @@
  * that may still not happen; `settle` makes the transfer, `void` releases it.
  *
  * Promises:
- * - posting the same entry twice has no effect the second time; the same id with other content is an assertion failure;
+ * - posting the same entry twice has no effect the second time; the same id with other content throws BugError;
  * - no account is overdrawn: `post` returns `short` and writes nothing, and a check in the table enforces it;
  * - accounts are locked in id order (locks.ts), so entries that touch the same accounts queue up instead of deadlocking.
  *
@@ -47,12 +47,12 @@ export {
 export { type NewestSeal, newestSeal, seal, sealLag, unsealedSince } from './seals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
 
-/** The `account` of a `short` result when the units are there, but other orders have waited for them longer. */
+/** The `account` of a `short` result when the units are available but older orders wait for them. */
 export const OTHERS_WAIT = 'others wait';
 
 export type Posted = { outcome: 'posted' } | { outcome: 'duplicate' } | { outcome: 'short'; account: string };
 
-/** Moves units between two accounts; no line when `units` is zero. */
+/** Moves units between two accounts; no line if `units` is zero. */
 export const move = (debit: Account, credit: Account, units: bigint): Line[] =>
   units === 0n ? [] : [{ step: 'post', debit, credit, units }];
 export const hold = (id: string, debit: Account, credit: Account, units: bigint): Line[] => [
@@ -64,8 +64,8 @@ export const release = (id: string): Line[] => [{ step: 'void', hold: id }];
 /**
  * Posts an entry within the caller's transaction.
  *
- * @param mayTake called when the units are available, with the accounts locked until `tx` ends: so of two callers that want them,
- *   the second sees the first one's decision. If it returns false, the entry is short as if they were missing
+ * @param mayTake called when the units are available. The accounts stay locked until `tx` ends, so of two callers that want the
+ *   same units the second sees the first one's decision. If it returns false, the result is `short` as if the units were missing
  * @returns `short` with the account that lacks the units: nothing was written and the transaction is still usable
  * @throws BugError for an empty entry, an amount that is not above zero, an unknown or finished hold, the same id with other
  *   content
@@ -80,7 +80,7 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
   const touched = [...ids.values(), ...[...holds.values()].flatMap((row) => [row.debit, row.credit])];
   const accounts = await lockAccounts(tx, touched);
 
-  // Only under the locks is it certain that no other transaction is posting the same entry.
+  // Only with the accounts locked is it certain that no other transaction is posting the same entry.
   const before = await store.entryContent(tx, entry.id);
   if (before !== undefined) {
     assert(before.equals(content), `entry ${entry.id} was posted before with other content`);
@@ -99,9 +99,10 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
 }
 
 /**
- * Posts the reverse of an entry that moves and holds nothing: every line with its sides exchanged.
+ * Posts the reverse of an entry whose lines all have step `post`: every line with its sides exchanged.
  *
- * @returns as `post`; 'duplicate' also when there is nothing to reverse
+ * @returns as `post`; 'duplicate' also if there is nothing to reverse
+ * @throws BugError if the entry has a hold, a settle or a void
  */
 export async function undo(tx: Tx, id: string, entry: Omit<Entry, 'lines'>): Promise<Posted> {
   const lines = (await store.linesOf(tx, id)).map((line): Line => {
@@ -223,7 +224,7 @@ export async function balancesOfOrders(
   return (await store.accountsOfOrders(tx, orderIds)).map((row) => ({ ...asBalance(row), orderId: row.orderId }));
 }
 
-/** Per asset, the sums of both sides over all accounts: equal, or the books are broken. */
+/** Per asset, the sums of both sides over all accounts. If they differ, the books are broken. */
 export const trialBalance = (tx: Tx): Promise<TrialBalance[]> => store.trialBalance(tx);
 
 /** Balances of every account of a kind, for reports. */

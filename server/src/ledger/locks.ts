@@ -1,26 +1,28 @@
 /**
- * Locks of accounts, taken in id order, so that transactions that post to the same accounts queue up and none deadlocks.
+ * Locks of accounts. They are taken in id order, so transactions that post to the same accounts queue up instead of deadlocking.
  *
- * A transaction that posts a second time may want an account that comes before one it has locked. Waiting for it could cause a
- * deadlock. So it does not wait: if another transaction has locked that account, it is rolled back, and its next attempt locks
- * all these accounts with its first posting.
+ * A transaction that posts a second time may need an account with a lower id than one it has locked. Waiting for it could cause a
+ * deadlock, so the transaction does not wait: if another one has locked that account, it is rolled back, and its next attempt
+ * locks all these accounts at its first posting.
  *
- * An account is created by the first entry that names it, and until that transaction has ended another that names it waits. So
- * creating is a lock too, and comes before the locks of accounts.
+ * The first entry that names an account creates it. Until that transaction ends, every other one that names the account waits. So
+ * creating an account is a lock, too, and comes before the locks of existing accounts.
  */
 import { Collision, type Tx } from '../base/db.ts';
 import type { Account } from './chart.ts';
 import { type AccountRow, store } from './store.ts';
 
-/** The accounts that each transaction has locked. */
+/** Accounts locked by each transaction. */
 const locked = new WeakMap<Tx, Set<bigint>>();
-/** The accounts that a transaction wanted when an attempt of it was rolled back, by `tx.attempts`. */
+/**
+ * Accounts that a transaction needed when an attempt of it was rolled back. The key is `tx.attempts`, which all attempts share.
+ */
 const wantedBefore = new WeakMap<object, ReadonlySet<bigint>>();
 
 /**
  * Locks these accounts until `tx` ends.
  *
- * @throws Collision when it would have to wait out of order: the transaction runs again
+ * @throws Collision if it would have to wait out of order; the transaction then runs again
  */
 export async function lockAccounts(tx: Tx, ids: Iterable<bigint>): Promise<Map<bigint, AccountRow>> {
   const asked = new Set(ids);
@@ -45,10 +47,10 @@ export async function lockAccounts(tx: Tx, ids: Iterable<bigint>): Promise<Map<b
 }
 
 /**
- * Ids by code; missing accounts are created. Accounts of one order are created only by the transaction that has locked the order,
- * so they need no lock.
+ * Ids by code; missing accounts are created. Accounts of an order are created only by the transaction that has locked the order,
+ * so creating them needs no further lock.
  *
- * @throws Collision when another transaction creates accounts and this one has locked some: the transaction runs again
+ * @throws Collision if another transaction is creating accounts while this one has locked some; the transaction then runs again
  */
 export async function accountIds(tx: Tx, accounts: readonly Account[]): Promise<Map<string, bigint>> {
   const codes = accounts.map(({ code }) => code);

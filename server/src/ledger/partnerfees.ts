@@ -1,36 +1,36 @@
 /**
- * Fees owed to partners: earned with each order, given back with some refunds, and settled by a transfer to the partner. Two
- * operators name the debit that paid it, and the entry of a settlement has that debit's id in its own.
+ * Fees owed to partners: earned with each order, returned with some refunds, and settled by a transfer to the partner. Two
+ * operators name the debit that paid a partner; the settlement's entry id contains the id of that debit's entry.
  *
- * Not here: who may settle, and what a debit must be for that (orders/custody/correct.ts).
+ * Not here: who may settle, and which debits qualify (orders/custody/correct.ts).
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { chart } from './chart.ts';
 
 export const PARTNER_SETTLEMENT = 'partner_settlement';
-/** The debit turned out to be a payout of ours. */
+/** Undoes a settlement whose debit turned out to be one of our payouts. */
 export const PARTNER_SETTLEMENT_UNDONE = 'partner_settlement_undone';
 export const SETTLEMENTS = [PARTNER_SETTLEMENT, PARTNER_SETTLEMENT_UNDONE] as const;
 
 export interface PartnerFees {
-  /** YYYY-MM-DD, UTC; null for the balance at the begin of the span. */
+  /** YYYY-MM-DD, UTC; null for the balance at the beginning of the span. */
   day: string | null;
   asset: AssetCode;
-  /** How many postings of each kind. */
+  /** Number of postings of each kind. */
   postings: { fees_earned: bigint; fees_returned: bigint; fees_settled: bigint };
   earnedUnits: bigint;
-  /** Given back with an undone conversion. */
+  /** Returned when a conversion was undone. */
   returnedUnits: bigint;
   settledUnits: bigint;
 }
 
 /**
- * What a partner was owed at `from`, as a row without a day, and by day what it earned, gave back and was paid until `until`.
- * One statement, so the days continue the opening balance exactly. Costs as much as was posted to the partner's accounts since
- * `from`.
+ * Fees of a partner: first what it was owed at `from`, as a row without a day; then, per day until `until`, what it earned, what
+ * it returned and what it was paid. One statement reads both, so the days continue the opening balance exactly. The cost grows
+ * with the number of postings to the partner's accounts since `from`.
  *
- * @param input.assets the assets to look at
+ * @param input.assets the assets to include
  */
 export async function partnerFees(
   tx: Tx,
@@ -71,8 +71,8 @@ export async function partnerFees(
 type PartnerFeesRow = Omit<PartnerFees, 'postings'> & { earned: bigint; returned: bigint; settled: bigint };
 
 /**
- * Each settlement takes from the partner exactly what the debit in its id was, and no other entry explains that debit; where the
- * debit turned out to be a payout, both are undone. `tell` is called with each settlement of which this does not hold.
+ * Verifies settlements: each takes from the partner exactly the amount of the debit in its id, and no other entry explains that
+ * debit. If the debit turned out to be a payout, both entries are undone. Calls `tell` for each settlement that violates this.
  */
 export async function checkSettlements(tx: Tx, tell: (entry: string, why: string) => void): Promise<void> {
   const rows = await tx.rows<SettlementRow>(
@@ -108,7 +108,7 @@ interface SettlementRow {
   isTwice: boolean;
 }
 
-/** Pure. */
+/** The first rule that a settlement violates, if any. Pure. */
 function whatIsWrong({ settled, isPlain, gone, undone, isDebitUndone, isTwice }: SettlementRow): string | undefined {
   if (settled !== gone) return `it settles ${settled} units, and the debit that it names was ${gone}`;
   if (!isPlain) return 'it moves other money than fees of a partner against the loss that the debit was booked as';

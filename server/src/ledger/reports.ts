@@ -1,8 +1,8 @@
 /**
- * The journal over time, for reports: balances at an instant, receipts of fee and cost accounts within a span, and everything
- * posted for given orders. PostgreSQL computes the sums, exactly.
+ * The journal over time, for reports: balances at an instant, income and costs within a span, and everything posted for given
+ * orders. PostgreSQL computes the sums exactly.
  *
- * A span includes its first instant and excludes its last; a balance at an instant counts entries before that instant.
+ * A span includes its start and excludes its end; a balance at an instant counts the entries before that instant.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -11,7 +11,7 @@ import { SETTLEMENTS } from './partnerfees.ts';
 import { EITHER_SIDE } from './store.ts';
 
 export interface AccountAt {
-  /** Its code; `order:*:inr` for all orders' accounts of an asset together, and likewise for customers' debts. */
+  /** The account's code; `order:*:inr` is the sum of all orders' accounts of an asset, and likewise for customers' debts. */
   account: string;
   kind: AccountKind;
   asset: AssetCode;
@@ -23,7 +23,10 @@ export interface AccountAt {
   balance: bigint;
 }
 
-/** Both sides of transfers, by account. Each side is summed by itself: a row for either side of every transfer cost twice as much. */
+/**
+ * Both sides of transfers, by account. Each side is summed on its own: one row for each side of every transfer cost twice as
+ * much.
+ */
 const sidesOf = (transfers: string) => {
   const side = (of: 'debit' | 'credit') => `
     select t.${of} as account, sum(case when t.step in ('post', 'settle') then t.units else 0 end) as moved,
@@ -36,8 +39,8 @@ const sidesOf = (transfers: string) => {
 };
 
 /**
- * One line per account, except that accounts per order or per customer are summed into one line. They are summed before their line
- * gets its name: there are several per order.
+ * One line per account; accounts of orders and of customers are summed into one line per kind and asset. The sum comes before the
+ * name of the line, because there are several accounts per order.
  */
 const summed = (accounts: string) => `
   select case when g.own is null then g.kind || ':*:' || g.asset else g.own end as account, g.kind, g.asset,
@@ -50,23 +53,23 @@ const summed = (accounts: string) => `
             from (${accounts}) a group by 1, 2, 3) g
    where g.debits <> 0 or g.credits <> 0 or g.debits_held <> 0 or g.credits_held <> 0 order by 1`;
 
-/** Now: from the account rows. */
+/** Current balances, from the account rows. */
 const NOW = summed('select * from accounts');
-/** For an instant nearer to the end of the journal: now, minus the postings since. */
+/** For an instant in the newer half of the journal: the current balances minus the postings since. */
 const BACKWARD = `
   with since as (select t.* from entries e join transfers t on t.entry = e.id where e.at >= $1),
        sides as (${sidesOf('since')})
   ${summed(`select a.code, a.kind, a.asset, a.side, a.debits, a.credits, a.debits_held, a.credits_held from accounts a
      union all select a.code, a.kind, a.asset, a.side, -s.debits, -s.credits, -s.debits_held, -s.credits_held
        from sides s join accounts a on a.id = s.account`)}`;
-/** For an instant nearer to its beginning: the postings until then. */
+/** For an instant in the older half: the postings before it. */
 const FORWARD = `
   with before as (select t.* from entries e join transfers t on t.entry = e.id where e.at < $1),
        sides as (${sidesOf('before')})
   ${summed(`select a.code, a.kind, a.asset, a.side, s.debits, s.credits, s.debits_held, s.credits_held
      from sides s join accounts a on a.id = s.account`)}`;
 
-/** Time limit of a report; the terminal waits as long. */
+/** Statement timeout of a report. The terminal waits as long. */
 const LONGEST_MS = 90_000;
 
 /** Lets the statements of this transaction take longer than the usual timeout allows. */
@@ -74,10 +77,10 @@ export async function longReport(tx: Tx): Promise<void> {
   await tx.row(`select set_config('statement_timeout', $1, true)`, [String(LONGEST_MS)]);
 }
 
-/** Every non-empty account at an instant: from the postings before it. Now by default. */
+/** Every non-empty account at an instant, counting the postings before it. Default: now. */
 export async function balancesAt(tx: Tx, at?: Date): Promise<AccountAt[]> {
   if (at === undefined) return await tx.rows<AccountAt>(NOW);
-  // In the middle of a long journal half of it is summed.
+  // For an instant in the middle of a long journal, half of the journal is summed.
   await longReport(tx);
   const place = await tx.row<{ isLate: boolean }>(
     `select coalesce((select seq from entries where at >= $1 order by at, seq limit 1) * 2 > (select max(seq) from entries), true)
@@ -100,8 +103,8 @@ export interface Earned {
 }
 
 /**
- * Receipts of the fee and cost accounts within a span, by order. A partner that is paid its fees earns no less: settlements are
- * left out.
+ * Income of the fee accounts and charges to the cost accounts within a span, by order. Settlements are left out: paying a partner
+ * its fees does not reduce what it earned.
  */
 export const earnedWithin = (tx: Tx, { from, until }: { from: Date; until: Date }): Promise<Earned[]> =>
   tx.rows<Earned>(
@@ -119,7 +122,7 @@ export interface Charged {
   units: bigint;
 }
 
-/** Charges of these orders' conversions, minus refunds of undone ones. Without fees kept on refunds. */
+/** Fees of these orders' conversions, minus those returned by undone conversions. Fees kept on refunds are not included. */
 export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[]> =>
   tx.rows<Charged>(
     `select e.order_id, a.kind,
@@ -148,9 +151,9 @@ export interface PostedFor {
 }
 
 /**
- * Everything posted for these orders, and to their customer's debt, before an instant; in posting order. Lines before `from`
- * are summed by the kinds of their accounts and come first, under no entry; those through accounts that many customers share
- * stay single, because only their order says whose money was taken.
+ * Everything posted for these orders, and to their customer's debt, before `until`, in posting order. Earlier lines than `from`
+ * come first, summed by the kinds of their accounts, without an entry. Lines through accounts that many customers share stay
+ * single, because only their order tells whose money was taken.
  */
 export const postedFor = (
   tx: Tx,
@@ -185,5 +188,5 @@ export const postedFor = (
     [input.orderIds, input.customerId, input.until, input.from, SHARED_KINDS],
   );
 
-/** Accounts with the money of many customers, of whom no row says whose it is. */
+/** Accounts with money of many customers. No row of the account says whose money it is. */
 export const SHARED_KINDS: readonly AccountKind[] = ['suspense', 'dormant'];

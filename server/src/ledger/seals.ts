@@ -1,19 +1,19 @@
 /**
  * Seals: committed entries, chained by hash in batches, so that history cannot be rewritten undetected.
  *
- * Sealing runs afterwards; no posting waits for it. Entries get their sequence number before they commit, so a batch takes
- * only entries whose transaction is older than every running one: none can appear before them. Publishing the newest hash
- * elsewhere fixes everything below it. Verification: verify.ts.
+ * Sealing runs after posting; no posting waits for it. Entries get their sequence number before they commit, so a batch takes
+ * only entries whose transaction is older than every running one: no entry can appear before them later. A newest hash that is
+ * published elsewhere makes everything before it tamper-evident. Verification: verify.ts.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
 
 const BATCH = 1_000;
-/** The input of the first seal in place of a previous hash. */
+/** Input of the first seal's hash, in place of a previous hash. */
 export const FIRST = Buffer.alloc(32);
 /**
- * How far below the newest seal an unsealed entry may still appear. A transaction ends within 15 s (base/db.ts), in which a
- * single database never drew this many sequence numbers.
+ * An unsealed entry may still appear this many sequence numbers below the newest seal. A transaction ends within 15 s
+ * (base/db.ts), in which a single database never drew this many.
  */
 export const LOOK_BACK = 100_000n;
 
@@ -27,7 +27,7 @@ export interface SealedEntry {
 
 /** Seals one batch. @returns how many entries were sealed */
 export async function seal(tx: Tx, now: Date): Promise<number> {
-  // One sealer at a time; the others return 0.
+  // Only one sealer at a time; the others return 0.
   const mine = await tx.row<{ locked: boolean }>(`select pg_try_advisory_xact_lock(hashtext('seal')) as locked`);
   if (!mine?.locked) return 0;
   const last = await tx.row<{ number: bigint; lastSeq: bigint; hash: Buffer }>(
@@ -62,7 +62,7 @@ export interface NewestSeal {
   sealedAt: Date;
 }
 
-/** The newest seal: its hash covers every sealed entry before it, too. */
+/** The newest seal. Its hash covers every sealed entry before it, too. */
 export async function newestSeal(tx: Tx): Promise<NewestSeal | undefined> {
   const row = await tx.row<{ number: bigint; hash: Buffer; sealedAt: Date }>(
     'select number, hash, sealed_at from seals order by number desc limit 1',
@@ -70,9 +70,7 @@ export async function newestSeal(tx: Tx): Promise<NewestSeal | undefined> {
   return row && { ...row, hash: row.hash.toString('hex') };
 }
 
-/**
- * Sequence numbers drawn since the newest seal: approximately the number of unsealed entries, without counting the journal.
- */
+/** Sequence numbers drawn since the newest seal: about the number of unsealed entries, without counting rows of the journal. */
 export async function sealLag(tx: Tx): Promise<bigint> {
   const row = await tx.row<{ lag: bigint }>(
     `select coalesce((select max(seq) from entries), 0)
@@ -81,7 +79,7 @@ export async function sealLag(tx: Tx): Promise<bigint> {
   return row?.lag ?? 0n;
 }
 
-/** When the oldest entry behind the newest seal was booked; null when everything is sealed. */
+/** Booking time of the oldest entry that is not sealed; null if everything is sealed. */
 export async function unsealedSince(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ at: Date }>(
     `select at from entries
@@ -96,7 +94,7 @@ function hashOf(previous: Buffer, entries: readonly SealedEntry[]): Buffer {
   return hasher.hash();
 }
 
-/** Computes the hash of a seal, entry by entry. */
+/** Computes the hash of a seal from its entries, one at a time, in order. */
 export function hasherOver(previous: Buffer): { add(entry: SealedEntry): void; hash(): Buffer } {
   const hash = createHash('sha256').update(previous);
   return {

@@ -1,6 +1,4 @@
-/**
- * SQL of the ledger's tables; no other module's SQL names them.
- */
+/** SQL of the ledger's tables. SQL of other modules does not name them. */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -8,8 +6,8 @@ import type { Account, Side } from './chart.ts';
 import type { Entry, ResolvedLine, StatementLine, TrialBalance } from './entry.ts';
 
 /**
- * Joins transfers `t` with the account `a` of either side. Written so that no plan can begin at the accounts: a fee account has
- * most of the journal, and PostgreSQL takes it for an average one, with a handful of transfers.
+ * Joins transfers `t` with the account `a` of either side. The lateral join prevents plans that begin at the accounts: a fee
+ * account has most of the journal's transfers, but PostgreSQL estimates a handful, as for an average account.
  */
 export const EITHER_SIDE = `
   cross join lateral (values (t.debit), (t.credit)) as side (account) join accounts a on a.id = side.account`;
@@ -46,7 +44,7 @@ export interface PostedLine {
   creditSide: Side;
 }
 
-/** Advisory lock for creating accounts. Any constant. */
+/** Key of the advisory lock for creating accounts; an arbitrary constant. */
 const CREATE_LOCK = 0x61636374;
 
 const COLUMNS = 'id, code, asset, side, debits, credits, debits_held, credits_held';
@@ -61,15 +59,15 @@ export const store = {
     return new Map(rows.map(({ code, id }) => [code, id]));
   },
 
-  /** Until `tx` ends no other transaction creates an account that belongs to no order. */
+  /** Until `tx` ends, no other transaction creates an account that belongs to no order. */
   lockCreating: (tx: Tx) => tx.row('select pg_advisory_xact_lock($1)', [CREATE_LOCK]),
-  /** The same without waiting. @returns whether it has the lock */
+  /** As `lockCreating`, without waiting. @returns whether the lock was taken */
   async tryLockCreating(tx: Tx): Promise<boolean> {
     const row = await tx.row<{ has: boolean }>('select pg_try_advisory_xact_lock($1) as has', [CREATE_LOCK]);
     return row?.has === true;
   },
 
-  /** Existing ones stay unchanged. */
+  /** Existing accounts stay unchanged. */
   async createAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
     const missing = sorted(accounts.map(({ code }) => code));
     const opened = missing.map((code) => accounts.find((account) => account.code === code));
@@ -90,7 +88,7 @@ export const store = {
 
   lockAccounts: (tx: Tx, ids: readonly bigint[]) =>
     tx.rows<AccountRow>(`select ${COLUMNS} from accounts where id = any($1::bigint[]) order by id for update`, [ids]),
-  /** @throws SQLSTATE 55P03 when another transaction has locked one of them */
+  /** @throws SQLSTATE 55P03 if another transaction has locked one of them */
   lockFreeAccounts: (tx: Tx, ids: readonly bigint[]) =>
     tx.rows<AccountRow>(`select ${COLUMNS} from accounts where id = any($1::bigint[]) for update nowait`, [ids]),
 
@@ -143,7 +141,7 @@ export const store = {
       } else if (line.step !== 'post') {
         const state = line.step === 'settle' ? 'settled' : 'voided';
         const ended = await tx.run(`update holds set state = $2 where id = $1 and state = 'held'`, [line.hold, state]);
-        assert(ended === 1, `hold ${line.hold} ends once`);
+        assert(ended === 1, `hold ${line.hold} is not open`);
       }
     }
   },

@@ -1,13 +1,13 @@
 /**
- * Verifying the journal: recomputes everything that follows from entries and transfers alone.
+ * Verification of the journal: recomputes everything that follows from entries and transfers.
  *
  * - each entry's content hash, from its transfers;
- * - the seals, each over its entries and the previous seal, from the first on;
+ * - all seals from the first, each over its entries and the previous seal;
  * - each account's balance on both sides and its held part, and the end of every hold;
  * - per asset, that both sides are equal.
  *
- * Entries are read a few thousand at a time in sealing order, and PostgreSQL sums the balances, so a journal of any length
- * takes the same memory. Run it inside one `repeatable read` transaction: the server continues posting meanwhile.
+ * Entries are read a few thousand at a time in sealing order, and PostgreSQL sums the balances, so memory use does not depend on
+ * the journal's length. Run it inside one `repeatable read` transaction, because the server continues to post.
  *
  * A hash chain cannot show that its end was cut off. An auditor who kept a newest hash elsewhere passes it in.
  *
@@ -18,9 +18,9 @@ import { type DigestedLine, digestOf } from './digest.ts';
 import { FIRST, hasherOver } from './seals.ts';
 
 export interface Problem {
-  /** The broken rule: content, seal, unsealed, balance, hold, double_entry. */
+  /** The violated rule: content, seal, unsealed, balance, hold or double_entry. */
   rule: 'content' | 'seal' | 'unsealed' | 'balance' | 'hold' | 'double_entry';
-  /** Entry, seal, account, hold or asset. */
+  /** Id of the entry, seal, account or hold, or the asset. */
   subject: string;
   why: string;
 }
@@ -30,18 +30,20 @@ export interface JournalSummary {
   transfers: bigint;
   seals: bigint;
   unsealed: bigint;
-  /** The newest seal: keep it somewhere that cannot be changed together with the database. */
+  /** The newest seal. Keep it where it cannot be changed together with the database. */
   newest: { number: bigint; hash: string } | null;
 }
 
-/** Entries per read: about ten megabytes with their transfers. */
+/** Entries per read: with their transfers, about ten megabytes. */
 const PAGE_ENTRIES = 5_000;
 /** Seals examined per page; each has at least one entry. */
 const PAGE_SEALS = 5_000;
 
 /**
- * @param kept a seal's number and hash from a copy kept elsewhere: they must still be there
- * @param tell is called with every problem as it is found
+ * Verifies the whole journal.
+ *
+ * @param tell called for each problem as it is found
+ * @param kept number and hash of a seal, kept elsewhere: the journal must still have it
  */
 export async function verifyJournal(
   tx: Tx,
@@ -79,7 +81,7 @@ interface LineRow {
   units: string;
 }
 
-/** Lines of a page as arrays in order; an entry without lines has one row without a step. */
+/** Columns of a page: one row per transfer. An entry without transfers has one row whose step is null. */
 const LINES = `e.seq, e.id, e.kind, e.order_id, e.at, e.content, t.step, t.hold, d.code as debit, c.code as credit, t.units::text as units`;
 const JOINS = `left join transfers t on t.entry = e.id left join accounts d on d.id = t.debit left join accounts c on c.id = t.credit`;
 
@@ -145,7 +147,7 @@ async function verifySealed(
     });
 }
 
-/** The first seals that together have about this many entries; at least one. */
+/** The first seals that together have about this many entries, and at least one seal. */
 function upTo(seals: readonly SealRow[], entries: number): SealRow[] {
   let sum = 0;
   const end = seals.findIndex((seal) => {
@@ -183,10 +185,10 @@ function verifyContent(
     tell({ rule: 'content', subject: id, why: 'its transfers differ from those it was posted with' });
 }
 
-/** Entries that no seal covers: only the newest may lack one, and none older than entries sealed long ago. */
+/** Checks entries that no seal covers: only the newest entries may lack a seal, none below the sealed range. */
 async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary: JournalSummary): Promise<void> {
   const edge = await tx.row<{ seq: bigint }>(
-    // One batch back: entries get their numbers before they commit, so the last seals may have skipped a few.
+    // A hundred seals back: entries get their numbers before they commit, so the last seals may have skipped a few.
     'select coalesce((select first_seq from seals order by number desc offset 100 limit 1), 0) as seq',
   );
   for (let after = 0n; ; ) {
@@ -212,8 +214,8 @@ async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary:
 }
 
 /**
- * Each account's balance from its transfers, minus that of its row: the difference must be zero. Summed and not joined, because a
- * planner that misjudges the number of accounts takes minutes for a join that this does in seconds.
+ * Each account's balance from its transfers, minus the balance in its row: the difference must be zero. The statement sums and
+ * does not join: a planner that misjudges the number of accounts needs minutes for the join and seconds for this.
  */
 const ACCOUNTS = `
   with sides as (
@@ -236,7 +238,7 @@ const ACCOUNTS = `
            w.debits, w.credits, w.debits_held, w.credits_held) as why
     from wrong w join accounts a on a.id = w.account order by a.code`;
 
-/** A hold begins with one line and either ends with one line of the same accounts and amount, or is still open. */
+/** A hold begins with one line. It is either still open or ends with one line of the same accounts and amount. */
 const HOLDS = `
   with told as (
     select hold, count(*) filter (where step = 'hold') as begun, count(*) filter (where step <> 'hold') as ended,
@@ -251,7 +253,7 @@ const HOLDS = `
       or h.state <> case t.how when 'settle' then 'settled' when 'void' then 'voided' else 'held' end
    order by 2 limit 1000`;
 
-/** Both sides of each asset, over the account rows: equal if these agree with their transfers. */
+/** Both sides of each asset, summed over the account rows. ACCOUNTS has checked these rows against the transfers. */
 const DOUBLE_ENTRY = `
   select 'double_entry' as rule, asset as subject,
          format('%s debited, %s credited, %s and %s held', sum(debits), sum(credits), sum(debits_held), sum(credits_held)) as why

@@ -1,8 +1,8 @@
 /**
- * Actions: what a person (or the sandbox standing in for one) decides about one order.
+ * Actions: what an operator, or the sandbox in place of one, decides about one order.
  *
- * Each action is an event of the state machine and throws a Refusal when the machine has no such transition. Every action
- * records who and why in the order's history.
+ * Each action is an event of the state machine and throws a Refusal if the machine has no such transition. Each records who
+ * decided and why in the order's history.
  */
 import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
@@ -41,7 +41,7 @@ const approval = ({ by, people, why, now, pastHits, seen }: Action) => ({
 
 /**
  * Cancels an order before any money was seen. If operators assigned a partial deposit to the order, it stays open until its
- * deadline, which handles partial deposits: a cancelled order never would, and the deposit would stay in it.
+ * deadline, which handles partial deposits. A cancelled order has no deadline, so the deposit would stay in it forever.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -53,9 +53,9 @@ export async function cancel(context: Rails, tx: Tx, action: Action): Promise<Or
 }
 
 /**
- * Releases a held order. These operators approve everything that screening and limits have found by now. An order that was
- * underpaid, or whose deposit was reversed, cannot be released: its payout would exceed what we received. For an order whose
- * payout was rejected, a release ends the operator's hold and approves nothing: the order waits as it did before the hold.
+ * Releases a held order. With the release, the operators approve everything that screening and limits have found so far. An order
+ * that was underpaid, or whose deposit was reversed, cannot be released: its payout would exceed what we received. For an order
+ * whose payout was rejected, a release ends the operator's hold and approves nothing: the order waits as it did before the hold.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -65,7 +65,8 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
   if (order.state === 'payout_held') return await releaseRejected(context, tx, order, action);
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
   if (why !== undefined) throw new Refusal('order_over', { state: order.state, why });
-  // The approval reads the block after the release has posted: customers are locked before accounts.
+  // Customers are locked before accounts. The approval reads the customer's block, but only after the release has posted, so the
+  // customer is locked now.
   await lockCustomer(tx, order.customerId);
   const released = await perform(context, tx, action, 'released', {});
   await approveStanding(context, tx, await payoutOf(tx, released), approval(action));
@@ -87,7 +88,7 @@ async function releaseRejected(context: Rails, tx: Tx, order: Order, { by, why, 
  *
  * @param refund.failure why, in the partner's terms: wrong amount, wrong payer name, or other
  * @param refund.address,refund.fiatAccountId destination: the customer's address on a chain, or a bank account
- * @param refund.toSender instead: to the bank account that the order's only deposit came from
+ * @param refund.toSender instead of a destination: refund to the bank account that the order's only deposit came from
  * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'does_not_fit' when the order has no such deposit
  */
 export async function refundOrder(
@@ -108,7 +109,7 @@ export async function refundOrder(
     return { to: named, ...(sender === undefined ? {} : { senderOf: sender.senderOf }) };
   });
   const before = async (tx: Tx, order: Order) => {
-    // No other deposit arrived for the order while the destination was screened.
+    // Checks again that no other deposit has arrived for the order while the destination was screened.
     if (senderOf !== undefined) await onlyDeposit(tx, order);
     await requireNotHeldSince(tx, order, action.seenVersion);
     return order.state === 'refunding' ? order : await heldBack(context, tx, order, action);
@@ -121,11 +122,10 @@ export async function refundOrder(
 }
 
 /**
- * Requests the refund of a held order that has no refund destination. The order keeps the money; the customer's page and
- * the partner are asked for the destination, and once it is named, by them or an operator, it is screened and the refund
- * leaves.
+ * Requests the refund of a held order that has no refund destination. The order keeps the money. The customer's page and the
+ * partner ask for the destination. Once the customer, the partner or an operator names it, it is screened and the refund leaves.
  *
- * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'refund_under_way' when the order turns out to be paid
+ * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'refund_under_way' if the order turns out to be paid
  */
 export async function requestOrderRefund(
   context: Rails,
@@ -141,14 +141,14 @@ export async function requestOrderRefund(
   if (await isPaidOut(tx, order.id))
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
   const decidedHold = lastHold(await history(tx, order.id))?.version;
-  // The old case is closed first: the new one says what the order waits for now.
+  // The old case is closed first, because the new one says what the order waits for now.
   await closeCases(tx, { subject: `order:${order.id}`, outcome: `refund requested by ${by}`, now });
   const wanted = { by, why, failure, ...defined({ decidedHold }) };
   await awaitDestination(tx, order, wanted, now);
   return order;
 }
 
-/** @throws Refusal 'order_over' when the order neither is held nor can be, or its refund is under way */
+/** @throws Refusal 'order_over' if the order is not held and cannot be, or if its refund is under way */
 export function requireRefundable({ state }: Order): void {
   const isToBeHeld = state !== 'refunding' && GOES_ON.includes(state);
   if (!isToBeHeld && next(state, 'refund_requested') === undefined) throw new Refusal('order_over', { state });
@@ -156,7 +156,7 @@ export function requireRefundable({ state }: Order): void {
 
 /**
  * Sends a payout that the rail rejected again, under a new payout id, to the destination of the last attempt. If the deposit has
- * been reversed since, this is refused: the order can only be refunded.
+ * been reversed since, the retry is refused: the order can only be refunded.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -167,14 +167,14 @@ export async function retry(context: GateContext, tx: Tx, action: Action): Promi
 }
 
 /**
- * Puts an order under an operator's control. Nothing more is submitted: the order is held, or its payout or refund is. One that is held
- * already is held again, for this reason: neither partner nor policy nor an earlier decision sends it on. A rejected payout is not
- * retried before an operator releases the order. Of several refunds the unsubmitted ones are cancelled, and the order is held once the
- * others have ended.
+ * Puts an order under an operator's control: the order is held, or its payout or refund is, and nothing more is submitted. An
+ * order that is already held is held again, for this reason: neither partner nor policy nor an earlier decision continues it. A
+ * rejected payout is not retried before an operator releases the order. If the order has several refunds, those that are not
+ * submitted are cancelled, and the order is held once the others have ended.
  *
  * @returns the order, and the refund payouts that were already submitted
- * @throws Refusal 'unknown_order' | 'order_over' when no part of it continues automatically | 'payout_submitted' when everything
- *   was submitted already
+ * @throws Refusal 'unknown_order' | 'order_over' if no part of the order continues automatically | 'payout_submitted' if
+ *   everything was already submitted
  */
 export async function holdBack(
   context: Rails,
@@ -192,7 +192,7 @@ export async function holdBack(
     case 'on_hold':
     case 'payout_held':
     case 'refund_held':
-      // Its case says why it is held now; the history and the closed case keep what was said before.
+      // The new case says why it is held now. The history and the closed case keep the earlier reason.
       await closeCases(tx, { kind: order.state, subject: `order:${order.id}`, outcome: `held again by ${by}`, now });
       return held((await advance(context, tx, order, 'held', given)).order);
     case 'paying_out':
@@ -227,7 +227,7 @@ async function unsubmit(context: Rails, tx: Tx, order: Order, why: string, now: 
 
 const GOES_ON: readonly Order['state'][] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refunding'];
 
-/** Cancels every automatic step of the order. @throws Refusal 'payout_submitted' when part of it was submitted */
+/** Cancels every automatic step of the order. @throws Refusal 'payout_submitted' if part of it was submitted */
 async function heldBack(context: Rails, tx: Tx, order: Order, action: Action): Promise<Order> {
   if (!GOES_ON.includes(order.state)) return order;
   const { order: held, notCancelled } = await holdBack(context, tx, action);
@@ -274,7 +274,7 @@ export async function reprice(context: Rails, tx: Tx, action: Action): Promise<O
 }
 
 /**
- * Blocks an order by law, permanently: what we hold of it moves to the blocked account. Nothing more is submitted.
+ * Blocks an order by law, permanently: the money that we hold of it moves to the blocked account. Nothing more is submitted.
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted'
  */
@@ -303,7 +303,7 @@ async function perform(
 ): Promise<Order> {
   const order = await store.lock(tx, action.orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
-  // Closed first, because the transition may open a case of its own, for example when the treasury is short.
+  // Closes the old cases first, because the transition may open a new one, for example when the treasury is short.
   await closeCases(tx, { subject: `order:${order.id}`, outcome: `${event} by ${action.by}`, now: action.now });
   const advanced = await advance(context, tx, order, event, {
     ...given,

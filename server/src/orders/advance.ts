@@ -5,7 +5,7 @@
  * transition is legal), the history row, the event for the partner, and the jobs that fall due. Nothing outside is called.
  *
  * An event without a transition in the machine changes nothing: `ignored`, and the caller decides whether it was a duplicate or
- * needs a case. A conversion becomes the event `short` when the treasury lacks the funds or other orders have waited longer for
+ * needs a case. A conversion becomes the event `short` if the treasury lacks the funds, or if other orders have waited longer for
  * them. An entry that is already posted is not posted again.
  */
 import { later } from '../base/clock.ts';
@@ -49,7 +49,7 @@ export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignor
 
 export interface AdvanceFacts {
   now: Date;
-  /** Start of the new state's waiting time, when it differs from now. */
+  /** Start of the new state's waiting time; default: now. */
   waitsFrom?: Date;
   /** Stored in the history: ids, references, reasons. */
   facts?: Record<string, string | number>;
@@ -63,7 +63,7 @@ export interface AdvanceFacts {
   failure?: string;
   depositReference?: string;
   payoutReference?: string;
-  /** Reason of the case, when the transition opens one. */
+  /** Reason of the case, if the transition opens one. */
   reason?: string;
   /** Refunds held and created, settled, or released with this transition; each names its deposit and destination. */
   refunds?: readonly Refund[];
@@ -87,7 +87,7 @@ export async function advance(
 ): Promise<Advanced> {
   const transition = next(order.state, event);
   if (transition === undefined) return { outcome: 'ignored', order };
-  // Any transition means that the money is no longer unclaimed.
+  // An order with unclaimed money is woken first: any transition means that the money is no longer unclaimed.
   if (order.dormantFrom !== null)
     return await advance(
       context,
@@ -97,7 +97,10 @@ export async function advance(
       given,
     );
 
-  assert((event === 'requoted') === (given.terms !== undefined), 'amounts and rate change by being requoted only');
+  assert(
+    (event === 'requoted') === (given.terms !== undefined),
+    'terms were given without a requote, or a requote without terms',
+  );
 
   const attempts = attemptsAfter(order, transition);
   const booked = bookedOrder(order, attempts, given.receivedUnits);
@@ -110,9 +113,11 @@ export async function advance(
   if (transition.post !== undefined) {
     const posted = await postEntry(context, tx, order, transition.post, booked, given);
     if (posted === 'short') {
-      // Only payouts wait for funds. If refunds waited too, an order due for a refund would be paid out when funds arrive.
+      // Only payouts wait for funds. If refunds waited, too, an order that is due for a refund would be paid out when funds
+      // arrive.
       if (transition.then !== 'send_payout') return { outcome: 'ignored', order };
-      // The table says what `short` does in this state; where it has no row (already waiting), nothing changes.
+      // The machine defines the effect of `short` in each state. If the order already waits, it has no such transition, and
+      // nothing changes.
       return await advance(context, tx, order, 'short', { now: given.now, facts: given.facts ?? {} });
     }
   }
@@ -131,7 +136,7 @@ export async function advance(
       : { receivedUnits: booked.receivedUnits - lostUnits }),
     ...(transition.to === 'refunded' && event !== 'rest_gone' ? { refundedUnits: booked.receivedUnits } : {}),
     ...defined({ exception: given.exception }),
-    // The decision to continue cancels an earlier decision to refund; and a paid order has not failed.
+    // A decision to continue cancels an earlier decision to refund, and a paid order has not failed.
     failure: given.failure ?? (transition.to === 'paying_out' || transition.to === 'settled' ? null : order.failure),
     ...defined({ terms: given.terms }),
     ...waitAfter(order, transition.to, given.waitsFrom ?? given.now),
@@ -153,7 +158,7 @@ export async function advance(
     shortageChanged(tx, order, given.now);
     const waiting = await firstInTurn(tx, { rail: order.payoutRail, asset: order.payoutAsset });
     if (waiting !== undefined) enqueue(tx, { kind: 'fund_order', subject: String(waiting.id), dueAt: given.now });
-    // Servers of the previous version open one case per order.
+    // Servers of the previous version opened one case per order.
     const its = { kind: 'treasury_short', subject: `order:${order.id}` } as const;
     await closeCases(tx, { ...its, outcome: `went on: ${event}`, now: given.now });
   }
@@ -161,7 +166,7 @@ export async function advance(
   return { outcome: 'advanced', order: changed };
 }
 
-/** A state's waiting time starts when the state is entered. */
+/** A state's waiting time begins when the state is entered. */
 function waitAfter(order: Order, to: OrderState, from: Date): { waitsUntil: Date | null; overdue: boolean } {
   if (to === order.state) return order;
   const deadline = deadlineOf(to, order.policy);
@@ -193,7 +198,7 @@ function attemptsAfter(order: Order, { then }: Transition): { payoutAttempt: num
   };
 }
 
-/** States in which an order goes on to its payout. */
+/** States in which an order continues to its payout. */
 const CONTINUES: readonly OrderState[] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'settled'];
 
 const bookedOrder = (
@@ -224,19 +229,20 @@ async function postEntry(
           paid: given.paid,
         });
   const entry = {
-    // An order may pass through the same entry more than once (a second payout attempt): the version makes the cause unique.
+    // An order may post the same kind of entry more than once, for example for a second payout attempt. The version makes the id
+    // unique.
     id: `ord_${order.id}:${name}:${order.version}`,
     kind: name,
     orderId: order.id,
     at: given.now,
     ...defined({ facts: given.facts }),
   };
-  // Every order that wants these funds locks the account they come from, so the turn is read under that lock.
+  // Every order that needs these funds locks the account that they come from, so whose turn it is can be read under that lock.
   const isInTurn = async () => !(await waitsBehind(tx, order.id, given.now));
   let posted = await post(tx, { ...entry, lines }, name === 'convert_and_hold' ? isInTurn : undefined);
   if (posted.outcome === 'short' && name.startsWith('reverse_conversion')) {
-    // The customer is refunded even if the treasury has spent what it received in the conversion: the position account covers
-    // the rest.
+    // The customer is refunded even if the treasury has spent the proceeds of the conversion: the position account covers the
+    // rest.
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
   }
   if (posted.outcome === 'short' && name === 'convert_and_payout_found') {
@@ -253,11 +259,12 @@ async function postEntry(
 }
 
 /**
- * A refund under way has a key: that of its newest attempt. Fees are kept only from an order's money, and only once: a
- * returned payment in suspense is the amount that was sent, which no longer contains the fees.
+ * Amounts of a refund for its entries. A refund under way has a key: the key of its newest attempt. Fees are kept only from money
+ * on the order's account, and only once: a returned refund in suspense is the amount that was sent, which no longer contains the
+ * fees.
  */
 export function bookedRefund({ id, key, source, netUnits, costUnits }: Refund): BookedRefund {
-  assert(key !== null, `refund ${id} has an attempt`);
+  assert(key !== null, `refund ${id} has no attempt`);
   return { key, netUnits, costUnits: source === 'order' ? costUnits : 0n };
 }
 
@@ -271,7 +278,7 @@ export const fromPosition =
 
 export function custodyOf(rails: ReadonlyMap<string, Rail>, order: Order): Custody {
   const [depositRail, payoutRail] = [rails.get(order.depositRail), rails.get(order.payoutRail)];
-  assert(depositRail !== undefined && payoutRail !== undefined, `rails of order ${order.id} are running`);
+  assert(depositRail !== undefined && payoutRail !== undefined, `a rail of order ${order.id} is not running`);
   return {
     deposits: chart.custody(depositRail.code, depositRail.wallets.deposits, order.depositAsset),
     refunds: chart.custody(depositRail.code, depositRail.wallets.payouts, order.depositAsset),
@@ -294,10 +301,10 @@ export async function change(tx: Tx, order: Order, { now, ...what }: Noted & { n
 export const emitSubmitted = (tx: Tx, order: Order, at: Date): Promise<void> =>
   announce(tx, order, 'payout_submitted', at);
 
-/** Announces the state an order is in. */
+/** Announces the state in which an order is. */
 export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, order.state, at);
 
-/** Tax is included only when some is withheld; otherwise the event has four fees. */
+/** Tax is included only if some is withheld; otherwise the event has four fees. */
 const toldFees = ({ tax, ...fees }: Fees): Partial<Fees> => (tax === 0n ? fees : { ...fees, tax });
 
 /** The event carries the whole resource, so that a receiver needs no second call. */
@@ -307,7 +314,7 @@ async function announce(
   what: OrderState | 'changed' | 'payout_submitted',
   at: Date,
 ): Promise<void> {
-  // An order blocked by law is no longer announced: its last announced state remains.
+  // An order blocked by law is not announced: its last announced state remains visible.
   if (what === 'frozen') return;
   const known = await assets(tx);
   const amount = (units: bigint, asset: string) => formatUnits(units, known.get(asset)?.decimals ?? 0);
@@ -346,7 +353,7 @@ async function announce(
       payoutReference: order.payoutReference,
       merchantReference: order.merchantReference,
       follows: order.follows === null ? null : String(order.follows),
-      // It never changes afterwards.
+      // Only in the first event, because the policy never changes afterwards.
       ...(what === 'created' ? { policy: order.policy } : {}),
     },
     at,
@@ -405,16 +412,16 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
       break;
     case 'open_case':
     case 'report':
-      assert(isCaseKind(order.state), `a case of ${order.state} has a meaning`);
+      assert(isCaseKind(order.state), `state ${order.state} is no kind of case`);
       await caseOf(order.state, given.reason ?? transition.on);
       break;
   }
 }
 
-/** Creates the payout row of a refund's newest attempt. The ledger hold is already made in this transaction. */
+/** Creates the payout row of a refund's newest attempt. The caller has made the ledger hold in this transaction. */
 export async function writeRefund(tx: Tx, refund: Refund, now: Date): Promise<void> {
   const { key, fiatAccountId, address } = refund;
-  assert(key !== null, `refund ${refund.id} has an attempt`);
+  assert(key !== null, `refund ${refund.id} has no attempt`);
   await writePayout(tx, {
     id: key,
     refundId: refund.id,

@@ -1,6 +1,6 @@
 /**
- * Effect of a customer's block on money under way: every payout and refund that is not submitted is checked by the gate now,
- * which holds it. A submitted one can no longer be cancelled; a case reports it.
+ * Effect of a customer's block on money under way: the gate checks every payout and refund that is not submitted again, and holds
+ * it. A submitted one can no longer be cancelled; a case reports it.
  */
 import type { Tx } from '../base/db.ts';
 import { enqueue } from '../base/jobs.ts';
@@ -19,7 +19,10 @@ export interface UnderWay {
 /** More than any customer has under way, and still few enough for an operator to review. */
 const MOST = 1_000;
 
-/** After a block in the same transaction: enqueues a new check of everything of the customer's that is under way. */
+/**
+ * Called after a block, in the same transaction: enqueues a new check of all payouts, refunds and orders of the customer that are
+ * under way.
+ */
 export async function blockedNow(tx: Tx, customerId: string, now: Date): Promise<UnderWay> {
   const { payouts, orders } = await store.underWay(tx, customerId, MOST);
   for (const { id } of payouts) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });

@@ -1,4 +1,4 @@
-/** SQL of bulk operations on many orders, and of the orders they cover. */
+/** SQL of bulk operations, and of the orders that they cover. */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
@@ -9,14 +9,14 @@ export type BulkKind = 'cancel' | 'requote' | 'compensate';
 
 /** The basis of a compensation: the fee as it should have been. */
 export interface BulkTerms {
-  /** The fiat, and the maximum paid for all orders together, in its units. */
+  /** The fiat, and the maximum paid for all orders together, in the fiat's units. */
   asset: string;
   mostUnits: bigint;
   fee: PricedFee;
   fixedUnits: bigint;
   bps: bigint;
   minimumUnits: bigint;
-  /** Partners with a fee of their own. */
+  /** Partners with a fee of their own, which the operation does not cover. */
   notFor: bigint[];
 }
 
@@ -37,7 +37,7 @@ export interface Bulk extends Span, Partial<{ [N in keyof BulkTerms]: BulkTerms[
   why: string;
   begunAt: Date;
   endedAt: Date | null;
-  /** The last order processed. */
+  /** Id of the last order processed. */
   cursor: bigint;
   changed: number;
   leftAlone: number;
@@ -56,7 +56,7 @@ export interface UnpaidOrder {
   payoutAsset: string;
   payoutUnits: bigint;
   rate: Rate;
-  /** The customer says that the money has been sent. */
+  /** The customer states that the money has been sent. */
   isClaimed: boolean;
 }
 
@@ -65,14 +65,14 @@ const BULK = `id, kind, market_id, partner_id, from_at as "from", until_at as "u
   fee, fixed_units, bps, minimum_units, not_for, most_units,
   done_units`;
 
-/** The parameters are $1 market, $2 partner or null, $3 from, $4 until, $5 the id after which. */
+/** Parameters: $1 market, $2 partner or null, $3 from, $4 until, $5 the id after which to continue. */
 const UNPAID = `from orders o where market_id = $1 and state = 'created' and ($2::bigint is null or partner_id = $2)
   and created_at >= $3 and created_at < $4 and id > $5
   and not exists (select from deposits d where d.order_id = o.id and d.state <> 'reversed')`;
 
 /**
- * The same for settled orders, in creation order: by the index that lists use, so that each next order is found directly after
- * the last. $6: partners to exclude.
+ * The same for settled orders, in creation order, through the index that lists use: each next order is found directly after the
+ * last one. $6: partners to exclude.
  */
 const SETTLED = `from orders o where market_id = $1 and state = 'settled' and ($2::bigint is null or partner_id = $2)
   and not partner_id = any($6::bigint[]) and created_at >= $3 and created_at < $4 and id > 0

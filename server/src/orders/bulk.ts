@@ -1,18 +1,19 @@
 /**
- * Bulk: an operator cancels or requotes all unpaid orders of a market created in a time span, because their price was wrong;
- * or compensates all settled ones because a fee was wrong.
+ * Bulk operations: an operator cancels or requotes all unpaid orders of a market that were created in a time span, because their
+ * price was wrong; or compensates all settled ones, because a fee was wrong.
  *
- * The operation is a row, with who and why. A worker goes through the orders by id, with one transaction and one lock each, and
- * records its position in the same transaction. So each order is processed exactly once, however often the worker is interrupted,
- * and no order waits for another. An order that has been paid, even in part, when its turn comes is not changed: it is filled at
- * the promised price, or an operator handles it.
+ * The operation is a row that says who decided it and why. A worker processes the orders by id, each with its own transaction and
+ * lock, and records its position in the same transaction. So each order is processed exactly once, however often the worker is
+ * interrupted, and no order waits for another. An order that has received money by its turn, even in part, is not changed: it is
+ * filled at the promised price, or an operator handles it.
  *
  * A compensated order is paid the difference between the fee in the journal and the correct fee (compensate.ts), computed under
- * its lock; an order that was compensated meanwhile is skipped. The sum never exceeds the approved total. An order that would
- * exceed it, or whose account is unknown, is counted as refused and left to an operator.
+ * the order's lock; an order that was compensated meanwhile is skipped. The sum never exceeds the approved total. An order that
+ * would exceed it, or whose account is unknown, is counted as refused and left to an operator.
  *
- * A requoted order keeps what the customer pays, where to and until when, so that payment instructions stay valid; what the
- * customer receives is repriced and announced as `order.changed`. Requoting waits while there is no price.
+ * A requoted order keeps the amount that the customer pays, the payment target and the deadline, so that payment instructions
+ * stay valid. The amount that the customer receives is repriced and announced as `order.changed`. Requoting waits while there is
+ * no price.
  *
  * Source: docs/decisions/0034-prices-nobody-should-believe.md
  */
@@ -36,7 +37,7 @@ export type { Bulk, BulkTerms, Span } from './bulk.store.ts';
 const AT_ONCE = 50;
 export const MAX_UNPAID = 200;
 
-/** @returns the number under which `bulkOf` reports progress */
+/** @returns the operation's id, under which `bulkOf` reports progress */
 export async function beginBulk(
   tx: Tx,
   input: Span & {
@@ -50,7 +51,10 @@ export async function beginBulk(
   },
 ): Promise<bigint> {
   const { now, people, ...rest } = input;
-  assert((input.kind === 'compensate') === (input.terms !== undefined), 'compensating, and nothing else, has terms');
+  assert(
+    (input.kind === 'compensate') === (input.terms !== undefined),
+    'a compensation has no terms, or another operation has some',
+  );
   const id = await bulkStore.insert(tx, { ...rest, people: [...people], begunAt: now });
   enqueue(tx, { kind: 'bulk_orders', subject: String(id), dueAt: now });
   return id;
@@ -59,7 +63,7 @@ export async function beginBulk(
 export const bulkOf = (tx: Tx, id: bigint): Promise<Bulk | undefined> => bulkStore.get(tx, id);
 export const lastBulk = (tx: Tx, marketId: bigint): Promise<bigint | undefined> => bulkStore.last(tx, marketId);
 
-/** The orders that a bulk operation of this span would change now, by id; at most `MAX_UNPAID` per call, after an id. */
+/** The orders that a bulk operation on this span would change now, by id, after an id; at most `MAX_UNPAID` per call. */
 export async function unpaidOrders(
   tx: Tx,
   input: Span & { after: bigint; limit: number },
@@ -79,7 +83,7 @@ export function bulkHandlers(context: OrdersContext): Handlers {
   };
 }
 
-/** @returns whether nothing is left to do */
+/** @returns whether no order is left to process */
 async function nextOf(context: OrdersContext, tx: Tx, id: bigint): Promise<boolean> {
   const bulk = await bulkStore.lock(tx, id);
   assert(bulk !== undefined, `there is no bulk ${id}`);
@@ -95,7 +99,7 @@ async function nextOf(context: OrdersContext, tx: Tx, id: bigint): Promise<boole
     await bulkStore.note(tx, id, { cursor: orderId, ...(await payBack(context, tx, bulk, order)) });
     return false;
   }
-  // Checked again under the order's lock: a deposit that arrived meanwhile was booked under the same lock.
+  // Checked again under the order's lock: an arriving deposit is booked under the same lock.
   const isUnpaid = order.state === 'created' && !(await bulkStore.isPaid(tx, orderId));
   const outcome = isUnpaid ? await perform(context, tx, bulk, order) : 'leftAlone';
   await bulkStore.note(tx, id, { cursor: orderId, outcome });
@@ -125,7 +129,7 @@ async function perform(
       orderId: order.id,
       now,
     };
-    // The fees may be wrong even if the rate is right.
+    // Even if the rate is right, the fees may be wrong.
     const made = await requoteUnless(tx, input, (quote) => isSameRate && quote.payoutUnits === order.payoutUnits);
     if (made === undefined) return 'leftAlone';
     const { id: quoteId, ...quote } = made;
@@ -137,7 +141,7 @@ async function perform(
     assert(advanced.outcome === 'advanced', `order ${order.id} was not requoted while it was unpaid`);
     return 'changed';
   } catch (error) {
-    // Below the current limits or fees. Nothing was written: both are checked first.
+    // The new terms violate the current limits, or fees exceed the amount. Both are checked before anything is written.
     if (error instanceof Refusal) return 'refused';
     throw error;
   }
@@ -169,7 +173,7 @@ async function payBack(
     });
     return { outcome: 'changed', units };
   } catch (error) {
-    // Nothing was written: everything is checked first.
+    // Everything is checked before anything is written.
     if (error instanceof Refusal) return { outcome: 'refused' };
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Contexts: the dependencies passed to the parts of orders, and types that several parts share. */
+/** Contexts: the dependencies that are passed to the parts of orders, and types that several parts share. */
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -18,7 +18,7 @@ export interface OrdersContext {
   vault: Vault;
   /** The gate's inputs from other modules. */
   gate: GateRules;
-  /** What partners say of wallets; absent in tests without it. */
+  /** What partners state about wallets; absent in tests that do not need it. */
   travelRule?: TravelRule;
 }
 
@@ -37,11 +37,11 @@ export interface RefundTo {
   fiatAccountId?: bigint | undefined;
 }
 
-/** The dependencies of applying facts. */
+/** The dependencies of code that applies facts. */
 export interface Context {
   rails: ReadonlyMap<string, Rail>;
   clock: Clock;
-  /** Whether a payer's name matches the customer's; without it names are not compared. */
+  /** Compares a payer's name with the customer's. Without it, names are not compared. */
   comparePayer?: (tx: Tx, customerId: string, payerName: string) => Promise<PayerMatch>;
 }
 
@@ -51,13 +51,13 @@ export type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
 export interface Action {
   orderId: bigint;
   by: string;
-  /** Names of everyone who approved it. */
+  /** Names of all operators who approved it. */
   people?: readonly string[];
   /** For refunds: proceed despite the screening hits and blocks that apply to the destination now. */
   pastHits?: boolean | undefined;
   /** The findings that these operators were shown, if they confirmed in an earlier transaction. */
   seen?: readonly SeenFinding[] | undefined;
-  /** Version of the order then: an operator's hold since is one that these people did not know of. */
+  /** Version of the order at that time: these operators did not know of an operator's hold that is newer. */
   seenVersion?: number | undefined;
   why: string;
   now: Date;

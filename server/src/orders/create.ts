@@ -1,6 +1,6 @@
 /**
- * Creates an order: at a live quote, or at a fresh price within the partner's tolerance; with its own deposit target; in one
- * transaction at the partner role.
+ * Creates an order in one transaction at the partner role: at a live quote, or at a fresh price within the partner's tolerance,
+ * with its own deposit target.
  */
 import { type Clock, later } from '../base/clock.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
@@ -45,33 +45,33 @@ export interface CreateInput {
   market: Market;
   /** In the deposit asset's units. */
   depositUnits: bigint;
-  /** The rate the partner was quoted; with neither quote nor rate the fresh price is used. */
+  /** The rate that the partner was quoted. With neither quote nor rate the fresh price is used. */
   rate?: Rate;
   payoutUnits?: bigint;
   /** The quote that is accepted; its amounts and rate then apply. */
   quoteId?: bigint;
   /**
-   * Payout destination: an account of the customer's, or an address. With an address, the account is where the deposit would
-   * be refunded to.
+   * Payout destination: an account of the customer's, or an address. If an address is given, the account is where a deposit would
+   * be refunded.
    */
   fiatAccountId?: bigint;
   payoutAddress?: string;
-  /** Where a deposit on a chain would be refunded to. */
+  /** Address to which a deposit on a chain would be refunded. */
   refundAddress?: string;
   /** As stored (encrypted); `openOrders` returns it as the partner sent it. */
   merchantReference?: string;
-  /** How the customer pays or is paid, when it differs from the market's default method. */
+  /** How the customer pays or is paid, if it differs from the market's default method. */
   paymentMethod?: string;
   /** The order whose late or second deposit pays for this one. */
   follows?: bigint;
-  /** Time of the request: the quote's expiry is compared with it. */
+  /** Time of the request, with which the quote's expiry is compared. */
   now: Date;
 }
 
 /**
  * @throws Refusal 'unknown_account' | 'destination_held' | 'verification_required' | 'amount_outside_limits' |
  *   'customer_limit_exceeded' | 'exposure_exceeded' | 'amount_below_fees' | 'price_moved' | 'quote_over'
- * @throws Unavailable without a price, when quoting is halted, or when the node of its chain is not started yet
+ * @throws Unavailable without a price, while quoting is halted, or if the node of its chain has not been started yet
  */
 export async function create(
   context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
@@ -82,9 +82,9 @@ export async function create(
   requireAwake(context.rails, market);
   assert(
     input.fiatAccountId !== undefined || input.payoutAddress !== undefined,
-    'an order pays to an account or an address',
+    'an order has neither a payout account nor a payout address',
   );
-  // Concurrent orders of one customer wait here for their sequence number. The time is read after that, so that a list sorted by
+  // Concurrent orders of one customer wait here for their sequence number. The time is read afterwards, so that a list sorted by
   // number is also sorted by id and time.
   const [customerSeq] = await awaitAll(
     store.nextSeq(tx, { partnerId: partner.id, customerId: customer.id, direction: market.direction }),
@@ -101,7 +101,7 @@ export async function create(
   await requireRoom(tx, input, quote, now);
   await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), now });
   const rail = context.rails.get(market.depositRail);
-  assert(rail !== undefined, `rail ${market.depositRail} is running`);
+  assert(rail !== undefined, `rail ${market.depositRail} is not running`);
   const policy = await policyFor(tx, market, partner.id);
   const target = rail.targets.are === 'derived' ? rail.targets.of(index) : await rail.targets.take(tx);
 
@@ -166,7 +166,10 @@ export async function create(
   return order;
 }
 
-/** Checks that the rails of an order can be read and paid from now on. @throws Unavailable that names the chain */
+/**
+ * Checks that the rails of an order can be read and paid from now on. @throws Unavailable with the chain whose node is not
+ * started
+ */
 function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRail }: Market): void {
   for (const code of [depositRail, payoutRail]) {
     const rail = rails.get(code);
@@ -175,7 +178,7 @@ function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRai
   }
 }
 
-/** A destination held since a key leaked cannot be an order's destination. @throws Refusal 'destination_held' */
+/** Refuses a destination that is held since a key leaked. @throws Refusal 'destination_held' */
 async function requireFree(tx: Tx, { partner, fiatAccountId, payoutAddress, refundAddress, now }: CreateInput) {
   const of = { partnerId: partner.id, orderId: null, now };
   await awaitAll(
@@ -205,9 +208,9 @@ export async function exposureOf(
 }
 
 /**
- * An unpaid order at a locked rate is a commitment like a live quote: if the partner has a cap, the sum of both including this
- * order must not exceed it. Counted under the same lock that quotes take. Checked here and not when quoting, so that a quote
- * reads no order. A follow-on order is exempt: its money has arrived.
+ * An unpaid order at a locked rate is a commitment like a live quote. If the partner has an exposure cap, the sum of both,
+ * including this order, must not exceed it. The sum is read under the same lock that quotes take. It is checked here and not when
+ * quoting, so that a quote reads no order. A follow-on order is exempt: its money has arrived.
  */
 async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date): Promise<void> {
   const { fiat } = input.market;
@@ -218,7 +221,7 @@ async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date):
   requireWithin(cap, { asked: worthOnMarket(input.market, quote), live, fiat });
 }
 
-/** The policy's lock time, but never longer than the customer has to pay. */
+/** The policy's lock time, but never longer than the customer's time to pay. */
 function lockedUntil(now: Date, market: Market, { priceMoved: { lockS } }: Policy): Date {
   const ttlMs = market.depositTtlMs;
   return later(now, lockS === null ? ttlMs : Math.min(ttlMs, lockS * 1000));
@@ -249,7 +252,7 @@ async function priceFor(tx: Tx, input: CreateInput, orderId: bigint): Promise<Qu
     orderId,
     now,
   });
-  // The quote was made in this transaction, so the only possible cause is that its prices were halted meanwhile.
+  // The quote was created in this transaction, so it can only be missing because its prices were halted meanwhile.
   if (taken === undefined) throw priceHalted(market);
   return taken;
 }

@@ -1,8 +1,7 @@
 /**
- * Decisions about orders, pure: facts in, a decision out. No clock, no database, no rail.
+ * Decisions about orders. Pure: facts in, a decision out; no clock, no database, no rail.
  *
- * If the amount, time or asset differs from what was requested, the order's own policy decides; its terms are in
- * partners/policies.ts.
+ * If the amount, time or asset differs from the request, the order's own policy decides; partners/policies.ts has its terms.
  */
 import { quoteToBase, type Rate, ratesWithin } from '../base/money.ts';
 import type { Deadline, Policy } from '../partners/index.ts';
@@ -28,9 +27,9 @@ export interface ExpectedDeposit {
 }
 
 export type DepositDecision =
-  /** The order has its full amount; the excess, if any, is not the order's. */
+  /** The order has its full amount; an excess does not belong to the order. */
   | { outcome: 'complete'; excessUnits: bigint }
-  /** A part: wait for the rest until the deadline. */
+  /** The order has a part of its amount: it waits for the rest until the deadline. */
   | { outcome: 'part'; missingUnits: bigint }
   /** Unexpected money: to suspense, with a case. */
   | { outcome: 'suspense'; why: DepositTrouble };
@@ -38,10 +37,10 @@ export type DepositDecision =
 /**
  * Where a confirmed deposit belongs.
  *
- * A deposit is late if it came after the deadline by the rail's clock, or to an order that has ended. An order does not end until
- * its rail has been read up to the deadline, so a deposit that we read late because the server was down is not late.
+ * A deposit is late if it arrived after the deadline by the rail's clock, or for an order that has ended. An order does not end
+ * until its rail has been read up to the deadline, so a deposit is not late only because the server was down and read it late.
  *
- * @param order         the order whose target was paid; undefined when no order has the target
+ * @param order the order whose target was paid; undefined if no order has the target
  * @param earlierUnits  sum of the order's parts confirmed before
  */
 export function placeDeposit(
@@ -65,11 +64,11 @@ export type DeadlineDecision = 'wait' | 'expire' | 'take_what_came' | 'nothing';
 /**
  * What a passed deadline means.
  *
- * A deposit that was seen but is not confirmed yet came in time, so the order waits for it; it also waits until its rail has been
- * read up to the deadline. Partial deposits below the amount are applied as an underpaid deposit, so that the order decides about
- * them (and can refund them) instead of expiring without them.
+ * A deposit that was seen in time but is not confirmed yet keeps the order waiting; so does a rail that has not been read up to
+ * the deadline. Partial deposits are applied as an underpaid deposit, so that the order decides about them (and can refund them)
+ * instead of expiring without them.
  *
- * @param deposits those that came in time, and whether the rail may have more that are not read yet
+ * @param deposits the deposits that arrived in time, and whether the rail may have more that are not read yet
  */
 export function atDeadline(
   state: OrderState,
@@ -81,7 +80,7 @@ export function atDeadline(
   return state === 'created' ? 'expire' : 'wait';
 }
 
-/** What happens to money that no order accepts. A policy applies only to money that came for an order. */
+/** What happens to money that no order accepts. A policy applies only to money that was paid for an order. */
 export function onExtra(why: DepositTrouble, policy: Policy | undefined): 'hold' | 'refund' | 'new_order' {
   const question = QUESTION[why];
   return policy === undefined || question === undefined ? 'hold' : policy[question].then;
@@ -98,8 +97,8 @@ const QUESTION: Partial<Record<DepositTrouble, 'late' | 'second' | 'wrongAsset' 
 const within = (a: bigint, b: bigint, bps: number): boolean => (a > b ? a - b : b - a) * 10_000n <= b * BigInt(bps);
 
 /**
- * How much of an overpaid deposit an order takes: everything if it continues with everything or refunds everything; otherwise
- * the amount it asked for, and the excess stays in suspense.
+ * How much of an overpaid deposit an order accepts: all of it if the order continues with all of it or refunds all of it;
+ * otherwise the amount that it asked for, and the excess stays in suspense.
  *
  * @param most the maximum the customer may pay at once on this market
  */
@@ -129,7 +128,7 @@ export function onAmount(
  * Whether the booked rate must be compared with the current price: the deposit came after the rate lock ended, and the policy
  * requires it.
  *
- * @param cameAt when the deposit that completed the amount was first seen
+ * @param cameAt when the deposit that completed the amount arrived
  */
 export const rateIsOpen = (order: { rateLockedUntil: Date }, cameAt: Date | undefined, policy: Policy): boolean =>
   policy.priceMoved.then !== 'honour' && cameAt !== undefined && cameAt > order.rateLockedUntil;
@@ -150,7 +149,7 @@ export const failureOf = (reason: string): 'amount' | 'name' | 'other' =>
 
 /**
  * Whether an order is held or refunded before its payout. It is refunded automatically only if all findings allow that: a finding
- * that needs an operator prevents the refund that another one asks for.
+ * that needs an operator prevents a refund for which another finding asks.
  */
 export function beforePayout(found: readonly Finding[]): { reason: string; refund: boolean } | undefined {
   const [first] = found;
@@ -163,15 +162,16 @@ export function holdBeforePayout(
   depositLost: boolean,
 ): 'deposit_lost' | 'underpaid' | 'overpaid' | undefined {
   if (depositLost) return 'deposit_lost';
-  // Not read from the order's exception: a later deposit may have overwritten it.
+  // Not read from the order's exception, because a later deposit may have overwritten that.
   if (order.receivedUnits === null || order.receivedUnits === order.depositUnits) return undefined;
   return order.receivedUnits < order.depositUnits ? 'underpaid' : 'overpaid';
 }
 
 /**
- * What we keep of a refunded deposit, in its smallest units: the fees that the order's policy names, as booked. Never the tax: it
- * is withheld on a trade, and none took place. Fees are in the fiat; from crypto they are taken at the booked rate, rounded down,
- * because we pay. If they would consume the whole deposit nothing is kept, because a refund of zero cannot be sent.
+ * What we keep of a refunded deposit, in its smallest units: the fees that the order's policy names, as booked. The tax is never
+ * kept: it is withheld on a trade, and none took place. Fees are in the fiat; from crypto they are taken at the booked rate,
+ * rounded down, because we pay. If they would consume the whole deposit, nothing is kept, because a refund of zero cannot be
+ * sent.
  *
  * @param decimals of the market's crypto (base) and fiat (quote)
  */
@@ -202,8 +202,8 @@ export function isForAPerson(history: readonly HoldStep[]): boolean {
 }
 
 /**
- * The same, except when an operator has already decided about that hold, by a refund that waits for its destination. The decision
- * covers the hold that it was made on and the earlier ones, which apply again when that one is released.
+ * As `isForAPerson`, but false if an operator has already decided about that hold by a refund that waits for its destination. The
+ * decision covers the hold on which it was made, and the earlier holds, which apply again when that one is released.
  */
 export const awaitsPerson = (
   { refundRequest }: { refundRequest: { decidedHold?: number } | null },
@@ -238,24 +238,24 @@ const isByOperator = (step: HoldStep | undefined): boolean => step?.facts?.heldB
 /** Whether an operator's hold is on: only a release ends it, and no other decision continues the order meanwhile. */
 export const isHeldByOperator = (history: readonly HoldStep[]): boolean => isByOperator(lastHold(history));
 
-/** Whether an operator has held it since this version of the order. */
+/** Whether an operator has held the order since this version of it. */
 export const isHeldSince = (history: readonly (HoldStep & { version: number })[], version: number): boolean =>
   history.some((step) => step.version > version && HOLDING.includes(step.event) && isByOperator(step));
 
 /**
- * How long a state may last and what happens then; undefined when the order waits for nothing or the unpaid order's own deadline
+ * How long a state may last and what happens then; undefined if the order waits for nothing, or if an unpaid order's own deadline
  * applies.
  */
 export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
   isWaiting(state) ? policy.waiting[state] : undefined;
 
-/** Reason for cancelling an attempt: an earlier attempt, which its rail had rejected, has arrived. */
+/** Reason for cancelling an attempt: an earlier attempt that its rail had rejected has arrived. */
 export const PAID_BEFORE = 'an attempt before it was paid after all';
 
-/** An order's exception when operators decided that a payment of another amount settles it, with the difference booked. */
+/** An order's exception if operators decided that a payment of another amount settles it; the difference is booked. */
 export const PAID_OTHER_AMOUNT = 'paid_other_amount';
 
-/** What the history says about that; empty when the order was paid its own amount. */
+/** What the order's history records about that; empty if the order was paid its own amount. */
 export function paidOtherwise(
   paid: { paidUnits: bigint | null; units: bigint },
   order: { payoutUnits: bigint },

@@ -15,7 +15,7 @@ export interface BookedOrder {
   id: bigint;
   partnerId: bigint;
   depositAsset: string;
-  /** What the order's account received: the amount asked for, or less when an underpaid deposit was accepted. */
+  /** Units that the order's account received: the amount asked for, or less if an underpaid deposit was accepted. */
   receivedUnits: bigint;
   payoutAsset: string;
   payoutUnits: bigint;
@@ -25,7 +25,10 @@ export interface BookedOrder {
   payoutAttempt: number;
 }
 
-/** A refund as entries see it: the hold of an attempt is named like its payout, the fee kept of it likewise with a suffix. */
+/**
+ * A refund as entries see it. The hold of an attempt has the id of its payout, and the hold of the fee kept has that id with a
+ * suffix.
+ */
 export interface BookedRefund {
   key: string;
   netUnits: bigint;
@@ -36,11 +39,11 @@ export interface BookedRefund {
 export interface Custody {
   deposits: Account;
   payouts: Account;
-  /** Account that refunds leave from: the deposit asset in the deposit rail's paying wallet. */
+  /** The account from which refunds leave: the deposit asset in the deposit rail's paying wallet. */
   refunds: Account;
 }
 
-/** One deposit's share of a receive entry: the account its money is on now, and how much of it belongs to the order. */
+/** One deposit's share of a receive entry: the account on which its money is now, and how much of it belongs to the order. */
 export interface ReceivedPart {
   from: Account;
   toOrderUnits: bigint;
@@ -49,7 +52,7 @@ export interface ReceivedPart {
   suspense: Account;
 }
 
-/** The part of a deposit that its rail reversed, and the account it is on since: a loss, or the customer's debt. */
+/** The part of a deposit that its rail reversed, and the account on which it is booked since: a loss, or the customer's debt. */
 export interface LostPart {
   units: bigint;
   bookedTo: Account;
@@ -67,10 +70,10 @@ export interface EntryGiven {
   paid?: PaidBefore | undefined;
 }
 
-/** The amount that left by an attempt that its rail had rejected; it was booked as a loss then. */
+/** The amount that left through an attempt that its rail had rejected. It was booked as a loss. */
 export interface PaidBefore {
   units: bigint;
-  /** Account for the order's balance beyond that, in the payout asset; by default it is booked as a difference. */
+  /** The account for the rest of the order's balance, in the payout asset; default: it is booked as a difference. */
   rest?: Account | undefined;
 }
 
@@ -131,7 +134,7 @@ export const payoutId = (order: { id: bigint; payoutAttempt: number }): string =
 
 const kept = (key: string): string => `${key}:kept`;
 
-/** Holds a refund on the account its money is on (an order's or suspense): the amount sent, and the amount kept. */
+/** Holds a refund on the account where its money is (an order's, or suspense): the amount sent, and the fee kept. */
 export const holdRefund = ({ key, netUnits, costUnits }: BookedRefund, from: Account, to: Account): Line[] => [
   ...hold(key, from, to, netUnits),
   ...(costUnits === 0n ? [] : hold(kept(key), from, chart.feeOperator(from.asset), costUnits)),
@@ -144,7 +147,7 @@ export const voidRefund = ({ key, costUnits }: BookedRefund): Line[] => [
   ...release(key),
   ...(costUnits === 0n ? [] : release(kept(key))),
 ];
-/** A refund that its rail rejected and later paid, which was booked as a loss then: the money held for it covers that loss. */
+/** A refund that its rail rejected and later paid. The payment was booked as a loss, which the refund's money now covers. */
 export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account): Line[] => [
   ...move(from, chart.loss(from.asset), netUnits),
   ...move(from, chart.feeOperator(from.asset), costUnits),
@@ -153,11 +156,11 @@ export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account
 const holdRefunds = (refunds: readonly BookedRefund[], from: Account, to: Account): Line[] =>
   refunds.flatMap((refund) => holdRefund(refund, from, to));
 
-/** Clears the loss or debt of the reversed parts with the order's deposit balance: no claim remains. */
+/** Clears the loss or debt of the reversed parts with the order's deposit balance: the order gives up its claim. */
 const giveUp = (deposit: Account, lost: readonly LostPart[]): Line[] =>
   lost.flatMap(({ units, bookedTo }) => move(deposit, bookedTo, units));
 
-/** The order's balance covers the loss. The remainder of either is booked as a difference, or stays the customer's. */
+/** The order's balance covers the loss. What remains is booked as a difference, or stays the customer's. */
 function foundPayout(order: BookedOrder, payout: Account, paid: PaidBefore = { units: order.payoutUnits }): Line[] {
   const [loss, difference] = [chart.loss(payout.asset), chart.difference(payout.asset)];
   const covered = paid.units < order.payoutUnits ? paid.units : order.payoutUnits;
@@ -180,7 +183,7 @@ function convert(order: BookedOrder, deposit: Account, payout: Account): Line[] 
     ...move(deposit, chart.treasury(order.depositAsset), order.receivedUnits - feesOnDeposit),
     ...move(chart.treasury(order.payoutAsset), payout, order.grossUnits),
     ...feeLines,
-    // The fraction below the payout's decimals is booked by name.
+    // The fraction below the payout's decimals has an account of its own.
     ...move(payout, chart.rounding(order.payoutAsset), order.grossUnits - feesOnPayout - order.payoutUnits),
   ];
 }
@@ -201,7 +204,7 @@ export function feeAccount(kind: FeeKind, order: Pick<BookedOrder, 'partnerId' |
   }
 }
 
-/** The same move in the opposite direction: to undo a conversion or refund fees. */
+/** The same line in the opposite direction: to undo a conversion or to refund fees. */
 function turned(line: Line): Line {
   assert(line.step === 'post', 'a conversion is made of plain moves');
   return { ...line, debit: line.credit, credit: line.debit };

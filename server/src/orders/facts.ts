@@ -1,5 +1,5 @@
 /**
- * Facts: books what rails report, and applies it to the order concerned.
+ * Facts: books what rails report, and applies it to the orders concerned.
  *
  * Every fact may arrive twice and in any order; each is applied once, keyed by its row. Incoming money is never rejected: money
  * without an owner is booked to suspense and becomes a case. Everything runs in the rail's transaction, so a fact is stored
@@ -25,7 +25,7 @@ export type OwnTransfers = (
   fact: Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>,
 ) => Promise<void>;
 
-/** @param ownTransfers the treasury, if there is one: sweeps and their gas touch no order */
+/** @param ownTransfers the treasury's handler, if there is one: sweeps and their gas concern no order */
 export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Report {
   return async (tx, fact) => {
     switch (fact.type) {

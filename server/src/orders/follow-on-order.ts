@@ -1,10 +1,10 @@
 /**
- * Follow-on order: a new order made from a late or second deposit, when the first order's policy says so.
+ * Follow-on order: a new order made from a late or second deposit, if the first order's policy says so.
  *
- * The first order stays as it ended. The new order has the same customer, market and destination, the current price, and names
- * the first as the one it follows. It has its deposit from the start, so its first step is screening. Until then the money is in
- * suspense, with a case, so that it is tracked while prices are missing. If the trade is not allowed (the limits, the fees, a
- * closed market, a partner or customer that may not trade), the money is refunded instead.
+ * The first order stays as it ended. The new order has the same customer, market and destination, and the current price; it names
+ * the first order as the one it follows. It has its deposit from the start, so its first step is screening. Until it is created
+ * the money is in suspense, with a case, so that it is tracked while prices are missing. If the trade is not allowed (the limits,
+ * the fees, a closed market, a partner or customer that may not trade), the money is refunded instead.
  *
  * Not here: what the policy says (decide.ts and facts.ts).
  */
@@ -28,12 +28,12 @@ import { requestRefund } from './refunds/request.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
-/** How often a deposit held by an operator, or of an order blocked by law, is checked again. */
+/** How often to check again a deposit that an operator holds, or whose order is blocked by law. */
 const HELD_AGAIN_MS = 30_000;
 
 /**
- * Creates the follow-on order of a deposit in suspense, once its rail can no longer reverse it: a new order has its deposit
- * from the start, so it could be paid out at once. Enqueueing twice is harmless.
+ * Creates the follow-on order of a deposit in suspense, once its rail can no longer reverse the deposit. The order has its
+ * deposit from the start, so it could be paid out at once. Enqueueing twice is harmless.
  */
 export async function createFollowOnOrder(context: OrdersContext, depositId: bigint): Promise<Handled> {
   try {
@@ -60,14 +60,14 @@ export async function createFollowOnOrder(context: OrdersContext, depositId: big
   }
 }
 
-/** The deposit and the order it came for, both locked, order first; undefined when the deposit was placed already. */
+/** The deposit and the order for which it came, both locked, order first; undefined if the deposit was already used. */
 async function waiting(tx: Tx, depositId: bigint): Promise<{ row: DepositRow; first: Order } | undefined> {
   const known = await depositStore.depositById(tx, depositId);
   if (known === undefined || known.orderId === null) return undefined;
   const first = await store.lock(tx, known.orderId);
   const row = await depositStore.lockDeposit(tx, known.rail, known.externalId);
   if (first === undefined || row?.state !== 'suspense' || row.orderId !== first.id) return undefined;
-  // A refund names part of it: it is refunded and makes no order.
+  // A refund names part of the deposit: it is refunded and creates no order.
   if (row.refundUnits > 0n) return undefined;
   return { row, first };
 }
@@ -81,7 +81,7 @@ async function makeOrder(
   await wakeDeposit(tx, row, { by: 'the machine', why: 'a new order is made of it', now });
   const partner = await findPartner(tx, { id: first.partnerId });
   const customer = await findCustomer(tx, first.customerId);
-  assert(partner !== undefined, `partner ${first.partnerId} is there`);
+  assert(partner !== undefined, `partner ${first.partnerId} does not exist`);
   if (partner.suspended) throw new Refusal('partner_suspended');
   requireTrading(customer, partner);
   const market = await marketById(tx, first.marketId);
@@ -101,7 +101,7 @@ async function makeOrder(
     now,
   });
   const order = await store.lock(tx, made.id);
-  assert(order !== undefined, `order ${made.id} was just made`);
+  assert(order !== undefined, `order ${made.id} was not created`);
   await applyDeposits(context, tx, order, wholly([row]), {
     now,
     facts: { reference: row.reference, deposit: String(row.id), follows: String(first.id) },

@@ -51,7 +51,7 @@ export const history = (tx: Tx, orderId: bigint) =>
     orderId,
   ]);
 
-/** When the last deposit on the order's account arrived: by the outside's time, never later than we saw it. */
+/** When the last deposit on the order's account arrived: by the rail's clock, and never later than we saw it. */
 export async function completedAt(tx: Tx, orderId: bigint): Promise<Date | undefined> {
   const row = await tx.row<{ at: Date | null }>(
     `select max(least(seen_at, coalesce(came_at, seen_at))) as at from deposits where order_id = $1 and state = 'applied'`,

@@ -6,7 +6,7 @@
  * here treats both directions the same.
  *
  * Reading order: machine.ts (the table) → decide.ts (pure decisions) → entries.ts (postings) → advance.ts (the one write) →
- * create.ts, facts.ts, jobs.ts (what leads to it) → trace.ts (where the money is).
+ * create.ts, facts.ts, jobs.ts (what calls it) → trace.ts (where the money is).
  */
 import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
@@ -210,10 +210,10 @@ export { goesToSender, senderOfOrder } from './refunds/to-sender.ts';
 export { type Direction, eraseOrderTexts, type ListedOrder, type Order } from './store.ts';
 
 /**
- * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the
- * usual jobs find the rows that are due then.
+ * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing: the
+ * usual jobs find the rows that are due afterwards.
  *
- * @returns how many orders were moved
+ * @returns the number of orders
  */
 export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> {
   const orders = await store.shiftDueTimes(tx, input);
@@ -222,7 +222,7 @@ export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms:
   await shiftDueTimes(tx, { kinds: ['clear_deposit', 'create_follow_on_order'], subjects: deposits, ms: input.ms });
   const refunds = await screeningRefunds(tx, deposits);
   await shiftDueTimes(tx, { kinds: ['screen_refund'], subjects: refunds, ms: input.ms });
-  // A payout waiting at the gate for clearing checks again when that is over.
+  // A payout that waits at the gate for clearing checks again when its clearing time has passed.
   await shiftDueTimes(tx, {
     kinds: ['send_payout'],
     subjects: await waitingPayouts(tx, input.partnerId),
@@ -236,7 +236,7 @@ export async function depositNames(tx: Tx, ids: readonly bigint[]): Promise<Map<
   return new Map((await depositStore.depositNames(tx, ids)).map((row) => [row.id, row.externalId]));
 }
 
-/** Which of these deposits are known and not booked yet, and why. */
+/** The deposits among these that are known and not booked yet → the reason. */
 export async function depositsWaiting(tx: Tx, rail: string, names: readonly string[]): Promise<Map<string, string>> {
   const rows = await depositStore.depositsWaiting(tx, rail, names);
   return new Map(
@@ -255,20 +255,20 @@ export interface Orders {
     tx: Tx,
     input: { id: bigint; direction: Direction; customerId: string; reference: string; now: Date },
   ): Promise<Order>;
-  /** Payee and reference for the customer of a bank deposit. @throws Refusal 'order_over', past the deadline too */
+  /** Payee and reference for the customer of a bank deposit. @throws Refusal 'order_over', also after the deadline */
   payInstructions(order: Order): { payee: Payee; reference: string };
   /**
-   * Parses an address that this market may pay out to, or says why it is refused: it is no address, a token's contract, or one of
-   * our own, of any partner. `tx` must see all of our addresses.
+   * Parses an address to which this market may pay out, or says why it is refused: it is no address, a token's contract, or one
+   * of our own, of any partner. `tx` must see all of our addresses.
    */
   readPayoutAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
-  /** The same for an address that a deposit on this market would be refunded to. */
+  /** As `readPayoutAddress`, for an address to which a deposit on this market would be refunded. */
   readRefundAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
-  /** Sets the destination of a refund, or of a payout that is paid again. Through the system role only. @see actions.ts */
+  /** Sets the destination of a refund, or of a payout that is paid again. Only through the system role. @see actions.ts */
   nameDestination(tx: Tx, input: { orderId: bigint; to: RefundTo; now: Date }): Promise<Order>;
-  /** What the page of a return link shows; undefined when this customer has no such link. @see returns.ts */
+  /** What the page of a return link shows; undefined if this customer has no such link. @see returns.ts */
   returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown | undefined>;
-  /** Handles its form: the address typed, or the confirmation of the one shown. Through the system role only. */
+  /** Handles the page's form: the address typed, or the confirmation of the address shown. Only through the system role. */
   enterReturnAddress(tx: Tx, asked: LinkAsked & { text: string }): ReturnType<typeof enterReturnAddress>;
   forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void>;
   confirmReturnAddress(tx: Tx, asked: LinkAsked & { address: string; loggedInAt: Date; now: Date }): Promise<void>;
@@ -278,14 +278,14 @@ export interface Orders {
   parts(tx: Tx, order: Order): Promise<OrderParts>;
   /** Orders of the role's partner that match the filters, newest first. @param input.below the `next` of the previous page */
   page(tx: Tx, input: OrderPage): Promise<{ orders: Order[]; next: bigint | null }>;
-  /** The same with what the customer's page shows in addition. */
+  /** As `parts`, with what the customer's page shows in addition. */
   money(tx: Tx, order: Order): Promise<OrderMoney>;
   /**
    * One order of the role's partner.
-   * @throws Refusal 'unknown_order' also when direction or customer differ
+   * @throws Refusal 'unknown_order', also if direction or customer differ
    */
   get(tx: Tx, input: { id: bigint; direction?: Direction; customerId?: string }): Promise<Order>;
-  /** Newest first; `page` from 1. Past the end: empty. */
+  /** A customer's orders, newest first. `page` counts from 1; past the end it is empty. */
   list(
     tx: Tx,
     input: { customerId: string; direction: Direction; page: number; pageSize: number },
@@ -299,15 +299,15 @@ export interface Orders {
 
 export interface OrderMoney {
   told: Told;
-  /** Money received, and its state (`deposits`). */
+  /** Money received, with its state (`deposits`). */
   deposits: readonly { asset: string; units: bigint; state: string }[];
-  /** The amount an unpaid order still waits for, minus the amount under way; in the deposit's units. */
+  /** The amount for which an unpaid order still waits, minus the amount under way; in the deposit's units. */
   missingUnits: bigint;
   /** The order has ended, and we hold none of its money. */
   isOver: boolean;
   /** The payout was returned and we hold it. */
   cameBack: boolean;
-  /** All of it is to be refunded and no destination is named, or it was blocked by law and has been released. */
+  /** The whole amount is to be refunded and no destination is named, or it was blocked by law and has been released. */
   goesBack: boolean;
   /** Money that needs a destination: amount and asset, and whether it goes to an account or an address. */
   destinations: readonly { purpose: 'refund' | 'payout'; asset: string; units: bigint; kind: 'bank' | 'chain' }[];
@@ -402,7 +402,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
         ? [first - 1n + skipped, least(first - 1n + skipped + size, last)]
         : [greatest(last - skipped - size, first - 1n), last - skipped];
       const orders = above >= upTo ? [] : await pageStore.pageAll(tx, { ...list, above, upTo });
-      // The sequence is in commit order. Orders created within moments of each other are sorted by creation time.
+      // The sequence is in commit order. Orders created at nearly the same time are sorted by creation time.
       const sign = oldestFirst ? 1 : -1;
       orders.sort((a, b) => sign * (a.createdAt.getTime() - b.createdAt.getTime() || Number(a.id - b.id)));
       return { orders: orders.map((order) => opened(vault, order)), total: last - first + 1n };
@@ -425,7 +425,7 @@ async function money({ rails }: Pick<OrdersContext, 'rails'>, tx: Tx, order: Ord
       .filter(({ origin }) => isNewMoney(origin))
       .map(({ id, asset, units, state }) => ({
         ...{ asset, units },
-        // Money in suspense is under review, unless a refund of it is requested already.
+        // Money in suspense is shown as under review, unless its refund is already requested.
         state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
       })),
     missingUnits: missingUnits(order, known.deposits),
@@ -465,13 +465,14 @@ function missingUnits(order: Order, deposits: readonly DepositRow[]): bigint {
   return greatest(order.depositUnits - units - underWay, 0n);
 }
 
-/** Whether a customer may name the destination. Not when the gate or screening holds the money: an operator reviews that. */
+/** Whether a customer may name the destination. Not if the gate or screening holds the money: then an operator reviews it. */
 const isAskable = (state: RefundState, why: string | null): boolean =>
   state === 'needs_destination' ||
   ((state === 'rejected' || state === 'returned') && why?.startsWith(HELD_AT_GATE) !== true);
 
 /**
- * Whether a customer may be asked to pay: before the deadline, although the order ends only once its rail has been read up to it.
+ * Whether a customer may be asked to pay: only before the deadline, although the order ends only once its rail has been read up
+ * to the deadline.
  */
 export const isPayable = ({ state, expiresAt }: ListedOrder, now: Date): boolean =>
   !isFinal(toldState(state)) && now < expiresAt;
@@ -483,7 +484,7 @@ function requireNotOver({ state }: Order): void {
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** Those of these orders whose customer may still pay: sweeps skip their addresses. */
+/** The orders among these whose customer may still pay. Sweeps skip their addresses. */
 export const stillWaiting = (tx: Tx, ids: readonly bigint[]) => store.stillWaiting(tx, ids);
 
 /** Open orders by state, with the oldest of each, for metrics. */

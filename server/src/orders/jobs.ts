@@ -40,24 +40,26 @@ import { refundHandlers } from './refunds/refunds.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
-/** How often an order checks again for funds, or for a deposit that is seen but not confirmed at the deadline. */
+/** How often an order checks again for funds, and for a deposit that is seen but not confirmed at the deadline. */
 const FUNDS_EVERY_MS = 5_000;
 const CONFIRMATION_EVERY_MS = 10_000;
 const SOON_MS = 500;
-/** The longest time after its deadline that an order waits for its rail to be read up to it, unless the rail says otherwise. */
+/**
+ * How long after its deadline an order waits at most for its rail to be read up to the deadline, unless the rail says otherwise.
+ */
 const UNREAD_AT_MOST_MS = 86_400_000;
 /** How often overdue orders are looked for, and how many are processed at a time. */
 const OVERDUE_EVERY_MS = 5_000;
 const OVERDUE_AT_ONCE = 100;
 
-/** Re-enqueues itself forever; its subject has no meaning. */
+/** Job kind that re-enqueues itself forever; its subject has no meaning. */
 export const OVERDUE = 'overdue_orders';
 
 export function orderHandlers(context: OrdersContext): Handlers {
   const locked = (subject: string, body: (tx: Tx, order: Order) => Promise<Handled>): Promise<Handled> =>
     context.db.asSystem(async (tx) => {
       const order = await store.lock(tx, BigInt(subject));
-      assert(order !== undefined, `order ${subject} exists`);
+      assert(order !== undefined, `order ${subject} does not exist`);
       return await body(tx, order);
     });
 
@@ -88,11 +90,11 @@ export function orderHandlers(context: OrdersContext): Handlers {
       });
     },
 
-    /** Recurring job: one query for all orders, so that an order within its deadlines needs no job of its own. */
+    /** Recurring job: one query finds all overdue orders, so that an order within its deadline needs no job of its own. */
     async [OVERDUE]() {
       const now = context.clock.now();
       const found = await context.db.asSystem((tx) => store.overdue(tx, { now, limit: OVERDUE_AT_ONCE }));
-      // An order that fails does not stop the ones after it; the job still fails at the end, so the error is visible.
+      // An order that fails does not stop those after it. The job still fails at the end, so the error is visible.
       const failures: unknown[] = [];
       for (const { id } of found)
         await locked(String(id), async (tx, order) => void (await waitedTooLong(context, tx, order))).catch(
@@ -106,7 +108,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
       locked(subject, async (tx, order) => {
         if (order.state !== 'awaiting_liquidity') return undefined;
         const now = context.clock.now();
-        // While it waited, its deposit may have been reversed or its customer blocked.
+        // While the order waited, its deposit may have been reversed or its customer blocked.
         const [found] = await uncoveredFindings(context, tx, await payoutOf(tx, order), now);
         const reason = found?.rule;
         const by = found?.action === null ? 'policy' : 'screening';
@@ -157,13 +159,13 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
 
 /** States in which nothing continues by itself. */
 const STANDS_STILL: readonly Order['state'][] = ['on_hold', 'payout_held', 'refund_held'];
-/** Soon after the deadline, because the next block or statement usually decides; later less often. */
+/** Checks soon after the deadline, because the next block or statement usually decides, and less often later. */
 const lookAgainMs = (now: Date, { expiresAt }: Order): number =>
   Math.min(Math.max((now.getTime() - expiresAt.getTime()) / 2, SOON_MS), CONFIRMATION_EVERY_MS);
 
 /**
- * Whether everything that arrived before an order's deadline is known: the rail has been read up to it, by the rail's clock.
- * After an outage this takes as long as catching up; a very long outage does not keep orders open without end.
+ * Whether everything that arrived before an order's deadline is known: its rail has been read up to the deadline, by the rail's
+ * clock. After an outage this takes as long as catching up. A very long outage does not keep orders open indefinitely.
  */
 async function readUpTo(
   { rails }: OrdersContext,
@@ -180,7 +182,7 @@ async function readUpTo(
 
 type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
 
-/** All checks before a deposit is converted meet here: amount, price, payer, screening. */
+/** Combines all checks before a deposit is converted: amount, price, payer, screening. */
 async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Handled> {
   const now = context.clock.now();
   const found: Finding[] = [];
@@ -192,7 +194,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
     order = terms.order;
     if (terms.wrong !== undefined) found.push(terms.wrong);
   }
-  // An operator may release it: names can differ for good reasons.
+  // An operator may release such an order, because names can differ for good reasons.
   if (await store.paidByAnother(tx, order.id)) found.push({ reason: 'payer_name', ...order.policy.payerName });
   if (screened.outcome === 'held') found.push({ reason: screened.reason ?? 'screening', then: 'hold' });
   const held = beforePayout(found);
@@ -210,7 +212,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
   return undefined;
 }
 
-/** Holds the order for an operator, or refunds it to the payer when its policy says so. */
+/** Holds the order for an operator, or refunds it to the payer if its policy says so. */
 async function hold(
   context: OrdersContext,
   tx: Tx,
@@ -227,8 +229,8 @@ async function hold(
  * Adjusts an order's amount and rate to the amount and time of its deposit, or says why that is impossible. Each change is a
  * separate step of the order's history.
  *
- * @returns 'wait' when another rate is due and it is not known yet whether the order was paid in the time that a restore lost
- * @throws Unavailable when the current price is needed and none is fresh: the order waits for one, up to its deadline
+ * @returns 'wait' if another rate is due and it is not known yet whether the order was paid in the time that a restore has lost
+ * @throws Unavailable if the current price is needed and none is fresh: the order waits for one, until its deadline
  */
 async function settleTerms(
   context: OrdersContext,
@@ -245,7 +247,8 @@ async function settleTerms(
   const open = rateIsOpen(order, await historyStore.completedAt(tx, order.id), order.policy);
   const lost = open ? await mayHavePaid(context, tx, order) : undefined;
   if (lost === 'unread') return { outcome: 'wait' };
-  // Operators match the debit that seems to have paid it with its payout, which waits for that; the rate stays.
+  // An unexplained debit may have paid this order's payout. Operators match the two, and the payout waits for that; the rate
+  // stays.
   const price =
     open && lost === undefined ? onPrice(order.rate, await rateNow(tx, market), order.policy.priceMoved) : 'honour';
   if (price === 'refund') return { outcome, order, wrong: { reason: 'price_moved', then: 'refund' } };
@@ -268,16 +271,19 @@ async function settleTerms(
           };
     if (depositUnits > order.depositUnits) await requireRoomFor(tx, order, terms, { market, now });
     const advanced = await advance(context, tx, order, 'requoted', { now, terms, facts: { reason } });
-    assert(advanced.outcome === 'advanced', `order ${order.id} is requoted before it is cleared`);
+    assert(advanced.outcome === 'advanced', `order ${order.id} was not requoted`);
     return { outcome, order: advanced.order };
   } catch (error) {
-    // Below the limits or the fees: the order cannot continue at the new amount, and no approval changes that.
+    // The new amount violates the limits, or fees exceed it: the order cannot continue with it, and no approval changes that.
     if (!(error instanceof Refusal)) throw error;
     return { outcome, order, wrong: { reason, then: 'refund' } };
   }
 }
 
-/** An order that accepts more than agreed must fit its customer's limits again. @throws Refusal 'customer_limit_exceeded' */
+/**
+ * An order that accepts more than agreed must fit its customer's limits with the larger amount. @throws Refusal
+ * 'customer_limit_exceeded'
+ */
 async function requireRoomFor(
   tx: Tx,
   order: Order,
@@ -293,19 +299,19 @@ async function requireRoomFor(
 
 /**
  * A state has lasted too long: opens a case, and refunds the money if the policy says so. The order is checked again after the
- * same time, so that a case closed without moving the order reopens.
+ * same time, so that the case reopens if it was closed but the order did not move.
  */
 async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
   const now = context.clock.now();
   if (order.waitsUntil === null || order.waitsUntil > now) return;
   const deadline = deadlineOf(order.state, order.policy);
-  // A server version without deadlines moved it to this state.
+  // A server version without deadlines moved the order to this state.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS } = deadline;
   const mayGoBack =
     !STANDS_STILL.includes(order.state) || !awaitsPerson(order, await historyStore.history(tx, order.id));
   const then = mayGoBack ? deadline.then : 'case';
-  // It may have been paid in the time that a restore lost: no refund before that is known.
+  // The order may have been paid in the time that a restore has lost: no refund before that is known.
   if (then === 'refund' && (await mayHavePaid(context, tx, order)) !== undefined)
     return await store.waitLonger(tx, order.id, later(now, LOST_TIME_EVERY_MS));
   if (order.state === 'awaiting_liquidity' && then === 'refund')

@@ -1,9 +1,11 @@
-/** The value of one customer's orders, summed for limits. */
+/** SQL of the value of one customer's orders, summed for limits. */
 import type { Tx } from '../base/db.ts';
 import type { OrderState } from './machine.ts';
 import type { Direction } from './row.ts';
 
-/** Orders that ended without a trade: their money never came, was refunded, or waits in suspense for a refund or a new order. */
+/**
+ * Orders that ended without a trade: their money never arrived, was refunded, or waits in suspense for a refund or a new order.
+ */
 const NOT_COUNTED: readonly OrderState[] = ['expired', 'cancelled', 'refunded'];
 
 const WORTH = 'case when deposit_asset = fiat_asset then deposit_units else gross_units end';
@@ -30,7 +32,7 @@ export interface MarketWorth {
   fiatAsset: string;
   dayUnits: bigint;
   monthUnits: bigint;
-  /** The oldest order counted; null if there is none. */
+  /** Creation time of the oldest order that counts; null if there is none. */
   dayFirst: Date | null;
   monthFirst: Date;
   newest: Date;
@@ -57,7 +59,7 @@ export const worthOfOrders = (
     ...[of.upTo?.createdAt ?? FAR, of.upTo?.id ?? 0n],
   ]);
 
-/** Creation time of the order up to which the oldest orders together are worth at least this amount. */
+/** Creation time of the order up to which the oldest orders together reach this value. */
 export const createdWithWorth = async (
   tx: Tx,
   of: {

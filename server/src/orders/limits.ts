@@ -1,13 +1,13 @@
 /**
- * Limits of a customer across all of its orders: how much is used, how much is left, and whether another order fits.
+ * Limits of a customer across all orders: how much is used, how much is left, and whether another order fits.
  *
- * An order counts with its value in its fiat, from its creation, in any 24 hours and any 30 days before the order being checked.
- * Orders that expired, were cancelled or were refunded do not count: their money did not trade. An order is one row and counts
- * once, whatever its history; a follow-on order counts for its own money.
+ * An order counts with its value in its fiat, from its creation on, within the 24 hours and within the 30 days before the order
+ * that is checked. Orders that expired, were cancelled or were refunded do not count: their money was not traded. An order is one
+ * row and counts once, whatever its history; a follow-on order counts for its own money.
  *
- * Code that counts in order to create or enlarge an order holds the customer's lock until the commit. The lock is taken after an
- * order's row and the customer's number, and before a quote's row and the partner's exposure: of two concurrent orders the second
- * counts the first.
+ * Code that reads these sums in order to create or enlarge an order holds the customer's lock until the commit, so of two
+ * concurrent orders the second counts the first. The lock is taken after an order's row and the customer's order number, and
+ * before a quote's row and the partner's exposure.
  *
  * Not here: which limits there are (partners/customer-limits.ts).
  */
@@ -39,7 +39,7 @@ export interface LimitUse {
   readonly leftUnits: bigint;
   /** When the oldest counted order no longer counts; null if no order counts. */
   readonly freesAt: Date | null;
-  /** The same for the newest: from then on the whole limit is available. */
+  /** When the newest counted order no longer counts: from then on the whole limit is available. */
   readonly resetsAt: Date | null;
 }
 
@@ -73,7 +73,7 @@ const leastLeft = (uses: readonly LimitUse[]): LimitUse | undefined =>
 interface Counting {
   customerId: string;
   now: Date;
-  /** The order being checked, counted separately. */
+  /** The order that is checked, which is counted separately. */
   orderId?: bigint | undefined;
   upTo?: { createdAt: Date; id: bigint } | undefined;
 }
@@ -110,7 +110,7 @@ export async function lockLimitsOf(
 }
 
 /**
- * Checks that an order fits every limit. For a binding answer the caller holds the lock (`lockLimitsOf`).
+ * Checks that an order fits every limit. For a binding answer the caller must hold the lock (`lockLimitsOf`).
  *
  * @param input.units value of the order, in the units of the market's fiat
  * @throws Refusal 'customer_limit_exceeded' with the limit that has the least left, and what would help
@@ -145,7 +145,10 @@ export async function requireWithinLimits(
   });
 }
 
-/** The same without the lock, for a page that shows an order before it is created. @throws as `requireWithinLimits` */
+/**
+ * As `requireWithinLimits`, without the lock: for a page that shows an order before it is created. @throws as
+ * `requireWithinLimits`
+ */
 export async function requireLeft(
   tx: Tx,
   input: {
@@ -188,7 +191,7 @@ export const worthOf = (terms: {
 
 /**
  * The maximum that an order may accept without exceeding a limit, in the units of its deposit, at its own rate. Undefined if no
- * limit covers it. Locks the customer's orders: the maximum holds until `tx` ends.
+ * limit covers it. Takes the customer's lock, so the maximum is valid until `tx` ends.
  */
 export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise<bigint | undefined> {
   const { id: customerId, level } = await findCustomer(tx, order.customerId);
@@ -201,8 +204,8 @@ export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise
 }
 
 /**
- * Limits that the order passed at creation and now exceeds, counting it and the earlier orders at their present values. For the
- * gate: a limit was lowered since, or an order was enlarged.
+ * Limits that the order satisfied at creation and exceeds now, counting it and the earlier orders at their present values. For
+ * the gate: a limit may have been lowered since, or an order enlarged.
  */
 export async function limitsPassedBy(tx: Tx, order: Order): Promise<CustomerLimit[]> {
   const { id: customerId, level } = await findCustomer(tx, order.customerId);
@@ -212,6 +215,6 @@ export async function limitsPassedBy(tx: Tx, order: Order): Promise<CustomerLimi
   return uses.filter(({ leftUnits }) => leftUnits < worthOf(order)).map(({ limit }) => limit);
 }
 
-/** A limit as an approval names it: another limit, or another maximum, is another hit. */
+/** The name of a limit in an approval. Another limit or another maximum has another name, so it needs another approval. */
 export const limitNamed = ({ period, fiatAsset, direction, marketId, maxUnits }: CustomerLimit): string =>
   [period, fiatAsset, direction ?? 'both', marketId ?? 'all', maxUnits].join(' ');

@@ -17,7 +17,8 @@ export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {
 }
 
 /**
- * People confirmed an action in an earlier transaction, at this version of the order: it does not undo a hold laid since.
+ * For an action that operators confirmed in an earlier transaction, at this version of the order: it must not undo a hold that
+ * was placed since.
  *
  * @throws Refusal 'order_over'
  */
@@ -31,8 +32,8 @@ export async function requireNotHeldSince(
 }
 
 /**
- * Locks a payout's order before the payout, the lock order everywhere; for a refund's payout also its deposit and the refund,
- * since a refund from suspense may have no order.
+ * Locks a payout's order before the payout, as the lock order requires everywhere. For a refund's payout it also locks the
+ * deposit and the refund, because a refund from suspense may have no order.
  */
 export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: string }): Promise<Order | undefined> {
   const payout = await payoutByKey(tx, rail, key);
@@ -41,8 +42,8 @@ export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: st
 }
 
 /**
- * Locks the orders of a rail's deposits, and then their customers, in the order of their ids: a reversed deposit may become its
- * customer's debt.
+ * Locks the orders of a rail's deposits, and then their customers, each in id order: a reversed deposit may become its customer's
+ * debt.
  */
 export async function lockOrdersOf(
   tx: Tx,

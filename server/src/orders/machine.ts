@@ -1,10 +1,9 @@
 /**
  * The order state machine, as data. One machine for both directions: a leg in, a leg out, and what may happen in between.
  *
- * Each state declares what the order's own ledger account holds while it lasts, so that books and states check each other after
- * any history (`holds`, checked by tests and by reconciliation). Each transition declares the ledger entry it posts and the job
- * that falls due. Nothing happens to an order that is not a row here. the job that falls due. An order changes only by a
- * transition in this table.
+ * Each state declares what the order's own ledger account holds while it lasts (`holds`), so that books and states check each
+ * other after any history; tests and reconciliation check this. Each transition declares the ledger entry that it posts and the
+ * job that falls due. An order changes only by a transition in this table.
  *
  * Not here: how an entry is built (entries.ts), what is decided from facts (decide.ts), the write itself (advance.ts).
  */
@@ -96,7 +95,7 @@ export const TRANSITIONS: readonly Transition[] = [
   },
   { from: ['deposit_seen'], on: 'deposit_reversed', to: 'created', then: 'expire' },
 
-  // The only event that changes amounts, rate and fees. An unpaid order holds nothing; a paid one holds what was received, so
+  // The only event that changes amounts, rate and fees. An unpaid order holds nothing, and a paid one holds what it received, so
   // the books do not change; a converted one undoes the conversion first.
   { from: ['created'], on: 'requoted', to: 'created' },
   { from: ['deposit_confirmed'], on: 'requoted', to: 'deposit_confirmed' },
@@ -116,12 +115,12 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['paying_out'], on: 'payout_settled', to: 'settled', post: 'settle_payout' },
   { from: ['paying_out'], on: 'payout_rejected', to: 'payout_held', post: 'void_payout', then: 'open_case' },
 
-  // The rail paid an attempt it had rejected: the order's balance covers the loss that was booked.
+  // The rail paid an attempt that it had rejected: the order's balance covers the loss that was booked.
   { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
-  // The same after its conversion was undone: two operators confirm that the attempt paid it.
+  // The same after the order's conversion was undone: two operators confirm that the attempt paid it.
   { from: ['on_hold', 'refund_held'], on: 'payout_found', to: 'settled', post: 'convert_and_payout_found' },
-  // An operator holds what is held already, for a reason of its own, so that it is neither retried, refunded nor sent elsewhere; and
-  // releases a rejected payout: neither step moves money.
+  // An operator holds an order that is already held, for a reason of its own, so that it is not retried, refunded or paid to
+  // another destination; or releases the hold on a rejected payout. Neither step moves money.
   { from: ['on_hold'], on: 'held', to: 'on_hold', then: 'open_case' },
   { from: ['refund_held'], on: 'held', to: 'refund_held', then: 'open_case' },
   { from: ['payout_held'], on: 'held', to: 'payout_held', then: 'open_case' },
@@ -140,7 +139,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['refund_held'], on: 'refund_found', to: 'refunded', post: 'refund_found' },
   { from: ['refund_held'], on: 'retried', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
 
-  // The whole deposit was reversed before anything was paid out: there is nothing to refund.
+  // The whole deposit was reversed before anything was paid out, so nothing is left to refund.
   { from: ['on_hold', 'refund_held'], on: 'deposit_gone', to: 'cancelled', post: 'give_up_deposit' },
   { from: ['payout_held'], on: 'deposit_gone', to: 'cancelled', post: 'reverse_conversion_and_give_up' },
   // One deposit of several was refunded, and the others were reversed.
@@ -159,7 +158,7 @@ const byStateAndEvent = new Map(
   TRANSITIONS.flatMap((row) => row.from.map((from) => [`${from} ${row.on}`, row] as const)),
 );
 
-/** The transition for an event in a state, or undefined: then the event is a duplicate or needs a case. */
+/** The transition of an event in a state; undefined if there is none: then the event is a duplicate or needs a case. */
 export function next(state: OrderState, event: OrderEvent): Transition | undefined {
   return byStateAndEvent.get(`${state} ${event}`);
 }
@@ -170,8 +169,8 @@ export function legalFrom(event: OrderEvent, to: OrderState): OrderState[] {
 }
 
 /**
- * States that end by a rail's event or an operator's action; each has a deadline in the order's policy. An unpaid order has its
- * own.
+ * States that a rail's event or an operator's action ends. Each has a deadline in the order's policy. An unpaid order has a
+ * deadline of its own.
  */
 export type WaitingState = Exclude<OrderState, 'created' | 'settled' | 'refunded' | 'expired' | 'cancelled' | 'frozen'>;
 

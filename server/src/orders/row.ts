@@ -21,7 +21,7 @@ export interface ListedOrder {
   depositUnits: bigint;
   payoutAsset: string;
   payoutUnits: bigint;
-  /** What was received into the order's account; null until then. */
+  /** Units received on the order's account; null until then. */
   receivedUnits: bigint | null;
   /** How much of the received amount has been refunded. */
   refundedUnits: bigint;
@@ -31,18 +31,18 @@ export interface ListedOrder {
   paymentMethod: string;
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
-  /** This and the next as stored (encrypted): `openOrders` decrypts them (index.ts). */
+  /** This and the next one as stored (encrypted). `openOrders` decrypts them (index.ts). */
   merchantReference: string | null;
-  /** The payer's own bank reference, as stated by the customer; evidence for an operator, never used for matching. */
+  /** The payer's own bank reference, as the customer stated it. Evidence for an operator; never used for matching. */
   payerReference: string | null;
   exception: string | null;
   failure: string | null;
   payoutAttempt: number;
-  /** An operator has reviewed it once; the review stays visible in what is shown. */
+  /** Whether an operator has ever reviewed it; this stays visible. */
   wasHeld: boolean;
-  /** Its money is unclaimed, and is on the dormant account. */
+  /** Whether its money is unclaimed and on the dormant account. */
   dormant: boolean;
-  /** The rail has accepted a payout of this order. */
+  /** Whether the rail has accepted a payout of this order. */
   submittedPayout: boolean;
   depositReference: string | null;
   payoutReference: string | null;
@@ -62,12 +62,12 @@ export interface Order extends ListedOrder {
   depositRail: string;
   depositIndex: bigint | null;
   payoutRail: string;
-  /** Refund destination, as the customer named it: an address on its chain, or an account. */
+  /** Refund destination, as the customer named it: an address on the chain, or an account. */
   refundAddress: string | null;
   refundAccountId: bigint | null;
-  /** Who changed it after the order was created; null when the partner named it at creation. */
+  /** Who changed the destination after the order was created; null if the partner named it at creation. */
   refundToBy: 'partner' | 'operator' | null;
-  /** Why its whole amount is to be refunded, until it is. */
+  /** The request to refund the whole amount, from the decision until the refund. */
   refundRequest: RefundRequest | null;
   refundAttempt: number;
   /** The order whose late or second deposit this one was made from. */
@@ -84,12 +84,12 @@ export interface Order extends ListedOrder {
 /** The terms of an order's conversion: as quoted, or as quoted again. */
 export type OrderTerms = Pick<Order, 'depositUnits' | 'payoutUnits' | 'grossUnits' | 'fees' | 'rate' | 'quoteId'>;
 
-/** Stored with the order from the request to the refund: the destination may take long to arrive. */
+/** Stored with the order from the request to the refund, because it may take long until the destination is named. */
 export interface RefundRequest {
   by: string;
   why: string;
   failure: 'amount' | 'name' | 'other';
-  /** Version of the hold that an operator decided about by this request: a later hold needs another decision. */
+  /** Version of the hold about which an operator decided with this request. A later hold needs another decision. */
   decidedHold?: number;
 }
 
@@ -156,7 +156,7 @@ export const toOrder = (row: OneRow): Order => ({
   policy: readPolicy(row.policy),
 });
 
-/** A page has fifty rows and more: columns that no list shows are not selected. */
+/** A page has fifty rows or more, so columns that no list shows are not selected. */
 export const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
   refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, deposit_target, payment_method,
   fiat_account_id, payout_address, merchant_reference, payer_reference, exception, failure, payout_attempt, was_held, dormant,

@@ -1,5 +1,5 @@
 /**
- * SQL that writes orders and reads one: creation, the change of state, and what is noted beside it.
+ * SQL that writes orders and reads single ones: creation, changes of state, and other changes.
  *
  * Not here: the row and its columns (row.ts), pages and counts (read/pages.store.ts), history (history.store.ts), deposits
  * (deposits/store.ts).
@@ -21,13 +21,13 @@ export interface Noted {
 }
 
 /**
- * An order's id never changes, so its lock need not stop rows that name the order. With `for update`, the second update of a
- * follow-on order in one transaction waited for the lock of the order that it follows, because PostgreSQL looks up the foreign key
- * again: two transactions that each held one of both and wanted the same accounts were a deadlock.
+ * An order's id never changes, so its lock need not block rows that reference the order. With `for update`, the second update of
+ * a follow-on order in one transaction waited for the lock of the order that it follows, because PostgreSQL checks the foreign
+ * key again. Two transactions that each held one of the two orders and needed the same accounts deadlocked.
  */
 const LOCKED = 'for no key update';
 
-/** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
+/** Frequent statements. Their plans are tested with a hundred thousand orders (test/plans.test.ts). */
 const SQL = {
   get: `select ${ALL} from orders where id = $1`,
   unpaid: `select coalesce(sum(case when deposit_asset = fiat_asset then deposit_units else gross_units end), 0) as units,
@@ -37,16 +37,16 @@ const SQL = {
   byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 ${LOCKED}`,
 };
 
-/** These orders, unsorted. */
+/** The orders with these ids, unsorted. */
 export const named = async (tx: Tx, ids: readonly bigint[]): Promise<Order[]> =>
   ids.length === 0
     ? []
     : (await tx.rows<OneRow>(`select ${ALL} from orders where id = any($1::bigint[])`, [ids])).map(toOrder);
 
-/** Maximum number of orders shown for one reference: normally it names one. */
+/** Maximum number of orders shown for one reference; normally there is one. */
 const MOST_OF_REFERENCE = 1_000;
 
-/** Orders with this reference of the partner's (as stored), newest first. */
+/** Orders with this reference of the partner (as stored), newest first. */
 export const ofReference = async (tx: Tx, references: readonly string[]): Promise<Order[]> =>
   (
     await tx.rows<OneRow>(
@@ -67,13 +67,13 @@ export async function nextSeq(
      returning count`,
     [input.partnerId, input.customerId, input.direction],
   );
-  assert(row !== undefined, 'a count comes back');
+  assert(row !== undefined, 'the sequence number of an order was not returned');
   return row.count;
 }
 
 export async function nextIndex(tx: Tx): Promise<bigint> {
   const row = await tx.row<{ index: bigint }>(`select nextval('deposit_indexes') as index`);
-  assert(row !== undefined, 'an index comes back');
+  assert(row !== undefined, 'the deposit index of an order was not returned');
   return row.index;
 }
 
@@ -144,7 +144,7 @@ export async function lockByTarget(tx: Tx, rail: string, target: string): Promis
 
 /**
  * The state change itself. The SQL repeats from which states it is legal, so a lost race changes no row.
- * @returns the changed order, or undefined when it was in another state
+ * @returns the changed order, or undefined if it was in another state
  */
 export async function change(
   tx: Tx,
@@ -201,8 +201,8 @@ export async function change(
 }
 
 /**
- * Only together with `change`, which locks the row: requoting is rare, so other state changes need not write nine more
- * columns.
+ * Writes the new terms. Called only together with `change`, which locks the row. A separate statement, because requoting is rare:
+ * other state changes need not write nine more columns.
  */
 export async function requote(tx: Tx, id: bigint, terms: OrderTerms): Promise<Order> {
   const row = await tx.row<OneRow>(
@@ -224,7 +224,7 @@ export async function requote(tx: Tx, id: bigint, terms: OrderTerms): Promise<Or
       terms.fees.tax,
     ],
   );
-  assert(row !== undefined, `order ${id} is there`);
+  assert(row !== undefined, `order ${id} does not exist`);
   return toOrder(row);
 }
 
@@ -244,11 +244,14 @@ export async function note(tx: Tx, orderId: bigint, note: Noted & { now: Date })
       note.payoutReference ?? null,
     ],
   );
-  assert(row !== undefined, `order ${orderId} is there`);
+  assert(row !== undefined, `order ${orderId} does not exist`);
   return toOrder(row);
 }
 
-/** In id order, like all code that locks several orders. @returns the ids of those that are not over */
+/**
+ * Moves due times earlier. Orders are locked in id order, as by all code that locks several. @returns ids of those that are not
+ * over
+ */
 export async function shiftDueTimes(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint }>(
     `with open as (
@@ -262,7 +265,7 @@ export async function shiftDueTimes(tx: Tx, { partnerId, ms }: { partnerId: bigi
   return rows.map(({ id }) => String(id));
 }
 
-/** Marks it overdue and checks it again at `until`; null clears both. */
+/** Marks an order as overdue and has it checked again at `until`; null clears both. */
 export async function waitOn(tx: Tx, orderId: bigint, until: Date | null): Promise<void> {
   await tx.run('update orders set overdue = $2::timestamptz is not null, waits_until = $2 where id = $1', [
     orderId,
@@ -270,12 +273,12 @@ export async function waitOn(tx: Tx, orderId: bigint, until: Date | null): Promi
   ]);
 }
 
-/** Postpones the time when it becomes overdue; no report before that. */
+/** Postpones the time at which an order becomes overdue. */
 export async function waitLonger(tx: Tx, orderId: bigint, until: Date): Promise<void> {
   await tx.run('update orders set waits_until = $2 where id = $1', [orderId, until]);
 }
 
-/** Orders whose state has lasted too long, the longest first. */
+/** Orders whose state has lasted too long, the most overdue first. */
 export const overdue = (tx: Tx, input: { now: Date; limit: number }) =>
   tx.rows<{ id: bigint }>('select id from orders where waits_until <= $1 order by waits_until limit $2', [
     input.now,
@@ -288,7 +291,9 @@ export async function followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
   );
 }
 
-/** Value of a partner's unpaid orders in a fiat, in its units: promised at a locked rate, the last of them until `until`. */
+/**
+ * Value of a partner's unpaid orders in a fiat at their locked rates, in the fiat's units. The last of them expires at `until`.
+ */
 export async function unpaidExposure(
   tx: Tx,
   input: { partnerId: bigint; fiat: string; now: Date },
@@ -297,7 +302,7 @@ export async function unpaidExposure(
   return row ?? { units: 0n, until: null };
 }
 
-/** @returns undefined when a payout had been submitted before */
+/** @returns undefined if a payout was submitted before */
 export async function noteSubmitted(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
   const row = await tx.row<OneRow>(
     `update orders set payout_submitted_at = $2, updated_at = $2 where id = $1 and payout_submitted_at is null returning ${ALL}`,
@@ -314,7 +319,7 @@ export async function noteRefunded(tx: Tx, orderId: bigint, units: bigint, now: 
   ]);
 }
 
-/** Another payout attempt of an order that had been paid: its number, and its destination from now on. */
+/** Records another payout attempt of an order, with its number. */
 export async function noteAttempt(tx: Tx, orderId: bigint, attempt: number, now: Date): Promise<void> {
   await tx.run('update orders set payout_attempt = $2, updated_at = $3 where id = $1', [orderId, attempt, now]);
 }
@@ -331,7 +336,7 @@ export async function noteRefundTo(
   );
 }
 
-/** @param wanted null: the request is withdrawn */
+/** @param wanted null withdraws the request */
 export async function noteRefundRequest(
   tx: Tx,
   orderId: bigint,
@@ -379,8 +384,7 @@ export async function paidByAnother(tx: Tx, orderId: bigint): Promise<boolean> {
 }
 
 /**
- * Orders that wait for funds of this asset to leave by this rail: how many, and the sums of their deposits and payouts in its
- * units.
+ * Orders that wait for funds of this asset on this rail: their number, and the sums of their deposits and payouts in its units.
  */
 export async function short(tx: Tx, { rail, asset }: { rail: string; asset: string }) {
   const row = await tx.row<{ orders: bigint; given: bigint; payout: bigint }>(
@@ -392,7 +396,7 @@ export async function short(tx: Tx, { rail, asset }: { rail: string; asset: stri
   return { orders: Number(row?.orders ?? 0n), givenUnits: row?.given ?? 0n, payoutUnits: row?.payout ?? 0n };
 }
 
-/** Those of these orders whose customer may still pay. */
+/** The orders among these whose customer may still pay. */
 export const stillWaiting = async (tx: Tx, ids: readonly bigint[]): Promise<Set<bigint>> => {
   const rows = await tx.rows<{ id: bigint }>(
     `select id from orders where id = any($1::bigint[]) and state in ('created', 'deposit_seen')`,

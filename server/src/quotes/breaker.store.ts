@@ -6,7 +6,7 @@ import type { Rate } from '../base/money.ts';
 import type { Level } from './breaker.ts';
 import type { KeptPrice } from './crosses.ts';
 
-/** Of one market and coin. */
+/** The price level of one market and coin. */
 export interface LevelRow extends Level {
   marketId: bigint;
   coin: string;
@@ -26,14 +26,17 @@ interface Row {
   seenSince: Date | null;
 }
 
-/** Any constant: serializes storing and judging prices, so that each sees what the last one stored. */
+/**
+ * Key of the advisory lock that serializes storing and judging prices, so that each judgement sees what the last one stored; an
+ * arbitrary constant.
+ */
 const PRICES_LOCK = 0x70726963;
 
 const COLUMNS = `market_id, coin, level_num, level_den, level_at, missing_since, halted_at, why, seen_num, seen_den, seen_since`;
 
 const sql = {
   lock: 'select pg_advisory_xact_lock($1)',
-  // A source silent for a minute does not count, as in quotes.
+  // A source that was silent for a minute does not count, as in quotes.
   prices: `select source, base, quote, num, den, priced_at from prices where fetched_at > now() - interval '1 minute'`,
   levels: `select ${COLUMNS} from price_levels order by market_id, coin`,
   of: `select ${COLUMNS} from price_levels where market_id = $1 order by coin`,

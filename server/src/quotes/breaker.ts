@@ -22,7 +22,7 @@ export interface Level {
   missingSince: Date | null;
   haltedAt: Date | null;
   why: 'jump' | 'quorum' | null;
-  /** While halted: the price the sources agree on, and since when. */
+  /** While halted: the price that the sources agree on, and since when. */
   seen: Rate | null;
   seenSince: Date | null;
 }
@@ -34,7 +34,7 @@ export interface BreakerRules {
   missingMs: number;
 }
 
-/** The price the sources agree on, and their number; undefined when they are fewer than the quorum. */
+/** The price that the sources agree on, and their number; undefined if there are fewer than the quorum. */
 export type Agreed = { rate: Rate; sources: number } | undefined;
 
 export type Turn = 'halted' | 'resumed' | undefined;
@@ -49,7 +49,7 @@ export const NO_LEVEL: Level = {
   seenSince: null,
 };
 
-/** Symmetric: a jump from 100 to 10 is as large as one from 10 to 100. */
+/** Symmetric: the jump from 100 to 10 is as large as the one from 10 to 100. */
 export const isNear = (a: Rate, b: Rate, bps: bigint): boolean => ratesWithin(a, b, bps) && ratesWithin(b, a, bps);
 
 /** @returns the new level (the same object when nothing has changed), and the resulting transition */

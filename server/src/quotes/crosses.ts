@@ -9,12 +9,12 @@
  *
  * The shared legs are guarded, because an error in one would move every source alike:
  *
- * - USDT is a coin and not a dollar. Its price is the exchange's own, or otherwise the price on which at least two other
+ * - USDT is a coin, not a dollar. Its price is the exchange's own, or otherwise the price on which at least two other
  *   exchanges agree: one exchange must not count twice.
- * - A currency's rate comes from one source once a day. One that has moved by more than a tenth since the last is not
- *   accepted while the last is still valid; an operator checks, and deletes the old row if the rate has really moved that
- *   far.
- * - The coin's leg must be of the last minute, whatever age a market allows: it may have to allow days, for the currency's.
+ * - A currency's rate comes from one source once a day. A rate that has moved by more than a tenth is not accepted while the
+ *   previous one is valid. An operator checks it, and deletes the old row if the rate has really moved that far.
+ * - The coin's leg must be at most a minute old, whatever age a market allows: a market may have to allow days, for the
+ *   currency's leg.
  */
 import { systemClock } from '../base/clock.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -24,7 +24,9 @@ import type { FetchedPrice, Pair } from './source.ts';
 
 /** Coin prices change by the second. */
 const COIN_LEG_MAX_AGE_MS = 60_000;
-/** From the Thursday before Easter until the Tuesday after it there is no newer rate; plus some hours of margin. */
+/**
+ * The longest gap between two rates is from the Thursday before Easter until the Tuesday after it; plus a margin of some hours.
+ */
 export const CROSS_MAX_AGE_MS = 6 * 24 * 3_600_000;
 const CROSS_JUMP_BPS = 1_000n;
 /** Exchanges differ by a few hundredths of a percent on the price of USDT. */
@@ -48,7 +50,7 @@ export function legs(pairs: readonly Pair[]): Pair[] {
 /**
  * The composed prices of pairs that one source does not quote itself.
  *
- * @param said this source's fresh prices
+ * @param said fresh prices of this source
  * @param kept the stored shared legs: usdt/usd of every source, and usd/fiat
  */
 export function compose(
@@ -76,7 +78,7 @@ export function compose(
   });
 }
 
-/** Crosses that have moved further than currencies do, compared with the ones still valid. */
+/** Crosses that have moved further than currencies do, compared with the stored ones that are still valid. */
 export function jumped(
   said: readonly FetchedPrice[],
   kept: readonly KeptPrice[],
@@ -93,7 +95,7 @@ interface Leg {
   pricedAt: Date;
 }
 
-/** More digits than a column holds are more than any real price has. */
+/** The price columns hold no more digits, and no real price has so many. */
 const MOST = 10n ** 70n;
 
 function product(a: Leg | undefined, b: Leg | undefined): Leg | undefined {

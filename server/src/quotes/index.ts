@@ -51,24 +51,24 @@ export type { FetchedPrice, Pair, PriceSource } from './source.ts';
 export { type PricedRow, pricedOf } from './store.ts';
 export { confirmLevel, confirmPair, haltedPrices, priceLevels, type ShownLevel } from './watch.ts';
 
-/** A quote with the order that took it and the prices it was made of. */
+/** A quote with the order that took it and the prices it is based on. */
 export interface KeptQuote extends Quote {
   orderId: bigint | null;
   prices: readonly UsedPrice[];
   fixedSide: FixedSide;
 }
 
-/** A quote by its id, for its partner's role. `undefined` when there is none, or it is deleted. */
+/** A quote by its id, read with its partner's role. `undefined` if there is none or it has been deleted. */
 export const findQuote = (tx: Tx, id: bigint): Promise<KeptQuote | undefined> =>
   store.byId(tx, id, (marketId) => marketById(tx, marketId));
 
-/** Takes this very quote for an order. `undefined` when it has expired, is taken, or a price it is based on is halted. */
+/** Takes the quote with this id for an order. `undefined` if it has expired, is taken, or a price it is based on is halted. */
 export const takeQuoteById = (
   tx: Tx,
   input: { partnerId: bigint; id: bigint; market: Market; orderId: bigint; now: Date },
 ): Promise<Quote | undefined> => store.takeOne(tx, input);
 
-/** Moves the expiry of a partner's quotes earlier. @returns how many there were */
+/** Moves the expiry of a partner's quotes earlier. @returns the number of quotes */
 export const bringQuotesForward = (tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> =>
   store.shiftDueTimes(tx, input);
 
@@ -76,7 +76,7 @@ export const bringQuotesForward = (tx: Tx, input: { partnerId: bigint; ms: numbe
  * Prices an amount and stores the quote.
  *
  * @param input.depositUnits above zero, in the deposit asset's units
- * @param input.forOrder     called for an order, which has checked the kill switches itself
+ * @param input.forOrder true for an order, which has checked the kill switches itself
  * @throws Refusal 'partner_switched_off' | 'market_switched_off' | 'amount_outside_limits' | 'amount_below_fees' |
  *   'exposure_exceeded'; Unavailable without a fresh price or gas price
  */
@@ -89,7 +89,7 @@ export async function createQuote(
   return (await promise(tx, await offerNow(tx, input), 'pay')).quote;
 }
 
-/** Stores an offer as a promise, if the partner's cap allows it. */
+/** Stores an offer as a quote, if the partner's exposure cap allows it. */
 async function promise(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, fixedSide: FixedSide) {
   await requireRoom(tx, offer.quote, offer.fiatUnits);
   store.insert(tx, offer.quote, { ...offer, orderId: null, fixedSide });
@@ -97,11 +97,11 @@ async function promise(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, fixe
 }
 
 /**
- * The same for either side, with the prices that were used: for an amount that the customer pays, or for one that the customer
- * receives. The latter finds a deposit whose payout is at least that amount (price.ts).
+ * The same for a fixed amount on either side, with the prices that were used: what the customer pays, or what the customer
+ * receives. For the latter it finds a deposit whose payout is at least that amount (price.ts).
  *
- * @param input.units above zero, in the units of the deposit's asset or of the payout's, depending on `side`
- * @throws what `createQuote` throws
+ * @param input.units above zero, in units of the deposit's asset or the payout's, depending on `side`
+ * @throws as `createQuote`
  */
 export async function quoteFor(
   tx: Tx,
@@ -119,8 +119,8 @@ export async function quoteFor(
 }
 
 /**
- * Prices an amount again for an order that already has its money: the same limits and terms as for any quote, and accepted at
- * once. The partner's cap does not apply: it bounds promises for money that may never come.
+ * Prices an amount again for an order that already has its money, with the limits and terms of any quote; the order takes the
+ * quote at once. The partner's exposure cap does not apply: it bounds promises for money that may never arrive.
  *
  * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'; Unavailable without a fresh price or gas price
  */
@@ -132,10 +132,10 @@ export async function requote(
 }
 
 /**
- * The same if it would change anything; otherwise nothing is stored.
+ * As `requote`, but stores nothing if the order already has these terms.
  *
- * @param isSame whether the order has these terms already
- * @returns undefined when it has
+ * @param isSame whether the order already has these terms
+ * @returns undefined if it does
  */
 export async function requoteUnless(
   tx: Tx,
@@ -152,8 +152,8 @@ function keep(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, orderId: bigi
 }
 
 /**
- * Prices another amount at a booked rate, with the fees of the current schedule. The chain's fee stays as booked: gas does
- * not depend on the amount, so no price is needed.
+ * Prices another amount at a booked rate, with the fees of the current schedule. The chain's fee stays as booked, because gas
+ * does not depend on the amount; so no price is needed.
  *
  * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'
  */
@@ -169,7 +169,7 @@ export async function repriceAt(
   return belowFeesWith(limits, () => price(depositUnits, terms));
 }
 
-/** The quote at this moment, for display: nothing is stored or promised. Throws what `createQuote` throws. */
+/** The quote at this moment, for display: nothing is stored or promised. Throws as `createQuote`. */
 export const previewQuote = async (
   tx: Tx,
   input: { partner: Partner; market: Market; depositUnits: bigint; now: Date },
@@ -205,8 +205,8 @@ function withinLimits(market: Market, depositUnits: bigint) {
 }
 
 /**
- * @throws Refusal 'amount_outside_limits', or 'verification_required' when a customer of this level may pay less than the
- *   market's minimum: then no amount fits, and a higher verification may help
+ * @throws Refusal 'amount_outside_limits'; 'verification_required' if the maximum of this level is below the market's minimum:
+ *   then no amount fits, and a higher verification level may help
  */
 export async function requireWithinLevel(
   tx: Tx,
@@ -220,9 +220,9 @@ export async function requireWithinLevel(
 }
 
 /**
- * A live quote is a commitment at a price that may move. With a cap, this quote and the partner's other live ones in the fiat
- * must not exceed it. The partner's quotes and orders in that fiat are then made one after the other, and each quote reads
- * the partner's live ones once more.
+ * A live quote is a commitment at a price that may move. If the partner has an exposure cap, this quote and its other live ones
+ * in the fiat must not exceed it. So the partner's quotes and orders in that fiat are created one after the other, and each quote
+ * reads the live ones again.
  */
 async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<void> {
   const { partnerId, createdAt } = quote;
@@ -234,14 +234,14 @@ async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<voi
 }
 
 /**
- * Value of a partner's live quotes in a fiat, in its units, without those taken by orders; the last of them expires at `until`.
+ * Value of a partner's live quotes in a fiat that no order has taken, in the fiat's units. The last of them expires at `until`.
  */
 export const liveExposure = (
   tx: Tx,
   input: { partnerId: bigint; fiat: string; now: Date },
 ): Promise<{ units: bigint; until: Date | null }> => store.liveExposure(tx, input);
 
-/** @throws Refusal 'exposure_exceeded' with the remainder of the cap */
+/** @throws Refusal 'exposure_exceeded' with what is left of the cap */
 export function requireWithin(
   cap: bigint,
   { asked, live, fiat }: { asked: bigint; live: bigint; fiat: Market['fiat'] },
@@ -254,17 +254,17 @@ export function requireWithin(
   });
 }
 
-/** The current rate of a market. @throws Unavailable without a fresh price, or while quoting is halted */
+/** The current rate of a market. @throws Unavailable without a fresh price or while quoting is halted */
 export async function rateNow(tx: Tx, market: Market): Promise<Rate> {
   const { coin } = market.crypto;
   const found = await store.prices(tx, { bases: [coin], quote: market.fiat.coin, chain: null, marketId: market.id });
   return ratesOf(found, market, coin).rate;
 }
 
-/** The earliest sensible retry. */
+/** A retry before this time is pointless. */
 const ASK_HALTED_AGAIN_MS = 5_000;
 
-/** Quoting is halted, or was while an order was being created. */
+/** The error for a market on which quoting is halted, or was halted while an order was being created. */
 export const priceHalted = (market: Market, waitMs = 0): Unavailable =>
   new Unavailable('price', `quoting is halted on market ${market.id}`, {
     reason: 'price_halted',
@@ -274,7 +274,8 @@ export const priceHalted = (market: Market, waitMs = 0): Unavailable =>
 /**
  * The rate that the sources agree on, if the market may quote at it.
  *
- * @throws Unavailable without one; while quoting is halted, or should be, with the reason 'price_halted'
+ * @throws Unavailable if they agree on none; with the reason 'price_halted' if quoting is halted, or the rate is a jump that
+ *   would halt it
  */
 function ratesOf(found: Awaited<ReturnType<typeof store.prices>>, market: Market, coin: string) {
   const { prices, levels, now } = found;
@@ -285,13 +286,14 @@ function ratesOf(found: Awaited<ReturnType<typeof store.prices>>, market: Market
     throw priceHalted(market, market.resumeMs - seenForMs);
   }
   const agreed = aggregate(ofCoin, rulesOf(market), `${coin}/${market.fiat.coin}`, now);
-  // Stored by an older server, which does not judge: the next judgement is due in seconds.
+  // An older server stores prices without judging them; the next judgement follows within seconds. Until then the level is
+  // checked here.
   const level = judged?.level ?? null;
   if (level !== null && !isNear(agreed.rate, level, market.jumpBps)) throw priceHalted(market);
   return agreed;
 }
 
-/** A Refusal because nothing would be left also contains the limits. */
+/** If nothing would be left after fees, adds the limits to the Refusal. */
 function belowFeesWith<T>(limits: Record<string, unknown>, body: () => T): T {
   try {
     return body();
@@ -302,9 +304,10 @@ function belowFeesWith<T>(limits: Record<string, unknown>, body: () => T): T {
 }
 
 /**
- * Current cost of one order's chain transfers, in the market's crypto, smallest units, rounded up.
+ * Current cost of one order's chain transfers, in units of the market's crypto, rounded up.
  *
- * @param atRest native units per unit of gas, used when none fresh is known: for a chain whose node has not been started yet
+ * @param atRest native units per unit of gas, used if no fresh gas price is known: for a chain whose node has not been started
+ *   yet
  * @throws Unavailable without a fresh price or gas price
  */
 export async function chainCost(tx: Tx, market: Market, atRest?: bigint): Promise<bigint> {
@@ -356,7 +359,7 @@ const termsOf = ({ direction, crypto, fiat, payoutDecimals, taxBps }: Market) =>
 
 const NO_GAS = { num: 0n, den: 1n };
 
-/** Gas prices move fast, but a minute-old one is still about right; an older one is not used. */
+/** Gas prices move fast. One that is a minute old is still about right; an older one is not used. */
 const MAX_GAS_AGE_MS = 60_000;
 
 const described = (base: string, used: readonly SourcedPrice[]) =>
@@ -378,24 +381,24 @@ export const depositAsset = (market: Market) => (market.direction === 'offramp' 
 export const payoutAsset = (market: Market) => (market.direction === 'offramp' ? market.fiat : market.crypto);
 
 /**
- * Takes a live quote of the partner for the same market, amount, rate and payout, for this order. No other order can take it.
- * `undefined` when there is none, or a price it is based on is halted.
+ * Takes a live quote of the partner with the same market, amount, rate and payout for this order; no other order can take it
+ * then. `undefined` if there is none, or a price it is based on is halted.
  */
 export const takeQuote = (tx: Tx, input: TakeInput): Promise<Quote | undefined> => store.take(tx, input);
 
-/** A quote for this market and amount that is still valid and not taken. */
+/** A quote for this market and amount that is valid and not taken. */
 export const liveQuote = (
   tx: Tx,
   input: { id: bigint; market: Market; depositUnits: bigint; now: Date },
 ): Promise<Quote | undefined> => store.live(tx, input);
 
-/** A quote that was shown, valid or ended. `undefined` once it is deleted. */
+/** A quote that was shown to a customer, live or expired. `undefined` once it is deleted. */
 export const shownQuote = (
   tx: Tx,
   input: { id: bigint; market: Market; depositUnits: bigint },
 ): Promise<Quote | undefined> => store.shown(tx, input);
 
-/** Whether two quotes for one amount promise the same: payout, rate and each fee. */
+/** Whether two quotes for one amount have the same payout, rate and fees. */
 export const isSameOffer = (a: Quote, b: Quote): boolean =>
   a.payoutUnits === b.payoutUnits &&
   a.rate.num * b.rate.den === b.rate.num * a.rate.den &&

@@ -31,14 +31,14 @@ export interface FeeTerm {
   fixedUnits: bigint;
   bps: bigint;
   minimumUnits: bigint;
-  /** Gas used by an order's chain transfers; only the chain's fee has any. */
+  /** Gas used by an order's chain transfers; only the chain's fee has it. */
   gasUnits: bigint;
 }
 
-/** Four fees have a schedule each; the tax is withheld for the authority, and is in the market's row. */
+/** Four fees have a schedule each. The tax is withheld for the authority and is a column of the market. */
 export const FEE_KINDS = ['operator', 'partner', 'rail', 'chain', 'tax'] as const;
 export type FeeKind = (typeof FEE_KINDS)[number];
-/** Those with a schedule. */
+/** Fees with a schedule. */
 export const PRICED_FEES = ['operator', 'partner', 'rail', 'chain'] as const satisfies readonly FeeKind[];
 export type PricedFee = (typeof PRICED_FEES)[number];
 export type FeeTerms = Readonly<Record<PricedFee, FeeTerm>>;
@@ -93,9 +93,9 @@ export function price(depositUnits: bigint, terms: Terms): Priced {
 /**
  * A deposit whose payout is at least this amount, while one unit less pays less.
  *
- * Found by bisection with `price` itself, so roundings and minimum fees are those of that deposit. The payout grows with the
- * deposit except for single units, where several fees round up at once; so in rare cases a smaller deposit pays as much, by as
- * many units as there are fees.
+ * The search bisects with `price` itself, so roundings and minimum fees are those of that deposit. The payout grows with the
+ * deposit, except by single units where several fees round up at once. So in rare cases a deposit that is smaller by up to as
+ * many units as there are fees pays as much.
  *
  * @param receiveUnits above zero, in the payout's units
  * @param mostUnits    the largest deposit to consider
@@ -171,13 +171,13 @@ export const rulesOf = (market: Market): PriceRules => ({
   outlierBps: market.outlierBps,
 });
 
-/** A source's clock may be this far ahead before its price is invalid. */
+/** A price may be dated this far ahead, because the clock of its source may differ from ours. */
 const MAX_AHEAD_MS = 5_000;
 
 /**
- * @param now by the clock that dated the prices: the database's
- * @returns the median of the prices that count, at most 15 significant digits, and which prices they were
- * @throws Unavailable when fewer than the quorum count
+ * @param now the database's time, because its clock dated the prices
+ * @returns the median of the prices that count, with at most 15 significant digits, and the prices that count
+ * @throws Unavailable if fewer prices than the quorum count
  */
 export function aggregate(
   prices: readonly SourcedPrice[],

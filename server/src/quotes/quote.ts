@@ -1,4 +1,4 @@
-/** A quote as its row has it. */
+/** The stored form of a quote. */
 import type { Rate } from '../base/money.ts';
 import type { Market, Partner } from '../partners/index.ts';
 import type { Fees } from './price.ts';
@@ -11,17 +11,17 @@ export interface Quote {
   depositUnits: bigint;
   payoutUnits: bigint;
   grossUnits: bigint;
-  /** Whole fiat per one whole crypto: exactly the one used. */
+  /** Whole fiat per one whole crypto unit: exactly the rate used. */
   rate: Rate;
   fees: Fees;
   createdAt: Date;
   expiresAt: Date;
 }
 
-/** Which side of a quote its request named. */
+/** The side whose amount the request fixed. */
 export type FixedSide = 'pay' | 'receive';
 
-/** A price that a quote is made of, as stored. */
+/** A stored price that a quote is based on. */
 export interface UsedPrice {
   base: string;
   source: string;

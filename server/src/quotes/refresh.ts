@@ -1,11 +1,11 @@
 /**
- * Refreshing: a recurring job per price source, and the cleanup of unused quotes.
+ * Refreshing prices: a recurring job per price source, and the purge of unused quotes.
  *
- * A failing source is paused, longer each time and as long as the source itself asks for. Its health is a row: shown at
- * /readyz, and used by whichever process polls it next. Its job keeps re-enqueueing itself. If the job failed instead, it
- * would be marked dead after some twenty minutes, and a source that came back would not be polled.
+ * A failing source is paused, longer each time and at least as long as the source itself asks for. Its health is a row: shown at
+ * /readyz, and used by the process that polls it next. The job itself does not fail: a failing job would be marked dead after
+ * some twenty minutes, and a source that recovered would not be polled.
  *
- * Prices are dated, and pauses counted, by the database's clock: a server whose own clock is wrong dates nothing ahead.
+ * The database's clock dates prices and counts pauses, so a server whose own clock is wrong dates no price ahead.
  */
 import { pauseAfter } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
@@ -19,7 +19,7 @@ import type { FetchedPrice, Pair, PriceSource, SourceHealth } from './source.ts'
 import { store } from './store.ts';
 import { judgePrices, WATCH_EVERY_MS } from './watch.ts';
 
-/** The job that asks one source for its prices. */
+/** Job kind: asks one source for its prices. */
 export const POLL = 'refresh_prices';
 const EVERY_MS = 5_000;
 /** After the first failure a source is polled again in five seconds, then ten, and so on up to a minute. */
@@ -50,14 +50,14 @@ export function quoteHandlers(deps: {
 }
 
 /**
- * Has these sources polled at once, and from then on at their turns. For a market that has just been opened: the last poll did not
- * ask for its pairs.
+ * Has these sources polled now, and from then on at their usual interval. For a market that has just been opened: the last poll
+ * did not ask for its pairs.
  */
 export function pollPrices(tx: Tx, sources: Iterable<string>, dueAt: Date): void {
   for (const subject of sources) enqueue(tx, { kind: POLL, subject, dueAt });
 }
 
-/** Polls a source now instead of at its turn. */
+/** Polls a source immediately, outside its interval. */
 export const refreshNow = (db: Database, source: PriceSource): Promise<unknown> => refresh(db, source);
 
 async function refresh(db: Database, source: PriceSource): Promise<Handled> {
@@ -94,7 +94,7 @@ function believable(pairs: readonly Pair[], said: readonly FetchedPrice[], kept:
   return { prices: [...taken, ...compose(pairs, taken, kept, now)], odd: odd[0] };
 }
 
-/** Every market's coin, and every native coin its chain charges in, against its fiat. */
+/** The pairs of every market: its coin against its fiat, and its chain's native coin against its fiat. */
 async function tradedPairs(tx: Tx): Promise<Pair[]> {
   const native = new Map(
     [...(await assets(tx)).values()].filter((one) => one.native).map((one) => [one.chain, one.coin]),
@@ -110,7 +110,7 @@ async function tradedPairs(tx: Tx): Promise<Pair[]> {
 
 export const priceAges = (tx: Tx) => store.priceAges(tx);
 
-/** Health of the sources, as the last process that polled them found. */
+/** Health of the sources, as found by the last process that polled them. */
 export const priceSourceHealth = (tx: Tx): Promise<SourceHealth[]> => store.sourceHealth(tx);
 
 /** How often a healthy source is polled. */

@@ -1,4 +1,4 @@
-/** The contract of a price source: polled for pairs, it answers with dated prices. Adapters are in sources/, one file each. */
+/** The contract of a price source: asked for pairs, it returns dated prices. Adapters are in sources/, one file each. */
 import type { Clock } from '../base/clock.ts';
 import type { Rate } from '../base/money.ts';
 
@@ -8,7 +8,8 @@ export interface PriceSource {
   /** Sensible polling interval in milliseconds; five seconds by default. */
   readonly everyMs?: number;
   /**
-   * Omits pairs it cannot price; may add legs that prices are composed of (crosses.ts).
+   * Omits pairs that it cannot price; may add legs of composed prices (crosses.ts).
+   *
    * @param clock dates prices that the source itself does not date
    * @throws Unavailable, and nothing else
    */
@@ -33,8 +34,8 @@ export interface SourceHealth {
   source: string;
   lastSuccessAgeMs: number | null;
   lastFailureAgeMs: number | null;
-  /** In our words. */
+  /** Text of ours; never text of the source. */
   lastFailure: string | null;
-  /** Since the last success. */
+  /** Number of failures since the last success. */
   failures: number;
 }

@@ -11,10 +11,10 @@ import type { FetchedPrice, SourceHealth } from './source.ts';
 const QUOTE = `id, deposit_units, payout_units, gross_units, rate_num, rate_den, fee_operator, fee_partner, fee_rail,
   fee_chain, fee_tax, created_at, expires_at`;
 
-/** Hot statements, exported so that their plans can be asserted. */
+/** Frequent statements, exported so that tests can check their plans. */
 export const quoteSql = {
-  // A source silent for a minute does not count, however old a market lets prices be: it may have to allow days, for a
-  // currency's daily rate.
+  // A source that was silent for a minute does not count, however old a market lets prices be: a market may have to allow days,
+  // for a currency's daily rate.
   prices: `select base, source, num, den, priced_at, null::numeric as units, null::timestamptz as fetched_at
                 , null::timestamptz as halted_at, null::timestamptz as seen_since, clock_timestamp() as now, composed_of
              from prices where base = any($1) and quote = $2 and fetched_at > now() - interval '1 minute'
@@ -28,7 +28,7 @@ export const quoteSql = {
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
   liveExposure: `select coalesce(sum(fiat_units), 0) as units, max(expires_at) as until from quotes
                where partner_id = $1 and fiat_asset = $2 and order_id is null and expires_at > $3`,
-  // Not while a price that the quote is based on is halted; the gas asset's price matters only where gas is charged.
+  // Takes no quote while a price that it is based on is halted. The gas asset's price matters only if gas is charged.
   take: `update quotes set order_id = $8
           where id = (select id from quotes q
                        where partner_id = $1 and market_id = $2 and deposit_text = $3::text and order_id is null
@@ -37,7 +37,7 @@ export const quoteSql = {
                          and expires_at > $4 and payout_units = $5 and rate_num * $7::numeric = $6::numeric * rate_den
                        order by expires_at desc limit 1 for update skip locked)
          returning ${QUOTE}`,
-  // The same for one quote, by its id.
+  // As `take`, for one quote by its id.
   takeOne: `update quotes set order_id = $4
           where id = (select id from quotes q
                        where id = $2 and partner_id = $1 and order_id is null and expires_at > $3
@@ -65,7 +65,7 @@ interface PriceRow {
   composedOf: string[] | null;
 }
 
-/** The judgement of its market's prices, as far as a quote needs it. */
+/** The level against which the market's prices were judged, as far as a quote needs it. */
 export interface JudgedLevel {
   coin: string;
   level: Rate | null;
@@ -73,7 +73,7 @@ export interface JudgedLevel {
   seenSince: Date | null;
 }
 
-/** Rate and fees as stored in a quote's row, and in every order's that took one. */
+/** Rate and fees as stored in a quote's row, and in the row of the order that took it. */
 export interface PricedRow {
   rateNum: bigint;
   rateDen: bigint;
@@ -247,11 +247,11 @@ export const store = {
   },
 
   /**
-   * All prices that a source said, in one statement. An older price does not replace a newer one, unless the newer one is dated
-   * in the future: a wrong clock dated it.
+   * Stores all prices of one answer of a source, in one statement. An older price does not replace a newer one, unless a wrong
+   * clock dated the newer one in the future.
    */
   async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[]): Promise<void> {
-    // One per pair: a statement writes no row twice.
+    // One price per pair: a statement cannot update a row twice.
     const said = new Map(prices.map((price) => [`${price.base}/${price.quote}`, price]));
     const rows = [...said.values()].map(({ base, quote, rate, pricedAt, composedOf }) => ({
       ...{ base, quote, num: String(rate.num), den: String(rate.den) },
@@ -319,7 +319,7 @@ export const store = {
          from price_sources order by source`,
     ),
 
-  /** Moves the expiry of a partner's unused quotes earlier. @returns how many there were */
+  /** Moves the expiry of a partner's unused quotes earlier. @returns the number of quotes */
   shiftDueTimes: (tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }) =>
     tx.run(
       `update quotes set expires_at = expires_at - $2::float8 * interval '1 millisecond'
@@ -327,7 +327,7 @@ export const store = {
       [partnerId, ms],
     ),
 
-  /** Deletes quotes that expired long ago and were not taken. */
+  /** Deletes quotes that expired before this time and that no order took. */
   purge: (tx: Tx, before: Date) =>
     tx.run(
       `delete from quotes where id in
@@ -336,8 +336,9 @@ export const store = {
     ),
 
   /**
-   * Age of the newest coin price per source, in milliseconds. Currencies' daily rates are excluded, and so is a source silent
-   * for a day, because it is no longer polled; polled sources have their own health. Negative: dated in the future.
+   * Age of each source's newest coin price, in milliseconds. Excluded are currencies' daily rates, and sources that were silent
+   * for a day, because they are no longer polled; polled sources have their own health. A negative age means that the price is
+   * dated in the future.
    */
   async priceAges(tx: Tx): Promise<{ source: string; ageMs: number }[]> {
     const rows = await tx.rows<{ source: string; ageMs: number }>(

@@ -1,12 +1,12 @@
 /**
- * Watching prices: judges every market's prices against their levels, stores the result, and opens a case for an operator.
+ * Watching prices: judges every market's prices against their levels, stores the result, and opens cases for operators.
  *
- * Many markets depend on one price, so there is one case per pair and cause (a jump, or a missing quorum), which names the
- * markets that it halts. It is updated when one of them halts or resumes, and closes with the last.
+ * Many markets depend on one price, so there is one case per pair and cause (a jump, or a missing quorum). The case names the
+ * markets that are halted. It is updated when one of them halts or resumes, and closes with the last.
  *
- * Called in the transaction that stores a price, so that no server quotes at an unjudged price; and every few seconds by a
- * recurring job, because a silent source stores no price. Judgements are serialized by a lock: each sees every price stored
- * before it.
+ * Runs in every transaction that stores a price, so that no server quotes at an unjudged price; and every few seconds as a
+ * recurring job, because a silent source stores no price. A lock serializes judgements, so each sees every price stored before
+ * it.
  */
 import { databaseNow } from '../base/databaseclock.ts';
 import type { Tx } from '../base/db.ts';
@@ -20,7 +20,7 @@ import type { KeptPrice } from './crosses.ts';
 import { aggregate, type PriceRules, rulesOf } from './price.ts';
 
 export const WATCH_EVERY_MS = 5_000;
-/** However old a market lets prices be, a quorum missing for this long is reported. */
+/** A quorum missing for this long is reported, even if a market allows older prices. */
 const MISSING_AT_MOST_MS = 60_000;
 
 const breakerOf = (market: Market): BreakerRules => ({
@@ -29,7 +29,7 @@ const breakerOf = (market: Market): BreakerRules => ({
   missingMs: Math.min(market.priceMaxAgeMs, MISSING_AT_MOST_MS),
 });
 
-/** @param keep stores prices, under the lock, before they are judged */
+/** @param keep stores prices under the lock, before the judgement */
 export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () => {}): Promise<void> {
   await lockPrices(tx);
   await keep();
@@ -47,7 +47,7 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
     for (const coin of coins) {
       const before = own.find((row) => row.coin === coin) ?? { ...NO_LEVEL, marketId: market.id, coin };
       const agreed = agreedOn(market, coin);
-      // A coin that no source has ever priced has no level at which it could be halted.
+      // A gas asset that no source has ever priced has no level, so it does not halt the market.
       if (agreed === undefined && before.level === null && coin !== market.crypto.coin) continue;
       const { level, turn } = observe(before, agreed, breakerOf(market), now);
       const row = { ...level, marketId: market.id, coin };
@@ -55,21 +55,21 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
       if (level === before) continue;
       saveLevel(tx, row);
       if (turn === 'resumed') resumed.add(pairOf(market, coin));
-      // Quotes made at the old level end at the new one.
+      // Quotes at the old level expire when the market resumes at a new one.
       if (turn === 'resumed' && moved(market, before.level, row.level)) endQuotes(tx, market.id, coin);
     }
-    // No quote depends on these any more, so their halt is dropped.
+    // No quote depends on these coins any more, so their halts are dropped.
     for (const { coin, haltedAt } of own)
       if (haltedAt !== null && !coins.includes(coin)) saveLevel(tx, { ...NO_LEVEL, marketId: market.id, coin });
   }
   const outcomeOf = (pair: string): string =>
     resumed.has(pair) ? 'sources agreed for long enough' : 'no quote rests on that price any more';
-  // A halted row stays halted until it resumes, also that of a disabled market: without any no case is open.
+  // A halted row stays halted until it resumes, even if its market is disabled; so without a halted row no case is open.
   const wereAny = [...rows.values()].flat().some(({ haltedAt }) => haltedAt !== null);
   if (wereAny || halts.length > 0) await tellHalts(tx, halts, { outcomeOf, now });
 }
 
-/** The price on which the sources agree, computed once for all markets with the same pair and rules. */
+/** The price that the sources agree on, computed once for all markets with the same pair and rules. */
 function agreements(prices: readonly KeptPrice[], now: Date): (market: Market, coin: string) => Agreed {
   const byPair = Map.groupBy(prices, ({ base, quote }) => `${base}/${quote}`);
   const known = new Map<string, Agreed>();
@@ -92,7 +92,7 @@ function agreedOn(prices: readonly KeptPrice[], rules: PriceRules, pair: string,
   }
 }
 
-/** Coins whose prices a market's quotes depend on: the traded coin, and the gas asset if any partner is charged for gas. */
+/** Coins whose prices a market's quotes depend on: the traded coin, and the native coin if any partner is charged for gas. */
 function coinsOf(market: Market, charging: ReadonlySet<bigint>, natives: readonly Asset[]): string[] {
   if (!charging.has(market.id)) return [market.crypto.coin];
   const native = natives.find(({ chain }) => chain === market.crypto.chain);
@@ -109,11 +109,11 @@ interface Halt {
 
 const pairOf = (market: Market, coin: string): string => `${coin}/${market.fiat.coin}`;
 const KIND = 'price_halted';
-/** Markets named in a case; it gives the number of the others. */
+/** A case names at most this many markets, and gives the number of the others. */
 const MOST_NAMED = 50;
 
 /**
- * Updates the cases to the present halts: one per pair and cause. Writes only changes.
+ * Brings the cases in line with the present halts: one case per pair and cause. Writes only changes.
  *
  * @param halts all present halts
  * @param about.outcomeOf why a pair is no longer halted
@@ -138,7 +138,7 @@ async function tellHalts(
     await closeCases(tx, { kind: KIND, subject, outcome: outcomeOf(pair), now });
   }
 }
-/** Pairs are far fewer. */
+/** An upper bound: there are far fewer pairs. */
 const MOST_CASES = 200;
 
 /** The text of a case for one cause. */
@@ -193,7 +193,7 @@ export async function priceLevels(
 }
 
 /**
- * An operator confirms the level of a halted market: it quotes again, at what sources say near that level.
+ * An operator confirms the level of a halted market. The market then quotes again, at prices near that level.
  *
  * @throws Refusal 'market_not_halted'; 'malformed_field' when the sources do not agree with it, or too few answer
  */
@@ -217,10 +217,11 @@ export async function confirmLevel(
 }
 
 /**
- * The same for all markets halted for a pair. A market whose own rules the level or the sources do not meet stays halted.
+ * Confirms the level for all markets that are halted for a pair. A market stays halted if the level or the sources do not satisfy
+ * its own rules.
  *
  * @returns ids of both groups
- * @throws Refusal as `confirmLevel`, when none resumes
+ * @throws Refusal as `confirmLevel`, if no market resumes
  */
 export async function confirmPair(
   tx: Tx,
@@ -247,7 +248,7 @@ export async function confirmPair(
   return { confirmed, halted };
 }
 
-/** @returns why it cannot be; then nothing was written */
+/** @returns why the level cannot be confirmed; then nothing was written */
 function confirmOne(
   tx: Tx,
   { market, row }: Halt,
@@ -271,7 +272,7 @@ async function haltsNow(tx: Tx): Promise<Halt[]> {
   });
 }
 
-/** Removes resumed markets from the cases. */
+/** Removes the resumed markets from the cases. */
 async function tellConfirmed(tx: Tx, confirmed: string, by: string, now: Date): Promise<void> {
   const outcomeOf = (pair: string): string =>
     pair === confirmed ? `level confirmed by ${by}` : 'no quote rests on that price any more';

@@ -1,10 +1,10 @@
-/** SQL of the state that a restore leaves: the number sequences at its start, and whether there was one. */
+/** SQL of the state that a restore leaves: the first lost number of each number sequence, and whether there was a restore. */
 import type { Tx } from '../base/db.ts';
 
-/** Beyond this the sequence is not moved for a deposit seen: anyone may write any reference. */
+/** A deposit moves the sequence at most this far, because a payer can write any reference. */
 const FARTHEST = 1_000n;
 
-/** Ranges of numbers that these books have not assigned: the first number, and the highest at which money was seen. */
+/** Ranges of numbers that these books have not assigned: the first number, and the highest one at which money was seen. */
 export const frontiers = (tx: Tx): Promise<{ first: bigint; highest: bigint; isNow: boolean }[]> =>
   tx.rows(
     `with runs as (
@@ -16,7 +16,7 @@ export const frontiers = (tx: Tx): Promise<{ first: bigint; highest: bigint; isN
        from runs r`,
   );
 
-/** Moves the sequence so that the next order gets a higher number, if this number is among the next ones. */
+/** Moves the sequence past this number, so that no order gets it, if it is one of the next ones. */
 export async function passOver(tx: Tx, index: bigint): Promise<void> {
   await tx.run(
     `select setval('deposit_indexes', $1::bigint) from deposit_indexes
@@ -30,8 +30,8 @@ export const lastRestore = async (tx: Tx): Promise<Date | undefined> =>
   (await tx.row<{ at: Date | null }>('select max(restored_at) as at from restores'))?.at ?? undefined;
 
 /**
- * Milliseconds since the oldest backup that was restored: sends since then may be lost, earlier ones are not. Undefined without a
- * restore.
+ * Milliseconds since the oldest backup that was restored: sends since then may be lost, earlier ones are not. Undefined if there
+ * was no restore.
  */
 export const msSinceLost = async (tx: Tx): Promise<number | undefined> =>
   (
@@ -40,10 +40,10 @@ export const msSinceLost = async (tx: Tx): Promise<number | undefined> =>
     )
   )?.ms ?? undefined;
 
-/** Whether a row was created after the first restore: if so, the restored books may have lost an earlier counterpart of it. */
+/** Whether a row was created after the first restore. If so, the restored books may have lost an earlier counterpart of it. */
 export const isMadeSince = async (tx: Tx, at: Date): Promise<boolean> =>
   (await tx.row('select from restores having min(restored_at) < $1', [at])) !== undefined;
 
-/** Whether the database was ever restored to an earlier moment: then chain and bank may show payments that it lacks. */
+/** Whether the database was ever restored to an earlier moment: then chains and banks may show payments that it lacks. */
 export const wasRestored = async (tx: Tx): Promise<boolean> =>
   (await tx.row('select from restores limit 1')) !== undefined;

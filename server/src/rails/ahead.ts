@@ -2,32 +2,32 @@
  * Targets ahead: addresses and references that no order in these books has, but that a customer may have been given.
  *
  * After a restore from an older backup, the books lack the targets assigned since. Those targets follow directly after the last
- * one in the books, so a margin of them is watched, beyond the highest at which money was ever seen: from the start of each
- * restore, and from the current numbers (the database may be older than any operator reported). A deposit to one of them is
- * stored with its number, and no order gets that number.
+ * one in the books. So a margin of them is watched, beyond the highest one at which money was seen: from the start of each
+ * restore, and from the current numbers, because the database may have been restored without a report. A deposit to one of them
+ * is stored with its number, and no order gets that number.
  *
- * For targets issued one by one (chain.targets.ts) they are the free ones, which the books list.
+ * For targets that are issued one by one (chain.targets.ts) these are the free ones, which the books list.
  *
- * An address is derived once per process, and the next order uses the same one: looking ahead derives nothing twice.
+ * An address is derived once per process, and the next order uses the same derivation, so looking ahead derives no address twice.
  */
 import type { Tx } from '../base/db.ts';
 import { frontiers, passOver } from './ahead.store.ts';
 import * as issuedStore from './chain.targets.store.ts';
 
 /**
- * How many beyond the highest seen. If more orders than this in a row stayed unpaid after the last commit restored, only
- * reconciliation finds money for a later one.
+ * Number of targets watched beyond the highest one seen. If more orders than this in a row stayed unpaid after the last commit
+ * that was restored, only reconciliation finds money for a later one.
  */
 export const MARGIN = 1_000n;
 
 export interface TargetsAhead {
-  /** Which of these targets are ahead, with their numbers. */
+  /** The targets among these that are ahead → their numbers. */
   among(tx: Tx, targets: readonly string[]): Promise<Map<string, bigint>>;
-  /** No order gets this number. */
+  /** Ensures that no order gets this number. */
   passOver(tx: Tx, index: bigint): Promise<void>;
 }
 
-/** Free targets of an issuer. Money at one of them takes it out of the pool and gives it a number. */
+/** Free targets of an issuer. Money at one of them removes it from the pool and gives it a number. */
 export const freeTargets = (rail: string, now: () => Date): TargetsAhead => ({
   async among(tx, targets) {
     const free = await issuedStore.takeOut(tx, rail, targets);
@@ -38,9 +38,9 @@ export const freeTargets = (rail: string, now: () => Date): TargetsAhead => ({
   passOver: async () => {},
 });
 
-/** @param derive the address of a number; it caches what it derived */
+/** @param derive the address of a number; caches what it has derived */
 export function targetsAhead(derive: (index: bigint) => string): TargetsAhead {
-  /** Keyed by the first number of a range that a restore left; 'now' is the range that comes next. */
+  /** Keyed by the first number of a range that a restore left. 'now' is the range that comes next. */
   const runs = new Map<bigint | 'now', { known: Map<string, bigint>; to: bigint }>();
 
   async function among(tx: Tx, targets: readonly string[]): Promise<Map<string, bigint>> {
@@ -49,7 +49,7 @@ export function targetsAhead(derive: (index: bigint) => string): TargetsAhead {
     for (const { first, highest, isNow } of await frontiers(tx)) {
       const run = runOf(isNow ? 'now' : first, first);
       extend(run, first, highest + MARGIN);
-      // A found target moves the margin on, and another may be within it then.
+      // A target that is found extends the margin, and another target may then be within it.
       for (let grows = true; grows; ) {
         grows = false;
         for (const target of targets) {
@@ -71,7 +71,7 @@ export function targetsAhead(derive: (index: bigint) => string): TargetsAhead {
 
   function extend(run: { known: Map<string, bigint>; to: bigint }, first: bigint, to: bigint): boolean {
     if (to <= run.to) return false;
-    // Numbers assigned since belong to orders.
+    // Numbers that have been assigned since belong to orders.
     if (run.known.size > MOST_KNOWN)
       for (const [target, index] of run.known) if (index < first) run.known.delete(target);
     for (let index = run.to + 1n > first ? run.to + 1n : first; index <= to; index += 1n)
@@ -83,5 +83,5 @@ export function targetsAhead(derive: (index: bigint) => string): TargetsAhead {
   return { among, passOver };
 }
 
-/** Beyond this, numbers assigned since are dropped from the cache. */
+/** If more are known, numbers that have been assigned since are dropped from the cache. */
 const MOST_KNOWN = 20_000;

@@ -16,33 +16,33 @@ export interface BankAdapter {
   /** The rail's code, such as `bank.simulated`. */
   readonly code: string;
   /**
-   * For how long the bank promises that two payment orders under one key are one payment, in milliseconds; 0 without such a
-   * promise, or if it states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
+   * How long the bank promises that two payment orders under one key are one payment, in milliseconds; 0 if it promises nothing
+   * or states no duration. Never more than it states, and never Infinity. See Rail.deduplicatesForMs.
    */
   readonly deduplicatesForMs: number;
   /** The currencies of the account in the bank's spelling, and our assets for them: `{ INR: 'inr' }`. */
   readonly currencies: Readonly<Record<string, AssetCode>>;
-  /** For a bank that does not allow our references: its own way to make and find them. */
+  /** For a bank that does not accept our references: functions that make and find its own. */
   readonly references?: { make(index: bigint): string; find(text: string): string };
 
   /** Our account in this currency, as shown to customers. */
   payee(asset: AssetCode): Payee | undefined;
 
   /**
-   * A page of the statement after a cursor, oldest first as far as the bank manages.
+   * A page of the statement after a cursor, oldest first as far as the bank supports that.
    * @param cursor '' for the beginning, else the cursor of the previous page
    * @throws Unavailable
    */
   statement(cursor: string): Promise<StatementPage>;
-  /** See Rail.send. One try without retries underneath: a client that retries by itself pays twice. */
+  /** See Rail.send. One try, with no retries underneath: a client that retries by itself pays twice. */
   send(sending: Sending): Promise<Sent>;
-  /** See Rail.status: `absent` only if the bank's answer proves it. */
+  /** See Rail.status. `absent` only if the bank's answer proves it. */
   status(key: string): Promise<PayoutStatus>;
   /** @throws Unavailable */
   balance(asset: AssetCode): Promise<bigint>;
   /**
-   * For a bank whose statements operators upload: whether they have confirmed that these show everything paid before the last
-   * restore. If absent, the statement must be read up to that time.
+   * For a bank whose statements operators upload: whether they have confirmed that the statements show everything paid before the
+   * last restore. If this function is absent, the statement must have been read up to that time.
    */
   isShown?(tx: Tx): Promise<boolean>;
 }
@@ -52,45 +52,45 @@ export interface StatementPage {
   cursor: string;
   more: boolean;
   /**
-   * Up to which time these lines and earlier ones are complete, per asset of ours. Absent if the statement is current for all
-   * assets at the time of the call.
+   * The time up to which lines are complete, per asset. Absent if the statement is current for all assets at the time of the
+   * call.
    */
   readTo?: Readonly<Record<AssetCode, Date>>;
 }
 
 export interface StatementLine {
-  /** The bank's own id of the line; the same however often it is shown. */
+  /** The bank's own id of the line; the same each time the line is shown. */
   externalId: string;
   direction: 'credit' | 'debit';
   /** In the bank's spelling. */
   currency: string;
-  /** Smallest units; null when the adapter could not read the amount. */
+  /** Smallest units; null if the adapter could not read the amount. */
   units: bigint | null;
-  /** What the bank charged in addition to a debit. */
+  /** Charged by the bank in addition to a debit. */
   chargeUnits?: bigint;
   /** The bank's reference for display: a UTR, an end-to-end id. No names. */
   reference: string;
-  /** When the bank booked it. With `bookedOn`, the beginning of that day, or of the value date if there is no other. */
+  /** When the bank booked it. If `bookedOn` is set, the beginning of that day, or of the value date if there is no other. */
   bookedAt: Date;
-  /** The bank gives a day without a time, or not even the day of booking. */
+  /** Set if the bank gives a day without a time ('day'), or not even the booking day ('unknown'). */
   bookedOn?: 'day' | 'unknown';
-  /** Debit: the key of its payout, as the bank carried it. */
+  /** For a debit: the key of its payout, as the bank carried it. */
   key?: string;
-  /** Credit: the key of the returned payout, and the bank's reason code. */
+  /** For a credit: the key of the returned payout, and the bank's reason code. */
   returnOf?: { key: string; why: string };
-  /** A debit that recalls an earlier credit: that line's id, and why. */
+  /** For a debit that recalls an earlier credit: the id of that line, and why. */
   recallOf?: { externalId: string; why: string };
-  /** Credit: the operator's own money, recognised by the adapter. */
+  /** For a credit: the operator's own money, recognised by the adapter. */
   funding?: boolean;
-  /** All free text: remittance text, name and account of the other party. Encrypted on arrival here. */
+  /** All free text: remittance text, name and account of the other party. The engine encrypts it on arrival. */
   free: { text?: string; name?: string; account?: string };
 }
 
-/** A bank as an installation configures it; opening it gives a rail. */
+/** A bank as an installation configures it. Opening it gives a rail. */
 export interface Bank {
   /** The rail's code. */
   readonly code: string;
-  /** Our assets there, and the bank's name of each currency. */
+  /** Our assets at the bank, and the bank's name of each currency. */
   readonly accounts: readonly { readonly asset: AssetCode; readonly currency: string }[];
   open(context: BankContext): BankRail;
 }
@@ -101,12 +101,12 @@ export interface BankContext {
   log: Log;
   report: Report;
   vault: Vault;
-  /** How often to read the statement without a wake-up, in milliseconds. */
+  /** Interval between statement reads without a wake-up, in milliseconds. */
   pollMs?: number;
   unreadAtMostMs?: number;
 }
 
-/** A bank as a rail. `wake` is for a webhook: it makes the next read due now, and trusts none of the webhook's content. */
+/** A bank as a rail. `wake` is for a webhook: it makes the next read due now, and trusts no content of the webhook. */
 export type BankRail = Rail & { wake(tx: Tx): void };
 
 /** The context of every function of the engine. */

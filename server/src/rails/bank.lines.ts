@@ -1,5 +1,5 @@
 /**
- * Lines of a bank's statement: each is interpreted, stored once, and reported as facts.
+ * Lines of a bank's statement: each one is interpreted, stored once, and reported as facts.
  *
  *   credit  own funding               → funding_confirmed
  *           return of one of our payouts → payout_returned    (and payout_settled first, if the debit was never shown)
@@ -23,12 +23,12 @@ import { type BankLine, hasLine, insertLine, insertOddLine, type LineMeaning, re
 import { payoutByKey } from './payouts.ts';
 import type { Movement, RailFact } from './rail.ts';
 
-/** The bank's one account with us: both incoming and outgoing money. */
+/** Our one account at the bank: money comes in and goes out there. */
 export const WALLET = 'main';
 const DAY_MS = 86_400_000;
 const LONGEST_ID = 200;
 const LONGEST_REFERENCE = 140;
-/** Columns are numeric(78,0). No account holds this much. */
+/** The columns are numeric(78,0), and no account has this much. */
 const ABSURD_UNITS = 10n ** 60n;
 
 /** A line that can be booked. */
@@ -40,8 +40,8 @@ interface Understood {
 }
 
 /**
- * Processes one line of the statement: interprets it, stores it, and reports its facts. A line processed before is ignored. All
- * writes happen in the caller's transaction.
+ * Processes one line of the statement in the caller's transaction: interprets it, stores it, and reports its facts. A line that
+ * was processed before is ignored.
  */
 export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Promise<void> {
   const { adapter, context } = bank;
@@ -67,10 +67,11 @@ export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Pro
     details: context.vault.encrypt(JSON.stringify(line.free), `bank_lines.details:${adapter.code}:${line.externalId}`),
     bookedAt: line.bookedAt,
   });
-  // Another process stored and reported it just now.
+  // Another process has just stored and reported it.
   if (!fresh) return;
   for (const fact of facts) {
-    // After a restore its debit may have been booked as unexplained before the payout was created again: that debit settles it.
+    // After a restore, the payout's debit may have been booked as unexplained before the payout was created again. That debit
+    // settles it.
     const isImplied = meaning === 'return' && fact.type === 'payout_settled';
     if (isImplied && (await explainByKey(tx, adapter.code, fact.key, context.report, { isBack: true }))) continue;
     await context.report(tx, fact);
@@ -106,14 +107,14 @@ async function understandDebit(rail: string, tx: Tx, line: Bookable): Promise<Un
   }
   const settled: RailFact = { type: 'payout_settled', rail, key: payout.id, reference };
   if (charge === 0n) return { meaning: 'payout', key, facts: [settled] };
-  // If its return was shown first, that already reported the settlement: only the charge is new.
+  // If the return was shown first, it has already reported the settlement: only the charge is new.
   const facts: RailFact[] = (await hasLine(tx, rail, payout.id, 'return'))
     ? [{ type: 'cost_changed', rail, key: payout.id, externalId, asset, before: 0n, units: charge }]
     : [{ ...settled, cost: { asset, units: charge } }];
   return { meaning: 'payout', key, facts };
 }
 
-/** A recall counts only if it names a deposit of exactly this amount that was not recalled before. */
+/** Interprets a debit as a recall only if it names a deposit of exactly this amount that was not recalled before. */
 async function recalledCredit(rail: string, tx: Tx, line: Bookable): Promise<Understood | undefined> {
   const { recallOf, asset, units } = line;
   if (recallOf === undefined || !usableId(recallOf.externalId)) return undefined;
@@ -125,14 +126,14 @@ async function recalledCredit(rail: string, tx: Tx, line: Bookable): Promise<Und
   return { meaning: 'recall', key: externalId, facts: [fact] };
 }
 
-/** A credit that returns a payout of ours; undefined for any other. */
+/** A credit that returns a payout of ours; undefined for any other credit. */
 async function returnedPayout(rail: string, tx: Tx, line: Bookable): Promise<Understood | undefined> {
   const { returnOf, externalId, asset, units } = line;
   const payout = returnOf && (await payoutByKey(tx, rail, showable(returnOf.key)));
   if (!returnOf || payout?.asset !== asset || (await hasLine(tx, rail, payout.id, 'return'))) return undefined;
   const reference = showable(line.reference);
   const facts: RailFact[] = [];
-  // A returned payout had left, in whatever order the bank shows the lines. Its debit, shown later, then reports nothing new.
+  // A returned payout had left, in whatever order the bank shows the lines. If its debit is shown later, it reports nothing new.
   if (!(await hasLine(tx, rail, payout.id, 'payout')))
     facts.push({ type: 'payout_settled', rail, key: payout.id, reference, isBack: true });
   const why = showable(returnOf.why);
@@ -159,7 +160,7 @@ function deposited(adapter: BankAdapter, line: Bookable): Understood {
 
 async function putAside({ adapter, context }: OpenBank, tx: Tx, line: StatementLine, why: string): Promise<void> {
   const said = JSON.stringify(line, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
-  // An id that cannot be stored is replaced by its hash, so that even this line is reported once.
+  // If the id cannot be stored, its hash is, so that even this line is reported only once.
   const externalId = usableId(line.externalId)
     ? line.externalId
     : `sha256:${hash(String(line.externalId)).toString('hex')}`;
@@ -175,8 +176,8 @@ async function putAside({ adapter, context }: OpenBank, tx: Tx, line: StatementL
 }
 
 /**
- * The amount a line moved in our account, for reconciliation. A line with an unreadable amount counts as zero: the balance then
- * shows that something is missing.
+ * The amount that a line moved on our account, for reconciliation. A line with an unreadable amount counts as zero; the balance
+ * then shows the difference.
  */
 export function movementOf({ currencies }: BankAdapter, line: StatementLine): Movement[] {
   const asset = currencies[line.currency];
@@ -188,7 +189,7 @@ export function movementOf({ currencies }: BankAdapter, line: StatementLine): Mo
   return [{ name, wallet: WALLET, asset, units: -units - chargeUnits, ...named }];
 }
 
-/** Why a line cannot be booked as money, or undefined. */
+/** Why a line cannot be booked as money; undefined if it can. */
 function unusable(line: StatementLine, asset: AssetCode | undefined): string | undefined {
   if (!usableId(line.externalId)) return 'no usable id';
   if (asset === undefined) return 'a currency we do not keep here';

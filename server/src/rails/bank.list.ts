@@ -1,4 +1,4 @@
-/** Lines of bank statements for operators' lists: what they were booked as, without their texts and without the other party. */
+/** Lines of bank statements for operators' lists: how they were booked, without their texts and without the other party. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { parameters } from '../base/scan.ts';
@@ -17,7 +17,7 @@ export interface BankLine {
   key: string | null;
   bookedAt: Date;
   readAt: Date;
-  /** An unexplained debit that two people declared to have paid nothing of ours. */
+  /** When two operators declared that this unexplained debit paid no payout of ours. */
   foreignAt: Date | null;
 }
 
@@ -40,7 +40,7 @@ const nameOf = (id: string): [string, string] => {
 export const bankLineExists = async (tx: Tx, id: string): Promise<boolean> =>
   (await tx.row('select from bank_lines where rail = $1 and external_id = $2', nameOf(id))) !== undefined;
 
-/** Lines booked before the given one, newest first: each with whether the whole filter accepts it (base/scan.ts). */
+/** Lines booked before the given one, newest first, each with whether the whole filter accepts it (base/scan.ts). */
 export async function bankLinesBelow(
   tx: Tx,
   input: BankLineFilter,

@@ -1,9 +1,9 @@
 /**
- * The time that a restore has lost, at a bank: whether the bank may have paid orders that the restored books show as unsent, and
+ * At a bank, the time that a restore has lost: whether the bank may have paid orders that the restored books show as unsent, and
  * the checks before anything is sent.
  *
- * Its statement may have shown a payment before the payout was created again; such a debit is unexplained until the payout exists
- * (bank.match.ts) or operators decide about it.
+ * The bank's statement may have shown a payment before the payout was created again. Such a debit is unexplained until the payout
+ * exists (bank.match.ts) or operators decide about it.
  */
 import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
@@ -25,7 +25,8 @@ export async function mayHavePaid(
   const followOn = follows === null ? undefined : { madeAt: createdAt };
   const debits = await doubtfulDebits(tx, adapter.code, { asset, units, keys: `pay_${id}_`, followOn });
   if (debits.length > 0) return 'undecided';
-  // A payout created since the restore has not been paid; that of a follow-on order may have been, through an order that is lost.
+  // A payout created since the restore has not been paid. The payout of a follow-on order may have been, through an order that is
+  // lost.
   if (createdAt > restoredAt && followOn === undefined) return undefined;
   const isShown =
     adapter.isShown === undefined
@@ -41,19 +42,19 @@ export async function doubtful(
   { key, asset, units, followOn }: Parameters<NonNullable<Rail['doubtful']>>[1],
 ): Promise<string | undefined> {
   if (!(await wasRestored(tx))) return undefined;
-  // The bank may have paid by another attempt of the same payout, which is lost: operators decide first.
+  // The bank may have paid through another attempt of the same payout, which is lost: operators decide first.
   const keys = attemptsLike(key);
   const lines = await doubtfulDebits(tx, code, { asset, units, keys, own: key, followOn });
   const fitting =
     followOn === undefined ? lines.filter((line) => line.key?.startsWith(keys) || line.units === units) : lines;
-  // A debit with exactly this key and amount settles the payout when it is sent.
+  // A debit with exactly this key and amount settles the payout when the payout is sent.
   if (fitting.filter((line) => line.key === key && line.units === units).length === 1) return undefined;
   return fitting[0]?.externalId;
 }
 
 /**
- * Sends a payout, unless its line was shown before the payout was created again. A bank that may not recognise the keys of the
- * lost time is asked first.
+ * Sends a payout, unless its debit was shown before the payout was created again. If the bank may no longer recognise keys of the
+ * lost time, it is asked first.
  */
 export async function sendOnce({ adapter, context }: OpenBank, sending: Sending): Promise<Sent> {
   const { key } = sending;

@@ -1,6 +1,6 @@
 /**
- * Debits and payouts matched after the line was processed: by the payout's key when the payout is created again after a restore,
- * or by operators, who also decide which debits paid none of our payouts.
+ * Matches debits with payouts after the line was processed: by the payout's key when the payout is created again after a restore,
+ * or by operators' decision. Operators also decide which debits paid none of our payouts.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -10,7 +10,7 @@ import { debitLike, explainLine, lockDebit, lockUnexplained, markForeign, type U
 import { findPayout, notePaidUnits, payoutByKey, requireOtherAmount } from './payouts.ts';
 import type { FollowOn, Report } from './rail.ts';
 
-/** If the one debit with this payout's key and amount was shown before the payout existed, it settles the payout. */
+/** If exactly one debit with this payout's key and amount was shown before the payout existed, it settles the payout. */
 export async function explainByKey(
   tx: Tx,
   rail: string,
@@ -30,11 +30,11 @@ export async function explainByKey(
 }
 
 /**
- * Matches a debit booked as unexplained with this payout: reverses that booking, and settles the payout by the debit.
+ * Matches a debit that was booked as unexplained with this payout: reverses that booking, and settles the payout by the debit.
  *
- * @param input.otherAmount the debit has the payout's key, or that of a lost attempt of the same payout, and another amount than
- *   the books order now
- * @throws Refusal 'does_not_fit' when the line does not exist, is explained, or has another amount
+ * @param input.otherAmount for a debit that has the payout's key, or the key of a lost attempt of the same payout, and another
+ *   amount than the books have now
+ * @throws Refusal 'does_not_fit' if the line does not exist, is explained, or has another amount
  */
 export async function settlePayoutByLine(
   tx: Tx,
@@ -54,8 +54,8 @@ export async function settlePayoutByLine(
   if (payout.state === 'settled' || payout.state === 'returned')
     throw new Refusal('does_not_fit', { why: `the payout is ${payout.state} by another movement` });
   if (line.units !== payout.units) {
-    // The bank states the recipient in free text only. So the match is certain only if the debit carries the payout's own
-    // key, or that of a lost payout whose deposit has become another order.
+    // The bank states the recipient only in free text. So the match is certain only if the debit has the payout's own key, or the
+    // key of a lost payout whose deposit has become another order.
     const isMeant = line.key === payout.id || (await isLostAttempt(tx, line, payout.id));
     if (!isMeant && !(await isOfLost(tx, line, input.followOn)))
       throw new Refusal('does_not_fit', {
@@ -80,7 +80,7 @@ async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | u
   return key === null || (key.startsWith('pay_') && (await findPayout(tx, key)) === undefined);
 }
 
-/** An unexplained debit that may have paid this payout, which operators decide about first. See Rail.mayYetPay. */
+/** An unexplained debit that may have paid this payout, about which operators decide first. See Rail.mayYetPay. */
 export async function unexplainedLike(
   tx: Tx,
   rail: string,
@@ -106,9 +106,9 @@ async function requireDebit(tx: Tx, rail: string, externalId: string) {
 }
 
 /**
- * Records operators' decision that an unexplained debit paid no payout of ours: it delays no payout any more.
+ * Records the operators' decision that an unexplained debit paid no payout of ours: no payout waits for it any more.
  *
- * @throws Refusal 'does_not_fit' when it is explained, was decided before, or has the key of a payout that has not ended
+ * @throws Refusal 'does_not_fit' if it is explained, was decided before, or has the key of a payout that has not ended
  */
 export async function declareForeign(tx: Tx, rail: string, externalId: string): Promise<void> {
   const { meaning, key } = await requireDebit(tx, rail, externalId);
@@ -123,7 +123,10 @@ export async function declareForeign(tx: Tx, rail: string, externalId: string): 
     });
 }
 
-/** An unexplained debit that may be none of our payments, locked. @throws Refusal 'does_not_fit' when it has the key of one */
+/**
+ * An unexplained debit that is none of our payments, locked. @throws Refusal 'does_not_fit' if it is explained or has the key of
+ * one
+ */
 export async function requireNoPayment(tx: Tx, rail: string, externalId: string): Promise<void> {
   const { meaning, key } = await requireDebit(tx, rail, externalId);
   if (meaning !== 'unexplained') throw new Refusal('does_not_fit', { why: 'a payout of ours explains the debit' });
@@ -140,7 +143,7 @@ export async function requireNoPayment(tx: Tx, rail: string, externalId: string)
  */
 export async function declareNoPayment(tx: Tx, rail: string, externalId: string): Promise<void> {
   await requireNoPayment(tx, rail, externalId);
-  // Operators may have decided before that it is no payment of ours.
+  // Operators may already have decided that it is no payment of ours.
   await markForeign(tx, rail, externalId);
 }
 

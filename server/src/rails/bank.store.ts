@@ -1,6 +1,4 @@
-/**
- * Tables of the bank engine: how far a statement was read, every line once, and the lines that could not be booked.
- */
+/** SQL of the bank engine: how far a statement was read, every line once, and the lines that could not be booked. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { FollowOn } from './rail.ts';
@@ -19,7 +17,7 @@ export interface BankLine {
 export const readCursor = async (tx: Tx, rail: string): Promise<string> =>
   (await tx.row<{ cursor: string }>('select cursor from bank_cursors where rail = $1', [rail]))?.cursor ?? '';
 
-/** Up to which bank time the statement of an asset was read. */
+/** The bank time up to which the statement of an asset was read. */
 export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<Date | undefined> => {
   const row = await tx.row<{ at: string | null }>('select read_to ->> $2 as at from bank_cursors where rail = $1', [
     rail,
@@ -28,16 +26,16 @@ export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<
   return row?.at == null ? undefined : new Date(row.at);
 };
 
-/** A newer time of reading is written only if it is newer by this much: most reads of a statement find nothing new. */
+/** A newer time of reading is stored only if it is newer by this much, because most reads find nothing new. */
 const READ_EVERY_S = 2;
 
 /**
- * Stores the statement cursor, unless another process has moved it meanwhile, and up to which times every line was processed.
- * A time never moves back, because another process may have read further. One statement: it is the most frequent write of an
- * idle bank rail.
+ * Stores the statement cursor, unless another process has moved it meanwhile, and the times up to which every line was processed.
+ * A time never moves back, because another process may have read further. One statement does both, because this is the most
+ * frequent write of an idle bank rail.
  *
- * @param how.readTo.isStated whether the bank states the times; otherwise they are the times of our requests, of which only a
- *   few are written. None while the bank has more to show.
+ * @param how.readTo.isStated whether the bank states the times; otherwise they are the times of our requests, of which only a few
+ *   are stored. `readTo` is absent while the bank has more to show.
  */
 export async function moveCursor(
   tx: Tx,
@@ -150,8 +148,9 @@ export interface DoubtfulLine {
  * Unexplained debits read since the first restore that operators have not decided about, with this amount or this key prefix. A
  * debit with the key of another payout in these books belongs to that payout.
  *
- * @param input.own the key of an existing payout: a debit with this key is that payout, whatever operators decided earlier
- * @param input.followOn created since that restore: then of any amount, if the debit has no key or that of a lost payout
+ * @param input.own the key of an existing payout: a debit with this key is that payout's, whatever operators decided earlier
+ * @param input.followOn for a follow-on order created since that restore: then a debit may have any amount, if it has no key or
+ *   that of a lost payout
  */
 export const doubtfulDebits = (
   tx: Tx,
@@ -185,7 +184,7 @@ export const debitLike = (
     [rail, input.asset, input.units, input.key],
   );
 
-/** Marks that it paid no payout of ours. @returns 0 when no such debit is unexplained and undecided */
+/** Marks a debit as paying no payout of ours. @returns 0 if no such debit is unexplained and undecided */
 export const markForeign = (tx: Tx, rail: string, externalId: string): Promise<number> =>
   tx.run(
     `update bank_lines set foreign_at = clock_timestamp()
@@ -214,7 +213,7 @@ export const explainLine = (tx: Tx, rail: string, externalId: string, key: strin
     [rail, externalId, key],
   );
 
-/** @returns whether it is new with this content */
+/** @returns whether the line is new with this content */
 export async function insertOddLine(
   tx: Tx,
   rail: string,
@@ -228,7 +227,7 @@ export async function insertOddLine(
   return rows > 0;
 }
 
-/** Account balance according to the lines: for reconciliation with the bank's own balance. */
+/** The account's balance according to the lines, for reconciliation with the bank's own balance. */
 export const sumOfLines = async (tx: Tx, rail: string, asset: AssetCode): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(
@@ -247,7 +246,7 @@ export const readDetails = async (tx: Tx, rail: string, externalId: string): Pro
     ])
   )?.details ?? undefined;
 
-/** The payers and payees of these deposits and payouts, as the bank's statement states them. The amounts stay. */
+/** Erases the payers and payees of these deposits and payouts, as the bank's statement showed them. The amounts stay. */
 export const eraseDetails = async (
   tx: Tx,
   input: { deposits: readonly bigint[]; payouts: readonly string[] },

@@ -1,14 +1,14 @@
 /**
  * The bank engine: everything that all banks share. An adapter provides the calls of one bank (bank.adapter.ts).
  *
- * Only the statement counts as evidence: a webhook merely wakes the poller, and the answer to a payment order merely says that
- * the bank accepted it. The statement is read from a stored cursor. Banks show lines twice, late, in another order, and from the
+ * Only the statement counts as evidence: a webhook merely wakes the poller, and the answer to a payment order only says that the
+ * bank accepted it. The statement is read from a stored cursor. Banks show lines twice, late, in another order, and from the
  * beginning again, so every line is stored under the bank's own id, and only a new line becomes a fact.
  *
  * Customers' reference texts may contain names: free text and counterparties are encrypted here and stored nowhere else.
  *
- * Here: the rail, and reading page after page. The interpretation of a line is in bank.lines.ts, a debit explained later in
- * bank.match.ts, the time lost by a restore in bank.lost-time.ts.
+ * Here: the rail, and reading page after page. Not here: interpreting a line (bank.lines.ts), debits that are explained later
+ * (bank.match.ts), the time that a restore has lost (bank.lost-time.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
@@ -35,11 +35,11 @@ export { declareForeign, declareNoPayment, lookDebit, requireNoPayment, settlePa
 export { eraseDetails, lockDebit } from './bank.store.ts';
 
 const POLL_MS = 2_000;
-/** One read is a job with a lease of 20 s: the next one reads the remaining lines at once. */
+/** A read is a job with a lease of 20 s. The next one reads the remaining lines at once. */
 const LOOK_MS = 8_000;
 /** A read that found nothing new is recorded this often. */
 const NOTED_EVERY_MS = 4_000;
-/** After this a statement counts as stale, unless the bank is polled even less often. */
+/** After this time a statement counts as stale, unless the bank is polled even less often. */
 const STALE_MS = 60_000;
 
 /** A bank as a rail. */
@@ -49,7 +49,10 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
   const pollMs = context.pollMs ?? POLL_MS;
   const references = referencesOf(adapter);
   const looked: Looked = { notedAt: Number.NEGATIVE_INFINITY };
-  assert(deduplicatesForMs >= 0 && Number.isFinite(deduplicatesForMs), `${code} recognises keys for a stated time`);
+  assert(
+    deduplicatesForMs >= 0 && Number.isFinite(deduplicatesForMs),
+    `${code} states no valid time for which it recognises keys`,
+  );
 
   return {
     code,
@@ -69,7 +72,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
       assert(wallet === WALLET && Object.values(currencies).includes(asset), `${code} holds no ${asset} in ${wallet}`);
       return await adapter.balance(asset);
     },
-    /** One page of the statement in its present form, whatever it showed when a line was booked. */
+    /** A page of the statement as it is now, whatever it showed when a line was booked. */
     async movements(after) {
       const { lines, cursor, more } = await adapter.statement(after);
       const movements = lines.flatMap((line) => movementOf(adapter, line));
@@ -83,17 +86,17 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
   };
 }
 
-/** This process's memory between two reads: when it last recorded its reading position, and the position. */
+/** This process's memory between two reads: when it last recorded how far it has read, and the cursor. */
 interface Looked {
   notedAt: number;
   cursor?: string | undefined;
 }
 
 /**
- * Reads the statement from its cursor, page after page, until its end or until the time of one read is over.
+ * Reads the statement from its cursor, page after page, until its end or until the time for one read is over.
  *
- * Most reads find nothing new, and ask the bank alone: from the position that this process remembers. What is new is taken
- * from the position in the row, which another process may have moved on.
+ * Most reads find nothing new: they query only the bank, from the cursor that this process remembers. If there is something new,
+ * it is read from the cursor in the row, which another process may have moved.
  */
 async function observe({ adapter, context }: OpenBank, pollMs: number, looked: Looked): Promise<{ againInMs: number }> {
   const { db } = context;
@@ -117,9 +120,9 @@ async function observe({ adapter, context }: OpenBank, pollMs: number, looked: L
       if (isNew) cursor = await inRow();
       if (cursor !== before) continue;
     }
-    // One transaction per line, and the cursor moves when all are stored, so that it never passes an unstored line; a line stored
-    // before is recognised. One transaction for all lines would lock one order after another order's accounts, and deadlock with
-    // a worker on that order.
+    // One transaction per line. The cursor moves when all are stored, so it never passes an unstored line; a line that was stored
+    // before is recognised. One transaction for all lines would lock one order after another order's accounts, and so could
+    // deadlock with a worker on that order.
     for (const line of page.lines) await db.asSystem((tx) => takeLine({ adapter, context }, tx, line));
     looked.notedAt = performance.now();
     const readTo = page.more
@@ -132,7 +135,7 @@ async function observe({ adapter, context }: OpenBank, pollMs: number, looked: L
       return { againInMs: pollMs };
     }
     if (cursor === before) {
-      context.log.warn({ rail: adapter.code }, 'the bank says there is more and moves no cursor');
+      context.log.warn({ rail: adapter.code }, 'the bank reports more lines, but does not move the cursor');
       return { againInMs: pollMs };
     }
   }
@@ -147,11 +150,11 @@ async function holdings(adapter: BankAdapter, at: string): Promise<Holding[] | u
   const asked = await Promise.allSettled(assets.map((asset) => adapter.balance(asset)));
   const found = asked.flatMap((answer, n) => {
     if (answer.status === 'fulfilled') return [{ wallet: WALLET, asset: assets[n] ?? '', units: answer.value }];
-    // A bank whose statements have no balance is compared by its lines alone. A bank that is down throws below.
+    // If the statements of a bank have no balance, only its lines are compared. If the bank is down, the call below throws.
     if (answer.reason instanceof Unavailable) return [];
     throw answer.reason;
   });
-  // Balances have no cursor: they belong to this position of the statement if no line came after it.
+  // Balances have no cursor: they belong to this position of the statement if no line has arrived after it.
   const since = await adapter.statement(at);
   return since.lines.length === 0 ? found : undefined;
 }

@@ -1,7 +1,4 @@
-/**
- * One HTTP call to a bank, in JSON, with the guarantees of base/http.ts: above all, no layer ever sends a request twice by
- * itself.
- */
+/** One HTTP call to a bank, in JSON, with the guarantees of base/http.ts: above all, no layer sends a request twice by itself. */
 import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
 import { ask, NoAnswer } from '../base/http.ts';
@@ -23,7 +20,7 @@ export interface Answer {
 }
 
 /**
- * @param source the other side's name in errors: the rail's code
+ * @param source name of the bank in errors: the rail's code
  * @throws Unavailable without a complete, readable answer: the call may or may not have had an effect
  */
 export async function callOnce(source: string, call: Call): Promise<Answer> {
@@ -49,7 +46,7 @@ export async function callOnce(source: string, call: Call): Promise<Answer> {
   }
 }
 
-/** Only the kind of the error: messages of parsers quote what they parsed. */
+/** Only the kind of the error, because messages of parsers quote what they parsed. */
 function whyNot(error: unknown, deadlineMs: number): string {
   if (!(error instanceof NoAnswer)) return 'answer is not JSON';
   if (error.why === 'late') return `no answer within ${Math.floor(deadlineMs)} ms`;

@@ -2,8 +2,8 @@
  * What an adapter provides to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending. The part
  * common to every family of chains, and the part that an account chain adds (docs/decisions/0058-chain-families.md).
  *
- * An adapter keeps no state and takes no database transaction; it asks a node and returns the node's answer. A late, broken
- * or self-contradicting answer is thrown as Unavailable. The engine decides what the answers mean.
+ * An adapter keeps no state and takes no database transaction; it asks a node and returns the node's answer. A late, broken or
+ * self-contradicting answer throws Unavailable. The engine decides what the answers mean.
  *
  * Contracts, addresses and hashes are canonical text (for EVM lower case): equal things are equal strings.
  */
@@ -21,7 +21,7 @@ export interface RailContext {
   report: Report;
   /**
    * Whether the transfer to be signed for a key may leave now: the gate for payouts, kill switches for own transfers. Locks the
-   * key's order; the answer holds until `tx` ends. Without this function nothing is checked.
+   * key's order; the answer stays valid until `tx` ends. Without this function nothing is checked.
    */
   mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
   /**
@@ -36,8 +36,8 @@ export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: s
 /**
  * The contract of a chain, whatever its family: its identity, observation, targets, sends, and reconciliation.
  *
- * A family adds its own part: an account chain its ordered nonces (`account`), a chain of outputs that its transfers show native
- * coin (`showsNative`), a chain with deadlines that its sends have one.
+ * A family adds its own part: an account chain has ordered nonces (`account`), a chain of outputs shows native transfers
+ * (`showsNative`), and on a chain with deadlines each send has one.
  */
 export type ChainAdapter = Family & (DerivedTargets | IssuedTargets);
 
@@ -46,49 +46,49 @@ interface Family extends Observing, Addresses, Sends, Reconciling {
   readonly code: string;
   readonly chain: string;
   readonly chainId: bigint;
-  /** Number of blocks below the head after which a block is treated as final. */
+  /** Number of blocks below the head from which on a block is treated as final. */
   readonly finality: number;
   readonly pace: ChainPace;
   /** Our wallets by name, whether or not this process can send from them; `hot` pays customers. */
   readonly wallets: Readonly<Record<string, { readonly address: string }>>;
-  /** Whether this process has a signer for it: one of `wallets`, or `deposit:<index>` for a deposit address. */
+  /** Whether this process has a signer for a wallet: one of `wallets`, or `deposit:<index>` for a deposit address. */
   canSend(wallet: string): boolean;
-  /** Whether its node has not been started yet: `Rail.isAsleep`. */
+  /** Whether the chain's node has not been started yet: `Rail.isAsleep`. */
   isAsleep?(): boolean;
-  /** Only for an account chain: a wallet whose transactions are numbered, and mined in that order. */
+  /** Only for an account chain, where a wallet's transactions are numbered and mined in that order. */
   readonly account?: AccountChain;
 }
 
 /** Reading blocks, and the transfers in them. */
 interface Observing {
   /**
-   * The node's identity and its newest block, answered by one node at one time. `final`: the newest block that the chain itself
-   * calls final; absent for a chain without that notion, for which `finality` counts.
+   * The node's identity and its newest block, from one node at one time. `final`: the newest block that the chain itself calls
+   * final; absent for a chain without that notion, for which `finality` counts.
    */
   head(): Promise<{ chainId: bigint; genesisHash: string; newest: Block; final?: bigint }>;
   /** Blocks `from` to `to`, in order, without gaps. */
   blocks(from: bigint, to: bigint): Promise<Block[]>;
   /**
-   * Transfers of these contracts in exactly these blocks, found by block hash, so never those of another branch. Native coin
-   * too, where `showsNative`.
+   * Transfers of these contracts in exactly these blocks, found by block hash, so they never belong to another branch. Includes
+   * native transfers if `showsNative`.
    */
   transfers(blocks: readonly Block[], contracts: readonly string[]): Promise<Transfer[]>;
   /**
-   * Blocks show each movement of native coin, as outputs or as transfers: `transfers` contains them under the contract
-   * `NATIVE`, and nothing is searched for by balance.
+   * True if blocks show each movement of the native asset, as outputs or as transfers: then `transfers` contains them under the
+   * contract `NATIVE`, and native deposits are not searched for by balance.
    */
   readonly showsNative?: boolean;
-  /** `head` says which block is final, and no deposit counts as confirmed before. */
+  /** True if `head` says which block is final; then no deposit counts as confirmed before its block is. */
   readonly saysFinal?: boolean;
-  /** Each transfer's position in its chain transaction: the same in whichever block the transaction is mined. */
+  /** Each transfer's position in its chain transaction, which is the same in whichever block the transaction is mined. */
   positions(transfers: readonly Transfer[]): Promise<number[]>;
   /**
-   * Balances in a contract's token, or in native coin. The second method reads a past block; undefined when the node no
-   * longer has that state.
+   * Balances of a contract's token, or of the native asset. The second method reads a past block; undefined if the node no longer
+   * has that state.
    */
   balances(contract: string | null, addresses: readonly string[]): Promise<bigint[]>;
   nativeBalancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined>;
-  /** Plain payments of native coin to an address in these final blocks. Payments forwarded by a contract are not included. */
+  /** Plain native payments to an address in these final blocks. Payments forwarded by a contract are not included. */
   coinTo?(from: bigint, to: bigint, address: string): Promise<CoinPayment[]>;
   /** Whether there is a contract at an address; the same address on another chain may have no owner. */
   hasCode?(address: string): Promise<boolean>;
@@ -97,71 +97,70 @@ interface Observing {
 }
 
 interface Addresses {
-  /** Parses an address into our one spelling; undefined when it is not an address that a person can have meant. */
+  /** Parses an address into our one spelling; undefined if it is no address that anyone can have meant. */
   readAddress(text: string): string | undefined;
   /** Whether the key of an address signed this text. Pure. */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
 }
 
-/** Where customers pay, if a public key derives the addresses. */
+/** Where customers pay, on a chain where a public key derives the addresses. */
 interface DerivedTargets {
   /** Address of a number. Pure. */
   readonly address: (index: bigint) => string;
   readonly issuer?: undefined;
 }
 
-/** Where customers pay, if targets are issued one by one: hardened keys, virtual accounts (chain.targets.ts). */
+/** Where customers pay, on a chain where targets are issued one by one: hardened keys, virtual accounts (chain.targets.ts). */
 interface IssuedTargets {
   readonly address?: undefined;
   readonly issuer: TargetIssuer;
 }
 
-/** Issues targets and numbers them in the order of issue. It forgets none, and issues none twice. */
+/** Issues targets and numbers them in the order of issue. It never loses one and never issues one twice. */
 export interface TargetIssuer {
-  /** How many free ones the books keep. */
+  /** Number of free targets that the books keep in stock. */
   readonly keep: number;
-  /** Targets from a number on, at most a thousand. Issues none. @throws Unavailable */
+  /** Issued targets from a number on, at most a thousand. Issues none. @throws Unavailable */
   issued(from: bigint): Promise<string[]>;
-  /** Issues more. They are read with `issued`, even if this answer is lost. @throws Unavailable */
+  /** Issues more targets. They are read with `issued`, even if this answer is lost. @throws Unavailable */
   issue(count: number): Promise<void>;
 }
 
 /**
- * Sends. A send happens once for one of two reasons, and a chain has one of them or both. A *slot* is used up by the transaction:
- * a nonce, an outpoint, a sequence number. All versions of a send share one, so at most one of them takes effect, and a version
- * with a higher fee may go out at any time. A *deadline* is a time after which no block can include the transaction: a second
- * version may be made only when the first is proved absent.
+ * Sends. A chain guarantees in one of two ways, or in both, that a send happens once. A *slot* is used up by the transaction: a
+ * nonce, an outpoint, a sequence number. All versions of a send share one, so at most one of them takes effect, and a version
+ * with a higher fee may be sent at any time. A *deadline* is a time after which no block can include the transaction: a second
+ * version may be made only after the first is proved absent.
  */
 interface Sends {
   /**
-   * On a chain with deadlines: a transaction cannot be included later than this after it was signed. After a restore nothing
-   * leaves before that time has passed.
+   * On a chain with deadlines: the maximum time between signing a transaction and its inclusion. After a restore nothing leaves
+   * before that time has passed.
    */
   readonly longestValidMs?: number;
-  /** Builds the call of a transfer. Pure. `rejected` for a recipient that a person cannot have meant. */
+  /** Builds the call of a transfer. Pure. `rejected` for a recipient that cannot be meant. */
   call(contract: string | null, to: string, units: bigint): Call | { rejected: string };
   /**
-   * Checks whether the signer or the chain would reject it, and returns its slots and its cost. An account chain leaves `slots`
-   * empty:
-   * the engine takes the next nonce in the transaction that writes the row.
+   * Checks whether the signer or the chain would reject the call, and returns its slots and its cost. An account chain leaves
+   * `slots` empty: the engine takes the next nonce in the transaction that writes the row.
    *
    * @param taken slots of the wallet that other sends have
    */
   prepare(wallet: string, call: Call, taken: ReadonlySet<string>): Promise<Prepared | { rejected: string }>;
   /** The maximum cost of a call if sent now, and the wallet's native balance. */
   gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
-  /** Signs; the hash is known before anything is broadcast. @throws NotSigned */
+  /** Signs. The hash is known before anything is broadcast. @throws NotSigned */
   sign(wallet: string, call: Call, prepared: Prepared): Promise<{ raw: Buffer; hash: string }>;
-  /** @throws Unavailable when it is unknown whether the node has accepted it */
+  /** @throws Unavailable if it is unknown whether the node has accepted it */
   broadcast(raw: Buffer): Promise<Broadcast>;
   /**
-   * The next version of a send, with a higher fee, that the mempool accepts in place of `before`; it keeps its slots and may
-   * add some. Undefined at the cap, when the wallet could not pay it, or on a chain whose sends are never replaced while they
-   * are alive.
+   * The next version of a send, with a higher fee, which the mempool accepts in place of `before`. It keeps the slots and may add
+   * some. Undefined at the fee cap, if the wallet could not pay for it, or on a chain where a send that may still be included is
+   * never replaced.
    */
   replace(wallet: string, call: Call, before: Prepared, taken: ReadonlySet<string>): Promise<Prepared | undefined>;
   /**
-   * Fate of each of these sends.
+   * The fate of each of these sends.
    *
    * @param final the newest block of the branch we follow that no reorg can replace: a proof of absence may use it and nothing
    *   newer
@@ -169,27 +168,28 @@ interface Sends {
   fates(sends: readonly SendAsked[], final: Block | undefined): Promise<Fate[]>;
 }
 
-/** Input of reconciliation, independent of what we stored. Without the first two a rail is never reconciled. */
+/** Input of reconciliation, independent of what we stored. Without the first two functions a rail is never reconciled. */
 interface Reconciling {
   /** Transfers of these contracts in a range of final blocks, requested by number and not by hash. */
   transfersBetween?(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]>;
-  /** Balances at a block, in a token or in native coin; undefined when the node no longer has that state. */
+  /** Balances at a block, of a token or the native asset; undefined if the node no longer has that state. */
   balancesAt?(block: bigint, contract: string | null, addresses: readonly string[]): Promise<bigint[] | undefined>;
   /**
-   * Its nodes know balances at their newest blocks only: a wallet's balance before our first block is computed as the remainder.
+   * True if the chain's nodes know balances only at their newest blocks: then a wallet's balance before our first block is
+   * computed as the remainder.
    */
   readonly keepsNoHistory?: boolean;
-  /** The transaction that a wallet of ours sent under a hash; undefined when no block contains it, or another wallet sent it. */
+  /** The transaction that a wallet of ours sent under a hash; undefined if no block contains it, or if another wallet sent it. */
   sentAs?(wallet: string, hash: string): Promise<SentTransaction | undefined>;
 }
 
-/** Ordered nonces, and queries by them. */
+/** Ordered nonces, and queries by nonce. */
 export interface AccountChain {
-  /** Nonces used in mined blocks, and including those waiting in the node's mempool. */
+  /** Number of nonces used in mined blocks, and that number including those waiting in the node's mempool. */
   nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
   /**
    * The transactions its signer has signed for a wallet under nonces from this one on, mined or not, in order; only the first
-   * ones when there are many. Absent when no signer keeps a journal. @throws NotSigned
+   * ones if there are many. Absent if no signer keeps a journal. @throws NotSigned
    */
   signedFrom?(wallet: string, nonce: bigint): Promise<readonly SignedBefore[]>;
   /**
@@ -198,24 +198,26 @@ export interface AccountChain {
    */
   cancelCall?(wallet: string): Call;
   /**
-   * The transaction that a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined when it
-   * is in none of them; 'no state' when the node cannot say how many nonces were used at an earlier block.
+   * The transaction that a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined if it is
+   * in none of them; 'no state' if the node cannot say how many nonces were used at an earlier block.
    */
   sentUnder(wallet: string, nonce: bigint, from: bigint, to: bigint): Promise<SentTransaction | undefined | 'no state'>;
   /** Everything a wallet of ours sent in these blocks, by reading the blocks whole. */
   sentIn(wallet: string, from: bigint, to: bigint): Promise<SentTransaction[]>;
 }
 
-/** The contract of native coin in a `Transfer`. */
+/** Stands for the native asset in place of a contract in a `Transfer`. */
 export const NATIVE = '';
 
 /** The slots and cost of a version of a send, before it is signed. Stored with its row. */
 export interface Prepared {
-  /** The slots it uses up, in the family's spelling: a nonce, `<hash>:<output>`. No other send of the wallet has one of them. */
+  /**
+   * The slots that it uses up, in the family's format: a nonce, `<hash>:<output>`. No other send of the wallet has any of them.
+   */
   slots: readonly string[];
-  /** After this no block can include it; null when it stays valid. In the chain's time. */
+  /** The time, on the chain's clock, after which no block can include it; null if it stays valid. */
   deadline: Date | null;
-  /** The content to sign, if it cannot be built again from the call: a body with a reference block. */
+  /** The content to sign, if it cannot be rebuilt from the call: for example a body with a reference block. */
   body: Buffer | null;
   fee: Fee;
 }
@@ -227,14 +229,14 @@ export interface SendAsked {
 }
 
 export type Fate =
-  /** It is in no block, and may still be included. */
+  /** No block contains it, and one still may. */
   | { is: 'open' }
   /** A block contains one of its versions. `succeeded: false`: included and failed, which costs a fee and moves nothing. */
   | ({ is: 'included'; hash: string } & Receipt)
-  /** No final block contains any of its versions, and none ever can. `proof` gives the reason, in words for the trace. */
+  /** No final block contains any of its versions, and none ever can. `proof` is the reason, in words for the trace. */
   | { is: 'absent'; proof: string };
 
-/** A signed transfer. `contract` null is native coin. */
+/** A signed transfer. `contract` is null for the native asset. */
 export interface SignedBefore {
   nonce: bigint;
   contract: string | null;
@@ -249,7 +251,7 @@ export interface SentTransaction {
   nonce: bigint | null;
   block: bigint;
   blockAt: Date;
-  /** '' when it created a contract. */
+  /** Empty if it created a contract. */
   target: string;
   data: Buffer;
   value: bigint;
@@ -257,15 +259,15 @@ export interface SentTransaction {
   succeeded: boolean;
   /** Native units. */
   cost: bigint;
-  /** The transfer of a plain transfer; undefined for every other call. `contract` null is native coin. */
+  /** The transfer, if the call is a plain transfer; undefined for every other call. `contract` is null for the native asset. */
   moved: { contract: string | null; to: string; units: bigint } | undefined;
 }
 
 /** Intervals and timeouts, in milliseconds of real time; each chain has its own. */
 export interface ChainPace {
-  /** Between polls of the head. */
+  /** Interval between polls of the head. */
   pollMs: number;
-  /** For how long an unchanged head replaces a check of our own rows: other processes write there too. */
+  /** How long an unchanged head makes reading our own rows unnecessary; other processes write there, too. */
   idleMs: number;
   /** A newest block older than this is unhealthy. */
   headAgeLimitMs: number;
@@ -273,10 +275,10 @@ export interface ChainPace {
   blocksPerStep: number;
   /** How long a different branch that is lower than ours must persist before we follow it. */
   lowerBranchMs: number;
-  /** Between native balance checks, and the maximum age of a checked address. */
+  /** Interval between native balance checks, and the maximum age of an address that is checked. */
   nativeEveryMs: number;
   nativeWatchMs: number;
-  /** When unmined bytes are broadcast again, and when a higher fee is offered. */
+  /** Time after which unmined bytes are broadcast again, and after which a higher fee is offered. */
   rebroadcastMs: number;
   stuckMs: number;
 }
@@ -323,11 +325,11 @@ export interface Call {
   target: string;
   data: Buffer;
   value: bigint;
-  /** Number of the deposit address that native coin goes to, if it is one of ours: a signer may ask for it as proof. */
+  /** Index of the deposit address that receives native units, if it is one of ours: a signer may require it as proof. */
   depositIndex?: bigint | undefined;
 }
 
-/** The remote signer has not signed: it did not answer, or it declined the reserved transfer. Retried. */
+/** The remote signer has not signed: it did not answer, or it declined the reserved transfer. The caller retries. */
 export class NotSigned extends Unavailable {
   readonly declined: boolean;
   constructor(why: string, options: { declined?: boolean; cause?: unknown } = {}) {
@@ -337,12 +339,12 @@ export class NotSigned extends Unavailable {
   }
 }
 
-/** A fee in the adapter's format; stored as it is. */
+/** A fee in the adapter's format, which is stored as it is. */
 export type Fee = Readonly<Record<string, string>>;
 
 export type Broadcast =
   | { taken: true }
-  /** `slotUsed`: a block already contains a transaction of this wallet that has used one of its slots, ours or not. */
+  /** `slotUsed`: a block already contains a transaction of this wallet, ours or not, that has used one of its slots. */
   | { taken: false; slotUsed: boolean; why: string };
 
 export interface Receipt {

@@ -1,6 +1,4 @@
-/**
- * Addresses that are watched on a chain, and which of them are known elsewhere.
- */
+/** SQL of the addresses that are watched on a chain, and of those that are known on other chains. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
@@ -14,8 +12,8 @@ export const assetsOf = (tx: Tx, chain: string) =>
   tx.rows<ChainAsset>('select code, contract, native from assets where chain = $1', [chain]);
 
 /**
- * Assigns an address to an order permanently, in the transaction that creates the order: so we watch every address that a
- * customer was given.
+ * Assigns an address to an order permanently, in the transaction that creates the order, so that every address given to a
+ * customer is watched.
  */
 export function watchAddress(
   tx: Tx,
@@ -28,12 +26,12 @@ export function watchAddress(
   );
 }
 
-/** When the first address on this rail was assigned; undefined when none was. */
+/** When the first address on this rail was assigned; undefined if none was. */
 export const firstGivenOut = async (tx: Tx, rail: string): Promise<Date | undefined> =>
   (await tx.row<{ at: Date | null }>('select min(made_at) as at from deposit_addresses where rail = $1', [rail]))?.at ??
   undefined;
 
-/** Which of these addresses we watch. */
+/** The addresses among these that we watch. */
 export async function watchedAmong(tx: Tx, rail: string, addresses: readonly string[]): Promise<Set<string>> {
   if (addresses.length === 0) return new Set();
   const rows = await tx.rows<{ address: string }>(
@@ -47,21 +45,21 @@ export interface Watched {
   rail: string;
   address: string;
   index: bigint;
-  /** Null when no order in the books has it: it was assigned after the last commit restored. */
+  /** Null if no order in the books has it: it was assigned after the last commit that was restored. */
   orderId: bigint | null;
   partnerId: bigint | null;
   homeRail: string | null;
   madeAt: Date;
 }
 
-/** This rail, or one of a chain known to be distinct: a chain with two names contributes each address once. */
+/** This rail, or the rail of a chain known to be another one: a chain with two names contributes each address once. */
 const OWN_OR_OTHER_CHAIN = `(c.rail = $1 or c.chain_id <> (select chain_id from chains where rail = $1))`;
 
 /**
- * Which of these addresses belong to an order, on any chain; the row of `rail` if there is one.
+ * The addresses among these that are watched on any chain; the row of `rail` if there is one.
  *
- * A key has one row at most, and the limit says so to the planner: for the recipients of many blocks it would otherwise read every
- * address that is watched.
+ * A key has at most one row, and the limit tells the planner so. Otherwise it would read every watched address for the recipients
+ * of many blocks.
  */
 export async function watchedAnywhere(
   tx: Tx,
@@ -81,7 +79,7 @@ export async function watchedAnywhere(
   return new Map(rows.map((row) => [row.address, row]));
 }
 
-/** Recent addresses of all chains in number order, each once; the row of `rail` if there is one. */
+/** Recent addresses of all chains, in number order, each once; the row of `rail` if there is one. */
 export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Date, limit: number) =>
   tx.rows<Watched>(
     `select distinct on (d.index) d.* from chains c cross join lateral (
@@ -92,7 +90,7 @@ export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Da
     [rail, after, since, limit],
   );
 
-/** From now on watches, sweeps and counts an order's address of another chain on this one, too. */
+/** From now on, an address of an order on another chain is watched, swept and counted on this one, too. */
 export async function adopt(
   tx: Tx,
   rail: string,
@@ -105,7 +103,7 @@ export async function adopt(
   );
 }
 
-/** Watches an address that received money and that no order in the books has; no order gets it. */
+/** Watches an address that received money and that no order in the books has. No order gets it. */
 export async function keepLost(
   tx: Tx,
   rail: string,
@@ -156,7 +154,7 @@ export async function trustFundingSource(tx: Tx, rail: string, address: string, 
 export const firstAddress = (tx: Tx, rail: string): Promise<{ address: string; index: bigint } | undefined> =>
   tx.row('select address, index from deposit_addresses where rail = $1 order by index limit 1', [rail]);
 
-/** Addresses of the numbers in the names of deposit wallets. */
+/** Addresses by their numbers, which the names of deposit wallets contain. */
 export async function addressesOfIndexes(
   tx: Tx,
   rail: string,

@@ -1,5 +1,6 @@
 /**
- * Matching: which payout a transaction of ours, found on the chain, has paid; and reporting those that match no single payout.
+ * Matching: finds the payout that a transaction of ours on the chain has paid, and reports transactions that match no single
+ * payout.
  */
 import type { Tx } from '../base/db.ts';
 import { timeOfId } from '../base/ids.ts';
@@ -8,15 +9,18 @@ import * as found from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
 import * as sendStore from './chain.sends.store.ts';
 
-/** A transfer between our own wallets may be matched by the next rows of the treasury; after this a case is opened. */
+/** The treasury's next rows may match a transfer between our own wallets; after this time a case is opened. */
 const OWN_TOLD_AFTER_MS = 10 * 60_000;
 
-/** Adopts movements that match exactly one payout and vice versa, and reports the others. @returns those still waiting */
+/**
+ * Adopts movements that match exactly one payout which matches no other movement, and reports the others. @returns those still
+ * waiting
+ */
 export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMovement[]> {
   const { rail } = engine;
-  // Two operators may be deciding about one of them, or another process matching it, right now.
+  // Two operators may be deciding about one of them just now, or another process may be matching it.
   const waiting = await found.lockWaiting(tx, rail, found.AT_ONCE);
-  // An unread one may turn out to be a second match.
+  // An unread movement may turn out to be a second match.
   const unread = new Set(waiting.filter(({ state }) => state === 'unread').map(({ wallet }) => wallet));
   const open = waiting.filter(({ state, wallet }) => state === 'open' && !unread.has(wallet));
   if (open.length === 0) return waiting;
@@ -29,7 +33,7 @@ export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMov
     if (own !== undefined) {
       if (under.some(({ hash }) => hash === row.hash)) await settleAs(engine, tx, row, { ...own, known: true });
       else if (isSameCall(own, row)) await settleAs(engine, tx, row, { ...own, version: own.version + 1 });
-      // Whether or not these books show that operators requested it: a restore may have lost that.
+      // Even if these books do not show that operators requested it: a restore may have lost that.
       else if (isCancel(engine, row)) {
         await endCancelled(engine, tx, row);
         await endKept(engine, tx, row, own.key);
@@ -65,7 +69,7 @@ async function settleAs(
   const { rail, log, report } = engine;
   if (as.known === true) await found.endFound(tx, row.id, { state: 'adopted', key: as.key });
   else await found.adoptAs(tx, row, as);
-  log.warn({ rail, key: as.key, hash: row.hash }, 'adopted: it was sent before');
+  log.warn({ rail, key: as.key, hash: row.hash }, 'movement adopted: the chain has it already');
   await report(tx, {
     type: 'send_matched',
     rail,
@@ -80,13 +84,13 @@ const isCancel = ({ adapter }: Engine, row: found.FoundMovement): boolean => {
   return call !== undefined && row.target === call.target && row.value === call.value && row.data?.length === 0;
 };
 
-/** The nonce is used up, and transactions signed under it can never be mined. Only its fee has left. */
+/** The nonce is used up, so transactions that were signed under it can never be mined. Only the fee has left. */
 async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): Promise<void> {
   const { rail, chain, log, report } = engine;
   await found.endFound(tx, row.id, { state: 'cancelled' });
-  log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'cancelled: an empty transfer has used the nonce');
+  log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'movement cancelled: an empty transfer has used its nonce');
   const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
-  // For a deposit address, reconciliation knows the missing balance by the address.
+  // For a deposit address, reconciliation finds the missing balance by the address.
   const isHot = row.wallet === HOT;
   if (native !== undefined && row.costUnits !== null && row.costUnits > 0n)
     await report(tx, {
@@ -107,15 +111,18 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
   });
 }
 
-/** It was signed and waited, because it may not leave. Its key is absent now: the gate is asked, or it ends unpaid. */
+/**
+ * A payout's bytes were signed and waited, because they may not leave. Its key is absent now: either the gate is asked again, or
+ * the payout ends unpaid.
+ */
 async function endKept({ rail }: Engine, tx: Tx, row: found.FoundMovement, key: string): Promise<void> {
   const versions = await sendStore.versionsOf(tx, rail, key);
-  // Excludes one that was sent since under another nonce.
+  // Excludes a version that was sent since under another nonce.
   const ids = versions.filter(({ nonce }) => nonce === row.nonce).map(({ id }) => id);
   await sendStore.markAbsent(tx, rail, key, ids, `nonce ${row.nonce} was cancelled by ${row.hash}`);
 }
 
-/** Reports each once. For those not between our own wallets, the receiver halts the rail's payouts. */
+/** Reports each movement once. If it is not between our own wallets, the receiver halts the rail's payouts. */
 async function tell(engine: Engine, tx: Tx, open: readonly found.FoundMovement[]): Promise<void> {
   const { rail, report } = engine;
   const strange: found.FoundMovement[] = [];
@@ -156,7 +163,7 @@ const fitsPayouts = (row: found.FoundMovement): boolean =>
 const isSameCall = (a: found.OwnSend, b: found.FoundMovement): boolean =>
   a.target === b.target && a.value === b.value && b.data !== null && a.data.equals(b.data);
 
-/** A payout ordered after the block cannot have been paid in it. */
+/** Whether a payout was ordered before the movement's block. Otherwise that block cannot have paid it. */
 function isOlder({ orderId, refundId, createdAt }: found.Candidate, { blockAt }: found.FoundMovement): boolean {
   const since = orderId !== null ? timeOfId(orderId) : refundId !== null ? timeOfId(refundId) : createdAt;
   return blockAt !== null && since.getTime() <= blockAt.getTime() + found.SKEW_MS;

@@ -1,6 +1,6 @@
 /**
- * Transactions that the signer's journal has and no block: signed in the time that a restore has lost, they may still be mined.
- * They are stored as movements, reported, and cancelled if two operators request it (chain.adopt.ts).
+ * Transactions that are in the signer's journal and in no block. They were signed in the time that a restore has lost and may
+ * still be mined. They are stored as movements, reported, and cancelled if two operators request it (chain.adopt.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -11,13 +11,13 @@ import { type Engine, HOT } from './chain.engine.ts';
 import { NONCE_GAP } from './chain.nonces.ts';
 import * as sendStore from './chain.sends.store.ts';
 
-/** A signed transaction known to the node is mined within this time, or a case is opened. */
+/** If a signed transaction that the node knows is not mined within this time, a case is opened. */
 const SIGNED_TOLD_AFTER_MS = 10 * 60_000;
 
 /**
- * The signer's journal from a nonce on, while the lost time is not examined; undefined when the signer does not answer.
+ * The signer's journal from a nonce on, as long as the lost time is not examined; undefined if the signer does not answer.
  *
- * @throws Unavailable when it reports more than is possible
+ * @throws Unavailable if the signer reports more nonces than is possible
  */
 export async function signedSince(engine: Engine, nonce: bigint): Promise<SignedBefore[] | undefined> {
   const { adapter, rail, db, log } = engine;
@@ -35,13 +35,13 @@ export async function signedSince(engine: Engine, nonce: bigint): Promise<Signed
     }
   } catch (error) {
     if (!(error instanceof NotSigned)) throw error;
-    log.warn({ rail, why: error.message }, 'the signer does not list the transactions that it has signed');
+    log.warn({ rail, why: error.message }, 'the signer did not list its signed transactions');
     return undefined;
   }
 }
 
 /**
- * Inserts rows for transactions signed under nonces that no send of ours has. The wallet's row is locked.
+ * Inserts rows for transactions that were signed under nonces that no send of ours has. The caller has locked the wallet's row.
  *
  * @param next the wallet's next nonce
  * @returns the new next nonce
@@ -58,12 +58,15 @@ export async function noteSigned(
   for (const one of signed) {
     const own = (await found.sendsUnder(tx, rail, HOT, one.nonce)).at(-1);
     if (own !== undefined && !(await isGivenUp(engine, tx, own, one))) continue;
-    // Unsigned nonces between two signed ones are free.
+    // Nonces between two signed ones that were not signed themselves are free.
     for (; after < one.nonce; after += 1n)
       await sendStore.addFree(tx, rail, HOT, after, 'never signed before the restore');
     await sendStore.takeFree(tx, rail, HOT, one.nonce, 'a transaction signed under it before the restore');
     const asset = assets.find(({ native, contract }) => (one.contract === null ? native : contract === one.contract));
-    log.warn({ rail, nonce: one.nonce }, 'signed in the time that was lost, and in no row of ours');
+    log.warn(
+      { rail, nonce: one.nonce },
+      'a transaction was signed in the time that a restore has lost, and no row has it',
+    );
     await found.noteSigned(
       tx,
       { rail, wallet: HOT, nonce: one.nonce },
@@ -96,9 +99,9 @@ async function isGivenUp(
 
 /**
  * A transfer between our own wallets whose nonce was signed for another transfer, such as a sweep of the lost time that no node
- * has: its reservation is released, and it waits until the other one is mined, or two operators cancel that one.
+ * has. Its reservation is released, and it waits until the other transfer is mined or two operators cancel that one.
  *
- * @throws NotSigned when the signer does not answer
+ * @throws NotSigned if the signer does not answer
  */
 export async function signedOtherwise(
   engine: Engine,
@@ -115,7 +118,10 @@ export async function signedOtherwise(
     const { contract, to: recipient, units } = before;
     const assets = await addressStore.assetsOf(tx, chain);
     const asset = assets.find((one) => (contract === null ? one.native : one.contract === contract))?.code;
-    log.warn({ rail, wallet, nonce }, 'signed in the time that was lost, and in no row of ours');
+    log.warn(
+      { rail, wallet, nonce },
+      'a transaction was signed in the time that a restore has lost, and no row has it',
+    );
     await found.noteSigned(tx, { rail, wallet, nonce }, { recipient, asset, units });
     const row = (await found.waitingFound(tx, rail, found.AT_ONCE)).find(
       (one) => one.wallet === wallet && one.nonce === nonce,
@@ -136,7 +142,7 @@ const tellOfSigned = ({ rail, report }: Engine, tx: Tx, row: found.FoundMovement
     why: 'signed in the time that a restore has lost, and in no block: it may still be mined, or two people cancel it',
   });
 
-/** Reports each once: immediately when the node does not know it, otherwise when it stays unmined for long. */
+/** Reports each signed transaction once: at once if the node does not know it, otherwise if it stays unmined for long. */
 export async function tellSigned(engine: Engine, tx: Tx, pending: bigint): Promise<void> {
   const { rail } = engine;
   for (const row of await found.waitingFound(tx, rail, found.AT_ONCE)) {
@@ -149,8 +155,9 @@ export async function tellSigned(engine: Engine, tx: Tx, pending: bigint): Promi
 }
 
 /**
- * Signs and sends the transfer that uses its nonce up; repeated with a higher fee until the nonce is used. @throws
- * Unavailable
+ * Signs and sends the empty transfer that uses up a movement's nonce. Repeated with a higher fee until the nonce is used.
+ *
+ * @throws Unavailable
  */
 export async function sendCancel(engine: Engine, row: found.FoundMovement): Promise<void> {
   const { adapter, rail, pace, db, log } = engine;
@@ -168,7 +175,10 @@ export async function sendCancel(engine: Engine, row: found.FoundMovement): Prom
     const { raw, hash } = await adapter.sign(row.wallet, call, preparedAt(row.nonce, fee));
     await db.asSystem((tx) => found.noteCancelSent(tx, row.id, fee));
     const answer = await adapter.broadcast(raw);
-    log.warn({ rail, nonce: row.nonce, hash, taken: answer.taken }, 'an empty transfer is sent under the nonce');
+    log.warn(
+      { rail, nonce: row.nonce, hash, taken: answer.taken },
+      'empty transfer sent under the nonce of a cancelled transaction',
+    );
   } catch (error) {
     if (!(error instanceof NotSigned)) throw error;
     log.warn({ rail, nonce: row.nonce, why: error.message }, 'not signed');
@@ -176,8 +186,8 @@ export async function sendCancel(engine: Engine, row: found.FoundMovement): Prom
 }
 
 /**
- * Nothing is mined above an unused nonce. Lower nonces that nothing was signed under, or whose bytes we lack, are used up
- * together with a cancelled one: no send takes them meanwhile, because all sends wait.
+ * No transaction is mined above an unused nonce. So lower nonces under which nothing was signed, or whose bytes we lack, are used
+ * up together with the cancelled one. No send takes them meanwhile, because all sends wait.
  */
 async function makeWay(engine: Engine, wallet: string, mined: bigint, below: bigint): Promise<void> {
   const { rail, db } = engine;
@@ -194,7 +204,7 @@ async function makeWay(engine: Engine, wallet: string, mined: bigint, below: big
   });
 }
 
-/** Higher each time, because the competing transaction may have offered more. */
+/** A higher fee each time, because the competing transaction may have offered more. */
 async function feeOfCancel(
   engine: Engine,
   { wallet, nonce, cancelFee }: found.FoundMovement,
@@ -206,7 +216,7 @@ async function feeOfCancel(
     return (await adapter.replace(wallet, call, preparedAt(nonce, cancelFee), none))?.fee ?? cancelFee;
   const prepared = await adapter.prepare(wallet, call, none);
   if ('fee' in prepared) return prepared.fee;
-  log.warn({ rail, why: prepared.rejected }, 'no empty transfer can be sent');
+  log.warn({ rail, why: prepared.rejected }, 'empty transfer rejected');
   return undefined;
 }
 

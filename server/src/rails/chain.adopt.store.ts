@@ -14,7 +14,8 @@ export const SKEW_MS = 15_000;
 export type FoundState = 'unread' | 'open' | 'adopted' | 'foreign' | 'cancelled';
 
 /**
- * A transaction of one of our wallets that no send of ours explains. The fields read from a block are null until it is read.
+ * A transaction of one of our wallets that no send of ours explains. Fields that come from a block are null until the block is
+ * read.
  */
 export interface FoundMovement {
   id: bigint;
@@ -23,9 +24,9 @@ export interface FoundMovement {
   nonce: bigint | null;
   hash: string | null;
   state: FoundState;
-  /** Known from the signer's journal, perhaps before a block contains it. */
+  /** Whether it is known from the signer's journal, possibly before a block contains it. */
   signed: boolean;
-  /** Two operators have requested to use up its nonce by an empty transfer; the last fee offered for that, and when. */
+  /** When two operators requested to use up its nonce with an empty transfer; the last fee offered for that, and when. */
   cancelAt: Date | null;
   cancelFee: Fee | null;
   cancelSentAt: Date | null;
@@ -50,7 +51,7 @@ export interface FoundMovement {
 const FOUND = `id, rail, wallet, nonce, hash, state, signed, cancel_at, cancel_fee, cancel_sent_at, searched_to, block, block_at, succeeded, cost_units, target, data, value, fee,
   recipient, asset, units, key, found_at, told_at, ended_at`;
 
-/** Records that nonces `from` (inclusive) to `to` (exclusive) are used, by no send of ours. */
+/** Records that nonces `from` (inclusive) to `to` (exclusive) are used by no send of ours. */
 export const noteNonces = (tx: Tx, rail: string, wallet: string, from: bigint, to: bigint): Promise<number> =>
   tx.run(
     `insert into found_movements (rail, wallet, nonce) select $1, $2, n from generate_series($3::bigint, $4::bigint - 1) n
@@ -66,10 +67,10 @@ export const noteHash = (tx: Tx, rail: string, wallet: string, hash: string): Pr
   ]);
 
 /**
- * Removes nonces that were reported as used and are not: a reorg, or another node. Only if no transaction of ours was signed or
- * sent after them.
+ * Removes nonces that were reported as used and are not, because of a reorg or another node. Only if no transaction of ours was
+ * signed or sent after them.
  *
- * @returns the lowest one, which is the next to be taken
+ * @returns the lowest one, which is the next nonce to be taken
  */
 export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: bigint): Promise<bigint | undefined> {
   const rows = await tx.rows<{ nonce: bigint }>(
@@ -83,13 +84,13 @@ export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: b
 }
 
 /**
- * Signed bytes of a send of ours that wait because they may not leave (chain.sends.ts). Until two operators cancel them they
- * block nothing, and they are not read from the chain.
+ * Whether a movement is signed bytes of one of our sends that wait because they may not leave (chain.sends.ts). Until two
+ * operators cancel them, they block nothing and are not read from the chain.
  */
 const isKept = (f: string) => `(${f}.signed and ${f}.cancel_at is null and exists (
   select from chain_sends k where k.rail = ${f}.rail and k.wallet = ${f}.wallet and k.nonce = ${f}.nonce and k.state = 'signed'))`;
 
-/** Not yet matched or declared foreign, oldest first. */
+/** Movements that are neither matched nor declared foreign, oldest first. */
 export const waitingFound = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
     `select ${FOUND} from found_movements f where rail = $1 and state in ('unread', 'open') and not ${isKept('f')}
@@ -97,7 +98,7 @@ export const waitingFound = (tx: Tx, rail: string, limit: number): Promise<Found
     [rail, limit],
   );
 
-/** The same, locked: no other process decides about them before `tx` ends. */
+/** As `waitingFound`, locked: no other process decides about them before `tx` ends. */
 export const lockWaiting = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
     `select ${FOUND} from found_movements f where rail = $1 and state in ('unread', 'open') and not ${isKept('f')}
@@ -114,14 +115,16 @@ export const lockFound = (tx: Tx, id: bigint): Promise<FoundMovement | undefined
 export const foundByHash = (tx: Tx, rail: string, hash: string): Promise<FoundMovement | undefined> =>
   tx.row<FoundMovement>(`select ${FOUND} from found_movements where rail = $1 and hash = $2`, [rail, hash]);
 
-/** For an operator: waiting ones first, then the newest. */
+/** Movements for an operator: waiting ones first, then the newest. */
 export const listFound = (tx: Tx, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
     `select ${FOUND} from found_movements order by state in ('unread', 'open') desc, id desc limit $1`,
     [limit],
   );
 
-/** A block below every block that may contain a nonce: that of the wallet's previous transaction, else our first block. */
+/**
+ * A block below every block that may contain a nonce: the block of the wallet's previous transaction, or else our first block.
+ */
 export async function searchFrom(tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<bigint> {
   const row = await tx.row<{ block: bigint | null }>(
     `select max(block) as block from chain_sends where rail = $1 and wallet = $2 and nonce < $3 and block is not null`,
@@ -133,7 +136,7 @@ export async function searchFrom(tx: Tx, rail: string, wallet: string, nonce: bi
 export const noteSearched = (tx: Tx, id: bigint, upTo: bigint): Promise<number> =>
   tx.run('update found_movements set searched_to = $2 where id = $1', [id, upTo]);
 
-/** Stores its fields from a block. If it was known by its nonce and by its hash, the two rows become one. */
+/** Stores a movement's fields from a block. If it was known both by its nonce and by its hash, the two rows become one. */
 export async function fillFound(
   tx: Tx,
   row: Pick<FoundMovement, 'id' | 'rail' | 'wallet'>,
@@ -197,7 +200,7 @@ export interface Candidate {
   createdAt: Date;
 }
 
-/** Open payouts and refunds of a chain without a send: candidates for an unknown transaction. */
+/** Open payouts and refunds of a chain that have no send: candidates for an unknown transaction. */
 export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
   tx.rows<Candidate>(
     `select id as key, address as recipient, asset, units, order_id, refund_id, created_at
@@ -212,7 +215,9 @@ export const hasSend = async (tx: Tx, rail: string, key: string): Promise<boolea
   (await tx.row(`select from chain_sends where rail = $1 and key = $2 and state <> 'absent' limit 1`, [rail, key])) !==
   undefined;
 
-/** Matches it with a send of ours: stored as if we had sent it, final, and settled by its receipt like any other. */
+/**
+ * Matches a movement with a send of ours: it is stored as if we had sent it, final, and its receipt settles it like any other.
+ */
 export async function adoptAs(
   tx: Tx,
   found: FoundMovement,
@@ -247,7 +252,7 @@ export const endFound = (
 export const markTold = (tx: Tx, id: bigint): Promise<number> =>
   tx.run('update found_movements set told_at = clock_timestamp() where id = $1 and told_at is null', [id]);
 
-/** Number of reported ones that are still open. */
+/** Number of reported movements that are still open. */
 export const countTold = async (tx: Tx, rail: string): Promise<bigint> =>
   (
     await tx.row<{ count: bigint }>(
@@ -257,7 +262,7 @@ export const countTold = async (tx: Tx, rail: string): Promise<bigint> =>
   )?.count ?? 0n;
 
 /**
- * Records that the wallet's used nonces were compared with the books, and that no unknown transaction of it waits to be
+ * Records that the wallet's used nonces were compared with the books, and that none of its unknown transactions waits to be
  * mined.
  */
 export const noteLooked = (tx: Tx, rail: string, wallet: string): Promise<number> =>
@@ -333,7 +338,7 @@ export const noteKept = (
     [rail, wallet, nonce, key, asset, units],
   );
 
-/** The record of signed bytes that wait, locked: operators may be cancelling them. */
+/** The record of signed bytes that wait, locked, because operators may be cancelling them. */
 export const lockKept = (
   tx: Tx,
   { rail, wallet, nonce }: { rail: string; wallet: string; nonce: bigint },
@@ -344,11 +349,11 @@ export const lockKept = (
     [rail, wallet, nonce],
   );
 
-/** Bytes that leave after all: a request to cancel them ends. */
+/** Removes the record of bytes that leave after all, unless operators have requested to cancel them. */
 export const dropKept = (tx: Tx, id: bigint): Promise<number> =>
   tx.run(`delete from found_movements where id = $1 and state = 'unread' and cancel_at is null`, [id]);
 
-/** The same for bytes that have left meanwhile: the send's own row shows their fate. */
+/** Removes the record of bytes that have left meanwhile: the send's own row shows their fate. */
 export const dropKeptUnder = (
   tx: Tx,
   { rail, wallet, nonce }: { rail: string; wallet: string; nonce: bigint },
@@ -359,7 +364,7 @@ export const dropKeptUnder = (
     [rail, wallet, nonce],
   );
 
-/** @returns false when it has been read by now, or was not found through the signer's journal */
+/** @returns false if it has been read by now, or was not found through the signer's journal */
 export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
   (await tx.run(
     `update found_movements set cancel_at = coalesce(cancel_at, clock_timestamp())
@@ -367,7 +372,7 @@ export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
     [id],
   )) > 0;
 
-/** The same for a nonce below a cancelled one, under which possibly nothing was signed. */
+/** As `noteCancel`, for a nonce below a cancelled one, under which possibly nothing was signed. */
 export const cancelUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<number> =>
   tx.run(
     `insert into found_movements (rail, wallet, nonce, signed, cancel_at) values ($1, $2, $3, true, clock_timestamp())
@@ -383,7 +388,7 @@ export const noteCancelSent = (tx: Tx, id: bigint, fee: Fee): Promise<number> =>
     JSON.stringify(fee),
   ]);
 
-/** A movement that blocks a transfer from this wallet: unread, or to the same recipient in the same asset. */
+/** A movement that blocks a transfer from this wallet: one that is unread, or one to the same recipient in the same asset. */
 export const hindrance = (
   tx: Tx,
   rail: string,

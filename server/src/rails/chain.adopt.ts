@@ -1,26 +1,27 @@
 /**
- * Adopting: transactions of our own wallets that are on the chain and in no row of ours.
+ * Adopting: finds transactions of our own wallets that are on the chain and in no row of ours.
  *
- * After a restore from an older backup the chain is ahead: the books show payments sent since as not sent, or lack them. Sending
- * them again would pay twice. So each such transaction is read from the chain, once it is final, and stored as a row:
+ * After a restore from an older backup the chain is ahead: the books lack payments that were sent since, or show them as not
+ * sent. Sending them again would pay twice. So each such transaction is read from the chain once it is final, and stored as a
+ * row:
  *
  *   unread ──read──▶ open ──fits exactly one payout, and only it fits that──▶ adopted (a send like any other; its receipt settles it)
  *                      │
  *                      ├──two people match it──▶ adopted
  *                      └──two people declare it foreign──▶ foreign (booked as an unexplained debit)
  *
- * The signer's journal has transactions that are signed and in no block yet. Each is a row too, and unread until a final block
- * has used its nonce: its bytes may still be broadcast although no node shows them. Two operators may cancel it: an empty
+ * The signer's journal has transactions that are signed and in no block yet. Each is a row, too, and unread until a final block
+ * has used its nonce, because its bytes may still be broadcast although no node shows them. Two operators may cancel it: an empty
  * transfer from the wallet to itself is signed under the same nonce and sent until either it or the cancelled one is mined. The
  * block shows which of the two was mined, and only then does anything else leave the wallet. So nothing is paid twice, whichever
  * is mined.
  *
- * Signed bytes of a payout that may not leave, and that are not known to be broadcast, are such a row as well. It blocks nothing
+ * Signed bytes of a payout that may not leave, and that are not known to be broadcast, have such a row as well. It blocks nothing
  * until it is cancelled, and is deleted when the payout may leave again (chain.sends.ts).
  *
- * While one is unread, its wallet sends nothing. While one is open, nothing is sent to the same recipient in the same asset, and
- * the rail is halted until an operator lifts that or all are matched. They are found by the wallet's used nonces, and those of
- * deposit addresses by transfers to the paying wallet (chain.follow.ts).
+ * While a movement is unread, its wallet sends nothing. While one is open, nothing is sent to the same recipient in the same
+ * asset, and the rail is switched off until an operator lifts that or all movements are matched. Movements of the paying wallet
+ * are found by its used nonces, and those of deposit addresses by transfers to the paying wallet (chain.follow.ts).
  *
  * Not here: transfers between our own wallets, which the treasury matches; operators' decisions (treasury/movements.ts).
  */
@@ -40,13 +41,13 @@ import * as store from './chain.store.ts';
 
 /** Transactions read per run, each with some twenty calls. */
 const READ_AT_ONCE = 20;
-/** Blocks read whole per run, when the node does not say which block used a nonce. */
+/** Blocks that are read whole per run, if the node cannot say which block used a nonce. */
 const SEARCHED = 400n;
 
 /**
  * Finds transactions that are not in the books, reads those that are final, and adopts the ones that fit.
  *
- * @returns whether every transaction that moved native coin is known: only then does a balance show incoming money
+ * @returns whether every transaction that moved native units is known: only then does a balance show incoming money
  * @throws Unavailable
  */
 export async function lookForUnknown(engine: Engine): Promise<boolean> {
@@ -68,8 +69,8 @@ export async function lookForUnknown(engine: Engine): Promise<boolean> {
 }
 
 /**
- * Whether the node says of the paying wallet what it said when the books were compared with it last: asked as often as they are
- * compared, and not of the database.
+ * Whether the node reports the same nonces of the paying wallet as at the last comparison with the books. This queries the node
+ * as often as a comparison is due, but not the database.
  *
  * @throws Unavailable
  */
@@ -82,7 +83,7 @@ export async function hasSameNonces({ adapter, memory, pace }: Engine): Promise<
   return true;
 }
 
-/** For the paying wallet. @throws Unavailable */
+/** Compares the nonces of the paying wallet with the books. @throws Unavailable */
 async function findNonces(engine: Engine): Promise<void> {
   const { adapter, rail, db, memory } = engine;
   const { account } = adapter;
@@ -92,7 +93,7 @@ async function findNonces(engine: Engine): Promise<void> {
   const unused = await surelyUnused(engine, mined);
   const signed = await signedSince(engine, mined);
   await db.asSystem(async (tx) => {
-    // From the first run on: a restore to before the first payout ever must find that payout, too.
+    // Also in the first run: after a restore to before the first payout ever, that payout must be found, too.
     const next = await sendStore.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
     if (mined > next) await noteGap(engine, tx, HOT, next, mined);
     else if (mined < next && unused !== undefined) {
@@ -154,7 +155,7 @@ async function underNonce(
 /**
  * Stores a transaction of the paying wallet, by its hash, as a movement that can be matched.
  *
- * @throws Refusal 'does_not_fit' when no final block contains it, or it is known; Unavailable
+ * @throws Refusal 'does_not_fit' if no final block contains it, or it is known; Unavailable
  */
 export async function readByHash(engine: Engine, hash: string): Promise<bigint> {
   const { adapter, rail, db } = engine;

@@ -1,4 +1,4 @@
-/** Branches: the blocks that a node's chain adds to ours, and the fork point. Nothing is written here. */
+/** Branches: the blocks that a node's chain adds to ours, and the fork point. This file writes nothing. */
 import { Unavailable } from '../base/errors.ts';
 import type { Block } from './chain.adapter.ts';
 import type { Engine } from './chain.engine.ts';
@@ -7,7 +7,7 @@ import * as store from './chain.store.ts';
 /** Headers per request when searching for the fork point. */
 const FORK_CHUNK = 32n;
 
-/** What the node's branch adds to ours: the last common block, and up to one step of blocks above it. */
+/** The blocks that the node's branch adds to ours: the last common block, and at most one step of blocks above it. */
 export async function branchOf(
   engine: Engine,
   known: { number: bigint; hash: string },
@@ -26,14 +26,14 @@ export async function branchOf(
   } else {
     const ours = await db.asSystem((tx) => store.blockHashes(tx, rail, newest.number, newest.number));
     const isOurs = ours.get(newest.number) === newest.hash;
-    // Below the blocks we store there is nothing to compare: a node that far behind gives no information.
+    // Below the blocks that we store there is nothing to compare: a node that is so far behind gives no information.
     if (isOurs || newest.number < finalized) {
       memory.lowerSince = undefined;
       if (newest.number < known.number)
         log.debug({ rail, node: Number(newest.number), known: Number(known.number) }, 'node is behind');
       return 'nothing new';
     }
-    // A lower branch may be a node lagging on abandoned blocks: it counts if it persists.
+    // A lower branch may come from a node that lags on abandoned blocks: it counts only if it persists.
     if (newest.number < known.number) {
       memory.lowerSince ??= Date.now();
       if (Date.now() - memory.lowerSince < adapter.pace.lowerBranchMs) return 'nothing new';
@@ -65,7 +65,7 @@ async function commonAncestor(engine: Engine, finalized: bigint, top: bigint): P
   return undefined;
 }
 
-/** Blocks that link to each other; otherwise the node contradicts itself. */
+/** Reads blocks that must link to each other; otherwise the node contradicts itself. */
 export async function linked(engine: Engine, from: bigint, to: bigint): Promise<Block[]> {
   const { adapter } = engine;
   const blocks = await adapter.blocks(from, to);
@@ -84,7 +84,8 @@ export const changed = ({ rail }: Engine) =>
   });
 
 /**
- * Number of the first block of this time or later; of `newest` when all are earlier. Binary search: blocks are ordered by time.
+ * Number of the first block of this time or later; that of `newest` if all are earlier. Binary search, because blocks are ordered
+ * by time.
  */
 export async function firstNotBefore({ adapter }: Engine, time: Date, newest: Block): Promise<bigint> {
   let [low, high] = [0n, newest.number];

@@ -1,6 +1,4 @@
-/**
- * Deposits and credits that a chain has shown: seen, confirmed, reversed, and claimed by sweeps.
- */
+/** SQL of the deposits and credits that a chain has shown: seen, confirmed, reversed, and claimed by sweeps. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
@@ -50,7 +48,7 @@ export async function addDeposit(
   );
 }
 
-/** Records the block that it is in now. */
+/** Records the block in which a deposit is now. */
 export async function anchorDeposit(
   tx: Tx,
   rail: string,
@@ -72,7 +70,7 @@ export const reverseOrphaned = (tx: Tx, rail: string, at: Date) =>
     [rail, at],
   );
 
-/** Confirmations an amount needs; finality if no policy applies. */
+/** Number of confirmations that an amount needs: finality if no policy applies. */
 const NEEDED = (
   chain: string,
   asset: string,
@@ -83,8 +81,8 @@ const NEEDED = (
               order by p.from_units desc limit 1), ${finality})`;
 
 /**
- * The sum that a deposit is part of, so that many small transfers wait as long as one large transfer: all of the asset that its
- * address received, or all of it that its sender paid us in the same block, whichever is more.
+ * The sum of which a deposit is a part, so that many small transfers wait as long as one large transfer: all that its address
+ * received of the asset, or all that its sender paid us of it in the same block, whichever is more.
  */
 const SUM = (deposit: string) => `greatest((select sum(s.units) from chain_deposits s
               where s.rail = ${deposit}.rail and s.address = ${deposit}.address and s.asset = ${deposit}.asset
@@ -93,7 +91,9 @@ const SUM = (deposit: string) => `greatest((select sum(s.units) from chain_depos
               where s.rail = ${deposit}.rail and s.block = ${deposit}.block and s.payer = ${deposit}.payer
                 and s.asset = ${deposit}.asset and s.reversed_at is null))`;
 
-/** Marks deposits up to a block, deep enough below `head` for the sum they are part of, as confirmed, each once. */
+/**
+ * Marks deposits up to a block that are deep enough below `head` for the sum of which they are a part as confirmed, each once.
+ */
 export const confirmReached = (
   tx: Tx,
   rail: string,
@@ -111,16 +111,16 @@ export const confirmReached = (
 
 export interface Depth {
   externalId: string;
-  /** Its block is in the branch we follow. */
+  /** Whether its block is in the branch that we follow. */
   stands: boolean;
-  /** 0 when the chain is not followed. */
+  /** 0 if the chain is not followed. */
   confirmations: bigint;
-  /** For its current sum: a deposit confirmed before the sum grew may have too few. */
+  /** Needed for its current sum: a deposit that was confirmed before the sum grew may have too few. */
   needed: number;
   final: boolean;
 }
 
-/** How deep these deposits are, and how deep they must be. Only those known to this table. */
+/** The depth of these deposits, and the depth that they need. Only deposits that this table has. */
 export const depthOf = (tx: Tx, rail: string, externalIds: readonly string[]) =>
   tx.rows<Depth>(
     `select d.external_id, d.reversed_at is null and not d.orphaned as stands,
@@ -147,9 +147,9 @@ export async function confirmationsNeeded(
   return BigInt(row?.needed ?? finality);
 }
 
-/** Above every block number. */
+/** Greater than every block number. */
 export const MAX_BLOCK = 2n ** 62n;
-// Deposits to sweep: of listed tokens, and final, so that no reorg undoes the transfer that was swept.
+// Deposits to sweep: of listed tokens, and final, so that no reorg can undo a deposit after it was swept.
 
 export interface DueDeposits {
   address: string;
@@ -160,8 +160,8 @@ export interface DueDeposits {
 }
 
 /**
- * Addresses with unswept deposits that are due, oldest first, with everything a sweep would take there. The limit applies to the
- * deposits that lead to an address, not to those in the sum: many tiny deposits cannot hide a large one.
+ * Addresses with unswept deposits that are due, oldest first, with everything that a sweep would take there. The limit counts the
+ * deposits that lead to an address, not those in the sum, so many tiny deposits cannot hide a large one.
  */
 export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
   tx.rows<DueDeposits>(
@@ -181,7 +181,7 @@ export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
     [rail, now, limit],
   );
 
-/** Assigns the unswept deposits of an asset at an address to a sweep. @returns their sum; 0 when another sweep was first */
+/** Assigns the unswept deposits of an asset at an address to a sweep. @returns their sum; 0 if another sweep was first */
 export async function claimDeposits(
   tx: Tx,
   rail: string,
@@ -197,7 +197,7 @@ export async function claimDeposits(
   return rows.reduce((sum, row) => sum + row.units, 0n);
 }
 
-/** The same for deposits before a block only, and only if they sum to exactly this amount. @returns whether they do */
+/** As `claimDeposits`, but only deposits before a block, and only if they sum to exactly this amount. @returns whether they do */
 export async function claimDepositsBefore(
   tx: Tx,
   rail: string,
@@ -210,7 +210,7 @@ export async function claimDepositsBefore(
         and confirmed_at is not null order by block, external_id for update`,
     [rail, at.address, at.asset, at.block, at.claimedBy ?? null],
   );
-  // It did not include deposits that arrived after it was signed.
+  // The sweep did not include deposits that arrived after it was signed.
   let sum = 0n;
   const rows = all.filter(({ units }) => {
     sum += units;
@@ -225,7 +225,7 @@ export async function claimDepositsBefore(
   return true;
 }
 
-/** The sweep moved nothing: another sweep may take its deposits, not before `due`. */
+/** A sweep that moved nothing releases its deposits: another sweep may take them, not before `due`. */
 export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: Date): Promise<void> {
   await tx.run('update chain_deposits set sweep = null, sweep_due = $3 where rail = $1 and sweep = $2', [
     rail,
@@ -234,7 +234,7 @@ export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: 
   ]);
 }
 
-/** Postpones them until `due`. */
+/** Postpones sweeping these deposits until `due`. */
 export async function postponeDeposits(
   tx: Tx,
   rail: string,
@@ -268,8 +268,8 @@ export async function noteCredit(tx: Tx, rail: string, credit: ChainCredit): Pro
 }
 
 /**
- * Credits that have become final, each reported once. Our sweeps are not among them: they are recognised by their hash, which
- * was stored before they were broadcast.
+ * Credits that have become final, each reported once. Our own sweeps are excluded: they are recognised by their hash, which was
+ * stored before they were broadcast.
  */
 export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) =>
   tx.rows<ChainCredit & { own: boolean; trusted: boolean; depositIndex: bigint | null }>(
@@ -281,7 +281,7 @@ export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) 
     [rail, finalized, at],
   );
 
-/** The address that a deposit or a credit came from; undefined for those older than this column. */
+/** The address from which a deposit or a credit came; undefined for rows that are older than this column. */
 export async function payerOf(tx: Tx, rail: string, externalId: string): Promise<string | undefined> {
   const row = await tx.row<{ payer: string | null }>(
     `select payer from chain_deposits where rail = $1 and external_id = $2

@@ -1,8 +1,9 @@
 /**
  * Deposits: transfers to our addresses in the followed blocks, and the facts reported about them.
  *
- * Transfers are requested by contract and block hash, and recipients are looked up in the database afterwards. A block exists
- * only after its payer knew the address, and no customer sees an address before its row is committed: so no cache can be stale.
+ * Transfers are requested by contract and block hash, and their recipients are looked up in the database afterwards. So no cache
+ * can be stale: a payer must know the address before the block exists, and no customer sees an address before its row is
+ * committed.
  */
 import { onClock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -36,14 +37,14 @@ export async function arrivalsIn(
   const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
   for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed(engine);
   const moving = transfers.filter(
-    // A wallet's transfer to itself is change.
+    // A transfer from a wallet to itself is change.
     ({ units, contract, from, to }) => units > 0n && contracts.has(contract) && !(contract === NATIVE && from === to),
   );
   const recipients = [...new Set(moving.map((transfer) => transfer.to))];
   const watched = await db.asSystem((tx) => addressStore.watchedAnywhere(tx, rail, recipients));
   for (const [address, row] of watched) if (!isOurs(engine, row)) watched.delete(address);
   const hot = adapter.wallets[HOT]?.address;
-  // Deriving the addresses ahead takes a second of CPU, so it is delayed until the first unknown recipient.
+  // Deriving the addresses ahead takes a second of CPU, so it waits until there is an unknown recipient.
   const own = new Set(Object.values(adapter.wallets).map(({ address }) => address));
   const unknown = recipients.filter((address) => !watched.has(address) && !own.has(address));
   for (const [address, index] of await db.asSystem((tx) => ahead.among(tx, unknown)))
@@ -67,9 +68,9 @@ export async function arrivalsIn(
 /**
  * A transfer to one of our addresses is in a block we follow.
  *
- * Normally its id is new, or that of a deposit whose block was replaced. In two cases a number is appended to the id: a
- * deposit that was confirmed, reversed and booked as lost is new money when it comes back; and a transaction that does
- * something else when it is mined again is another deposit under the same hash.
+ * Normally its id is new, or the id of a deposit whose block was replaced. In two cases a number is appended to the id: a deposit
+ * that was confirmed, reversed and booked as lost is new money if it comes back; and a transaction that has another effect when
+ * it is mined again is another deposit under the same hash.
  */
 export async function takeDeposit(
   engine: Engine,
@@ -114,10 +115,10 @@ export async function takeDeposit(
 }
 
 /**
- * Reports the deposits that have left the chain and those that are confirmed, in this order. All of their orders are locked
- * before the first is reported.
+ * Reports first the deposits that have left the chain, and then those that are confirmed. All of their orders are locked before
+ * the first is reported.
  *
- * @param at.isCaughtUp whether the newest block is read: until then a missing deposit may appear again
+ * @param at.isCaughtUp whether the newest block has been read: until then a missing deposit may reappear
  */
 export async function reportFates(
   engine: Engine,
@@ -161,16 +162,16 @@ async function confirm(
   });
 }
 
-/** By block and position: an update answers in no order, and every run has to report in the same. */
+/** By block and position: an update returns rows in no particular order, and every run must report them in the same one. */
 const inOrder = (a: { block: bigint; externalId: string }, b: { block: bigint; externalId: string }): number =>
   a.block === b.block ? (a.externalId < b.externalId ? -1 : 1) : a.block < b.block ? -1 : 1;
 
-/** Final credits to the paying wallet: the operator's own money, or money to be explained. */
+/** Reports final credits to the paying wallet: the operator's own money, or money to be explained. */
 export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): Promise<void> {
   const { rail, clock, report } = engine;
   for (const one of await depositStore.finalCredits(tx, rail, finalized, clock.now())) {
     if (one.own) continue;
-    // Only our own key can move money of a deposit address: a sweep that these books lack.
+    // Only our own key can move money from a deposit address, so this is a sweep that these books lack.
     if (one.depositIndex !== null) {
       await noteHash(tx, rail, `deposit:${one.depositIndex}`, one.txHash);
       continue;
@@ -181,10 +182,10 @@ export async function reportCredits(engine: Engine, tx: Tx, finalized: bigint): 
   }
 }
 
-/** Stored, so that its native coin is found and swept like that of any other address; no order gets its number. */
+/** Stores such an address, so that its native deposits are found and swept like those of any other. No order gets its number. */
 export async function keepLost(engine: Engine, tx: Tx, { address, index }: addressStore.Watched): Promise<void> {
   const { rail, clock, log, ahead } = engine;
-  log.warn({ rail, index: Number(index) }, 'money came to an address that no order in the books has');
+  log.warn({ rail, index: Number(index) }, 'money arrived at an address that no order in the books has');
   await addressStore.keepLost(tx, rail, { address, index }, clock.now());
   await ahead.passOver(tx, index);
 }
@@ -195,6 +196,6 @@ const homeOf = ({ rail }: Engine, watched: addressStore.Watched): { homeRail?: s
 };
 
 const NOBODYS = { orderId: null, partnerId: null, homeRail: null };
-/** If no order has it, an operator needs its number. */
+/** If no order has the address, an operator needs its number. */
 const numberOf = ({ orderId, index }: addressStore.Watched): { index?: number } =>
   orderId === null ? { index: Number(index) } : {};

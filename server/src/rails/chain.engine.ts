@@ -1,8 +1,8 @@
 /**
  * The engine of one chain rail: its adapter, the installation's parts that it uses, and its memory between two runs.
  *
- * The functions of the engine are in chain.*.ts beside this file and take it as their first parameter. Nothing in `memory`
- * matters after a restart: everything that decides about money is a row.
+ * The engine's functions are in chain.*.ts in this folder and take it as their first parameter. Nothing in `memory` is needed
+ * after a restart: everything that decides about money is a row.
  */
 import { freeTargets, type TargetsAhead, targetsAhead } from './ahead.ts';
 import type { ChainAdapter, ChainPace, RailContext } from './chain.adapter.ts';
@@ -17,7 +17,7 @@ export interface Engine extends RailContext {
   readonly rail: string;
   readonly chain: string;
   readonly pace: ChainPace;
-  /** Deposit addresses that no order in these books has, and that a customer may have received. */
+  /** Deposit addresses that no order in these books has, and that a customer may have been given. */
   readonly ahead: TargetsAhead;
   readonly memory: Memory;
 }
@@ -27,14 +27,14 @@ export interface Memory {
   hasRow: boolean;
   /** Since when the node has shown another branch that is lower than ours. */
   lowerSince: number | undefined;
-  /** When to compare the wallet's used nonces with the books again, and what the node said when they were compared last. */
+  /** When to compare the wallet's used nonces with the books again, and the node's answer at the last comparison. */
   compareNoncesAt: number;
   nonces: { mined: bigint; pending: bigint } | undefined;
-  /** How far the blocks of the time that a restore has lost were read. */
+  /** The block up to which the time that a restore has lost was read. */
   lostReadTo: bigint | undefined;
-  /** Since when a send's nonce has looked used by a foreign transaction, by key. */
+  /** By key: since when a send's nonce has looked as if a foreign transaction had used it. */
   foreignSince: Map<string, number>;
-  /** When a node last refused the bytes of a send that no node has taken, by key. */
+  /** By key: when a node last refused the bytes of a send that no node has accepted. */
   refusedAt: Map<string, number>;
   /** The deposit address after which the next page of native balances begins. */
   nativeAfter: bigint;
@@ -64,7 +64,7 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
   };
 }
 
-/** Halts the rail until an operator clears it. Reported once. */
+/** Halts the rail until an operator clears the halt. Reported once. */
 export async function haltRail(engine: Engine, why: string): Promise<void> {
   const { rail, db, log, report } = engine;
   log.error({ rail, why }, 'rail halted');

@@ -1,15 +1,16 @@
 /**
  * Following a chain: blocks, finality, reorgs.
  *
- * We store the blocks above finality, each linked to the one below by its parent hash, and trust a node only as far as its
- * hashes link to ours. One step first asks the node everything, with no database transaction open, and then writes the result
- * in one: blocks, cursor, deposits and the facts reported of them are stored together or not at all.
+ * We store the blocks above finality, each linked to the one below by its parent hash, and trust a node only as far as its hashes
+ * link to ours. A step first queries the node, with no database transaction open, and then writes the result in one transaction:
+ * blocks, cursor, deposits and the facts about them are stored together or not at all.
  *
- * - A node that is lower than we are, on our branch, is lagging. Our position does not move back.
- * - We follow another branch once its blocks link to one of ours: at once if it is as high as we are, else if it persists.
- *   Deposits of the abandoned blocks become orphaned; those found again in the new branch keep their state, and only those
- *   missing after the new branch was read to its end are reversed.
- * - A branch that leaves ours below finality, another chain id or another genesis halts the rail until an operator clears it.
+ * - A node that is on our branch and lower than our position lags. Our position does not move back.
+ * - We follow another branch if its blocks link to one of ours: at once if it is as high as ours, otherwise once it has
+ *   persisted. Deposits of the abandoned blocks become orphaned; those found again in the new branch keep their state, and only
+ *   those that are missing after the new branch has been read to its end are reversed.
+ * - A branch that forks from ours below finality, another chain id or another genesis block halts the rail until an operator
+ *   clears the halt.
  *
  * Not here: which branch to follow (chain.branch.ts), the deposits in the blocks (chain.deposits.ts).
  */
@@ -27,7 +28,7 @@ import * as store from './chain.store.ts';
 type Head = Awaited<ReturnType<ChainAdapter['head']>>;
 
 export interface Step {
-  /** The node has no further blocks. */
+  /** Whether the node has no further blocks. */
   caughtUp: boolean;
   halted: boolean;
 }
@@ -38,7 +39,7 @@ export async function followStep(engine: Engine): Promise<Step> {
   const { cursor, assets } = await db.asSystem(async (tx) => {
     if (!memory.hasRow) await store.ensureChain(tx, rail, chain, adapter.finality);
     const found = await store.cursorOf(tx, rail);
-    assert(found, 'a chain has its row');
+    assert(found, 'the row of a chain is missing');
     return { cursor: found, assets: await addressStore.assetsOf(tx, chain) };
   });
   memory.hasRow = true;
@@ -56,7 +57,7 @@ export async function followStep(engine: Engine): Promise<Step> {
   const branch = await branchOf(engine, known, cursor.finalized, node.newest);
   if (branch === 'nothing new') return { caughtUp: true, halted: false };
   if (branch === 'too deep') {
-    // Another process may have dropped the block we compared with since we read our position.
+    // Since we read our position, another process may have dropped the block with which we compared.
     const now = await db.asSystem((tx) => store.cursorOf(tx, rail));
     if (now?.headHash !== known.hash || now.finalized !== cursor.finalized) return { caughtUp: false, halted: false };
     return await halted(engine, `a reorg deeper than ${finality} blocks, below block ${known.number}`);
@@ -69,7 +70,7 @@ export async function followStep(engine: Engine): Promise<Step> {
 
   await db.asSystem(async (tx) => {
     const now = await store.lockCursor(tx, rail);
-    // If another process took the same step meanwhile, this result is outdated.
+    // If another process has taken the same step meanwhile, this result is outdated.
     if (now?.headHash !== known.hash || now.finalized !== cursor.finalized || now.haltedWhy !== null) return;
     if (ancestor.number < known.number) {
       log.warn({ rail, from: Number(known.number), ancestor: Number(ancestor.number) }, 'reorg');
@@ -102,11 +103,11 @@ export async function followStep(engine: Engine): Promise<Step> {
 }
 
 /**
- * The first step ever: starts as far below the head as deposits may still be unconfirmed, and as far below the block of the time
- * at which the first address was assigned: the node may not have answered since. After a halt it starts that far below the
- * finalized block of that time: the blocks since are unread, and some of those we read may have been replaced.
+ * The first step. It starts as far below the head as deposits may still be unconfirmed, and as far below the block at the time
+ * when the first address was assigned, because the node may not have answered since. After a halt it starts that far below the
+ * block that was final then: later blocks are unread, and some of those that were read may have been replaced.
  *
- * @param finalized -1 when there was no step before
+ * @param finalized -1 if there was no step before
  */
 export async function begin(engine: Engine, node: Head, finalized: bigint): Promise<Step> {
   const { adapter, rail, db, clock } = engine;
@@ -130,7 +131,7 @@ export async function begin(engine: Engine, node: Head, finalized: bigint): Prom
   return { caughtUp: false, halted: false };
 }
 
-/** The block of the time at which the first address was assigned; the newest block if none was. */
+/** The block at the time when the first address was assigned; the newest block if none was. */
 async function firstOfOurs(engine: Engine, newest: Block): Promise<bigint> {
   const at = await engine.db.asSystem((tx) => addressStore.firstGivenOut(tx, engine.rail));
   return at === undefined ? newest.number : await firstNotBefore(engine, new Date(at.getTime() - SKEW_MS), newest);
@@ -138,10 +139,10 @@ async function firstOfOurs(engine: Engine, newest: Block): Promise<bigint> {
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
-/** The newest block that no reorg may replace any more. A final block stays final, whatever a node reports later. */
+/** The newest block that no reorg may replace. A final block stays final, whatever a node reports later. */
 function finalAt({ adapter }: Engine, node: Head, head: Block, before: bigint): bigint {
   const said = node.final ?? head.number - BigInt(adapter.finality);
-  // Blocks that we have not read yet are not final to us.
+  // Blocks that we have not read yet are not final for us.
   const depth = said < head.number ? said : head.number;
   return depth > before ? depth : before;
 }
@@ -153,6 +154,6 @@ async function halted(engine: Engine, why: string): Promise<Step> {
 
 function only(blocks: readonly Block[]): Block {
   const [block] = blocks;
-  assert(block !== undefined && blocks.length === 1, 'one block was asked for');
+  assert(block !== undefined && blocks.length === 1, 'the node did not answer with exactly one block');
   return block;
 }

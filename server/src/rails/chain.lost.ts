@@ -1,12 +1,12 @@
 /**
  * After a restore, on a chain without nonces: the transfers out of the paying wallet in the time that the books have lost.
  *
- * They are read from the final blocks of that time, and those missing in the books become movements, read and matched like any
- * other (chain.adopt.ts). Transactions signed then can be included for a while longer, but not indefinitely: once a final block
- * is later than that, all are known, and only then does anything leave the wallet again.
+ * They are read from the final blocks of that time. Transfers that the books lack become movements, which are read and matched
+ * like any other (chain.adopt.ts). Transactions that were signed in that time can be included for a limited time afterwards. Once
+ * a final block is later than that, all are known, and only then does anything leave the wallet again.
  *
- * Not here: an account chain, which queries by nonce (chain.nonces.ts). Native coin that left in that time shows no readable
- * transfer; reconciliation shows it as missing.
+ * Not here: an account chain, which queries by nonce (chain.nonces.ts). Native units that left in that time show no readable
+ * transfer; reconciliation shows them as missing.
  */
 import * as addressStore from './chain.addresses.store.ts';
 import * as found from './chain.adopt.store.ts';
@@ -40,12 +40,12 @@ export async function lookForLost(engine: Engine): Promise<void> {
   const hot = adapter.wallets[HOT]?.address;
   const hashes = [...new Set(left.filter((one) => one.from === hot && one.units > 0n).map(({ txHash }) => txHash))];
   await db.asSystem(async (tx) => {
-    // The wallet's row: locked, so that this record and a send are never decided at the same time.
+    // Locks the wallet's row, so that this record and a send are never decided at the same time.
     await sendStore.lockNonce(tx, rail, HOT, 0n);
     const known = await sendStore.keysOf(tx, rail, hashes, HOT);
     for (const hash of hashes) {
       if (known.has(hash)) continue;
-      log.warn({ rail, hash }, 'left the wallet in the time that was lost, and is in no row of ours');
+      log.warn({ rail, hash }, 'a transfer left the wallet in the time that a restore has lost, and no row has it');
       await found.noteHash(tx, rail, HOT, hash);
     }
     const isOver = to >= final.number && final.at.getTime() > until.getTime() + longestValidMs + found.SKEW_MS;

@@ -1,6 +1,4 @@
-/**
- * The native asset of a chain: balances as they were read, and the moves of our own that explain them.
- */
+/** SQL of the native asset of a chain: balances as they were read, and our own transfers that explain them. */
 import type { Tx } from '../base/db.ts';
 import { MAX_BLOCK } from './chain.deposits.store.ts';
 
@@ -27,8 +25,8 @@ export async function setNativeBalance(
 }
 
 /**
- * Effect of our own sends on the native balances of addresses, after the block of the last stored balance up to and including
- * block `upTo`: gas that arrived, minus the cost of sends from there. `underWay`: one of them has not ended.
+ * Effect of our own sends on the native balances of addresses, after the block of the last stored balance and up to block `upTo`
+ * (inclusive): gas that arrived, minus the cost of sends from there. `underWay`: one of these sends has not ended.
  */
 export async function ownNativeMoves(
   tx: Tx,
@@ -54,8 +52,8 @@ export async function ownNativeMoves(
 }
 
 /**
- * Effect of our own sends from a wallet on its native balance in these blocks, and whether the cost of one of them is not
- * known yet.
+ * Effect of our own sends from a wallet on its native balance in these blocks, and whether the cost of one of them is not known
+ * yet.
  */
 export async function walletMoves(
   tx: Tx,
@@ -91,8 +89,8 @@ export const isNativeWatched = async (tx: Tx, rail: string, address: string): Pr
   (await nativeBalances(tx, rail, [address])).has(address);
 
 /**
- * Native balance of a deposit address according to the books: the amount found there, and the effect of our own final sends
- * since.
+ * Native balance of a deposit address according to the books: the amount that was found there, and the effect of our own final
+ * sends since.
  */
 export async function ownNativeAt(tx: Tx, rail: string, at: { address: string; index: bigint }): Promise<bigint> {
   const known = (await nativeBalances(tx, rail, [at.address])).get(at.address)?.units ?? 0n;

@@ -1,11 +1,11 @@
 /**
- * Native coin: it leaves no log, so it is found by balance, at finalized blocks only, where no reorg can undo the finding.
- * Transfers and costs of our own sends in between are subtracted.
+ * The native asset: its transfers emit no log, so deposits are found by balance, only at finalized blocks, where no reorg can
+ * undo the finding. Transfers and costs of our own sends in between are subtracted.
  *
- * - At deposit addresses, including those of orders on another chain, and only while they are young enough to be paid to: an
+ * - At deposit addresses, including those of orders on another chain, as long as they are recent enough to be paid to: an
  *   increase is a deposit.
- * - At the paying wallet, from its opening balance on: an increase is the operator's gas if a plain payment from a trusted
- *   source brought it, else unidentified money. The payer is searched for in the blocks since the previous check.
+ * - At the paying wallet, from its opening balance on: an increase is the operator's gas if a plain payment from a trusted source
+ *   explains it, otherwise unidentified money. The payer is searched for in the blocks since the previous check.
  *
  * Not here: booking the opening balance (treasury/opening.ts), tokens (chain.follow.ts).
  */
@@ -21,7 +21,8 @@ import { isOurs } from './chain.targets.ts';
 /** Addresses whose native balance is read per run; the next run continues. */
 const PAGE = 300;
 /**
- * Newest blocks searched for a payer, and maximum number of payments reported one by one. Beyond that the payer is unknown.
+ * Number of newest blocks that are searched for a payer, and maximum number of payments reported one by one. Beyond either the
+ * payer is unknown.
  */
 const PAYER_BLOCKS = 64n;
 const MOST_PAYMENTS = 50;
@@ -53,7 +54,9 @@ export async function nativeAt(
   return found;
 }
 
-/** An address with one of our sends under way to or from it is left for a later run. */
+/**
+ * Reads native balances of deposit addresses. An address with one of our sends under way to or from it is left for a later run.
+ */
 async function lookAtDeposits(engine: Engine, asset: AssetCode, block: Block): Promise<void> {
   const { adapter, rail, pace, db, clock, report, memory } = engine;
   const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
@@ -95,7 +98,7 @@ async function lookAtDeposits(engine: Engine, asset: AssetCode, block: Block): P
   });
 }
 
-/** Nothing before the opening balance is booked: counting starts from it. */
+/** Reads the native balance of the paying wallet. Nothing before the opening balance is booked: counting starts from it. */
 async function lookAtHot(engine: Engine, asset: AssetCode, block: Block, address: string): Promise<void> {
   const { rail, db, report } = engine;
   const before = await db.asSystem(async (tx) => (await nativeStore.nativeBalances(tx, rail, [address])).get(address));
@@ -112,7 +115,7 @@ async function lookAtHot(engine: Engine, asset: AssetCode, block: Block, address
     await store.lockCursor(tx, rail);
     const known = (await nativeStore.nativeBalances(tx, rail, [address])).get(address);
     const own = await nativeStore.walletMoves(tx, rail, HOT, before.block, block.number);
-    // Another process was faster, or the cost of a send of ours is not known yet.
+    // Another process was faster, or the cost of one of our sends is not known yet.
     if (known?.block !== before.block || own.underWay) return;
     const increase = units - before.units - own.movedUnits;
     if (increase < 0n && own.isSending) return;

@@ -1,7 +1,7 @@
 /**
- * Nonces: how an account chain makes a send happen once. A wallet's transactions are numbered and mined in that order, so the
- * next number is taken under a lock, released numbers are taken first, and the numbers used on the chain are compared with the
- * books before any is taken.
+ * Nonces: how an account chain makes a send happen once. A wallet's transactions are numbered and mined in that order. So the
+ * next number is taken under a lock, released numbers are taken first, and before that the numbers used on the chain are compared
+ * with the books.
  */
 import type { Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -14,10 +14,10 @@ import * as store from './chain.store.ts';
 
 /** A node that reports more unknown nonces than this is not trusted. */
 export const NONCE_GAP = 1_000n;
-/** How long a nonce may look used by a foreign transaction before the rail is halted for it. */
+/** How long a nonce may look used by a foreign transaction before the rail is halted. */
 const FOREIGN_NONCE_MS = 60_000;
 
-/** Nonces used in mined blocks, and including those that wait to be mined. */
+/** Number of nonces used in mined blocks, and that number including those that wait to be mined. */
 type Used = { mined: bigint; pending: bigint };
 
 /** Locks the wallet's row. @returns its next nonce; 0 on a chain without nonces */
@@ -32,8 +32,8 @@ export async function lockWallet(
 }
 
 /**
- * Why nothing is sent now: the database is older than the chain, or another program has the key. Sent transactions are read and
- * matched first, because one of them may be this very transfer. The wallet's row is locked.
+ * Why nothing is sent now: the database is older than the chain, or another program has the key. The transactions that were sent
+ * are read and matched first, because one of them may be this very transfer. The caller has locked the wallet's row.
  */
 export async function whyUnknown(
   engine: Engine,
@@ -48,9 +48,9 @@ export async function whyUnknown(
 }
 
 /**
- * Takes the lowest nonce that was released, else the next one. The wallet's row is locked.
+ * Takes the lowest released nonce, or else the next one. The caller has locked the wallet's row.
  *
- * @returns why none is taken now
+ * @returns the nonce, or why none is taken now
  */
 export async function takeNonce(
   engine: Engine,
@@ -73,9 +73,9 @@ export async function takeNonce(
 }
 
 /**
- * The node says that a block used this nonce, and none of our versions is in a block. That may be a lagging index for a while, or
- * a version signed after the backup that this database was restored from, which is then adopted. If it persists, the wallet's key
- * is used elsewhere, and an operator has to find out whether this payout was made.
+ * The node says that a block used this nonce, and none of our versions is in a block. For a while that may be a lagging index, or
+ * a version that was signed after the backup from which this database was restored; that version is then adopted. If it persists,
+ * the wallet's key is used elsewhere, and an operator must find out whether this payout was made.
  */
 export async function suspectForeign(
   engine: Engine,
@@ -90,26 +90,29 @@ export async function suspectForeign(
   await haltRail(engine, `nonce ${nonce} of wallet ${wallet} was used by a transaction that is not ours (key ${key})`);
 }
 
-/** A row of ours reserved this nonce, and a block has it under a hash that we did not store. */
+/** Records a nonce that a row of ours has reserved, and that a block has under a hash that we did not store. */
 const suspectNonce = ({ db, rail }: Engine, wallet: string, nonce: bigint) =>
   db.asSystem(async (tx) => {
     await found.noteNonces(tx, rail, wallet, nonce, nonce + 1n);
     return await found.isUnread(tx, rail, wallet, nonce);
   });
 
-/** Nonces `next` (inclusive) to `used` (exclusive) are on the chain and not in the books. The wallet's row is locked. */
+/**
+ * Records nonces `next` (inclusive) to `used` (exclusive), which are on the chain and not in the books. The caller has locked the
+ * wallet's row.
+ */
 export async function noteGap(engine: Engine, tx: Tx, wallet: string, next: bigint, used: bigint): Promise<void> {
   const { rail, log } = engine;
   if (used - next > NONCE_GAP)
     throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
-  log.warn({ rail, wallet, from: Number(next), used: Number(used) }, 'nonces used that are not in the books');
+  log.warn({ rail, wallet, from: Number(next), used: Number(used) }, 'the chain has used nonces that the books lack');
   await found.noteNonces(tx, rail, wallet, next, used);
   await sendStore.setNextNonce(tx, rail, wallet, used);
 }
 
 /**
- * The lowest unread nonce that this node reports as unused, if a final block newer than its discovery confirms that: a lagging
- * node may not have the transaction that another node has seen.
+ * The lowest unread nonce that this node reports as unused, if a final block newer than the nonce's discovery confirms that: a
+ * lagging node may not have a transaction that another node has seen.
  */
 export async function surelyUnused(engine: Engine, mined: bigint): Promise<bigint | undefined> {
   const { adapter, rail, db } = engine;
@@ -129,5 +132,8 @@ export async function surelyUnused(engine: Engine, mined: bigint): Promise<bigin
   return (await adapter.account?.sentUnder(HOT, nonce, from, finalized)) === undefined ? nonce : undefined;
 }
 
-/** First nonce of a wallet that has never sent through these books: after a restore, its earlier transactions may be ours. */
+/**
+ * First nonce of a wallet that has never sent through these books. After a restore it is 0, because the wallet's earlier
+ * transactions may be ours.
+ */
 export const firstNonce = async (tx: Tx, pending: bigint): Promise<bigint> => ((await wasRestored(tx)) ? 0n : pending);

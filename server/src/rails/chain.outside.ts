@@ -1,9 +1,11 @@
 /**
- * A chain's record of our wallets, for reconciliation: read from the node again, ignoring everything the follower has stored.
+ * A chain's record of our wallets, for reconciliation: read from the node again, ignoring everything that the follower has
+ * stored.
  *
- * Token transfers come from logs by ranges of block numbers, up to the newest final block. Native coin leaves no log. The cost
- * and amount of our own sends are read from their receipts; the rest of a balance is one movement per address, the `remainder`:
- * so coin that moved without our knowledge shows as a difference there. An own address outside this server is such a place, too.
+ * Token transfers come from logs by ranges of block numbers, up to the newest final block. Native transfers emit no log. The cost
+ * and amount of our own sends are read from their receipts; the rest of a balance is one movement per address, the `remainder`.
+ * So native units that moved without our knowledge show as a difference there. An own address outside this server has a
+ * remainder, too.
  */
 import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -17,7 +19,7 @@ import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 import type { Holding, Movement, MovementPage, Rail } from './rail.ts';
 
-/** Addresses per request; with more than a few such pages, they are read only when all are requested. */
+/** Addresses per request. If there are more than a few such pages, they are read only when all are requested. */
 const PAGE = 500;
 const FEW = 2_000;
 
@@ -30,7 +32,7 @@ interface Outside extends Engine {
 
 export function chainOutside(engine: Engine, wallets: Outside['wallets']): Pick<Rail, 'movements' | 'holdings'> {
   const { adapter } = engine;
-  // Without both methods of the adapter the rail cannot be reconciled, and therefore lacks `movements` and `holdings`.
+  // Without both functions of the adapter the rail cannot be reconciled, so it has neither `movements` nor `holdings`.
   if (adapter.transfersBetween === undefined || adapter.balancesAt === undefined) return {};
   const outside = { ...engine, wallets, paying: adapter.wallets[wallets.payouts]?.address ?? '' };
   return {
@@ -62,7 +64,7 @@ async function movementsAfter(outside: Outside, after: string): Promise<Movement
   return { movements: [...tokens, ...coin], upTo: String(upTo), at: at.at, more: upTo < cursor.finalized };
 }
 
-/** The balance of the paying wallet before our first step: one movement per asset. */
+/** The balance of the paying wallet before our first step, as one movement per asset. */
 export async function opening(
   outside: Outside,
   block: bigint,
@@ -80,7 +82,7 @@ export async function opening(
   return { movements, upTo: String(block), at, more: true };
 }
 
-/** Halves the range until the node answers: providers reject ranges with too many logs. */
+/** Halves the range until the node answers, because providers reject ranges with too many logs. */
 export async function between(
   outside: Outside,
   from: bigint,
@@ -127,7 +129,7 @@ async function tokenMovements(
       ...defined({ key }),
     };
     const [out, into] = [walletOf(from), walletOf(to)];
-    // At an own address only what our wallets sent there is shown; the rest of its balance is its remainder.
+    // At an own address only what our wallets sent there is shown. The rest of its balance is its remainder.
     const away = isTransfer(common.key) ? own.get(to) : undefined;
     return [
       ...(out === undefined ? [] : [{ ...common, wallet: out, units: -units }]),
@@ -137,7 +139,7 @@ async function tokenMovements(
   });
 }
 
-/** Amount and cost of our sends in native coin, from their receipts. */
+/** Amount and cost of our native sends, from their receipts. */
 async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
   const { adapter, rail, db, wallets, paying } = outside;
   const sends = await db.asSystem((tx) => sendStore.sendsAround(tx, rail, after, upTo, wallets.payouts));
@@ -158,7 +160,7 @@ async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, as
   return sends.flatMap(({ wallet, key, hash, target, value }, at): Movement[] => {
     const receipt = fates[at];
     if (receipt?.is !== 'included' || receipt.block <= after || receipt.block > upTo) return [];
-    // If blocks show native coin, its movements are among the transfers.
+    // If blocks show native transfers, this amount is among the transfers already.
     const moved = receipt.succeeded && adapter.showsNative !== true ? value : 0n;
     const index = indexOf(wallet);
     const common = { name: `${hash}:coin`, asset, key };
@@ -186,7 +188,7 @@ async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<H
     own: [...(await ownWallets(tx, rail))],
   }));
   const found: Holding[] = [];
-  // Its movements cannot all be seen: the rest of the balance is one of them.
+  // Not all movements of this asset can be seen: the rest of the balance counts as one of them.
   const isSearched = (native: boolean): boolean => native && adapter.showsNative !== true;
   for (const { code, contract, native } of assets) {
     const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
@@ -196,7 +198,7 @@ async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<H
     if (isSearched(native)) found.push({ ...hot, place: paying, remainder });
     else found.push(adapter.keepsNoHistory === true ? { ...hot, remainder } : hot);
   }
-  // Native coin of an own address is not counted: its gas is paid by whoever has its key.
+  // The native balance of an own address is not counted, because the holder of its key pays gas from it.
   for (const { code, contract, native } of own.length === 0 ? [] : assets) {
     if (native) continue;
     const units = await adapter.balancesAt?.(
@@ -246,7 +248,7 @@ async function blockOf(outside: Outside, number: bigint): Promise<Block> {
   return block;
 }
 
-/** Only the receipt is asked for, and it needs neither. */
+/** Only the receipt is needed, which depends on neither of these. */
 const UNKNOWN = { slots: [], deadline: null };
 
 /** Number of the deposit address in a wallet's name. */

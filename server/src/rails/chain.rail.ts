@@ -1,15 +1,18 @@
-/** A rail of a chain: its additions to the contract of every rail. */
+/** The rail of a chain: its additions to the contract of every rail. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Rail, Sending, Sent } from './rail.ts';
 
 export interface ChainRail extends Rail {
   readonly chain: string;
-  /** Addresses of the wallets that this process can send from. */
+  /** Addresses of the wallets from which this process can send. */
   readonly walletAddresses: Readonly<Record<string, string>>;
-  /** `send` from a wallet other than the paying wallet. */
+  /** As `send`, from any wallet. */
   sendFrom(wallet: string, sending: Sending): Promise<Sent>;
-  /** How often this process has checked the chain and our rows of it: a number that stays says that it saw nothing new. */
+  /**
+   * Number of this process's checks of the chain and of our rows about it. As long as it does not change, the process has seen
+   * nothing new.
+   */
   checks(): number;
   /** Whether this process can sign for this wallet. */
   canSend(wallet: string): boolean;
@@ -23,9 +26,9 @@ export interface ChainRail extends Rail {
   ): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
   /** The target of a number that was assigned. */
   targetOf(tx: Tx, index: bigint): Promise<string>;
-  /** The asset that gas is paid in. */
+  /** The asset in which gas is paid. */
   nativeAsset(tx: Tx): Promise<AssetCode | undefined>;
-  /** Native balance of the paying wallet at the newest block; undefined without such a wallet. @throws Unavailable */
+  /** Native balance of the paying wallet at the newest block; undefined if there is no such wallet. @throws Unavailable */
   hotNative(): Promise<{ address: string; units: bigint; block: bigint } | undefined>;
   /**
    * Stores a transaction of the paying wallet, by its hash, as a movement that can be matched.

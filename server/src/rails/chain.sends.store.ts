@@ -1,12 +1,10 @@
-/**
- * Sends of our wallets: reserved with their slots, signed, mined, confirmed, each with its versions.
- */
+/** SQL of sends from our wallets: reserved with their slots, signed, mined, confirmed, each with its versions. */
 import type { Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Call, Prepared } from './chain.adapter.ts';
 
-/** Resumes following a final send: it is broadcast again when no block contains it. */
+/** Resumes following a final send: it is broadcast again if no block contains it. */
 export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<number> =>
   tx.run(
     `update chain_sends set state = 'mined', reported_at = null where rail = $1 and key = $2 and state = 'confirmed'`,
@@ -14,7 +12,7 @@ export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<numbe
   );
 export type SendState = 'reserved' | 'signed' | 'mined' | 'confirmed' | 'failed' | 'replaced' | 'absent';
 
-/** One version of a send: versions of one key share target, data and value, and a slot while one of them may take effect. */
+/** One version of a send. Versions of one key share target, data and value, and a slot as long as one of them may take effect. */
 export interface SendVersion extends Call, Prepared {
   id: bigint;
   wallet: string;
@@ -31,23 +29,23 @@ export interface SendVersion extends Call, Prepared {
   why: string | null;
   reservedAt: Date;
   broadcastAt: Date | null;
-  /** Adopted from the chain, with the call that was made there; final, and we have no bytes of it. */
+  /** True if it was adopted from the chain, with the call that was made there. It is final, and we do not have its bytes. */
   found: boolean;
-  /** When a signer was last asked; null before. */
+  /** When a signer was last asked; null if none was. */
   signingAt: Date | null;
 }
 
 const SEND =
   'id, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, block, why, reserved_at, broadcast_at, found, signing_at, deadline, body, case when nonce is null then slots else array[nonce::text] end as slots';
 
-/** The versions that may take effect or have: without those proved absent. */
+/** The versions that may take effect or have taken effect: all except those proved absent. */
 export const versionsOf = (tx: Tx, rail: string, key: string) =>
   tx.rows<SendVersion>(
     `select ${SEND} from chain_sends where rail = $1 and key = $2 and state <> 'absent' order by version`,
     [rail, key],
   );
 
-/** The number of the next version, after those proved absent too. */
+/** The number of the next version; versions proved absent count, too. */
 export const nextVersion = async (tx: Tx, rail: string, key: string): Promise<number> =>
   ((
     await tx.row<{ last: number | null }>('select max(version) as last from chain_sends where rail = $1 and key = $2', [
@@ -63,7 +61,7 @@ export const isMined = async (tx: Tx, rail: string, key: string): Promise<boolea
     key,
   ])) !== undefined;
 
-/** Every version of the open sends, lowest nonce first, without those proved absent. */
+/** Every version of the open sends except those proved absent, lowest nonce first. */
 export const openSends = (tx: Tx, rail: string, limit: number) =>
   tx.rows<SendVersion>(
     `select ${SEND} from chain_sends where rail = $1 and key in (
@@ -74,8 +72,8 @@ export const openSends = (tx: Tx, rail: string, limit: number) =>
   );
 
 /**
- * The wallet's next nonce, with its row locked; `first` when the wallet has never sent through us. The row also locks a wallet
- * without nonces: its next one stays 0.
+ * The wallet's next nonce, with its row locked; `first` if the wallet has never sent through us. The row also locks a wallet
+ * without nonces, whose next one stays 0.
  */
 export async function lockNonce(tx: Tx, rail: string, wallet: string, first: bigint): Promise<bigint> {
   await tx.run('insert into chain_nonces (rail, wallet, next) values ($1, $2, $3) on conflict do nothing', [
@@ -109,8 +107,8 @@ type Reserved =
 /**
  * Writes a version with the slots that it takes.
  *
- * @returns false when this version already exists
- * @throws Unavailable when another send has one of the slots: the transaction then writes nothing
+ * @returns false if this version already exists
+ * @throws Unavailable if another send has one of the slots; the transaction then writes nothing
  */
 export async function reserveSend(tx: Tx, rail: string, send: Pick<SendVersion, Reserved>, at: Date): Promise<boolean> {
   const { wallet, nonce, key, version, target, data, value, asset, units, fee, deadline, body } = send;
@@ -158,7 +156,7 @@ async function takeSlots(
   if (others !== undefined) throw new Unavailable(rail, 'another send has taken what this one would use up');
 }
 
-/** Slots of a wallet that a send has, and that no final block is known to have used. */
+/** Slots of a wallet that a send has and that no final block is known to have used. */
 export async function slotsTaken(tx: Tx, rail: string, wallet: string): Promise<Set<string>> {
   const rows = await tx.rows<{ slot: string }>(
     `select t.slot from chain_slots t join chain_sends s on s.rail = t.rail and s.key = t.key and s.version = t.version
@@ -171,7 +169,7 @@ export async function slotsTaken(tx: Tx, rail: string, wallet: string): Promise<
   return new Set(rows.map(({ slot }) => slot));
 }
 
-/** None of these versions is in a final block, and none ever can be. */
+/** Marks versions of which none is in a final block and none ever can be. */
 export const markAbsent = (tx: Tx, rail: string, key: string, ids: readonly bigint[], proof: string): Promise<number> =>
   tx.run(
     `update chain_sends set state = 'absent', why = $4
@@ -179,7 +177,7 @@ export const markAbsent = (tx: Tx, rail: string, key: string, ids: readonly bigi
     [rail, key, ids, proof],
   );
 
-/** A send whose reservation may still be released, locked; undefined when it was released. */
+/** A send whose reservation may still be released, locked; undefined if it was released. */
 export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signingAt'> | undefined> =>
   tx.row('select raw, state, signing_at from chain_sends where id = $1 for update', [id]);
 
@@ -187,7 +185,7 @@ export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 
 export const markSigning = (tx: Tx, id: bigint, isAsked: boolean): Promise<number> =>
   tx.run('update chain_sends set signing_at = case when $2 then clock_timestamp() end where id = $1', [id, isAsked]);
 
-/** Releases a reservation about which no signer was asked; its nonce, or its slots, are free. */
+/** Releases a reservation about which no signer was asked. Its nonce, or its slots, are free again. */
 export async function releaseSend(
   tx: Tx,
   rail: string,
@@ -205,7 +203,7 @@ export async function releaseSend(
   ]);
 }
 
-/** The lowest nonce of a wallet that was released and not taken again. Its row in chain_nonces is locked. */
+/** The lowest nonce of a wallet that was released and not taken again. The caller has locked the wallet's row in chain_nonces. */
 export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: bigint; nonce: bigint } | undefined> =>
   tx.row(
     `select id, nonce from released_nonces where rail = $1 and wallet = $2 and taken_by is null order by nonce limit 1`,
@@ -215,7 +213,10 @@ export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: b
 export const takeNonce = (tx: Tx, id: bigint, by: string): Promise<number> =>
   tx.run('update released_nonces set taken_by = $2 where id = $1', [id, by]);
 
-/** A nonce below the next one under which no transaction was signed. The wallet's row in chain_nonces is locked. */
+/**
+ * Adds a nonce below the next one, under which no transaction was signed, to the free ones. The caller has locked the wallet's
+ * row in chain_nonces.
+ */
 export const addFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, why: string): Promise<number> =>
   tx.run(
     `insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, 'nobody', $4)
@@ -232,7 +233,7 @@ export const takeFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, by
 /**
  * Releases a reservation whose own transfer can never be signed.
  *
- * @returns false when it was signed
+ * @returns false if it was signed
  */
 export async function giveUpUnsigned(tx: Tx, rail: string, key: string, why: string): Promise<boolean> {
   const [first, ...later] = await versionsOf(tx, rail, key);
@@ -244,7 +245,7 @@ export async function giveUpUnsigned(tx: Tx, rail: string, key: string, why: str
   return true;
 }
 
-/** A nonce released a while ago that later ones of its wallet wait for. */
+/** A nonce that was released a while ago and for which later sends of its wallet wait. */
 export const openGap = (tx: Tx, rail: string, wallet: string, forMs: number): Promise<{ nonce: bigint } | undefined> =>
   tx.row(
     `select r.nonce from released_nonces r
@@ -256,9 +257,9 @@ export const openGap = (tx: Tx, rail: string, wallet: string, forMs: number): Pr
   );
 
 /**
- * Stores the signed bytes, unless another process has stored its own: the bytes stored first are broadcast.
+ * Stores the signed bytes, unless another process has stored its own: the bytes that were stored first are broadcast.
  *
- * @param withinMs how long after the gate's answer they may be stored; later bytes are discarded
+ * @param withinMs how long after the gate's answer bytes may be stored; later bytes are discarded
  */
 export async function storeSigned(
   tx: Tx,
@@ -278,7 +279,10 @@ export async function markBroadcast(tx: Tx, id: bigint, at: Date): Promise<void>
   await tx.run('update chain_sends set broadcast_at = $2 where id = $1', [id, at]);
 }
 
-/** Writes nothing where that is known: a send is looked at with every block until it is deep enough. */
+/**
+ * Records the block of a mined send. Writes nothing if it is known, because a send is checked with every block until it is deep
+ * enough.
+ */
 export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void> {
   await tx.run(
     `update chain_sends set state = 'mined', block = $2
@@ -288,8 +292,8 @@ export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void
 }
 
 /**
- * Its block was reorged out. A transaction that was in a block was broadcast, even if its node's answer was lost. Versions that
- * were not signed because this one was mined wait to be signed again.
+ * Records that its block was reorged out. A transaction that was in a block was broadcast, even if the node's answer was lost.
+ * Versions that were not signed because this one was mined wait to be signed again.
  */
 export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
   await tx.run(
@@ -301,8 +305,8 @@ export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
 }
 
 /**
- * @returns whether it ended now, and whether that is the first time: after a reorg the same bytes are mined again, and their
- *   cost in the earlier block (`before`) no longer applies
+ * @returns whether the send ended now, and whether that is the first time: after a reorg the same bytes are mined again, and
+ *   their cost in the earlier block (`before`) no longer applies
  */
 export async function endSend(
   tx: Tx,
@@ -328,7 +332,7 @@ export async function endSend(
   return { ended: ended > 0, before: before?.costUnits };
 }
 
-/** Which of these chain transactions are sends from our wallets, by hash. */
+/** The chain transactions among these that are sends from our wallets, by hash. */
 export async function keysOf(
   tx: Tx,
   rail: string,
@@ -342,7 +346,10 @@ export async function keysOf(
   return new Map(rows.map((row) => [row.hash, row.key]));
 }
 
-/** Our sends in blocks of this range, and those whose block is not known yet. A simulated customer's wallet is not ours. */
+/**
+ * Our sends in blocks of this range, and those whose block is not known yet. Sends of a simulated customer's wallet are not
+ * included.
+ */
 export const sendsAround = (tx: Tx, rail: string, after: bigint, upTo: bigint, wallet: string) =>
   tx.rows<Pick<SendVersion, 'wallet' | 'key' | 'target' | 'value'> & { hash: string }>(
     `select wallet, key, target, value, hash from chain_sends

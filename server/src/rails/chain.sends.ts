@@ -3,21 +3,22 @@
  *
  * A send is stored as a row first. Its slots (a nonce, outpoints) or its deadline are reserved and written with it in one
  * transaction; then it is signed; then the signed bytes are stored; then they are broadcast. After a crash at any point the row
- * exists, and the next worker continues from it: same slots, same recipient and amount, same bytes. Once a signer has been asked
- * about a version, it keeps its slots permanently, so it can happen only once on the chain; a version that has only a deadline is
- * followed by another one only when it is proved absent.
+ * exists, and the next worker continues from it, with the same slots, recipient, amount and bytes. Once a signer has been asked
+ * about a version, that version keeps its slots permanently, so it can happen only once on the chain. A version that has only a
+ * deadline is followed by another one only after it is proved absent.
  *
- * A transfer that must be rejected is rejected before a slot is reserved: a gap in the nonces would hold up every later send.
+ * A transfer that must be rejected is rejected before a slot is reserved, because a gap in the nonces would delay every later
+ * send.
  *
  * The gate is asked again right before signing, however long ago the slots were reserved, and signed bytes that arrive much later
- * are discarded. A send that may not leave releases its reservation, provided no signer was asked about it: the next send takes
- * the nonce, and if later sends wait for it, the treasury sends the smallest transfer under it (treasury/sweeps.ts). Once a
- * signer was asked, the reservation stays, because signed bytes may exist; the gate is still asked before each signing. It is
- * also asked before signed bytes are broadcast for the first time, unless the same call has just signed them: a process may have
- * been killed in between. Bytes that may not leave wait, expire, or are cancelled by two operators (chain.adopt.ts); the send may
- * then be made again under another slot or deadline.
+ * are discarded. A send that may not leave releases its reservation, provided that no signer was asked about it. The next send
+ * takes the nonce; if later sends wait for it, the treasury sends the smallest possible transfer under it (treasury/sweeps.ts).
+ * Once a signer was asked, the reservation stays, because signed bytes may exist. The gate is still asked before each signing. It
+ * is also asked before signed bytes are broadcast for the first time, unless the same call has just signed them, because a
+ * process may have been killed in between. Bytes that may not leave wait, expire, or are cancelled by two operators
+ * (chain.adopt.ts); the send may then be made again under another slot or deadline.
  *
- * Not here: following a send once it is broadcast (chain.watch.ts), and how nonces are taken (chain.nonces.ts).
+ * Not here: following a send after it is broadcast (chain.watch.ts), taking nonces (chain.nonces.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
@@ -35,7 +36,7 @@ import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 import type { PayoutStatus, Sending, Sent } from './rail.ts';
 
-/** How long after the gate's answer signed bytes may be stored: a signer answers within ten seconds or not at all. */
+/** How long after the gate's answer signed bytes may be stored. A signer answers within ten seconds or not at all. */
 const SIGNING_MS = 30_000;
 
 export async function send(engine: Engine, wallet: string, sending: Sending): Promise<Sent> {
@@ -73,10 +74,10 @@ async function reserve(
   const used = await adapter.account?.nonces(wallet);
   const reserved = await db.asSystem(async (tx) => {
     const next = await lockWallet(engine, tx, { wallet, key, used });
-    // Read under the lock: another process with the same key has either written its row or waits for ours.
+    // Read under the lock: another process with the same key has either written its row, or waits for ours.
     const there = await sendStore.versionsOf(tx, rail, key);
     if (there.length > 0) return there;
-    // A worker that reads the payout now treats this submission as over, and may have ended it.
+    // A worker that reads the payout now treats this submission as over, and may have ended the payout.
     if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
     if (!key.startsWith(SANDBOX_KEY)) {
       const unknown = used && (await whyUnknown(engine, tx, { wallet, next, used }));
@@ -85,7 +86,7 @@ async function reserve(
     }
     const nonce = used === undefined ? null : await takeNonce(engine, tx, { wallet, key, next, used });
     if (typeof nonce === 'string') return nonce;
-    // Versions before it are proved absent: they expired, or their nonce was cancelled.
+    // Earlier versions are proved absent: they expired, or their nonce was cancelled.
     const version = await sendStore.nextVersion(tx, rail, key);
     const send = { wallet, nonce, key, version, ...call, asset, units, ...prepared };
     await sendStore.reserveSend(tx, rail, send, new Date());
@@ -115,7 +116,7 @@ async function whyLost(
 }
 
 export const slotsTaken = async ({ adapter, rail, db }: Engine, wallet: string): Promise<Set<string>> =>
-  // The slot of an account chain is chosen under a lock, and by number.
+  // On an account chain the slot is a nonce, which is chosen later, under a lock.
   adapter.account === undefined ? await db.asSystem((tx) => sendStore.slotsTaken(tx, rail, wallet)) : new Set();
 
 /** The query for a send: its versions that may have left. */
@@ -127,7 +128,7 @@ export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
 /**
  * Continues from the send's current state.
  *
- * @param has.isAsked whether the gate was asked just now; otherwise it is asked about bytes that are not known to be broadcast
+ * @param has.isAsked whether the gate was asked just now; if not, it is asked about bytes that are not known to be broadcast
  * @throws Unavailable
  */
 export async function carryOn(engine: Engine, versions: SendVersion[], has = { isAsked: false }): Promise<Sent> {
@@ -138,7 +139,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   const { id, key, raw, hash } = newest;
   if (raw === null || hash === null) {
     if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
-    // An earlier version may have reached the node already: refusing to sign a later one would stop nothing.
+    // An earlier version may already have reached the node: not signing a later one would prevent nothing.
     const isAsked = versions.length === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
     const why = isAsked ? await askAgain(engine, newest) : undefined;
     if (why !== undefined) return { outcome: 'unknown', why };
@@ -149,28 +150,28 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
     });
     if (stored.at(-1)?.raw == null)
       return { outcome: 'unknown', why: 'signing took too long, and is asked about again' };
-    // The stored bytes are broadcast; another process may have stored, and mined, its own already.
+    // The stored bytes are broadcast. Another process may have stored, and even mined, its own.
     return await carryOn(engine, stored, { isAsked });
   }
   const kept = has.isAsked ? undefined : await whyKept(engine, versions);
   if (kept !== undefined) return { outcome: 'unknown', why: kept };
   const answer = await adapter.broadcast(raw);
-  // No node is known to have the bytes that this one refused: the gate is asked before they are offered again.
+  // If this node refused the bytes, no node is known to have them, and the gate is asked before they are offered again.
   if (answer.taken || answer.slotUsed) await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
   else engine.memory.refusedAt.set(key, Date.now());
   if (answer.taken) return { outcome: 'submitted', reference: hash };
-  // Perhaps because it, or an earlier version, is in a block already.
+  // The slot may be used because this version or an earlier one is already in a block.
   const mined = answer.slotUsed ? await minedAmong(engine, versions) : undefined;
   if (mined !== undefined) return { outcome: 'submitted', reference: mined };
   if (answer.slotUsed && newest.nonce !== null) await suspectForeign(engine, newest, newest.nonce);
-  log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
+  log.warn({ rail, key, version: newest.version, why: answer.why }, 'the node did not accept the broadcast');
   return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
 }
 
 /**
- * Why signed bytes wait before they are broadcast for the first time: they may not leave, and possibly no node has them. They
- * keep their slots, and a case is opened if an operator has to decide, because sends with the next nonces wait behind them. Once
- * a node has accepted a version, later ones are not checked.
+ * Why signed bytes that possibly no node has wait before their first broadcast: they may not leave. They keep their slots, and a
+ * case is opened if an operator has to decide, because sends with the next nonces wait for them. Once a node has accepted a
+ * version, later ones are not checked.
  */
 export async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
   const { rail, db, log, mayLeave, report } = engine;
@@ -192,17 +193,17 @@ export async function whyKept(engine: Engine, versions: readonly SendVersion[]):
       const how = id === undefined ? '' : `; if it must never leave, cancel movement ${id}`;
       await report(tx, { type: 'payout_unknown', rail, key, why: `${why}${how}` });
     }
-    // The treasury tells people about its own; they may cancel what was signed.
+    // The treasury tells operators about its own transfers, who may then cancel what was signed.
     if (answer.outcome === 'hold' && key.startsWith(TRANSFER_KEY) && movement === undefined)
       await movementOf(engine, tx, newest);
-    log.warn({ rail, key, nonce, why: answer.why }, 'not broadcast, because it may not leave');
+    log.warn({ rail, key, nonce, why: answer.why }, 'send not broadcast: the gate does not let it leave');
     return why;
   });
 }
 
 /**
- * If a nonce guarantees that a send happens once, signed bytes never expire: if they must never leave, two operators cancel this
- * movement, and an empty transfer uses their nonce up (chain.adopt.ts).
+ * Creates the movement of signed bytes that may not leave, where a nonce guarantees that a send happens once: such bytes never
+ * expire. If they must never leave, two operators cancel the movement, and an empty transfer uses up the nonce (chain.adopt.ts).
  */
 async function movementOf({ adapter, rail }: Engine, tx: Tx, version: SendVersion): Promise<bigint | undefined> {
   const { wallet, nonce } = version;
@@ -212,8 +213,8 @@ async function movementOf({ adapter, rail }: Engine, tx: Tx, version: SendVersio
 }
 
 /**
- * Checks whether it may leave, in the transaction before it is signed. If it may not, its reservation is released, provided
- * no signer was asked about it.
+ * Asks the gate in the transaction before a version is signed. If the version may not leave, its reservation is released,
+ * provided that no signer was asked about it.
  *
  * @returns why it is not signed now
  */
@@ -224,7 +225,7 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
     const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
     const there = await sendStore.lockSend(tx, id);
     if (there === undefined) return 'its reservation was given up';
-    // Another process has signed it: its stored bytes are broadcast, if they may leave.
+    // Another process has signed it: its stored bytes are broadcast if they may leave.
     if (there.state !== 'reserved' || there.raw !== null) return answer.outcome === 'pay' ? undefined : answer.why;
     if (answer.outcome === 'pay') {
       await sendStore.markSigning(tx, id, true);
@@ -232,14 +233,17 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
     }
     const isUnsigned = there.signingAt === null;
     if (isUnsigned) await sendStore.releaseSend(tx, rail, version, answer.why);
-    log.warn({ rail, key, nonce: version.nonce, why: answer.why, isUnsigned }, 'not signed, because it may not leave');
+    log.warn(
+      { rail, key, nonce: version.nonce, why: answer.why, isUnsigned },
+      'send not signed: the gate does not let it leave',
+    );
     return answer.why;
   });
 }
 
 /**
- * A transfer that the signer declines here was acceptable a moment before: its limit was used up meanwhile, or its journal has
- * the nonce under another transfer. The row waits and is retried; for a payout a case is opened.
+ * Signs a version. If the signer declines it here, it was acceptable a moment before: a limit was used up meanwhile, or the
+ * signer's journal has another transfer under the nonce. The row waits and is retried; for a payout a case is opened.
  */
 export async function sign(engine: Engine, version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
   const { adapter, rail, db, report } = engine;
@@ -259,7 +263,7 @@ export async function sign(engine: Engine, version: SendVersion): Promise<{ raw:
   }
 }
 
-/** Adds the number of the deposit address that native coin goes to: the proof that it is one of ours. */
+/** Adds the index of the deposit address that receives native units: the proof that it is one of ours. */
 export async function withIndex<C extends Call>(engine: Engine, call: C): Promise<C> {
   const { rail, db } = engine;
   if (call.data.length > 0) return call;
@@ -270,19 +274,19 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   const { rail, db } = engine;
   const versions = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
   if (versions.length === 0) return { outcome: 'absent' };
-  // Whatever its number: versions before it may have been proved absent.
+  // Whatever its version number: earlier versions may have been proved absent.
   if (versions.length === 1 && versions[0]?.raw == null) return await statusOfUnsigned(engine, versions);
   const ended = endOf(versions);
   if (ended?.outcome === 'rejected') return ended;
   const newest = newestOf(versions);
-  // The treasury has to know that a sweep is signed: bytes that its node refused may lack gas.
+  // The treasury must know that a sweep is signed, because bytes that the node refused may lack gas.
   const isOffered = wasBroadcast(versions) || isOwn(key);
   if (ended === undefined && newest.broadcastAt === null) {
     const why = await whyKept(engine, versions);
     if (why !== undefined) return { outcome: 'unknown', why };
     try {
       const sent = await carryOn(engine, versions, { isAsked: true });
-      // Its bytes may still be kept or cancelled, so it is not submitted.
+      // Its bytes may still be kept or cancelled, so it does not count as submitted.
       if (sent.outcome === 'unknown' && !isOffered) return sent;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
@@ -293,7 +297,7 @@ export async function statusOf(engine: Engine, key: string): Promise<PayoutStatu
   return { outcome: 'known', ...(reference ? { reference } : {}) };
 }
 
-/** It cannot have left: it is signed now, its reservation is released, or it keeps waiting. */
+/** The status of a send that cannot have left: it is signed now, its reservation is released, or it keeps waiting. */
 async function statusOfUnsigned(engine: Engine, versions: SendVersion[]): Promise<PayoutStatus> {
   const { rail, db } = engine;
   const { key } = newestOf(versions);
@@ -328,9 +332,9 @@ export async function gasForSend(engine: Engine, wallet: string, { asset, units,
   return 'rejected' in call ? call : await adapter.gasFor(wallet, await withIndex(engine, call));
 }
 
-/** Reusing a key for another transfer is our bug, and one that pays twice; never accept it. */
+/** Using a key again for another transfer is a bug of ours that would pay twice, so it is never accepted. */
 function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVersion[] {
-  // Operators may have matched it with another amount: that amount was paid, and no more is sent for it.
+  // Operators may have matched the payout with another amount: that amount was paid, and nothing more is sent for it.
   if (versions.some(({ found }) => found)) return versions;
   for (const version of versions) {
     const same = version.target === call.target && version.value === call.value && version.data.equals(call.data);
@@ -339,17 +343,17 @@ function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVers
   return versions;
 }
 
-/** Whether a node is known to have accepted one of them, or a block contains one. */
+/** Whether a node is known to have accepted one of the versions, or a block contains one. */
 const wasBroadcast = (versions: readonly SendVersion[]): boolean =>
   versions.some(({ broadcastAt }) => broadcastAt !== null);
 
 export function newestOf(versions: readonly SendVersion[]): SendVersion {
   const newest = versions.at(-1);
-  assert(newest !== undefined, 'a send has a version');
+  assert(newest !== undefined, 'a send has no version');
   return newest;
 }
 
-/** How the send ended, or that it is in a block; undefined while it is not mined. */
+/** How the send ended, or that it is in a block; undefined if it is not mined. */
 function endOf(versions: readonly SendVersion[]): Exclude<Sent, { outcome: 'unknown' }> | undefined {
   for (const { state, hash, why } of versions) {
     if (state === 'failed') return { outcome: 'rejected', why: why ?? 'failed' };

@@ -32,11 +32,11 @@ export async function ensureChain(tx: Tx, rail: string, chain: string, finality:
 export const cursorOf = (tx: Tx, rail: string) =>
   tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1`, [rail]);
 
-/** Genesis of the chain that a rail has followed; undefined before its first step. */
+/** Genesis hash of the chain that a rail has followed; undefined before its first step. */
 export const followedGenesis = async (tx: Tx, rail: string): Promise<string | undefined> =>
   (await cursorOf(tx, rail))?.genesisHash ?? undefined;
 
-/** The newest block that was read; undefined before the first. */
+/** The newest block that was read; undefined before the first one. */
 export const followedHead = async (tx: Tx, rail: string): Promise<bigint | undefined> =>
   (await cursorOf(tx, rail))?.headNumber ?? undefined;
 
@@ -57,19 +57,20 @@ export async function moveCursor(
   await tx.run('delete from chain_blocks where rail = $1 and number < $2', [rail, to.finalized]);
 }
 
-/** @returns false when it was halted already */
+/** @returns false if it was already halted */
 export async function haltChain(tx: Tx, rail: string, why: string): Promise<boolean> {
   return (await tx.run('update chains set halted_why = $2 where rail = $1 and halted_why is null', [rail, why])) > 0;
 }
 
-/** Why a chain halted by itself, with its cursor locked; null when it has not. */
+/** Why a chain halted by itself, with its cursor locked; null if it has not. */
 export const whyOff = async (tx: Tx, rail: string): Promise<string | null> =>
   (await lockCursor(tx, rail))?.haltedWhy ?? null;
 
 /**
  * An operator lifts the halt.
  *
- * @param restart begins again below the block that was final when it halted, for a chain that was abandoned after we followed it:
+ * @param restart begins again below the block that was final when it halted, for a branch that was abandoned after we followed
+ *   it:
  *                unconfirmed deposits are then found again or reversed; confirmed ones keep their state
  */
 export async function clearHalt(tx: Tx, rail: string, options: { restart: boolean }): Promise<void> {
@@ -80,7 +81,7 @@ export async function clearHalt(tx: Tx, rail: string, options: { restart: boolea
     [rail],
   );
   await tx.run('delete from chain_blocks where rail = $1', [rail]);
-  // As after any reorg: credits are found again if they are still there, and unmined sends are broadcast again.
+  // As after any reorg: credits are found again if they are still on the chain, and unmined sends are broadcast again.
   await tx.run('delete from chain_credits where rail = $1 and reported_at is null', [rail]);
   await tx.run(
     `update chain_sends set state = 'mined'
@@ -126,7 +127,7 @@ export async function addBlocks(tx: Tx, rail: string, blocks: readonly Block[]):
   );
 }
 
-/** Drops the blocks above, which are no longer in the chain; deposits and sends in them wait to be found again. */
+/** Drops blocks that are no longer in the chain. Deposits and sends in them wait to be found again. */
 export async function dropBlocksAbove(tx: Tx, rail: string, number: bigint): Promise<void> {
   await tx.run('delete from chain_blocks where rail = $1 and number > $2', [rail, number]);
   await tx.run('update chain_deposits set orphaned = true where rail = $1 and block > $2 and reversed_at is null', [

@@ -15,9 +15,9 @@ export const takeTarget = async (tx: Tx, rail: string): Promise<string | undefin
   )?.target;
 
 export interface Pool {
-  /** How many of the issuer's targets are in the books. */
+  /** Number of the issuer's targets that are in the books. */
   known: bigint;
-  /** A restore has lost some time: targets issued before it may have been assigned. */
+  /** Whether a restore has lost time: then targets that were issued before it may have been assigned. */
   withdraws: boolean;
   free: number;
 }
@@ -34,7 +34,7 @@ export async function poolOf(tx: Tx, rail: string): Promise<Pool> {
 
 /**
  * Counts targets as known.
- * @returns false when another process has done so since
+ * @returns false if another process has done so since
  */
 export async function countKnown(tx: Tx, rail: string, from: bigint, count: number): Promise<boolean> {
   await tx.run('insert into target_issuers (rail) values ($1) on conflict do nothing', [rail]);
@@ -47,7 +47,7 @@ export async function countKnown(tx: Tx, rail: string, from: bigint, count: numb
   );
 }
 
-/** Stores new targets as free, except those already in the books. @returns how many are new */
+/** Stores new targets as free, except those already in the books. @returns the number of new ones */
 export async function addFree(tx: Tx, rail: string, from: bigint, targets: readonly string[]): Promise<number> {
   const added = await tx.rows(
     `insert into issued_targets (rail, target, number)
@@ -77,7 +77,7 @@ export const takeOut = async (tx: Tx, rail: string, targets: readonly string[]):
     )
   ).map(({ target }) => target);
 
-/** The issuer's targets are known up to here, and targets issued from now on may be assigned again. */
+/** All of the issuer's targets up to here are known, so targets issued from now on may be assigned again. */
 export const endWithdrawing = (tx: Tx, rail: string, known: bigint) =>
   tx.run('update target_issuers set withdraws = false where rail = $1 and known = $2', [rail, known]);
 

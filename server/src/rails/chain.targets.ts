@@ -2,11 +2,12 @@
  * Targets of a chain rail: derived from a public key by number, or issued one by one by the adapter's issuer.
  *
  * Issued targets are stored before any order can take one. An order takes the oldest free one in the transaction that creates it,
- * and a taken target is never free again. `keepTargets` reads the issuer's list, so a lost answer loses no target, and requests
+ * and a taken target is never free again. `keepTargets` reads the issuer's list, so a lost answer loses no target; it requests
  * more when half of them are taken.
  *
- * After a restore the books lack the assignments made since. So all targets issued before are withdrawn: they are watched, and
- * money at one of them is reported with its number, but no order gets one. Blocks are read only after that.
+ * After a restore the books lack the assignments that were made since the backup. So all targets issued before the restore are
+ * withdrawn: they are watched, and money at one of them is reported with its number, but no order gets one. Blocks are read only
+ * after that.
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
@@ -36,14 +37,14 @@ export async function targetOf({ adapter, rail }: Engine, tx: Tx, index: bigint)
   return target;
 }
 
-/** Whether we have the key of an address that is watched on some chain: an issued target belongs to its own chain only. */
+/** Whether we have the key of an address that is watched on some chain. An issued target belongs to its own chain only. */
 export const isOurs = (
   { adapter, rail }: Engine,
   watched: { rail: string; address: string; index: bigint },
 ): boolean =>
   adapter.address === undefined ? watched.rail === rail : adapter.address(watched.index) === watched.address;
 
-/** @throws Unavailable when the issuer does not answer and a restore makes its answer necessary before blocks are read */
+/** @throws Unavailable if the issuer does not answer and, after a restore, its answer is needed before blocks are read */
 export async function keepTargets(engine: Engine): Promise<void> {
   const { adapter, rail, db, log } = engine;
   const { issuer } = adapter;
@@ -62,14 +63,14 @@ export async function keepTargets(engine: Engine): Promise<void> {
   }
 }
 
-/** Stores newly issued targets. @returns how many are known then */
+/** Stores newly issued targets. @returns the number of targets that are known then */
 async function readIssued(
   engine: Engine,
   { known, withdraws }: { known: bigint; withdraws: boolean },
 ): Promise<bigint> {
   const { adapter, rail, db, clock, log } = engine;
   const { issuer } = adapter;
-  assert(issuer !== undefined, `targets of ${rail} are issued`);
+  assert(issuer !== undefined, `${rail} has no issuer of targets`);
   for (let from = known; ; ) {
     const page = await issuer.issued(from);
     const odd = page.find((target) => adapter.readAddress(target) !== target);
@@ -78,11 +79,11 @@ async function readIssued(
       if (!(await store.countKnown(tx, rail, from, page.length))) return false;
       if (withdraws) await store.watchWithoutOrder(tx, rail, page, clock.now());
       else if ((await store.addFree(tx, rail, from, page)) < page.length)
-        log.error({ rail, from: Number(from) }, 'the issuer repeats targets; they are not given out again');
+        log.error({ rail, from: Number(from) }, 'the issuer repeats targets; they are not assigned again');
       if (withdraws && page.length === 0) await store.endWithdrawing(tx, rail, from);
       return true;
     });
-    // Another process reads them.
+    // Another process is reading them.
     if (!isStored || page.length === 0) return from;
     from += BigInt(page.length);
   }

@@ -3,9 +3,9 @@
  *
  * chain.follow.ts follows the blocks, and chain.deposits.ts reports deposits of listed tokens; chain.sends.ts sends from our
  * wallets, once per key, and chain.watch.ts follows each send to its end; chain.adopt.ts finds our sends that the books lack;
- * chain.native.ts finds native coin; chain.outside.ts reads the node for reconciliation. Each is functions that take the engine
- * (chain.engine.ts). This file has the rest: balances, gas, health, and putting it together. It keeps no state that a restart may
- * not lose.
+ * chain.native.ts finds native deposits; chain.outside.ts reads the node for reconciliation. Each file has functions that take
+ * the engine (chain.engine.ts). This file has the rest: balances, gas, health, and the assembly of the rail. It keeps no state
+ * that is needed after a restart.
  */
 
 import { onClock } from '../base/clock.ts';
@@ -62,18 +62,21 @@ export { broadcastAgain, isMined, openGap } from './chain.sends.store.ts';
 export { clearHalt, followedGenesis, followedHead, whyOff } from './chain.store.ts';
 export type { ChainFamily, ConnectedChain } from './family.ts';
 
-/** Addresses per page when adding up all their balances. */
+/** Addresses per page when the balances of all addresses are summed. */
 const BALANCE_PAGE = 1_000;
 
-/** An unchanged gas price is stored again this often: quotes take none that is a minute old. */
+/** An unchanged gas price is stored again at this interval, because quotes use none that is a minute old. */
 const GAS_AGAIN_MS = 20_000;
 
-/** Wallet name of a deposit address as a sender. */
+/** Name of a deposit address as a sending wallet. */
 export const depositWallet = (index: bigint): string => `deposit:${index}`;
 
 const DEPOSITS = 'deposits';
 
-/** A final deposit is deep enough whatever a policy says: no part of it can change as long as we trust the rail at all. */
+/**
+ * Why the deposits are not deep enough; undefined if all are. A final deposit is deep enough whatever a policy says: it cannot
+ * change as long as the rail is trusted at all.
+ */
 function notDeep(depths: readonly depositStore.Depth[]): string | undefined {
   const shallow = depths.find((one) => !one.stands || !(one.final || one.confirmations >= BigInt(one.needed)));
   if (shallow === undefined) return undefined;
@@ -93,7 +96,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     code: rail,
     kind: 'chain',
     chain,
-    // Its nonce makes a second submission the same transaction.
+    // The nonce makes a second submission the same transaction.
     deduplicatesForMs: Number.POSITIVE_INFINITY,
     wallets: { deposits: DEPOSITS, payouts: HOT },
     walletAddresses: Object.fromEntries(
@@ -137,7 +140,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();
-      // By the clock, which dates the row: a clock that was moved makes the row old, or future.
+      // Measured by the clock that dates the row: if it was moved, the row looks old or dated in the future.
       const now = clock.now();
       const ageMs = now.getTime() - gas.at;
       if (units === gas.units && ageMs >= 0 && ageMs < GAS_AGAIN_MS) return;
@@ -151,30 +154,30 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
 
 /** This process's memory between two polls. */
 interface Looked {
-  /** Checks that have ended. */
+  /** Number of checks that have ended. */
   checks: number;
   nativeAt: number;
-  /** The head at which native coin was last looked for. */
+  /** The head at which native deposits were last searched for. */
   nativeHead?: string | undefined;
-  /** What the head was when a complete check found nothing to do, when that was, and when our rows were last looked at. */
+  /** The head when a complete check found nothing to do, when that was, and when our rows were last read. */
   idle?: (Head & { since: number; at: number }) | undefined;
 }
 
-/** The newest block's hash, and everything that a node says of its head. */
+/** The newest block's hash, and everything that a node reports about its head. */
 interface Head {
   hash: string;
   all: string;
 }
 
-/** However idle it is, everything is checked this often: what the signer has signed elsewhere, for one. */
+/** A full check is made this often even if the rail is idle, for example because the signer may have signed elsewhere. */
 const WHOLE_EVERY_MS = 60_000;
-/** A head that has not changed for so long is polled less often, and still within a second. */
+/** A head that has not changed for this long is polled less often, but still within a second. */
 const STILL_MS = 3_000;
 const STILL_POLL_MS = 800;
 
 async function observe(engine: Engine, looked: Looked): Promise<{ againInMs: number }> {
   const { pace, adapter } = engine;
-  // The node is asked at every poll, the database only when the node has something new, or now and then.
+  // Every poll queries the node. The database is queried only if the node has something new, and otherwise now and then.
   const { chainId, genesisHash, newest, final } = await adapter.head();
   const head = { hash: newest.hash, all: [chainId, genesisHash, newest.number, newest.hash, final].join(' ') };
   const hasNativeLeft = looked.nativeHead !== head.hash || engine.memory.nativeAfter !== -1n;
@@ -214,8 +217,9 @@ const isNativeDue = ({ adapter, pace }: Engine, { nativeAt }: Looked): boolean =
   adapter.showsNative !== true && performance.now() - nativeAt >= pace.nativeEveryMs;
 
 /**
- * Whether an unchanged head replaces a check: for a while, and then as long as one query finds nothing in our rows either. Nonces
- * change without the head: a node of several may lag, and pending transactions are in no block.
+ * Whether an unchanged head makes a check unnecessary: for a while without further queries, and then as long as one query finds
+ * nothing to do in our rows. Nonces are compared separately, because they change without the head: one of several nodes may lag,
+ * and pending transactions are in no block.
  */
 async function isStill(engine: Engine, idle: NonNullable<Looked['idle']>): Promise<boolean> {
   const { db, rail, pace, adapter } = engine;
@@ -237,9 +241,9 @@ async function balanceOf({ adapter, rail, chain, db }: Engine, wallet: string, a
   if (known === undefined) throw new Refusal('unsupported_pair', { asset });
   if (wallet !== DEPOSITS) {
     const address = adapter.wallets[wallet]?.address ?? (await db.asSystem((tx) => ownAddress(tx, rail, wallet)));
-    assert(address, `a wallet of ${rail} is named`);
+    assert(address, `a wallet of ${rail} has no address`);
     const [units] = await adapter.balances(known.contract, [address]);
-    assert(units !== undefined, 'one balance was asked for');
+    assert(units !== undefined, 'the node did not answer with a balance');
     return units;
   }
   let sum = 0n;
@@ -260,7 +264,7 @@ async function healthOf({ rail, db, pace, adapter }: Engine): Promise<RailHealth
     cursor: await store.cursorOf(tx, rail),
     hasNoTarget: adapter.issuer !== undefined && (await poolOf(tx, rail)).free === 0,
   }));
-  // Real time, not our movable clock: a block carries real time.
+  // Real time and not our movable clock, because a block carries real time.
   const ageMs = cursor?.headAt == null ? null : Math.max(0, Date.now() - cursor.headAt.getTime());
   const why =
     cursor?.haltedWhy ??

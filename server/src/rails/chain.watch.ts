@@ -1,8 +1,8 @@
 /**
- * Watching sends: mined, final, reorged out, stuck, or forgotten by the node.
+ * Watching sends: whether they are mined, final, reorged out, stuck, or forgotten by the node.
  *
- * Unmined bytes are broadcast again (nodes restart and forget), and after a while a version with a higher fee is written,
- * signed and stored beside them. Every version is watched, and the one that is mined counts.
+ * Unmined bytes are broadcast again, because nodes restart and forget them. After a while a version with a higher fee is created,
+ * signed and stored in addition. Every version is watched, and the one that is mined counts.
  */
 import type { AssetCode } from '../base/money.ts';
 import { NotSigned, type Prepared, type Receipt } from './chain.adapter.ts';
@@ -17,17 +17,17 @@ import { askedOf, carryOn, newestOf, slotsTaken, whyKept, withIndex } from './ch
 import * as store from './chain.store.ts';
 import type { RailFact } from './rail.ts';
 
-/** Sends examined per run; the next run takes the rest. */
+/** Sends checked per run; the next run takes the rest. */
 const WATCHED = 200;
-/** Versions of one send: at a quarter more each, the tenth offers seven times the first. */
+/** Maximum number of versions of a send. Each offers a quarter more, so the tenth offers seven times the first. */
 const MAX_VERSIONS = 10;
-/** A row reserved and unsigned for this long belongs to a process that is gone. */
+/** A row that has been reserved and unsigned for this long belongs to a process that is gone. */
 const ABANDONED_MS = 5_000;
 
 /**
  * Checks every open send once: mined, reorged out, stuck, or forgotten by the node.
  *
- * @returns whether there was any
+ * @returns whether there was an open send
  * @throws Unavailable
  */
 export async function watchSends(engine: Engine): Promise<boolean> {
@@ -56,18 +56,18 @@ export async function watchSends(engine: Engine): Promise<boolean> {
       await settle(engine, mined, fate, cursor?.finalized ?? -1n);
       continue;
     }
-    // It was adopted when final: a node that does not show it is lagging, and nothing is sent again.
+    // It was final when it was adopted: a node that does not show it lags, and nothing is sent again.
     if (versions.some(({ found }) => found)) continue;
     if (fate.is === 'absent') {
       await endAbsent(engine, versions, fate.proof);
       continue;
     }
     const { wallet } = newestOf(versions);
-    // Where nonces are ordered, only the lowest open one of a wallet can hold up the others.
+    // If nonces are ordered, only the lowest open send of a wallet can delay the others.
     try {
       await nudge(engine, versions, adapter.account === undefined || !firstOpen.has(wallet));
     } catch (error) {
-      // Without its signer a rail still follows its chain, and broadcasts what was signed.
+      // Without its signer a rail still follows its chain, and broadcasts what was already signed.
       if (!(error instanceof NotSigned)) throw error;
       log.warn({ rail, wallet, key: newestOf(versions).key, why: error.message }, 'not signed');
     }
@@ -77,8 +77,8 @@ export async function watchSends(engine: Engine): Promise<boolean> {
 }
 
 /**
- * Whether a transfer of our own waits in the block in which it was seen before, and is not final by the head that was read: the
- * next blocks change nothing but its depth.
+ * Whether a transfer of our own is in the same block as before, and not final by the head that was read: further blocks change
+ * only its depth.
  */
 const isStillShallow = (
   { adapter }: Engine,
@@ -93,8 +93,8 @@ const isStillShallow = (
   head - fate.block < BigInt(adapter.finality);
 
 /**
- * None of the versions can ever take effect, so a query for the send's key answers that it is absent: it may then be sent again,
- * through the gate, under another slot or deadline.
+ * Records that none of the versions can ever take effect. A query for the send's key then answers that it is absent, so it may be
+ * sent again, through the gate, under another slot or deadline.
  */
 async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof: string): Promise<void> {
   const { rail, db, log } = engine;
@@ -104,8 +104,8 @@ async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof
     const cursor = await store.lockCursor(tx, rail);
     if (cursor?.haltedWhy === null) await sendStore.markAbsent(tx, rail, key, ids, proof);
   });
-  log.warn({ rail, key, proof }, 'proved absent');
-  // A slot is only used up by a transaction: one that is not ours has used it.
+  log.warn({ rail, key, proof }, 'send proved absent');
+  // Only a transaction uses up a slot, so a transaction that is not ours has used it.
   if (versions.some(({ slots }) => slots.length > 0))
     await haltRail(
       engine,
@@ -113,23 +113,23 @@ async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof
     );
 }
 
-/** @param finalized the finalized block at the time before the receipt was requested */
+/** @param finalized the finalized block before the receipt was requested */
 async function settle(engine: Engine, version: SendVersion, receipt: Receipt, finalized: bigint): Promise<void> {
   const { adapter, rail, chain, db, clock, report } = engine;
   await db.asSystem(async (tx) => {
     const cursor = await store.lockCursor(tx, rail);
     if (cursor?.headNumber == null || cursor.haltedWhy !== null || receipt.block > cursor.headNumber) return;
     const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
-    // A block outside the branch we follow proves nothing yet. We store no hashes of blocks that were final before the
-    // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
-    // been suspended meanwhile.
+    // A block outside the branch that we follow proves nothing yet. For blocks that were final before the request we store no
+    // hashes and need none. A block that became final since may be on an abandoned branch, because this process may have been
+    // suspended meanwhile.
     if (receipt.block >= finalized && ours !== receipt.blockHash) return;
-    // It had left before it was held back: the wallet waits for nothing.
+    // It had left before it was held back, so the wallet does not wait for it.
     if (version.nonce !== null) await dropKeptUnder(tx, { rail, wallet: version.wallet, nonce: version.nonce });
     const { block, cost, succeeded } = receipt;
     const why = succeeded ? null : 'reverted on chain';
     // A failure frees the money for another attempt, so it counts only when no reorg can turn it into a success. Our own
-    // transfers are not urgent, so they too are booked only when final.
+    // transfers are not urgent, so they, too, are booked only when final.
     const needed =
       succeeded && !isOwn(version.key)
         ? await depositStore.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
@@ -174,8 +174,8 @@ function outcomeFact(
 }
 
 /**
- * It had succeeded and was booked. A reorg undid it, and the block that includes it again shows it as reverted, too deep for
- * another reorg: the money never left and is in the wallet.
+ * The fact for a send that had succeeded and was booked, and that a reorg undid: the block that includes it again shows it as
+ * reverted, too deep for another reorg. The money never left and is in the wallet.
  */
 const undone = ({ rail }: Engine, { key, hash, asset, units }: SendVersion, why: string): RailFact => ({
   type: 'payout_returned',
@@ -183,13 +183,13 @@ const undone = ({ rail }: Engine, { key, hash, asset, units }: SendVersion, why:
   key,
   why,
   reference: hash ?? '',
-  // Reconciliation finds it beside the payout under this id: the two cancel out, as on the chain.
+  // Under this id reconciliation finds it beside the payout. The two cancel out, as on the chain.
   externalId: key,
   asset,
   units,
 });
 
-/** None of its versions is in a block (any more). */
+/** Continues a send none of whose versions is in a block, or is any more. */
 async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boolean): Promise<void> {
   const { adapter, rail, pace, log, memory } = engine;
   const wasMined = before.some((version) => version.state === 'mined');
@@ -216,14 +216,14 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
     const next = await replacement(engine, newest);
     if (next !== undefined) return await bump(engine, newest, next);
     if (newest.slots.length > 0)
-      log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
+      log.warn({ rail, key: newest.key, version: newest.version }, 'send stuck at the highest fee allowed');
   }
-  // No block can include it any more: it is proved absent, or found, once that time is final.
+  // No block can include it any more: once that time is final, it is either found or proved absent.
   if (newest.deadline !== null && now > newest.deadline.getTime()) return;
   if (wasMined || offeredMs >= pace.rebroadcastMs) await carryOn(engine, versions);
 }
 
-/** If the signer does not answer, the versions it signed before are still broadcast. */
+/** The next version, if there is one. If the signer does not answer, the versions that it signed before are still broadcast. */
 async function replacement(engine: Engine, newest: SendVersion): Promise<Prepared | undefined> {
   const { adapter } = engine;
   const { wallet, slots, deadline, body, fee } = newest;
@@ -236,7 +236,7 @@ async function replacement(engine: Engine, newest: SendVersion): Promise<Prepare
   }
 }
 
-/** It was in a block that was reorged out. */
+/** Records that the block of a send was reorged out. */
 export async function unmined(engine: Engine, versions: readonly SendVersion[]): Promise<SendVersion[]> {
   const { rail, db } = engine;
   return await db.asSystem(async (tx) => {
@@ -247,7 +247,7 @@ export async function unmined(engine: Engine, versions: readonly SendVersion[]):
 
 async function bump(engine: Engine, newest: SendVersion, next: Prepared): Promise<void> {
   const { rail, db, log } = engine;
-  log.info({ rail, key: newest.key, version: newest.version + 1 }, 'higher fee');
+  log.info({ rail, key: newest.key, version: newest.version + 1 }, 'higher fee offered for a send');
   const versions = await db.asSystem(async (tx) => {
     await sendStore.reserveSend(tx, rail, { ...newest, ...next, version: newest.version + 1 }, new Date());
     return await sendStore.versionsOf(tx, rail, newest.key);

@@ -1,8 +1,8 @@
 /**
- * Transfers of tokens: `Transfer` logs and `transfer` calls, decoded and encoded by hand. Tron's TRC-20 has the same.
+ * Token transfers: `Transfer` logs and `transfer` calls, decoded and encoded by hand. Tron's TRC-20 uses the same formats.
  *
- * By hand because a follower reads thousands (0.12 µs per log against 31 µs with a general decoder), and because it shows
- * plainly what a hostile contract's log may contain. Accounts are 20 bytes as lower-case hex.
+ * This is done by hand because a follower reads thousands of logs (0.12 µs per log against 31 µs with a general decoder), and
+ * because the code then shows what a hostile contract's log may contain. Accounts are 20 bytes as lower-case hex.
  */
 /** keccak256('Transfer(address,address,uint256)') */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -11,8 +11,8 @@ const TRANSFER_SELECTOR = 'a9059cbb';
 const BALANCE_OF_SELECTOR = '70a08231';
 
 /**
- * The transfer in a log, or undefined for a log that is no ERC-20 transfer: an ERC-721 log has a fourth topic, a broken
- * contract's too little data. Such a log is skipped, so that it does not block the follower.
+ * The transfer in a log; undefined for a log that is no ERC-20 transfer: an ERC-721 log has a fourth topic, and a broken
+ * contract's log too little data. Such a log is skipped, so that it does not block the follower.
  */
 export function decodeTransfer(
   log: unknown,
@@ -22,7 +22,7 @@ export function decodeTransfer(
   if (!Array.isArray(topics) || topics.length !== 3) return undefined;
   const [kind, from, to] = topics;
   if (kind !== TRANSFER_TOPIC || !isWord(from) || !isWord(to) || !isWord(data)) return undefined;
-  // An address is padded to a word; with a non-zero padding it is not a transfer to that address.
+  // An address is padded to a word. If the padding is not zero, the log is no transfer to that address.
   if (!to.startsWith('0x000000000000000000000000')) return undefined;
   const last20 = (text: string) => `0x${text.slice(26).toLowerCase()}`;
   return { contract: address.toLowerCase(), from: last20(from), to: last20(to), units: BigInt(data) };

@@ -1,6 +1,7 @@
 /**
- * A family of chains as an installation's chains file names it: which fields it adds, how it spells addresses, and how a rail
- * is opened from them. registry.ts lists the families; reading the file and starting the rails know none of them by name.
+ * A family of chains, as an installation's chains file configures it: the fields that it adds, its spelling of addresses, and how
+ * a rail is opened with them. registry.ts lists the families; the code that reads the file and starts the rails is independent of
+ * them.
  */
 import { isSafe, webAddress } from '../base/fields.ts';
 import { listAt, readAt } from '../base/jsonfile.ts';
@@ -29,29 +30,31 @@ const node = webAddress(
   (url) => isSafe(url) && url.username === '',
 );
 
-/** Up to five nodes, asked in this order. @throws SettingError without the URL: it may contain an API key */
+/** Up to five nodes, asked in this order. @throws SettingError without the URL, which may contain an API key */
 export const nodesAt = (value: unknown, at: string): [string, ...string[]] =>
   listAt(value, at, { most: 5 }).map((url, i) => readAt(url, `${at}[${i}]`, node)) as [string, ...string[]];
 
-/** @typeParam Keys  the signer's client, as used by this family */
+/** @typeParam Keys  the signer's client, as this family uses it */
 export interface ChainFamily<Keys> {
   /** As in the file; the code of a rail is `<code>.<chain>`. */
   readonly code: string;
   /** Decimals of the native asset. */
   readonly nativeDecimals: number;
-  /** Its own fields of a chain in the file. */
+  /** The family's own fields of a chain in the file. */
   readonly fields: readonly string[];
   /**
-   * Reads its own fields. @returns what connects the chain with them; without keys the chain is watched only
-   * @throws SettingError naming the field and the rule
+   * Reads the family's own fields.
+   *
+   * @returns a function that connects the chain with these; without keys the chain is only watched
+   * @throws SettingError with the field and its rule
    */
   read(
     given: Readonly<Record<string, unknown>>,
     at: string,
   ): (settings: ChainSettings, keys: Keys | undefined) => ConnectedChain;
-  /** The one spelling of an address, or undefined when it is none. */
+  /** The one spelling of an address; undefined if the text is no address. */
   readAddress(text: string): string | undefined;
   readonly addressRule: string;
-  /** The 20 bytes of such an address as the signer names them: hex with `0x`. */
+  /** The 20 bytes of an address, as the signer names it: hex with `0x`. */
   accountOf(address: string): string;
 }

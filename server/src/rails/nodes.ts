@@ -1,11 +1,11 @@
-/** Nodes of one chain, asked in turn: shared by the clients of all families (evm/rpc.ts, tron/http.ts). */
+/** Nodes of one chain, used in turn: shared by the clients of all families (evm/rpc.ts, tron/http.ts). */
 import { Unavailable } from '../base/errors.ts';
 import { NoAnswer } from '../base/http.ts';
 
-/** A node's URL: fixed, or a function that returns where it is now and throws Unavailable while there is none. */
+/** A node's URL: fixed, or a function that returns the present URL and throws Unavailable while there is none. */
 export type NodeUrl = string | (() => string);
 
-/** The current node is used until it fails, then the next. @returns a function that throws what the last one threw */
+/** Uses the current node until it fails, then the next one. @returns a function that throws the error of the last node */
 export function nodesInTurn(urls: readonly NodeUrl[]): <T>(ask: (url: string) => Promise<T>) => Promise<T> {
   let current = 0;
   return async (ask) => {
@@ -15,7 +15,7 @@ export function nodesInTurn(urls: readonly NodeUrl[]): <T>(ask: (url: string) =>
         const url = urls[at] ?? '';
         return await ask(typeof url === 'function' ? url() : url);
       } catch (error) {
-        // Another request may have moved on to the next one meanwhile.
+        // Another request may have moved on to the next node meanwhile.
         if (current === at) current = (at + 1) % urls.length;
         if (tried >= urls.length) throw error;
       }
@@ -23,7 +23,7 @@ export function nodesInTurn(urls: readonly NodeUrl[]): <T>(ask: (url: string) =>
   };
 }
 
-/** Why a node did not answer, without its URL: that may contain an API key. */
+/** The error for a node that did not answer. It does not contain the URL, which may contain an API key. */
 export const notAnswered = (source: string, error: unknown, longestBytes: number): Unavailable =>
   new Unavailable(source, `the node did not answer: ${reason(error, longestBytes)}`, { cause: error });
 
@@ -34,7 +34,7 @@ function reason(error: unknown, longestBytes: number): string {
   return error.why === 'long' ? `more than ${longestBytes} bytes` : (error.code ?? error.message);
 }
 
-/** A value of an answer that has an unexpected format. */
+/** A part of an answer that has an unexpected format. */
 export class Malformed extends Error {
   override name = 'Malformed';
 }

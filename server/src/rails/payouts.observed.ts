@@ -1,6 +1,7 @@
 /**
- * A rail's observations of a payout: settled, returned, rejected. Each is applied once; one that contradicts an earlier fact
- * changes no row.
+ * A rail's observations of a payout: settled, returned, rejected. Each is applied once. A rejection that contradicts an earlier
+ * fact leaves the row unchanged. A settlement or return that contradicts one still moves it, because the row must show where the
+ * money is.
  */
 
 import type { Tx } from '../base/db.ts';
@@ -12,11 +13,11 @@ export const LONGEST_WHY = 200;
 export const brief = (why: string): string => cutTyped(why, LONGEST_WHY);
 
 /**
- * The meaning of each observation in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` cannot be
+ * The meaning of each observation in each state: `takes` moves the payout on; `known` is a duplicate; `contradicts` cannot be
  * true together with an earlier report, so an operator has to see it.
  */
 const MEANING: Record<'settled' | 'returned' | 'rejected', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
-  // A statement may arrive before the answer to our call, hence from every open state.
+  // A statement may arrive before the answer to our call, so a payout may settle from every open state.
   settled: {
     created: 'takes',
     submitting: 'takes',
@@ -50,22 +51,22 @@ export interface Observed {
   payout: Payout;
   /** Its previous state. */
   before: PayoutState;
-  /** The observation contradicts the books: a case. */
+  /** Whether the observation contradicts the books: then a case is opened. */
   contradiction: boolean;
 }
 
 /**
- * Records that money has left for this payout, finally as far as the rail can say.
+ * Records that money has left for this payout, finally as far as the rail knows.
  *
  * After a rejection this is a contradiction, and the row becomes `settled`, because that is where the money is.
- * @returns undefined when it was known, or this rail has no such payout
+ * @returns undefined if it was known, or if this rail has no such payout
  */
 export const settled = (
   tx: Tx,
   fact: { rail: string; key: string; reference: string; now: Date },
 ): Promise<Observed | undefined> => observed(tx, 'settled', fact);
 
-/** Records that a payout's money was returned. `before` is `settled`, unless the rail never showed that it had left. */
+/** Records that a payout's money was returned. `before` is `settled`, unless the rail had not shown that the money left. */
 export const returned = (
   tx: Tx,
   fact: { rail: string; key: string; reference: string; why?: string; now: Date },
@@ -90,12 +91,12 @@ async function observed(
   if (contradiction && what === 'rejected') return { payout: there, before: there.state, contradiction };
   const payout = await recordEnd(tx, there.id, {
     state: what,
-    // A return has its own reference; the payout keeps the one it was paid under.
+    // A return has its own reference; the payout keeps the one under which it was paid.
     ...(what === 'settled' && fact.reference !== undefined ? { reference: fact.reference } : {}),
     why: contradiction ? `${what} after ${there.state}` : fact.why === undefined ? undefined : brief(fact.why),
     now: fact.now,
   });
-  assert(payout, `payout ${there.id} vanished`);
+  assert(payout, `payout ${there.id} has disappeared`);
   return { payout, before: there.state, contradiction };
 }
 

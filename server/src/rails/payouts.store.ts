@@ -1,6 +1,6 @@
 /**
- * The table payouts and its guarded updates. Every update that records an answer names the state and the submission it
- * belongs to, so a late answer changes no row.
+ * SQL of payouts. Every update that records an answer has the state and the submission to which the answer belongs as conditions,
+ * so a late answer changes no row.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -10,34 +10,37 @@ export type PayoutState = 'created' | 'submitting' | 'submitted' | 'unknown' | '
 
 export interface Payout {
   id: string;
-  /** Null for money without a known order; then it is a refund. */
+  /** Null for money without a known order, which is always a refund. */
   orderId: bigint | null;
   partnerId: bigint | null;
   purpose: 'payout' | 'refund';
   attempt: number;
   depositId: bigint | null;
-  /** The refund it is an attempt at; null for an order's own payout. */
+  /** The refund of which it is an attempt; null for an order's own payout. */
   refundId: bigint | null;
   rail: string;
   asset: AssetCode;
   /** The ordered amount. */
   units: bigint;
-  /** The amount that actually left, if two people matched it with a movement of another amount; else null. */
+  /** The amount that actually left, if operators matched it with a movement of another amount; otherwise null. */
   paidUnits: bigint | null;
   fiatAccountId: bigint | null;
   address: string | null;
   state: PayoutState;
-  /** Number of the current submission; counts from 1. */
+  /** Number of the current submission, from 1. */
   submissions: number;
-  /** Milliseconds until the submission is over, negative afterwards; by the database's clock. Null before the first. */
+  /**
+   * Milliseconds until the submission's time is over, negative afterwards, by the database's clock. Null before the first
+   * submission.
+   */
   submitLeftMs: number | null;
-  /** Milliseconds since its first submission began, by the database's clock; null before it, and if that was not recorded. */
+  /** Milliseconds since its first submission began, by the database's clock. Null before it, and if its time was not recorded. */
   firstSubmissionAgeMs: number | null;
   unknownSince: Date | null;
   alarmedAt: Date | null;
   reference: string | null;
   why: string | null;
-  /** What keeps it from being submitted, in words. */
+  /** What currently prevents its submission, in words. */
   waitsFor: string | null;
   createdAt: Date;
   submittedAt: Date | null;
@@ -95,7 +98,7 @@ export async function insertPayout(tx: Tx, written: NewPayout): Promise<boolean>
 export const readPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
   tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1`, [id]);
 
-/** Locks it until `tx` ends. */
+/** Locks the row until `tx` ends. */
 export const lockPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
   tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1 for update`, [id]);
 
@@ -105,11 +108,11 @@ export const payoutsOfOrder = (tx: Tx, orderId: bigint): Promise<Payout[]> =>
 export const attemptsAtRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> =>
   tx.rows<Payout>(`select ${COLUMNS} from payouts where refund_id = $1 order by created_at, id`, [refundId]);
 
-/** Why it is not submitted for now; null once nothing prevents it. Writes only if the text changes. */
+/** Records why it is not submitted for now; null once nothing prevents it. Writes only if the text changes. */
 export const noteWaiting = (tx: Tx, id: string, why: string | null): Promise<number> =>
   tx.run('update payouts set waits_for = $2 where id = $1 and waits_for is distinct from $2', [id, why]);
 
-/** created or unknown → submitting, under a new number and until a time of the database's clock. */
+/** Moves a payout from created or unknown to submitting, with a new submission number and an end by the database's clock. */
 export const beginSubmission = (tx: Tx, payout: Payout, submitMs: number): Promise<Payout | undefined> =>
   tx.row<Payout>(
     `update payouts set state = 'submitting', submissions = submissions + 1, waits_for = null,
@@ -131,7 +134,7 @@ export const recordSubmitted = (
     [payout.id, payout.state, payout.submissions, reference ?? null, now],
   );
 
-/** @param alarm whether a case is opened with this, which happens once */
+/** @param alarm whether a case is opened now, which happens once */
 export const recordUnknown = (
   tx: Tx,
   payout: Payout,
@@ -144,21 +147,21 @@ export const recordUnknown = (
     [payout.id, payout.state, payout.submissions, why, now, alarm],
   );
 
-/** Only before its submission begins: from then on only the rail can say that it was not paid. */
+/** Cancels a payout, only before its first submission begins: afterwards only the rail can say that it was not paid. */
 export const cancelUnsubmitted = (tx: Tx, id: string, { why, now }: { why: string; now: Date }): Promise<number> =>
   tx.run(
     `update payouts set state = 'rejected', why = $2, ended_at = $3 where id = $1 and state = 'created' and submissions = 0`,
     [id, why, now],
   );
 
-/** The amount that left differs from the ordered amount. */
+/** Records that the amount that left differs from the ordered amount. */
 export const notePaidUnits = (tx: Tx, id: string, units: bigint): Promise<number> =>
   tx.run('update payouts set paid_units = $2 where id = $1', [id, units]);
 
 export const recordAlarm = (tx: Tx, id: string, now: Date): Promise<number> =>
   tx.run('update payouts set alarmed_at = $2 where id = $1', [id, now]);
 
-/** Records what a rail observed, whatever the submission: the caller holds the lock and has checked the state. */
+/** Records what a rail observed, independent of the submission: the caller holds the lock and has checked the state. */
 export const recordEnd = (
   tx: Tx,
   id: string,
@@ -184,7 +187,7 @@ export const countOpen = (tx: Tx): Promise<OpenPayouts[]> =>
        from payouts where ended_at is null group by rail, state order by rail, state`,
   );
 
-/** Not submitted, or unknown whether submitted, oldest first; the others wake up by themselves. */
+/** Payouts that are not submitted, or may not be, oldest first. The others wake up by themselves. */
 export const notSubmitted = (tx: Tx): Promise<{ id: string }[]> =>
   tx.rows(
     `select id from payouts where ended_at is null and state in ('created', 'unknown') order by created_at limit 1000`,
@@ -210,14 +213,14 @@ export const payoutsLike = (tx: Tx, text: string): Promise<Payout[]> =>
 export interface PayoutFilter {
   partnerId?: bigint | undefined;
   state?: PayoutState | undefined;
-  /** Created from this time on (inclusive) and before `until` (exclusive). */
+  /** Creation time from `from` (inclusive) to `until` (exclusive). */
   from?: Date | undefined;
   until?: Date | undefined;
   /** Only attempts of these orders and refunds. */
   of?: { orderIds: readonly bigint[]; refundIds: readonly bigint[] } | undefined;
 }
 
-/** Payouts created before the given one, newest first: each row with whether the whole filter accepts it (base/scan.ts). */
+/** Payouts created before the given one, newest first, each with whether the whole filter accepts it (base/scan.ts). */
 export async function payoutsBelow(
   tx: Tx,
   input: PayoutFilter,

@@ -1,9 +1,9 @@
 /**
  * Payouts: sending money out through a rail, once.
  *
- * The row and its hold in the ledger are written before anything is sent. A worker marks the row as submitting until a
- * certain time, calls the rail with the payout's id as idempotency key, and records the answer. If the answer is lost the
- * payout is *unknown*, which is a state and not a failure: from then on we ask the rail.
+ * The row and its hold in the ledger are written before anything is sent. A worker marks the row as submitting until a certain
+ * time, calls the rail with the payout's id as idempotency key, and records the answer. If the answer is lost, the payout is
+ * *unknown*, which is a state and not a failure: from then on we ask the rail.
  *
  *   created ──▶ submitting ──▶ submitted ──▶ settled ──▶ returned
  *                 │  ▲         │
@@ -14,18 +14,18 @@
  * Guarantees, whatever crashes, freezes or runs twice:
  * - A submission begins with an update that only one worker can win, and never from `submitting` itself. A row found in
  *   `submitting` past its time was left by a worker that died or froze: it becomes unknown and is not sent again.
- * - Submissions are numbered, and an answer is recorded only while its number is the row's. A worker that wakes up late
- *   records nothing; it also sends nothing, because each sending carries the time after which it must not begin.
- * - From unknown, the same key is submitted again only if the rail says that it is absent *and* is certain to recognise the
- *   key (payouts.repeat.ts). If the rail promises nothing about keys, absence ends the attempt as `never_arrived`, but only
- *   when the submission has been over for a while: bytes may still be in transit. Orders decide whether to make another
- *   attempt, with an id of its own. If the rail may have forgotten the key, absence changes nothing: the statement decides,
- *   or a person.
- * - Only a payout that the gate passes is submitted: the gate is asked in the transaction in which a submission begins, each
- *   time. A payout it holds ends unsubmitted, as rejected.
+ * - Submissions are numbered, and an answer is recorded only if its number is still the row's. A worker that wakes up late
+ *   records nothing. It also sends nothing, because each sending has a time after which it must not begin.
+ * - From unknown, the same key is submitted again only if the rail says that it is absent *and* is certain to recognise the key
+ *   (payouts.repeat.ts). If the rail promises nothing about keys, absence ends the attempt as `never_arrived`, but only after the
+ *   submission has been over for a while, because bytes may still be in transit. Orders decide whether to make another attempt,
+ *   with an id of its own. If the rail may have forgotten the key, absence changes nothing: the statement decides, or an
+ *   operator.
+ * - Only a payout that passes the gate is submitted: the gate is asked each time, in the transaction in which a submission
+ *   begins. A payout that it holds ends unsubmitted, as rejected.
  *
- * Settlement is observed (statement, confirmations), never answered: the receiver of the rails' facts calls `settled`,
- * `returned` and `refused` below, in the same transaction.
+ * Settlement is observed (statement, confirmations) and never an answer: the receiver of the rails' facts calls `settled`,
+ * `returned` and `recordRejected` (payouts.observed.ts), in the same transaction.
  *
  * Not here: choosing amount, rail and attempt (orders), reading statements (bank.ts), chain nonces (the chain's adapter).
  */
@@ -72,23 +72,24 @@ export {
 export { whyNotUnpaid } from './payouts.unpaid.ts';
 
 /**
- * Maximum duration of one submission. Two thirds of it for the call, the rest for recording; all within a job's lease (20 s).
+ * Maximum duration of one submission. Two thirds of it are for the call, the rest is for recording; all is within a job's lease
+ * (20 s).
  */
 const SUBMIT_MS = 15_000;
 const ASKING_MS = 4_000;
 /** How long an outcome may be unknown before a case is opened. */
 const ALARM_AFTER_MS = 15 * 60_000;
-/** How long an accepted payout may go without being shown as paid before a case is opened: a weekend, and more. */
+/** How long an accepted payout may not be shown as paid before a case is opened: a weekend, and more. */
 const SHOWN_AFTER_MS = 3 * 86_400_000;
 /** The gate's answer for a payout about to be submitted (orders/payouts/gate.ts). */
 export type GateAnswer =
   | { outcome: 'pay' }
-  /** It continues by itself: the present obstacle, in words, and when to check again. */
+  /** It continues automatically. `why`: the present obstacle, in words. */
   | { outcome: 'wait'; why: string; againInMs: number }
   /** It must not leave: it ends unsubmitted, and an operator decides about its money. */
   | { outcome: 'hold'; why: string };
 
-/** Locks the payout's order, if it has one, and never the payout. */
+/** Locks the payout's order, if there is one, and never the payout. */
 export type Gate = (tx: Tx, payout: Payout) => Promise<GateAnswer>;
 
 export interface PayoutContext {
@@ -99,7 +100,7 @@ export interface PayoutContext {
   report: Report;
   /** Decrypts a customer's account for the duration of the call. */
   openAccount: (tx: Tx, fiatAccountId: bigint) => Promise<Record<string, string>>;
-  /** Asked in every transaction that submits, the first time and again; its answer holds until the transaction ends. */
+  /** Called in every transaction that submits, the first time and again. Its answer stays valid until the transaction ends. */
   gate: Gate;
   log: Log;
   /** Shortened in tests, in milliseconds. */
@@ -108,10 +109,10 @@ export interface PayoutContext {
 }
 
 /**
- * Inserts a payout and its job. In the transaction of the order's own change.
+ * Inserts a payout and its job, in the transaction of the order's own change.
  *
  * @param written.id `pay_<order>_<attempt>` or `ref_<refund>_<attempt>`: the key under which the rail knows it, permanently.
- *                   Writing the same again does nothing; different content under the same id is a bug.
+ *                   Writing the same again has no effect; different content under the same id throws BugError.
  */
 export async function write(tx: Tx, written: NewPayout): Promise<void> {
   if (!(await insertPayout(tx, written))) {
@@ -136,7 +137,9 @@ export function payoutHandlers(context: PayoutContext): Handlers {
   return { send_payout: (id) => lookAt(context, id) };
 }
 
-/** The job handler: reads the row and does what its state requires. Enqueueing it twice, or from two workers, is harmless. */
+/**
+ * The job handler: reads the row and does what its state requires. Enqueueing the job twice, or from two workers, is harmless.
+ */
 async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
   const begunAt = Date.now();
   const next = await unlessOverrun(context, id, async (tx): Promise<Next> => {
@@ -167,8 +170,8 @@ interface Submission {
 }
 
 /**
- * Asks the gate, and begins the submission if it passes. The gate locks the order, and the order is locked before the payout
- * everywhere, so the payout is locked only afterwards: if it has changed state meanwhile, nothing is done.
+ * Asks the gate, and begins the submission if it passes. The gate locks the order, and orders are locked before payouts
+ * everywhere, so the payout is locked only afterwards. If its state has changed meanwhile, nothing is done.
  */
 async function begin(
   context: PayoutContext,
@@ -195,19 +198,20 @@ async function begin(
 
 async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Promise<Destination> {
   if (payout.address !== null) return { kind: 'address', address: payout.address };
-  assert(payout.fiatAccountId !== null, `payout ${payout.id} goes nowhere`);
+  assert(payout.fiatAccountId !== null, `payout ${payout.id} has no destination`);
   return { kind: 'account', details: await context.openAccount(tx, payout.fiatAccountId) };
 }
 
 /**
  * Calls the rail and records its answer, if the submission is still ours.
  *
- * @param begunAt our clock *before* the submission was written, so that the remaining time is never overestimated
+ * @param begunAt our clock *before* the submission was stored, so that the remaining time is never overestimated
  */
 async function submit(context: PayoutContext, { payout, destination }: Submission, begunAt: number): Promise<Handled> {
   const callMs = ((context.submitMs ?? SUBMIT_MS) * 2) / 3;
   const leftMs = begunAt + callMs - Date.now();
-  // Frozen on the way here: another worker may already have marked it unknown. Check again instead of sending.
+  // This process was frozen meanwhile: another worker may already have marked the payout unknown. It is checked again instead of
+  // sent.
   if (leftMs <= 0) return { againInMs: 0 };
 
   const sent: Sent = await within(leftMs, () =>
@@ -253,7 +257,7 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
         return 'submission' in begun ? begun : begun.handled;
       }
       case 'unknown':
-        // If the rail cannot tell about a submitted payout at the moment, it stays submitted.
+        // If the rail currently has no answer about a submitted payout, it stays submitted.
         if (payout.state === 'submitted') return { againInMs: submittedPause(payout.submittedAt, context.clock.now()) };
         return await recordStillUnknown(context, tx, payout, status.why);
     }
@@ -262,9 +266,9 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
 }
 
 /**
- * The gate holds a payout that was submitted before, and its rail says that it has none. It is not submitted again: it ends
- * unsubmitted once no bytes of the earlier submission can still be in transit. A payout that the rail once accepted does not end
- * this way.
+ * The gate holds a payout that was submitted before, and its rail answers that it has no such payout. It is not submitted again:
+ * it ends unsubmitted once no bytes of the earlier submission can still be in transit. A payout that the rail once accepted does
+ * not end this way.
  */
 async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
   const overForMs = -(payout.submitLeftMs ?? 0);
@@ -276,7 +280,8 @@ async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: stri
 }
 
 /**
- * A payout that its rail only lists until a person submits it leaves only then, so until then the gate can still hold it.
+ * Holds a payout that its rail only lists until an operator submits it, if the gate now says so: until then it has not left.
+ *
  * @returns whether it ended that way
  */
 async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promise<boolean> {
@@ -293,8 +298,8 @@ async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promi
 }
 
 /**
- * The rail reports that it has no such payout, and may only have forgotten its key. One that it accepted stays accepted: its
- * line on the statement may be days away.
+ * The rail reports that it has no such payout, but may only have forgotten its key. A payout that it accepted stays submitted,
+ * because its line on the statement may take days.
  */
 async function recordForgotten(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
   if (payout.state === 'submitted') return await recordTaken(context, tx, payout, undefined);
@@ -303,7 +308,7 @@ async function recordForgotten(context: PayoutContext, tx: Tx, payout: Payout): 
 
 /** A rail that promises nothing about keys reports that it has no such payout. */
 async function endIfAbsent(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
-  // A payout it once reported as accepted has not "never arrived", whatever it reports now.
+  // A payout that the rail once accepted cannot have "never arrived", whatever the rail reports now.
   if (payout.submittedAt !== null)
     return await recordStillUnknown(context, tx, payout, 'accepted once, and absent now');
   const overForMs = -(payout.submitLeftMs ?? 0);
@@ -331,7 +336,7 @@ async function recordTaken(
   return { againInMs: submittedPause(payout.submittedAt, now) };
 }
 
-/** The receiver of the fact may call `refused` itself, or leave it to the call here. */
+/** The receiver of the fact may record the rejection itself, or leave it to the call here. */
 async function reject(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
   await context.report(tx, { type: 'payout_rejected', rail: payout.rail, key: payout.id, why: brief(why) });
   await recordRejected(tx, { rail: payout.rail, key: payout.id, why, now: context.clock.now() });
@@ -352,7 +357,7 @@ async function recordStillUnknown(context: PayoutContext, tx: Tx, payout: Payout
   return { againInMs: unknownPause(payout, now) };
 }
 
-/** Thrown to roll back a recording whose payout has moved on: the answer is older than the row. */
+/** Thrown to roll back a recording whose payout has moved on, because the answer is older than the row. */
 class Outrun extends Error {}
 
 function unlessOutrun(rowsChanged: number): void {
@@ -362,9 +367,9 @@ function unlessOutrun(rowsChanged: number): void {
 /**
  * Records and reports the rail's answer, unless the row has moved on.
  *
- * Reports come before the row's own update, because their receiver locks the order, and the order is locked before the payout
- * everywhere. So the state is checked twice: by a plain read first, and then by the update itself, which rolls everything
- * back if it came too late.
+ * Reports come before the row's own update, because their receiver locks the order, and orders are locked before payouts
+ * everywhere. So the state is checked twice: by a plain read first, and then by the update itself, which rolls everything back if
+ * it is too late.
  */
 async function recording<T>(
   context: PayoutContext,
@@ -379,7 +384,7 @@ async function recording<T>(
   return 'value' in recorded ? recorded.value : recorded.handled;
 }
 
-/** Rolls back a transaction whose payout has moved on meanwhile, and has it checked again at once. */
+/** Rolls back a transaction whose payout has moved on meanwhile, and has the payout checked again at once. */
 async function unlessOverrun<T>(
   context: PayoutContext,
   id: string,
@@ -396,11 +401,11 @@ async function unlessOverrun<T>(
 
 function railOf(context: PayoutContext, payout: Payout): Rail {
   const rail = context.rails.get(payout.rail);
-  assert(rail, `payout ${payout.id} goes out through ${payout.rail}, which is not configured`);
+  assert(rail, `payout ${payout.id} is for rail ${payout.rail}, which is not configured`);
   return rail;
 }
 
-/** A late rail, or one that throws against its contract, gives no information: unknown. */
+/** A rail that answers late, or throws against its contract, gives no information: the result is unknown. */
 async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outcome: 'unknown'; why: string }> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<{ outcome: 'unknown'; why: string }>((resolve) => {
@@ -416,13 +421,16 @@ async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outc
 
 const between = (low: number, value: number, high: number): number => Math.min(Math.max(value, low), high);
 
-/** Each pause is half the time it has been unknown, from a second up to a minute; five minutes once a person knows. */
+/**
+ * A pause is half the time for which the outcome has been unknown, from a second up to a minute; five minutes once a case is
+ * open.
+ */
 function unknownPause(payout: Payout, now: Date): number {
   if (payout.alarmedAt !== null) return 5 * 60_000;
   return between(1_000, (now.getTime() - (payout.unknownSince ?? now).getTime()) / 2, 60_000);
 }
 
-/** The statement reports settlement; we poll only to notice a rejection after acceptance. */
+/** The statement reports settlement. We poll only to notice a rejection after acceptance. */
 function submittedPause(submittedAt: Date | null, now: Date): number {
   return between(30_000, (now.getTime() - (submittedAt ?? now).getTime()) / 4, 15 * 60_000);
 }
@@ -431,7 +439,7 @@ function submittedPause(submittedAt: Date | null, now: Date): number {
 export const waitingPayouts = async (tx: Tx, partnerId: bigint): Promise<string[]> =>
   (await waitingOf(tx, partnerId)).map(({ id }) => id);
 
-/** For /readyz and metrics: number of open payouts per rail and state, and since when the oldest is open. */
+/** For /readyz and metrics: number of open payouts per rail and state, and since when the oldest one is open. */
 export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);
 
 /** The amount that left for a settled payout. */
@@ -440,7 +448,7 @@ export const unitsPaid = ({ paidUnits, units }: Pick<Payout, 'paidUnits' | 'unit
 /**
  * Checks whether operators may match a payout with a movement of another amount.
  *
- * @param isSaid they have confirmed the difference explicitly: it is never overlooked
+ * @param isSaid whether they have confirmed the difference explicitly, so that it is not overlooked
  * @throws Refusal 'does_not_fit'
  */
 export function requireOtherAmount(payout: Payout, units: bigint, isSaid: boolean | undefined): void {
@@ -462,16 +470,16 @@ export const payoutsOfRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> => 
 /** One payout by its id, not locked. */
 export const findPayout = (tx: Tx, id: string): Promise<Payout | undefined> => readPayout(tx, id);
 
-/** @returns undefined for a key that is not a payout of ours on this rail */
+/** @returns undefined for a key that belongs to no payout of ours on this rail */
 export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Payout | undefined> {
   const payout = await readPayout(tx, key);
   return payout?.rail === rail ? payout : undefined;
 }
 
-/** Enqueues everything that has not been submitted yet, so that payouts held by a kill switch continue at once. */
+/** Enqueues all payouts that have not been submitted yet, so that those held by a kill switch continue at once. */
 export async function enqueueUnsubmitted(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await notSubmitted(tx)) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
 }
 
-/** The payout with this id, or those with this reference or address, newest first: for operators' look-up. */
+/** For operators' look-up: the payout with this id, or those with this reference or address, newest first. */
 export const findPayouts = (tx: Tx, text: string): Promise<Payout[]> => payoutsLike(tx, text);

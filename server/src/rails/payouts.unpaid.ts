@@ -1,9 +1,9 @@
 /**
  * Unpaid: when operators may declare that a payout whose outcome stays unknown was never paid.
  *
- * Their evidence is the bank's statement to them, which no rail reports. We can check that the declaration is not premature: no
- * submission may still be executed, and the rail's reports since then are read. The time is counted from the *last* submission,
- * by the database's clock: an earlier one may have been lost, and then the rail received the key late.
+ * Their evidence is what the bank tells them, which no rail reports. We can only check that the declaration is not premature: no
+ * submission may still be executed, and the rail's reports since then have been read. The time counts from the *last* submission,
+ * by the database's clock: an earlier one may have been lost, so that the rail received the key late.
  */
 import { type Clock, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -12,7 +12,7 @@ import type { Payout } from './payouts.store.ts';
 import type { Rail } from './rail.ts';
 
 /**
- * Why it may not be declared never paid now; undefined when it may. Rows only.
+ * Why a payout may not be declared never paid now; undefined if it may. Reads rows only.
  *
  * @param payout locked, so that the answer stays valid: no submission begins meanwhile
  */
@@ -28,7 +28,7 @@ export async function whyNotUnpaid(
   const open = await rail.mayYetPay?.(tx, { key, asset, units });
   if (open !== undefined) return open;
   const { deduplicatesForMs } = rail;
-  // A rail that recognises keys permanently shows in its rows which payouts are open; a bank recognises them for a stated time.
+  // A rail that recognises keys permanently shows in its rows which payouts are open. A bank recognises keys for a stated time.
   const lastsMs = Math.max(graceMs, Number.isFinite(deduplicatesForMs) ? deduplicatesForMs : 0);
   const leftMs = lastsMs + (submitLeftMs ?? 0);
   const now = clock.now();

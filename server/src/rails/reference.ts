@@ -1,12 +1,12 @@
 /**
- * References: the short text a customer writes on a bank transfer, which identifies the order.
+ * References: the short text that a customer writes on a bank transfer, which identifies the order.
  *
  *   CL 0000AB7 K3Q      prefix · number, seven symbols of base 32 · three check symbols
  *
- * People copy it from one screen to another, so the alphabet leaves out I, L, O and U (Crockford); reading ignores case,
- * spaces and punctuation, and accepts O for 0 and I or L for 1. The check is a Reed-Solomon code over GF(32) of distance
- * four: any three wrong symbols, and any two swapped ones, are detected rather than read as another customer's reference. Ten
- * random symbols pass as a reference once in 32,768.
+ * People copy it from one screen to another, so the alphabet omits I, L, O and U (Crockford); reading ignores case, spaces and
+ * punctuation, and accepts O for 0 and I or L for 1. The check symbols are a Reed-Solomon code over GF(32) with distance four:
+ * any three wrong symbols, and any two swapped ones, are detected instead of read as another customer's reference. Ten random
+ * symbols pass as a reference once in 32,768.
  */
 import { assert } from '../base/errors.ts';
 
@@ -17,9 +17,9 @@ const PREFIX_READ = 'C1';
 const NUMBER_SYMBOLS = 7;
 const CHECK_SYMBOLS = 3;
 const SYMBOLS = NUMBER_SYMBOLS + CHECK_SYMBOLS;
-/** Longest text searched: bank references end at 140 characters. */
+/** Longest text that is searched. Bank references have at most 140 characters. */
 const LONGEST_TEXT = 512;
-/** Added to the check, so that a run of zeros is not a reference. */
+/** Added to the check symbols, so that a run of zeros is no reference. */
 const SALT = [7, 19, 29] as const;
 
 // GF(32) with x^5 + x^2 + 1: powers of the generator, and their logarithms.
@@ -32,7 +32,7 @@ for (let i = 0, value = 1; i < 31; i += 1) {
 const times = (a: number, b: number): number =>
   a === 0 || b === 0 ? 0 : (POWER[(POWER.indexOf(a) + POWER.indexOf(b)) % 31] as number);
 
-/** Highest power first: (x − α)(x − α²)(x − α³). */
+/** Coefficients from the highest power down: (x − α)(x − α²)(x − α³). */
 const GENERATOR = [1, 2, 3].reduce<number[]>(
   (product, root) => {
     const next = [...product, 0];
@@ -55,15 +55,15 @@ function check(number: readonly number[]): number[] {
   return rest.slice(number.length).map((symbol, i) => symbol ^ (SALT[i] as number));
 }
 
-/** @param index from 0 to 32⁷ − 1 (34 thousand million) */
+/** @param index from 0 to 32⁷ − 1 (about 34 billion) */
 export function makeReference(index: bigint): string {
-  assert(index >= 0n && index < 32n ** BigInt(NUMBER_SYMBOLS), `an index with a reference, not ${index}`);
+  assert(index >= 0n && index < 32n ** BigInt(NUMBER_SYMBOLS), `there is no reference for index ${index}`);
   const number: number[] = [];
   for (let i = NUMBER_SYMBOLS - 1; i >= 0; i -= 1) number.push(Number((index >> BigInt(5 * i)) & 31n));
   return PREFIX + [...number, ...check(number)].map((symbol) => ALPHABET[symbol]).join('');
 }
 
-/** @returns the one reference in a free text, as `makeReference` writes it; '' when there is none, or more than one. */
+/** @returns the reference in a free text, as `makeReference` writes it; '' if there is none, or more than one */
 export function findReference(text: string): string {
   const plain = text
     .slice(0, LONGEST_TEXT)

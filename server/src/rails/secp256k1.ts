@@ -1,8 +1,8 @@
 /**
- * Accounts of secp256k1 keys, as EVM chains and Tron number them: the last 20 bytes of the hash of a public key, and those of the
- * children of an extended public key (BIP-32). Each family spells them in its own way. The key given is the account's external
- * chain (for example m/44'/60'/0'/0), and account `index` is its child of that number. Only the public half is here, so the
- * process that watches cannot spend.
+ * Accounts of secp256k1 keys, as EVM chains and Tron use them: the last 20 bytes of the hash of a public key, also for the
+ * children of an extended public key (BIP-32). Each family has its own spelling. The extended key is that of an external chain
+ * (for example m/44'/60'/0'/0), and account `index` is its child of that number. Only public keys are used here, so the process
+ * that watches cannot spend.
  */
 import { createHmac, ECDH } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';
@@ -10,15 +10,15 @@ import { keccak_256 } from '@noble/hashes/sha3';
 import { HDKey } from '@scure/bip32';
 import { assert } from '../base/errors.ts';
 
-/** Unhardened children end here (BIP-32). */
+/** Number of unhardened children (BIP-32). */
 const INDEXES = 2n ** 31n;
 
 /**
- * A child is the parent's point plus the generator times a hash of parent and number. The parent's point is computed once and
- * the child's never compressed, which the library's own `deriveChild` does each time: so an address takes little more than
- * half the time. (`multiplyUnsafe` of the generator would be faster, and is wrong in @noble/curves 1.9.1.)
+ * A child is the parent's point plus the generator times a hash of parent and number. Here the parent's point is computed once
+ * and the child's is never compressed; the library's own `deriveChild` does both each time. So an address takes little more than
+ * half the time. (`multiplyUnsafe` of the generator would be faster, but is wrong in @noble/curves 1.9.1.)
  *
- * @param xpub extended public key; a private one is rejected, because it must not be where this runs
+ * @param xpub extended public key; a private one is rejected, because it must not be in this process
  */
 export function accountsOf(xpub: string): (index: bigint) => string {
   const made = derivers.get(xpub) ?? remembering(deriver(xpub));
@@ -26,9 +26,9 @@ export function accountsOf(xpub: string): (index: bigint) => string {
   return made;
 }
 
-/** One key serves all chains of its family, and each asks for the same addresses repeatedly. */
+/** One key serves all chains of its family, and each chain needs the same addresses repeatedly. */
 const derivers = new Map<string, (index: bigint) => string>();
-/** About ten megabytes; the oldest is evicted first. */
+/** About ten megabytes. The oldest ones are evicted first. */
 const MOST_REMEMBERED = 50_000;
 
 function remembering(derive: (index: bigint) => string): (index: bigint) => string {
@@ -44,16 +44,16 @@ function remembering(derive: (index: bigint) => string): (index: bigint) => stri
 function deriver(xpub: string): (index: bigint) => string {
   const { privateKey, publicKey, chainCode } = HDKey.fromExtendedKey(xpub);
   assert(privateKey === null, 'deposit addresses come from an extended public key, never from a private one');
-  assert(publicKey !== null && chainCode !== null, 'an extended public key has both its halves');
+  assert(publicKey !== null && chainCode !== null, 'an extended public key has no public key or no chain code');
   const parent = Point.fromHex(publicKey);
   return (index) => {
-    assert(index >= 0n && index < INDEXES, 'a deposit index is between 0 and 2^31');
+    assert(index >= 0n && index < INDEXES, 'a deposit index is not between 0 and 2^31');
     const number = Buffer.alloc(4);
     number.writeUInt32BE(Number(index));
     const hash = createHmac('sha512', chainCode).update(publicKey).update(number).digest('hex');
     const tweak = BigInt(`0x${hash.slice(0, 64)}`);
-    // BIP-32 continues with the next number in that case; no such case has ever been seen.
-    assert(tweak > 0n && tweak < secp256k1.CURVE.n, 'a child has a key of its own');
+    // In that case BIP-32 continues with the next number. No such case is known.
+    assert(tweak > 0n && tweak < secp256k1.CURVE.n, 'a child key is invalid');
     return accountOfPoint(Point.BASE.multiply(tweak).add(parent).toRawBytes(false));
   };
 }
@@ -64,6 +64,9 @@ const Point = secp256k1.ProjectivePoint;
 const accountOfPoint = (point: Uint8Array): string =>
   `0x${Buffer.from(keccak_256(point.subarray(1)).subarray(12)).toString('hex')}`;
 
-/** From a compressed key. Decompressing takes a square root: OpenSSL needs a fiftieth of JavaScript's time. */
+/**
+ * The account of a compressed public key. Decompressing takes a square root, for which OpenSSL needs a fiftieth of JavaScript's
+ * time.
+ */
 export const accountOfPublicKey = (publicKey: Uint8Array): string =>
   accountOfPoint(ECDH.convertKey(publicKey, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer);

@@ -1,6 +1,4 @@
-/**
- * Compares every rail from the beginning, now: the result of the command.
- */
+/** Compares every rail from the beginning, now: `npm run reconcile`. */
 import { defined } from '../base/defined.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -9,13 +7,13 @@ import { NO_BALANCES, type RunContext, reconcileRail } from './run.ts';
 import type { Shown } from './show.ts';
 import * as store from './store.ts';
 
-/** A new difference may be a short delay on one side: it is checked again until it is this old. */
+/** A new difference may be a short delay on one side. It is checked again until it is this old. */
 const GRACE_MS = 10_000;
 const AGAIN_MS = 500;
-/** How long a statement that is still growing is read again. */
+/** How long to retry balances while a statement is still growing. */
 const BALANCES_WITHIN_MS = 5_000;
 
-/** @param isRunning whether a server continues reading and booking meanwhile, so that waiting for it makes sense */
+/** @param isRunning whether a server is running, which reads and books meanwhile: then it makes sense to wait for it */
 export async function reconcileAll(
   context: Omit<RunContext, 'graceMs'>,
   rails: ReadonlyMap<string, Rail>,

@@ -1,5 +1,5 @@
 /**
- * Comparing: which items do not agree, and why. Pure.
+ * Comparing: finds the items on which both sides differ, and why. Pure.
  *
  * Under one key, in one wallet and asset, both sides must sum to the same amount exactly. If they do not, either there is a
  * temporary reason (in transit), or it is a break.
@@ -10,9 +10,9 @@ export type Item = Omit<ItemRow, 'id' | 'foundAt' | 'rail'>;
 
 export interface Circumstances {
   kind: 'chain' | 'bank';
-  /** The bank's or chain's time at the position that was read. */
+  /** The bank's or chain's time at the position up to which it was read. */
   outsideAt: Date;
-  /** Names of deposits that are known and not booked yet, with the reason. */
+  /** Names of known deposits that are not booked yet → the reason. */
   waiting: ReadonlyMap<string, string>;
   /** When an open item was first found, by key, wallet and asset. */
   foundAt: ReadonlyMap<string, Date>;
@@ -27,7 +27,7 @@ export const JUST_FOUND = 'just found; the other side may be a moment later';
 export const sideKey = (side: { key: string; wallet: string; asset: string }): string =>
   `${side.wallet} ${side.asset} ${side.key}`;
 
-/** @returns undefined when both sides are equal */
+/** @returns undefined if both sides are equal */
 export function itemOf(side: Side, about: Circumstances): Item | undefined {
   const { key, wallet, asset, outside, booked } = side;
   if (outside === booked) return undefined;

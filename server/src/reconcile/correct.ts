@@ -1,13 +1,12 @@
 /**
  * Correcting: an entry of a kind from a fixed list ends a break.
  *
- * The kind determines the accounts; an operator gives the break, the kind, the amount and the evidence, each of which must
- * match the comparison. The entry is posted under the break's own key, the key is compared again in the same transaction, and
- * unless both sides are equal then, everything is rolled back.
+ * The kind determines the accounts. An operator gives the break, the kind, the amount and the evidence; each must match the
+ * comparison. The entry is posted under the break's own key, and the key is compared again in the same transaction. If the sides
+ * still differ, everything is rolled back.
  *
- * Not here: who may correct and how many people it takes (protocols/operator); movements that wait to be matched after a
- * restore (treasury/movements.ts), which have to be decided first; entries that close a case and no break
- * (orders/custody/correct.ts).
+ * Not here: who may correct and how many people it takes (protocols/operator); movements that wait to be matched after a restore,
+ * which must be decided first (treasury/movements.ts); entries that close a case that is no break (orders/custody/correct.ts).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -24,10 +23,10 @@ import * as store from './store.ts';
 
 export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
 /**
- * - `fee`: the bank charged it, or the chain did for gas: a cost of the rail;
- * - `gone`: it is missing and will not return: a loss;
- * - `found`: it is there, and its owner is missing in the books: in suspense, with a case;
- * - `dust`: less than the asset's dust threshold: a loss, or a rounding in our favour;
+ * - `fee`: charged by the bank, or by the chain for gas: a cost of the rail;
+ * - `gone`: missing outside, and will not return: a loss;
+ * - `found`: present outside, with no owner in the books: suspense, with a case;
+ * - `dust`: below the asset's dust threshold: a loss, or a rounding in our favour;
  * - `sweep_undone`: a reorg undid a sweep: its entry is reversed, and its deposits are swept again.
  */
 export type Correction = (typeof CORRECTIONS)[number];
@@ -35,12 +34,12 @@ export type Correction = (typeof CORRECTIONS)[number];
 export interface CorrectionInput {
   item: bigint;
   as: Correction;
-  /** The name of the movement or the entry, as the break shows it. */
+  /** The name of the movement or entry that the break shows. */
   evidence: string;
   units: bigint;
 }
 
-/** Maximum number shown. */
+/** Maximum numbers shown to an operator. */
 const MOST_SHOWN = 200;
 const MOST_MOVEMENTS = 200;
 
@@ -52,7 +51,7 @@ export function openCorrections(context: {
 }) {
   const { clock, rails, sweepUndone } = context;
 
-  /** The break as it is now; its rail is locked, so no process compares or corrects it meanwhile. */
+  /** The break as it is now. Its rail is locked, so no process compares or corrects the rail meanwhile. */
   async function locked(tx: Tx, id: bigint): Promise<{ item: store.KeptItem; rail: store.RailRow }> {
     const code = (await store.itemById(tx, id))?.rail;
     const rail = code === undefined ? undefined : await store.lockRail(tx, code);
@@ -86,13 +85,13 @@ export function openCorrections(context: {
       return (await store.openItems(tx, rail ?? null)).slice(0, MOST_SHOWN).map(shown);
     },
 
-    /** Its current state, with its rail locked. @throws Refusal 'unknown_break' */
+    /** The break as it is now, with its rail locked. @throws Refusal 'unknown_break' */
     async look(tx: Tx, id: bigint) {
       const { item } = await locked(tx, id);
       return { ...shown(item), open: item.closedAt === null };
     },
 
-    /** Checks a correction as requested. @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
+    /** Checks a correction without making it. @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
     async require(tx: Tx, input: CorrectionInput): Promise<void> {
       await fitting(tx, input);
     },
@@ -111,7 +110,10 @@ export function openCorrections(context: {
         by: input.by,
       };
       const entry = { id, kind: 'correction', at: now, facts };
-      assert(nameOf(rail.code, { entry: id, ...entry, hold: null, asset }, wallet).name === key, `${key} is a name`);
+      assert(
+        nameOf(rail.code, { entry: id, ...entry, hold: null, asset }, wallet).name === key,
+        `${key} is not the name of its own correction`,
+      );
       const custody = chart.custody(rail.code, wallet, asset);
       const difference = item.outsideUnits - item.ledgerUnits;
       if (input.as === 'sweep_undone') {
@@ -126,7 +128,7 @@ export function openCorrections(context: {
         const lines = difference < 0n ? move(other, custody, -difference) : move(custody, other, difference);
         const posted = await post(tx, { ...entry, lines });
         if (posted.outcome === 'short') throw wrong(`the books have less than that free in ${posted.account}`);
-        assert(posted.outcome === 'posted', `break ${item.id} is corrected once`);
+        assert(posted.outcome === 'posted', `break ${item.id} was corrected before`);
       }
       await requireEqual(tx, rail, seal, item);
       await endItems(tx, item, `corrected as ${input.as} by ${input.by}`, now);
@@ -144,7 +146,7 @@ const shown = ({ outsideUnits, ledgerUnits, foundAt, ...item }: store.ItemRow) =
   ...{ transit: item.transit, why: item.why, names: item.names, foundAt },
 });
 
-/** An undecided item is no break to correct: another action, or its own end, books it. */
+/** Refuses an item that is still undecided: it is no break, because another action or its own end will book it. */
 async function requireSettled(tx: Tx, item: store.ItemRow, rail: Rail): Promise<void> {
   const payout = await payoutByKey(tx, rail.code, item.key);
   if (payout !== undefined && payout.endedAt === null)
@@ -185,7 +187,7 @@ function accountOf(as: 'fee' | 'gone' | 'dust', rail: string, asset: string, dif
   return as === 'dust' && difference > 0n ? chart.rounding(asset) : chart.loss(asset);
 }
 
-/** Includes the entry just posted, and entries that others have posted since the last comparison. */
+/** Compares again, with the entry just posted and with entries posted since the last comparison. */
 async function requireEqual(tx: Tx, rail: Rail, seal: bigint, item: store.ItemRow): Promise<void> {
   await takeJournal(tx, rail, seal);
   for (const side of await store.openSides(tx, rail.code))

@@ -1,5 +1,5 @@
 /**
- * Reconcile: the books against the outside, item by item (run.ts), and against themselves (verify.ts).
+ * Reconciliation: compares the books with chains and banks, item by item (run.ts), and verifies the books themselves (verify.ts).
  *
  * Reading order: names.ts (which movement a journal line refers to) → compare.ts (what agrees, what is in transit, what is a
  * break) → run.ts (reads a rail and its journal lines, and compares both) → correct.ts (an entry ends a break) → show.ts (the
@@ -23,12 +23,12 @@ export const RECONCILE = 'reconcile_rail';
 
 const EVERY_MS = 10_000;
 const AGAIN_MS: Partial<Record<Compared, number>> = { 'more to read': 0, 'not looked at yet': 1_000 };
-/** A full run reads everything from the beginning at chain and bank, so it is rare. */
+/** A full run reads everything from the beginning at chain or bank, so it is rare. */
 const FULL_EVERY_MS = 86_400_000;
-/** While nothing has moved on either side, balances are compared this often. */
+/** Balances are compared this often while nothing moves on either side. */
 const STILL_MS = 60_000;
 
-/** What a rail's last comparison found, if it found nothing open: until something moves, its result stands. */
+/** A rail's last comparison, if it found no open item. Its result is valid until something moves. */
 interface Agreed {
   at: number;
   entry: bigint;
@@ -50,7 +50,7 @@ export function reconcileHandlers(context: {
     if (last === undefined || last.entry !== entry || performance.now() - last.at >= STILL_MS) return false;
     if (row.runEndedAt === null || row.failedWhy !== null) return false;
     const page = await rail.movements?.(row.position).catch((error) => {
-      // The comparison asks again, and records why it failed.
+      // The comparison that follows asks again, and records why it failed.
       if (error instanceof Unavailable) return undefined;
       throw error;
     });
@@ -98,10 +98,10 @@ export async function reconcileStates(tx: Tx): Promise<RailState[]> {
   }));
 }
 
-/** Each wallet at its last comparison: the balance in the books, the balance at chain or bank, and the number of breaks. */
+/** Each wallet's balance in the books and at chain or bank at its last comparison, and its number of breaks. */
 export const comparedBalances = (tx: Tx) => store.allBalances(tx);
 
 export type OpenItem = store.ItemRow;
 
-/** Items that do not agree now: in transit, and breaks. Of one rail, or of all. */
+/** Items on which both sides differ now: in transit, and breaks. Of one rail, or of all rails. */
 export const openItems = (tx: Tx, rail?: string): Promise<OpenItem[]> => store.openItems(tx, rail ?? null);

@@ -6,8 +6,7 @@
  *   lines of the journal ──▶ booked_movements ──┘
  *
  * Between full runs only new pages are read, and only changed keys are compared. A full run starts from the beginning: it finds
- * movements that bank or chain now shows differently, or no longer. While it is under way nothing is compared, and earlier
- * results stay.
+ * movements that bank or chain changed or removed. While it is under way nothing is compared, and earlier results stay valid.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -28,14 +27,14 @@ export interface RunContext {
 }
 
 const GRACE_MS = 60_000;
-/** One round is a job with a lease of 20 s. */
+/** A run is a job with a lease of 20 s. */
 const LOOK_MS = 8_000;
 /**
- * For a node without the state of that block, or a statement that is still growing: the items were compared, the balances
+ * The node no longer has the state of that block, or the statement is still growing: the items were compared, the balances were
  * not.
  */
 export const NO_BALANCES = 'it does not report the balances of its wallets at the requested block';
-/** Key of a whole wallet's difference. */
+/** Key of the item for a whole wallet's balance. */
 const BALANCE = 'balance';
 
 export type Compared =
@@ -76,7 +75,7 @@ export async function reconcileRail(context: RunContext, rail: Rail, full?: 'beg
   }
 }
 
-/** @returns whether there is more; undefined before the rail was ever polled */
+/** @returns whether there are more pages; undefined if the rail was never polled */
 async function takePage(
   { db }: RunContext,
   rail: Rail,
@@ -87,12 +86,12 @@ async function takePage(
   if (page === undefined) return undefined;
   const shown = new Map<string, store.Shown>();
   for (const { name, wallet, asset, units, key = name, place = '' } of page.movements) {
-    // A statement may show a line twice, even on one page; the later one counts.
+    // A statement may show a line twice, even on one page; the last one counts.
     shown.set(JSON.stringify([name, wallet, asset, place]), { name, wallet, asset, units, key, place });
   }
   await db.asSystem(async (tx) => {
     const now = await store.lockRail(tx, rail.code);
-    // Another process has taken this page, or started over.
+    // Another process has taken this page, or has started a full run.
     if (now === undefined || now.position !== before.position || now.run !== before.run) return;
     await store.keepShown(tx, rail.code, now.run, [...shown.values()]);
     await store.moveRail(tx, rail.code, page.upTo, page.at);
@@ -146,7 +145,7 @@ export async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promis
   }
 }
 
-/** Stores the part of balances beyond the movements shown, where the outside cannot show every movement. */
+/** Where the outside cannot show every movement: stores the part of a balance beyond the movements shown. */
 async function takeRemainders(tx: Tx, rail: Rail, run: number, holdings: readonly Holding[]): Promise<void> {
   const sums = new Map((await store.shownSums(tx, rail.code)).map((row) => [placeKey(row), row]));
   const shown = holdings.flatMap(({ wallet, asset, place = '', units, remainder }): store.Shown[] => {
@@ -181,13 +180,13 @@ async function itemsOf(context: RunContext, tx: Tx, rail: Rail, outsideAt: Date)
     kind: rail.kind,
     outsideAt,
     waiting,
-    // An existing break gets no new grace period.
+    // An item that is already a break gets no new grace period.
     foundAt: new Map(open.map((item) => [sideKey(item), item.transit === null ? new Date(0) : item.foundAt])),
     graceMs: context.graceMs ?? GRACE_MS,
     now: new Date(),
   };
   return unlike.flatMap((side) => {
-    // A remainder that changed was not altered: it is a difference, and goes up and down.
+    // A remainder that changes was not altered: it is the difference of two sums.
     const isRemainder = /^(native|other):/.test(side.key);
     const item = itemOf(isRemainder ? { ...side, altered: false } : side, about);
     return item === undefined ? [] : [item];
@@ -227,7 +226,7 @@ function sumBy(holdings: readonly Holding[]) {
   return sums;
 }
 
-/** Breaks open their case, and close it when they disappear. */
+/** Stores the items. A break opens a case, which closes when the break disappears. */
 async function keepItems(
   tx: Tx,
   rail: string,
@@ -238,7 +237,7 @@ async function keepItems(
   const found = new Map(items.map((item) => [sideKey(item), item]));
   for (const before of await store.openItems(tx, rail)) {
     const item = found.get(sideKey(before));
-    // A balance that the outside does not report now keeps its last result.
+    // An item about a balance that the outside does not report now keeps its last result.
     if (item === undefined && before.key === BALANCE && !said.has(`${before.wallet} ${before.asset}`)) continue;
     const isOver = item === undefined;
     if (isOver) await store.closeItem(tx, before.id);

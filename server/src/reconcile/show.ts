@@ -1,5 +1,5 @@
 /**
- * The table of `npm run reconcile`: every wallet with both sides, then every item that does not agree, with its names. Pure.
+ * The table of `npm run reconcile`: every wallet with both balances, then every item on which they differ, with its names. Pure.
  */
 import { formatUnits } from '../base/money.ts';
 import type { BalanceRow, ItemRow } from './store.ts';
@@ -8,14 +8,14 @@ export interface Shown {
   rail: string;
   balances: readonly (BalanceRow & { decimals: number })[];
   items: readonly ItemRow[];
-  /** Why it could not be compared. */
+  /** Why the rail could not be compared. */
   failed?: string;
 }
 
 const HEAD = ['rail', 'wallet', 'asset', 'ledger', 'outside', 'difference', 'in transit', 'unmatched'];
-/** First numeric column: numbers are right-aligned. */
+/** Index of the first numeric column; numbers are right-aligned. */
 const NUMBERS = 3;
-/** Names shown per item. */
+/** Maximum number of names per item. */
 const MOST_NAMES = 6;
 
 export function reconciledTable(rails: readonly Shown[]): string {

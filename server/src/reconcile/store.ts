@@ -24,7 +24,7 @@ export async function ensureRail(tx: Tx, rail: string): Promise<RailRow> {
   return (await found()) as RailRow;
 }
 
-/** The row, locked: one process at a time writes a rail's results. */
+/** A rail's row, locked: one process at a time writes a rail's results. */
 export const lockRail = (tx: Tx, rail: string) =>
   tx.row<RailRow>(`select ${RAIL} from reconcile_rails where rail = $1 for update`, [rail]);
 
@@ -63,7 +63,7 @@ export interface Shown {
   key: string;
 }
 
-/** Stores movements in their present form, each once; changed ones are open again. */
+/** Stores movements as they are now, each once. A changed movement is open again. */
 export async function keepShown(tx: Tx, rail: string, run: number, shown: readonly Shown[]): Promise<void> {
   if (shown.length === 0) return;
   const columns = [
@@ -104,8 +104,8 @@ export async function keepShown(tx: Tx, rail: string, run: number, shown: readon
 }
 
 /**
- * Movements that a completed run did not show, although an earlier one did, no longer count. Remainders come with balances,
- * not pages.
+ * Movements that an earlier run showed and a completed run did not are no longer counted. Remainders are excluded: they come with
+ * balances and not with pages.
  */
 export async function forgetUnshown(tx: Tx, rail: string, run: number): Promise<void> {
   await tx.run(
@@ -120,7 +120,7 @@ export async function forgetUnshown(tx: Tx, rail: string, run: number): Promise<
   );
 }
 
-/** Sum of the movements shown, by wallet and place, and the part of it that is the stored remainder. */
+/** Sum of the movements shown, by wallet and place, and the stored remainder, which is part of it. */
 export const shownSums = (tx: Tx, rail: string) =>
   tx.rows<{ wallet: string; place: string; asset: AssetCode; units: bigint; remainder: bigint }>(
     `select s.wallet, s.place, s.asset, s.outside_units as units, coalesce(o.units, 0) as remainder
@@ -176,7 +176,7 @@ export interface Side {
   asset: AssetCode;
   outside: bigint;
   booked: bigint;
-  /** Outside names, entries, and names that the outside showed before and no longer shows. */
+  /** Names that the outside shows; names that it showed before and no longer shows; ids of entries. */
   shownNames: string[] | null;
   goneNames: string[] | null;
   entries: string[] | null;
@@ -185,7 +185,7 @@ export interface Side {
   bookedAt: Date | null;
 }
 
-/** Every key that has changed since it was found equal, with all its rows. */
+/** Every key that has changed since its sides were last equal, with all its rows. */
 export const openSides = (tx: Tx, rail: string) =>
   tx.rows<Side>(
     `with keys as (
@@ -249,7 +249,7 @@ export const openItems = (tx: Tx, rail: string | null) =>
     [rail],
   );
 
-/** Closed and opened again when its kind changed, so that each case describes its own finding. */
+/** Stores an item. One whose kind changed is closed and opened again, so that each case describes its own finding. */
 export async function keepItem(tx: Tx, item: Omit<ItemRow, 'id' | 'foundAt'>): Promise<void> {
   const { rail, wallet, asset, key, kind, outsideUnits, ledgerUnits, transit, why, names } = item;
   await tx.run(
@@ -265,7 +265,7 @@ export async function keepItem(tx: Tx, item: Omit<ItemRow, 'id' | 'foundAt'>): P
 export const closeItem = (tx: Tx, id: bigint) =>
   tx.run('update reconcile_items set closed_at = clock_timestamp() where id = $1', [id]);
 
-/** Wallets are few; more of them than this is a mistake. */
+/** An upper bound: an installation has few wallets. */
 const MOST_BALANCES = 1_000;
 
 export interface BalanceRow {

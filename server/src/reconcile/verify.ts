@@ -1,8 +1,8 @@
 /**
- * `verify-ledger`: the books against themselves, from the journal alone. Seals, contents, balances, holds, both sides of each
- * asset, every order against its accounts and its history, and the audit against its seals.
+ * `verify-ledger`: verifies the books from the database alone: seals, contents, balances, holds, both sides of each asset, every
+ * order against its accounts and its history, and the audit against its seals.
  *
- * It runs in one transaction with one snapshot, so it may run beside the server. It writes nothing.
+ * It runs in one transaction with one snapshot, so it can run beside the server. It writes nothing.
  *
  * Not here: the computations on the journal (ledger/verify.ts), on orders (orders/read/check.ts) and on the audit
  * (operators/seals.ts).
@@ -17,7 +17,7 @@ export interface Verified extends JournalSummary {
   orders: bigint;
   audit: AuditSummary;
   problems: (Omit<Problem, 'rule'> & { rule: Problem['rule'] | 'order' | 'dormant' | 'settlement' | 'audit' })[];
-  /** Problems beyond the listed ones. */
+  /** Number of problems beyond those listed. */
   more: number;
   tookMs: number;
 }
@@ -27,14 +27,14 @@ interface Kept {
   hash: string;
 }
 
-/** Problems listed individually; a thoroughly broken journal would otherwise fill the memory. */
+/** Maximum number of listed problems: those of a thoroughly broken journal would fill the memory. */
 const MAX_PROBLEMS = 1_000;
 
 /**
- * @param tx   with one snapshot (`repeatable read`)
+ * @param tx        with one snapshot (`repeatable read`)
  * @param kept      number and hash of a seal of the journal, as kept elsewhere
- * @param keptAudit the same for the audit
- * @param vault     verifies rows of the audit whose texts were encrypted again
+ * @param keptAudit number and hash of a seal of the audit, as kept elsewhere
+ * @param vault     verifies audit rows whose texts were encrypted again
  */
 export async function verifyLedger(
   tx: Tx,

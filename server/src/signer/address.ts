@@ -6,11 +6,11 @@ import { createConnection, type NetConnectOpts, type Socket } from 'node:net';
 
 export type SignerAddress = { path: string } | { host: string; port: number };
 
-/** Longest path of a unix socket, on every system we know of. */
+/** Longest path of a unix socket on every system that we support. */
 const LONGEST_PATH = 100;
 const LOCAL = ['127.0.0.1', '::1'];
 
-/** @returns undefined when it is neither */
+/** @returns undefined if the text is neither */
 export function readSignerAddress(text: string): SignerAddress | undefined {
   if (text.startsWith('/')) return Buffer.byteLength(text) > LONGEST_PATH ? undefined : { path: text };
   const [, host = '', port = ''] = /^(127\.0\.0\.1|\[::1\]):([0-9]{1,5})$/.exec(text) ?? [];

@@ -1,8 +1,8 @@
 /**
  * The server's side of the signer connection: signers for the rails, whose keys are behind a socket.
  *
- * One connection, opened when needed and reopened after a loss. Each call has a deadline. An answer that is late or malformed
- * is NotSigned: it is retried, and the signer counts two requests for one nonce once.
+ * One connection, opened when needed and reopened after a loss. Each call has a deadline. A late or malformed answer throws
+ * NotSigned. The caller retries, and the signer counts two requests for one nonce once.
  *
  * At each connection the signer's wallets are compared with those we watch. A signer with other keys is unusable.
  */
@@ -30,18 +30,18 @@ const DEADLINE_MS = 3_000;
 export interface SignerClient {
   /** Signer of a named wallet, whose address we know from our own settings. */
   wallet(chainId: bigint, name: string, address: string): Signer;
-  /** Signers of the deposit addresses, by number. */
+  /** Signers of the deposit addresses, by index. */
   deposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => Signer;
-  /** The same on a chain of Tron's family, with addresses in its spelling. */
+  /** The same signers on a chain of Tron's family, with addresses in Tron's spelling. */
   tronWallet(chainId: bigint, name: string, address: string): TronSigner;
   tronDeposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => TronSigner;
-  /** @throws NotSigned saying why it cannot be used now */
+  /** @throws NotSigned with the reason why the signer cannot be used now */
   ping(): Promise<void>;
   close(): void;
 }
 
 export interface SignerClientOptions {
-  /** Opens a connection; may fail later, as sockets do. */
+  /** Opens a connection. A failure may show only later, as with sockets. */
   connect: () => Duplex;
   secret: string;
   /** The wallets we watch, which the signer must match. */

@@ -1,7 +1,7 @@
 /**
- * The signer without its socket: keys, limits and journal put together. It knows no database and no server.
+ * The signer without its socket: keys, limits and journal. It depends on no database and no server.
  *
- * Deciding and recording happen without an await in between, so two requests never share the rest of a limit.
+ * There is no await between a decision and its record, so two concurrent requests cannot both use up what is left of a limit.
  */
 import { HDKey } from '@scure/bip32';
 import { defined } from '../base/defined.ts';
@@ -25,19 +25,19 @@ export interface AskedRaw {
   depositIndex: bigint | undefined;
 }
 
-/** An answer is one line of the protocol. */
+/** Maximum number of transactions in one answer, because an answer is one line of the protocol. */
 export const SIGNED_AT_ONCE = 40;
 
 export interface SignerCore {
   describe(): { wallets: Record<string, string>; xpub: string; chainIds: string[] };
-  /** Why this would not be signed, or undefined. */
+  /** Why the signer would not sign this; undefined if it would. */
   check(chainId: bigint, from: From, wanted: Wanted): string | undefined;
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
   /** Signs the bytes of a transaction, on a chain of Tron's family. */
   signRaw(from: From, asked: AskedRaw): Buffer | { refused: string };
   /**
-   * The transactions it has signed for a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. For a deposit address, under
-   * that nonce alone.
+   * Transactions that were signed for a named wallet, from a nonce on, at most `SIGNED_AT_ONCE`. For a deposit address only the
+   * transaction under that nonce.
    */
   signed(chainId: bigint, from: From, nonce: bigint): Content[];
 }
@@ -51,11 +51,11 @@ export function openSigner(
   const byChain = new Map(chains.map((chain) => [chain.chainId, chain]));
   const { wallets, xpub } = publicOf(keys);
   const { hot } = wallets;
-  assert(hot !== undefined, 'there is a wallet that sweeps go to');
+  assert(hot !== undefined, 'the signer has no hot wallet');
   const depositAddress = addressesOf(xpub);
   const deposits = HDKey.fromExtendedKey(keys.deposits);
 
-  // Own properties only: every object has a `constructor`, too, and the journal would become unreadable.
+  // Own properties only: every object also has a `constructor`, and a wallet of that name would make the journal unreadable.
   const addressOf = (from: From): string | undefined =>
     'deposit' in from
       ? depositAddress(from.deposit)
@@ -79,7 +79,7 @@ export function openSigner(
 
   function keyOf(from: From): string {
     const key = 'wallet' in from ? keys.wallets[from.wallet] : depositKey(deposits, from.deposit);
-    assert(key !== undefined, 'a wallet that was decided on has a key');
+    assert(key !== undefined, 'the wallet of a decision has no key');
     return key;
   }
 

@@ -20,7 +20,7 @@ export { type Keys, publicOf } from './keys.ts';
 export type { ChainLimits, Limit } from './policy.ts';
 export { isTestAddress, isTestXpub } from './wellknown.ts';
 
-/** A signer in this process, reached by the same protocol as one in another. */
+/** A signer in this process, over the same protocol as one in another process. */
 export function signerWithin(core: SignerCore, secret: string): () => Duplex {
   return () => {
     const [ours, its] = duplexPair();

@@ -1,18 +1,18 @@
 /**
  * Journal: the signer's record of its signatures, in its own append-only file.
  *
- * A line is on disk before its signature is returned, so a restart loses no line, and after a crash the journal may contain a
- * signature that was never returned. The last line of a crash may be torn: it is cut off, because no signature was made for it.
- * Any other unreadable line stops the signer: the file was tampered with.
+ * A line is on disk before its signature is returned. So a restart loses no line, and after a crash the journal may contain a
+ * signature that was never returned. A crash may leave an incomplete last line: it is cut off, because no signature was made for
+ * it. Any other unreadable line means that the file was tampered with, and the signer refuses to start.
  *
- * The whole file is read at start (about 280 bytes per transfer, kept in memory). It is never shortened; after its hour is
- * over a line is still needed for its nonce.
+ * The whole file is read at start (about 280 bytes per transfer, kept in memory). It is never shortened: a line that no longer
+ * counts for the hourly limits is still needed for its nonce.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { type Content, counterOf, FEES, type Kind, type Signed, sameTransfer } from './policy.ts';
 
 export interface Journal extends Signed {
-  /** Records it; on disk when this returns. The same content without a higher fee is not written again. */
+  /** Records a signature; it is on disk when this returns. The same content without a higher fee is not recorded again. */
   keep(content: Content): void;
   /** The transactions signed under nonces from this one on, in order. */
   since(chainId: bigint, from: string, nonce: bigint, limit: number): Content[];
@@ -31,7 +31,7 @@ const HOUR_MS = 3_600_000;
  */
 export function openJournal(path: string | undefined, { durable = true, nowMs = Date.now } = {}): Journal {
   const file = path === undefined ? undefined : openSync(path, 'a+', 0o600);
-  // Each as one text: there is one for every transfer ever signed.
+  // Each entry is one packed string, because there is one for every transfer ever signed.
   const byNonce = new Map<string, string>();
   const under = (chainId: bigint, from: string, nonce: bigint): Content | undefined => {
     const packed = byNonce.get(nonceKey(chainId, from, nonce));
@@ -44,9 +44,9 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
   const beforeOf = ({ chainId, from, nonce, tx }: Content): Content | undefined =>
     tx === undefined ? under(chainId, from, nonce) : as(chainId, from, tx);
   const counters = new Map<string, Counter>();
-  /** The nonces of each named wallet, in order. A client may have had a far one signed: searching must not count up to it. */
+  /** Nonces of each named wallet, in order. A client may have a very high nonce signed, so a search must not count up to it. */
   const nonces = new Map<string, bigint[]>();
-  // Setting a clock back must not give another hour's limit.
+  // Time never goes backwards here: setting the clock back must not give another hour's limit.
   let newestMs = 0;
   const now = () => {
     newestMs = Math.max(newestMs, nowMs());
@@ -56,7 +56,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
   function remember(content: Content, atMs: number): void {
     newestMs = Math.max(newestMs, atMs);
     const before = beforeOf(content);
-    // A cancelling transfer may cost less than the cancelled one, and is the one that counts from then on.
+    // A cancelling transfer may cost less than the transfer it cancels, and is the one that counts from then on.
     const isDearer = before !== undefined && sameTransfer(before, content) && before.feeUnits > content.feeUnits;
     byNonce.set(keyOf(content), pack(isDearer ? before : content));
     if (before === undefined && content.kind !== 'sweep' && content.tx === undefined) note(content);
@@ -121,10 +121,10 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
 }
 
 /**
- * A full disk writes part of a line and reports it only in the byte count. Such a part is cut off again: the next line would
- * be appended to it, and neither would be readable.
+ * On a full disk a write may store part of a line and report that only in its byte count. That part is cut off again: otherwise
+ * the next line would be appended to it, and neither would be readable.
  *
- * @throws the disk's error; the file then contains nothing of the line
+ * @throws the disk's error; the file then contains no part of the line
  */
 function append(file: number, line: Buffer): void {
   const { size } = fstatSync(file);
@@ -163,10 +163,10 @@ interface Counter {
   parts: { atMs: number; units: bigint }[];
 }
 
-/** How many of these are lower: by halves, for there is one for every transfer ever signed. */
+/** Number of nonces below this one. A binary search, because there is one nonce for every transfer ever signed. */
 function placeOf(inOrder: readonly bigint[], nonce: bigint): number {
   let [low, high] = [0, inOrder.length];
-  // Almost always it is the next one.
+  // The nonce is almost always the next one.
   if ((inOrder.at(-1) ?? -1n) < nonce) return high;
   while (low < high) {
     const middle = (low + high) >>> 1;

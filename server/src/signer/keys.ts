@@ -4,8 +4,8 @@
  * Paths below the phrase (BIP-44): the hot wallet is m/44'/60'/0'/0/0, and deposit addresses are children of m/44'/60'/1',
  * whose extended public key is all that the server gets. Any wallet program that reads the phrase finds both.
  *
- * The file is AES-256-GCM under scrypt (N 2^17, r 8: 128 MiB and about half a second per guess). It states its format in
- * plain text and contains nothing else unencrypted.
+ * The file is AES-256-GCM under scrypt (N 2^17, r 8: 128 MiB and about half a second per guess). Only its format, salt, nonce and
+ * authentication tag are unencrypted.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
@@ -15,7 +15,7 @@ import { assert } from '../base/errors.ts';
 import { signingWith } from '../rails/evm/index.ts';
 
 export interface Keys {
-  /** Private keys by wallet, as hex with `0x`; `hot` pays customers. */
+  /** Private keys by wallet, as hex with `0x`. The wallet `hot` pays customers. */
   wallets: Readonly<Record<string, string>>;
   /** Extended private key whose children are the deposit addresses. */
   deposits: string;
@@ -27,20 +27,20 @@ const DEPOSITS_PATH = "m/44'/60'/1'";
 /** A new phrase of 24 words: 256 random bits. */
 export const newPhrase = (): string => generateMnemonic(wordlist, 256);
 
-/** @returns undefined when it is no phrase: wrong words or a wrong checksum */
+/** @returns undefined if the phrase has a wrong word or a wrong checksum */
 export function keysOf(phrase: string): Keys | undefined {
   const words = phrase.trim().toLowerCase().split(/\s+/).join(' ');
   if (!validateMnemonic(words, wordlist)) return undefined;
   const root = HDKey.fromMasterSeed(mnemonicToSeedSync(words));
   const hot = root.derive(HOT_PATH).privateKey;
-  assert(hot !== null, 'a derived key has a private half');
+  assert(hot !== null, 'a derived key has no private key');
   return {
     wallets: { hot: `0x${Buffer.from(hot).toString('hex')}` },
     deposits: root.derive(DEPOSITS_PATH).privateExtendedKey,
   };
 }
 
-/** The public part for the server: nothing that can sign. */
+/** The public part of the keys, for the server. Nothing in it can sign. */
 export function publicOf(keys: Keys): { wallets: Record<string, string>; xpub: string } {
   return {
     wallets: Object.fromEntries(Object.entries(keys.wallets).map(([name, key]) => [name, signingWith(key).address])),
@@ -63,7 +63,7 @@ export function encryptKeys(keys: Keys, passphrase: string): string {
   return `${JSON.stringify({ what: WHAT, salt: saltText, nonce: nonceText, tag, encrypted: text }, null, 2)}\n`;
 }
 
-/** @returns undefined when the file is not a key file, was altered, or has another passphrase */
+/** @returns undefined if the file is no key file, was altered, or has another passphrase */
 export function openKeys(file: string, passphrase: string): Keys | undefined {
   try {
     const { what, salt, nonce, tag, encrypted } = JSON.parse(file) as Record<string, string>;

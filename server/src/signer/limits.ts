@@ -21,7 +21,7 @@ import { readAddress } from '../rails/evm/index.ts';
 import { accountOf, readTronAddress } from '../rails/tron/index.ts';
 import type { ChainLimits, Limit } from './policy.ts';
 
-/** @throws SettingError naming the place in the file and its rule */
+/** @throws SettingError with the place in the file and the rule that it violates */
 export function readLimits(name: string, text: string): ChainLimits[] {
   const { chains } = objectAt(parseJson(name, text), name, ['chains']);
   const read = listAt(chains, `${name}: chains`).map((one, at): ChainLimits => {

@@ -1,22 +1,23 @@
 /**
  * Policy: which transactions the signer signs. Pure; earlier signatures are passed in.
  *
- * From a named wallet (`hot`): listed tokens to any recipient, native coin to its own deposit addresses as gas, and native
- * coin to other recipients only if a limit above zero allows it. Each has a limit per transfer and one per hour, fees too.
- * From a deposit address: listed tokens to the hot wallet only; that needs no limit.
+ * From a named wallet (`hot`): listed tokens to any recipient, the native asset to our own deposit addresses as gas, and the
+ * native asset to other recipients only if a limit above zero allows it. Each has a limit per transfer and one per hour, fees
+ * too. From a deposit address: listed tokens to the hot wallet only; that needs no limit.
  *
- * A nonce has one transfer permanently. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
- * answer) and counts once, plus the increase of its fee; another transfer under it is refused. So a client cannot have two
- * transfers signed and send the one that suits it. One transaction is signed under any nonce, whatever was signed under it
- * before: an empty transfer of the wallet or deposit address to itself, which pays no one and ends the nonce. After it nothing
- * else is signed.
+ * A nonce belongs to one transfer permanently. Signing it again is allowed for the same recipient and amount (a higher fee, a
+ * lost answer) and counts once, plus the increase of its fee; another transfer under it is refused. So a client cannot have two
+ * transfers signed and send the one that suits it. There is one exception: an empty transfer of the wallet or deposit address to
+ * itself is signed under any nonce, whatever was signed before. It pays no one and uses up the nonce; after it nothing else is
+ * signed under that nonce.
  *
- * A chain without nonces (Tron) has the hash of the transaction in a nonce's place: the same bytes count once, others again.
+ * On a chain without nonces (Tron) the hash of the transaction takes the nonce's place: signing the same bytes again counts once,
+ * other bytes count separately.
  */
 import { defined } from '../base/defined.ts';
 import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
-/** Smallest units. `perHour` counts signatures of the last 60 minutes, mined or not. */
+/** In smallest units. `perHour` counts signatures of the last 60 minutes, mined or not. */
 export interface Limit {
   perTransfer: bigint;
   perHour: bigint;
@@ -24,22 +25,22 @@ export interface Limit {
 
 export interface ChainLimits {
   chainId: bigint;
-  /** How its transactions are encoded; EVM by default. */
+  /** How the chain's transactions are encoded; EVM by default. */
   family?: 'tron';
-  /** Lower-case contract → limit. A contract that is not listed is not called. */
+  /** Limits by lower-case contract address. Only listed contracts are called. */
   tokens: Readonly<Record<string, Limit>>;
-  /** Native coin to our own deposit addresses. */
+  /** The native asset to our own deposit addresses. */
   gas: Limit;
-  /** Native coin to other recipients; zero for none. */
+  /** The native asset to other recipients; zero for none. */
   native: Limit;
-  /** Maximum fee of a transaction, and of an hour, in native units. */
+  /** Maximum fee of one transaction, and of all in an hour, in native units. */
   fees: Limit;
 }
 
 /** The signing wallet: a name, or a deposit address by number. */
 export type From = { wallet: string } | { deposit: bigint };
 
-/** `cancel`: an empty transfer to the wallet itself. */
+/** `cancel`: an empty transfer of the signing wallet to itself. */
 export type Kind = 'token' | 'gas' | 'native' | 'sweep' | 'cancel';
 
 /** The journal's record of a signature. */
@@ -47,14 +48,14 @@ export interface Content {
   chainId: bigint;
   from: string;
   nonce: bigint;
-  /** Hash of the transaction, in the nonce's place on a chain without nonces. */
+  /** Hash of the transaction, in place of the nonce on a chain without nonces. */
   tx?: string;
   kind: Kind;
   /** The contract, or `native`. */
   asset: string;
   to: string;
   units: bigint;
-  /** Maximum fee. */
+  /** Maximum fee, in native units. */
   feeUnits: bigint;
 }
 
@@ -62,9 +63,9 @@ export interface Content {
 export interface Signed {
   /** The transfer under a nonce, with the highest fee signed for it. */
   under(chainId: bigint, from: string, nonce: bigint): Content | undefined;
-  /** The same by the hash of a transaction, on a chain without nonces. */
+  /** The transfer of a transaction's hash, on a chain without nonces. */
   as(chainId: bigint, from: string, tx: string): Content | undefined;
-  /** Units signed in the last hour for a wallet: of an asset and kind, or in fees. */
+  /** Units signed in the last hour for a wallet. `what` names an asset and kind, or the fees. */
   inTheLastHour(chainId: bigint, from: string, what: string): bigint;
 }
 
@@ -72,10 +73,10 @@ export interface Asked {
   from: From;
   /** Address of the signing wallet. */
   address: string;
-  /** Where sweeps go. */
+  /** The address that sweeps must go to. */
   hot: string;
   wanted: Wanted;
-  /** Undefined before one is reserved. */
+  /** Undefined if none has been reserved yet. */
   nonce: Unsigned['nonce'] | undefined;
   /** Hash of the transaction, on a chain without nonces. */
   tx?: string;
@@ -86,7 +87,7 @@ export interface Asked {
 export const FEES = 'fees';
 export const counterOf = ({ kind, asset }: Pick<Content, 'kind' | 'asset'>): string => `${kind}:${asset}`;
 
-/** @returns why not, as a sentence, or the record for the journal */
+/** @returns the record for the journal, or a sentence that says why the signer does not sign */
 export function decide(limits: ChainLimits, asked: Asked, signed: Signed): string | Content {
   const { from, address, wanted, nonce, tx } = asked;
   const moved = movedBy(wanted);
@@ -128,7 +129,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
   };
   const isAgain = before !== undefined && sameTransfer(before, content);
   if (before !== undefined && !isAgain && !isCancel) return `nonce ${nonce} was signed for another transfer`;
-  // A lowered limit does not affect what is already signed: it may still need a higher fee.
+  // A lowered limit does not affect a transfer that is already signed: it may still need a higher fee.
   if (unwilling !== undefined && !(isAgain && content.feeUnits <= limits.fees.perTransfer)) return unwilling;
   if (isSweep) return content;
   const hourly = contract === null ? nativeLimit.perHour : (limits.tokens[contract]?.perHour ?? 0n);
@@ -143,7 +144,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
 export const sameTransfer = (a: Content, b: Content): boolean =>
   a.asset === b.asset && a.to === b.to && a.units === b.units;
 
-/** Signed transactions can be queried by nonces below this (wire.ts); a chain has fewer than 2^64. */
+/** Upper bound of nonces, so that every signed transaction can be listed by nonce (wire.ts). A chain has fewer than 2^64. */
 const NONCES = 10n ** 18n;
 
 const NOTHING: Limit = { perTransfer: 0n, perHour: 0n };

@@ -1,6 +1,4 @@
-/**
- * Serving: the signer's socket. One connection is one server; several may come.
- */
+/** Serves the signer's socket. Each connection is one server; there may be several. */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { SignerCore } from './core.ts';
@@ -20,10 +18,10 @@ import {
   writeLine,
 } from './wire.ts';
 
-/** A client without proof by then is disconnected. */
+/** A client that has not proved by then that it knows the secret is disconnected. */
 const PROOF_WITHIN_MS = 5_000;
 
-/** @param said logs a line for the operator: which request was refused. Never a key */
+/** @param said logs a line for the operator about a refused request; never a key */
 export function serveOn(
   stream: Duplex,
   { core, secret, said = () => {} }: { core: SignerCore; secret: string; said?: (line: string) => void },
@@ -60,7 +58,7 @@ export function serveOn(
       return await called(id, method, params);
     } catch (error) {
       if (error instanceof Misread) return { id, error: error.message };
-      // For example a full disk. A transaction that was not recorded is not signed.
+      // For example a full disk. A transaction that could not be recorded is not signed.
       said(`failed: ${error instanceof Error ? error.message : String(error)}`);
       return { id, error: 'the signer failed; its own output says why' };
     }

@@ -1,6 +1,6 @@
 /**
- * Publicly known keys: those of the phrase that every local node starts with. Funds sent to one of them on a real chain are
- * stolen within a block.
+ * Publicly known keys: those of the phrase that local nodes use by default. Funds sent to one of them on a real chain are stolen
+ * within a block.
  */
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
@@ -8,12 +8,12 @@ import { addressOfPublicKey } from '../rails/evm/index.ts';
 
 const PHRASE = 'test test test test test test test test test test test junk';
 const ACCOUNTS = 20;
-/** Where programs derive deposit addresses below a phrase. */
+/** Derivation paths at which programs look for deposit addresses of a phrase. */
 const BRANCHES = ["m/44'/60'/0'", "m/44'/60'/0'/0", "m/44'/60'/1'", "m/44'/60'/1'/0"];
 
 let known: { addresses: ReadonlySet<string>; xpubs: ReadonlySet<string> } | undefined;
 
-/** Computed once, on first use: a phrase takes thousands of hashes. */
+/** Computed once, at first use, because deriving keys from a phrase takes thousands of hashes. */
 function derived() {
   const root = HDKey.fromMasterSeed(mnemonicToSeedSync(PHRASE));
   const account = root.derive("m/44'/60'/0'/0");

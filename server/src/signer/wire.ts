@@ -14,7 +14,7 @@ import type { SignedBefore, Unsigned } from '../rails/evm/index.ts';
 import type { AskedRaw } from './core.ts';
 import type { Content, From } from './policy.ts';
 
-/** A transfer is a few hundred characters. */
+/** A request is a few hundred characters. */
 const LONGEST_LINE = 16 * 1024;
 
 export interface Request {
@@ -28,7 +28,7 @@ export type Answer =
   | { id: number; refused: string }
   | { id: number; error: string };
 
-/** Calls `took` with each line, parsed as JSON. Invalid JSON or a line without an end closes the stream. */
+/** Calls `took` with each line, parsed as JSON. Closes the stream at invalid JSON or at a line that is too long. */
 export function readLines(stream: Duplex, took: (message: unknown) => void): void {
   let rest = '';
   let over = false;
@@ -57,7 +57,7 @@ export function readLines(stream: Duplex, took: (message: unknown) => void): voi
   });
 }
 
-/** Ends the stream properly before destroying it. Destroying it outright may not inform the other side. */
+/** Ends the stream before destroying it: destroying it directly may not inform the other side. */
 export const hangUp = (stream: Duplex): void => void stream.end(() => stream.destroy());
 
 export function writeLine(stream: Duplex, message: unknown): void {
@@ -89,7 +89,7 @@ export function writeTransfer(from: From, wanted: Partial<Unsigned> & Pick<Unsig
   };
 }
 
-/** @returns undefined when it is no answer: no number, or an invalid content */
+/** @returns undefined if this is no answer: it has no number, or its content is invalid */
 export function readAnswer({ id, result, refused, error }: Record<string, unknown>): Answer | undefined {
   if (typeof id !== 'number') return undefined;
   if (typeof result === 'object' && result !== null) return { id, result: result as Record<string, unknown> };
@@ -155,7 +155,7 @@ export const writeContent = ({ nonce, asset, to, units }: Content) => ({
   units: String(units),
 });
 
-/** @returns undefined when it is no list of signatures, from `nonce` on and in nonce order */
+/** @returns undefined if this is no list of signatures from `nonce` on, in nonce order */
 export function readSigned(answer: unknown, nonce: bigint): SignedBefore[] | undefined {
   if (!Array.isArray(answer)) return undefined;
   const found: SignedBefore[] = [];

@@ -1,10 +1,10 @@
 /**
  * Treasury: the operator's side of custody. It moves money from deposit addresses to the paying wallet, and warns before the
- * wallet runs low. Two people put money of that wallet away at an own address outside this server (transfers.ts).
+ * wallet runs low. Two operators can also move money from that wallet to an own address outside this server (transfers.ts).
  *
  * movements.ts matches transactions that our wallets sent before a restore with their rows. sweeps.ts moves deposits and books
  * the moves, levels.ts compares wallets with their thresholds, store.ts is the SQL of both. Rails send and report; the ledger
- * says who owns the money.
+ * records who owns the money.
  *
  * Not here: payouts (rails/payouts.ts), orders that wait while the treasury is short (orders/jobs.ts), comparing the books with
  * chain and bank (reconciliation).

@@ -1,10 +1,10 @@
 /**
  * Levels: warns when a paying wallet runs low, before an order has to wait for it.
  *
- * A threshold is a row, read again every time: below `low` readiness reports it; below `alarm` there is a case, opened once
- * and closed when the wallet is above it again. What counts is the balance in the books that no payout under way has on hold.
- * The balance reported by chain or bank is shown beside it; it is read again when the books have moved, else now and then.
- * Comparing the two is reconciliation.
+ * A threshold is a row, read again in every run. Below `low`, readiness fails. Below `alarm`, there is a case, opened once and
+ * closed when the wallet is above the threshold again. The balance that counts is the one in the books, minus the holds of
+ * payouts under way. The balance reported by chain or bank is shown beside it; it is read again after a booking, and otherwise
+ * once a minute. Comparing the two is reconciliation.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -19,9 +19,9 @@ import * as store from './store.ts';
 /** Job kind that checks a rail's wallets once; its subject is the rail's code. */
 export const WATCH = 'watch_treasury';
 const EVERY_MS = 15_000;
-/** The same while a wallet is below its alarm level: its case closes soon after money has come. */
+/** Interval while a wallet is below its alarm level, so that its case closes soon after money has arrived. */
 const ALARM_EVERY_MS = 3_000;
-/** How often the outside is asked while nothing moves in the books: a bank is asked once per currency. */
+/** How often chain or bank are asked for balances while nothing is booked: a bank is asked once per currency. */
 const OUTSIDE_EVERY_MS = 60_000;
 
 export interface LevelsContext {
@@ -32,13 +32,13 @@ export interface LevelsContext {
 }
 
 export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsContext): Handlers {
-  /** When this process last read a rail's outside balances, and what the books held then. */
+  /** When this process last read a rail's outside balances, and the books' balances at that time. */
   const outside = new Map<string, { at: number; books: string }>();
   return {
     async [WATCH](code) {
       const rail = rails.get(code);
       if (rail === undefined) return undefined;
-      // First the part that needs no outside call: a node that is down must not hide an empty wallet.
+      // The part without outside calls comes first: a node that is down must not hide an empty wallet.
       const own = await db.asSystem(async (tx) => {
         const here = (await levels(tx)).filter((level) => level.rail === code);
         await tell(tx, here, clock.now());
@@ -54,7 +54,7 @@ export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsCo
           read.push({ wallet, asset, units: await rail.balance(wallet, asset), at: clock.now() });
         outside.set(code, { at: performance.now(), books });
       } finally {
-        // Balances read before the rail failed are stored.
+        // Stores balances that were read before the rail failed.
         if (read.length > 0) await db.asSystem((tx) => store.noteOutside(tx, code, read));
       }
       return { againInMs };
@@ -73,7 +73,7 @@ export interface Level {
   freeUnits: bigint;
   lowUnits: bigint;
   alarmUnits: bigint;
-  /** The balance chain or bank last reported, and when; null before the first read. */
+  /** The balance that chain or bank last reported, and when; null before the first read. */
   outsideUnits: bigint | null;
   readAt: Date | null;
   state: 'ok' | 'low' | 'alarm';
@@ -103,7 +103,7 @@ export async function levels(tx: Tx): Promise<Level[]> {
   });
 }
 
-/** A case for each wallet in alarm; the others' cases are closed in one statement. */
+/** Opens a case for each wallet in alarm, and closes the cases of the others in one statement. */
 async function tell(tx: Tx, own: readonly Level[], now: Date): Promise<void> {
   const kind = 'treasury_low' as const;
   const well = own.filter(({ state }) => state !== 'alarm').map(({ account }) => account);
@@ -119,7 +119,10 @@ async function tell(tx: Tx, own: readonly Level[], now: Date): Promise<void> {
   }
 }
 
-/** The operator's own funds: balances of the accounts that are not a customer's, in whole units. */
+/**
+ * The operator's holdings for metrics: balances of wallets and of the accounts for treasury, capital and suspense, in whole
+ * units.
+ */
 export async function holdings(tx: Tx): Promise<{ account: string; whole: number }[]> {
   const known = await assets(tx);
   return (await balancesOf(tx, ['custody', 'treasury', 'capital', 'suspense'])).map(({ code, asset, units }) => ({

@@ -1,12 +1,13 @@
 /**
- * Movements that are on a chain and in no row of ours (rails/chain.adopt.ts) and that the rails cannot identify alone: sweeps and
- * gas, which only the treasury knows, and those that two operators decide.
+ * Movements that a chain has and no row of ours has (rails/chain.adopt.ts), as far as the rails cannot identify them: sweeps and
+ * gas transfers, which only the treasury knows, and movements that two operators decide.
  *
- * A sweep from a deposit address to the paying wallet is ours in any case, because only our key can make it. If the deposits that
- * were there before its block sum to exactly its amount, it claimed those. Gas went to a deposit address; it belongs to a sweep
- * of that address. Both may have been created after the last commit restored; then their rows are created again.
+ * A transfer from a deposit address to the paying wallet is one of our sweeps, because only our key can sign it. If the deposits
+ * that were there before its block sum to exactly its amount, the sweep claimed those. A gas transfer goes to a deposit address
+ * and belongs to a sweep of that address. Either may have been created after the last commit that was restored; then its row is
+ * created again.
  *
- * A matched movement is a send like any other from then on: its receipt settles it, with its cost.
+ * From then on a matched movement is a send like any other: its receipt settles it, with its cost.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -39,7 +40,7 @@ import { findTransfer, noteTransfer } from './transfers.store.ts';
 const MOST_SHOWN = 200;
 const OWN_KEY = /^(sweep|gas|transfer):/;
 
-/** A transfer of the books between our own wallets. */
+/** A transfer between our own wallets, as the books have it. */
 const findOwn = async (tx: Tx, key: string) =>
   key.startsWith(TRANSFER_KEY) ? await findTransfer(tx, key) : await store.find(tx, key);
 
@@ -48,10 +49,10 @@ interface Context {
   clock: Clock;
 }
 
-/** Further inputs of operators' decisions. */
+/** Context of operators' decisions. */
 type Deciding = Context & { rails: ReadonlyMap<string, Rail>; report: Report };
 
-/** Matches movements between our own wallets that fit. */
+/** Matches movements between our own wallets with rows that fit. */
 export async function matchOwn({ db, clock }: Context, rail: ChainRail): Promise<void> {
   const waiting = await db.asSystem((tx) => waitingFound(tx, rail.code, MOST_SHOWN));
   for (const { id, state } of waiting) {
@@ -66,7 +67,7 @@ export async function matchOwn({ db, clock }: Context, rail: ChainRail): Promise
   }
 }
 
-/** The sweep that a movement was; created if these books lack it. */
+/** Key of the sweep that a movement was; the sweep is created if the books lack it. */
 async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
   const from = sweptFrom(rail, row);
   if (from === undefined) return undefined;
@@ -75,7 +76,7 @@ async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): 
   const [written, ...others] = await notSent(tx, rail, { kind: 'sweep', address, asset, units });
   if (written !== undefined) return others.length === 0 ? written.key : undefined;
   const key = await store.nextSweepKey(tx, rail.code, address, asset);
-  // A sweep of these books may have claimed them, with others, and waits for this result: it never left.
+  // An open sweep may have claimed these deposits, with others. It never left, because this movement took them.
   const open = (await store.sweepsAt(tx, rail.code, address)).filter(
     (one) => one.endedAt === null && one.asset === asset,
   );
@@ -104,11 +105,11 @@ async function writeSweep(
   sweep: { key: string; address: string; index: bigint; asset: string; units: bigint },
   now: Date,
 ): Promise<void> {
-  assert(row.recipient !== null, `movement ${row.id} has a recipient`);
+  assert(row.recipient !== null, `movement ${row.id} has no recipient`);
   await store.write(tx, { ...sweep, kind: 'sweep', rail: rail.code, target: row.recipient, sweep: null }, now);
 }
 
-/** The gas transfer that a movement was; of its sweep, if there is one. */
+/** Key of the gas transfer that a movement was, for its sweep if there is one. */
 async function gasOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
   const { recipient: address, asset, units } = row;
   if (row.wallet !== rail.wallets.payouts || row.data?.length !== 0) return undefined;
@@ -125,7 +126,7 @@ async function gasOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Pr
       before.filter(({ endedAt }) => endedAt === null),
     );
     if (before.some((one) => one.state !== 'dropped' && !unsent.includes(one))) continue;
-    // A gas transfer created in its place waited for this result, and is no longer needed.
+    // A gas transfer that was created to replace this one is no longer needed.
     for (const { key } of unsent)
       await store.end(tx, key, { state: 'dropped', why: 'gas had been sent before the restore', at: now });
     const key = store.gasKey(sweep.key, before.length);
@@ -149,7 +150,7 @@ async function withoutSend(tx: Tx, rail: ChainRail, rows: readonly store.OwnTran
 }
 
 async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promise<void> {
-  assert(row.asset !== null && row.units !== null, `movement ${row.id} moved something`);
+  assert(row.asset !== null && row.units !== null, `movement ${row.id} has no asset or amount`);
   await adoptAs(tx, row, { key, version: 1, asset: row.asset, units: row.units });
   if (key.startsWith(TRANSFER_KEY)) await noteTransfer(tx, key, { state: 'submitted', why: null });
   else if (OWN_KEY.test(key)) await store.note(tx, key, { state: 'submitted', why: null, at: now });
@@ -157,7 +158,7 @@ async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promis
   await movementKnown(tx, { rail: row.rail, movement: row.id, left, outcome: `matched with ${key}`, now });
 }
 
-/** Decisions of two operators about movements, and the data they review. */
+/** Decisions of two operators about movements, and the data that they review. */
 export const openMovements = (context: Deciding) => ({
   list: (tx: Tx) => listFound(tx, MOST_SHOWN),
   look,
@@ -170,8 +171,9 @@ export const openMovements = (context: Deciding) => ({
 
   lookDebit: (tx: Tx, { rail, line }: { rail: string; line: string }) => lookDebit(tx, rail, line),
   /**
-   * Records that an unexplained debit paid no payout of ours: no payout waits for it any more. @throws Refusal
-   * 'does_not_fit'
+   * Records that an unexplained debit paid none of our payouts: no payout waits for it any more.
+   *
+   * @throws Refusal 'does_not_fit'
    */
   debitForeign: (tx: Tx, { rail, line }: { rail: string; line: string }) => declareForeign(tx, rail, line),
   settleBy: (input: Settled) => settleBy(context, input),
@@ -193,7 +195,7 @@ interface Settled {
 
 function chainOf({ rails }: Deciding, code: string): ChainRail {
   const rail = rails.get(code);
-  assert(rail?.kind === 'chain', `rail ${code} is running`);
+  assert(rail?.kind === 'chain', `rail ${code} is not running`);
   return rail as ChainRail;
 }
 
@@ -205,8 +207,10 @@ async function lockOpen(tx: Tx, id: bigint): Promise<FoundMovement> {
 }
 
 /**
- * @param input.otherAmount for a payout: it left with another amount than the books order now, for example after a requote
- *   that they have lost or made since. The amount that left is booked, and the difference is booked separately.
+ * Matches a movement with a payout, sweep or gas transfer of the books.
+ *
+ * @param input.otherAmount for a payout that left with another amount than the books have, for example after a requote that the
+ *   restored books lack or have made since. The amount that left is booked, and the difference is booked separately.
  * @throws Refusal 'unknown_movement' | 'movement_over' | 'unknown_payout' | 'does_not_fit'
  */
 async function match(context: Deciding, tx: Tx, input: Matched): Promise<void> {
@@ -234,9 +238,10 @@ async function match(context: Deciding, tx: Tx, input: Matched): Promise<void> {
 }
 
 /**
- * Starts using up its nonce with an empty transfer, unless the signed transaction is mined first (rails/chain.adopt.ts).
+ * Starts to use up a movement's nonce with an empty transfer, unless the signed transaction is mined first
+ * (rails/chain.adopt.ts).
  *
- * @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' when it was not found through the signer's journal
+ * @throws Refusal 'unknown_movement' | 'movement_over'; 'does_not_fit' if the movement was not found through the signer's journal
  */
 async function cancel(tx: Tx, id: bigint): Promise<void> {
   const row = await lockFound(tx, id);
@@ -254,7 +259,7 @@ async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
   const now = clock.now();
   const swept = row.succeeded === true ? sweptFrom(rail, row) : undefined;
   if (swept !== undefined) {
-    // Between our own wallets the money stays ours: booked as a sweep without named deposits.
+    // The money stays ours if it moved between our own wallets: booked as a sweep without named deposits.
     const address = await rail.targetOf(tx, swept.index);
     const key = await store.nextSweepKey(tx, rail.code, address, swept.asset);
     await writeSweep(tx, rail, row, { key, address, ...swept }, now);
@@ -267,7 +272,7 @@ async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
   if (row.succeeded === true && asset !== null && units !== null && asset !== native)
     await report(tx, { type: 'unexplained_debit', rail: code, externalId: `${hash}:0`, asset, units, reference });
   const coin = (costUnits ?? 0n) + (row.succeeded === true ? (value ?? 0n) : 0n);
-  // Native coin leaves no log: the balance shows it as missing, and it is booked against that.
+  // The native asset emits no log. The balance shows the amount as missing, so it is booked as an unexplained debit.
   if (native !== undefined && coin > 0n && row.wallet === rail.wallets.payouts)
     await report(tx, {
       type: 'unexplained_debit',
@@ -281,7 +286,7 @@ async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
   await movementKnown(tx, { rail: code, movement: row.id, left, outcome: 'not ours', now });
 }
 
-/** Its current state, locked. @throws Refusal 'unknown_movement' */
+/** The movement as it is now, locked. @throws Refusal 'unknown_movement' */
 async function look(tx: Tx, id: bigint) {
   await lockFound(tx, id);
   const row = await findFound(tx, id);
@@ -290,7 +295,10 @@ async function look(tx: Tx, id: bigint) {
   return { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key };
 }
 
-/** The books' order under a key: asset, units and recipient; without the state, which changes by itself. */
+/**
+ * The payout, sweep or gas transfer of a key as the books have it: asset, units and recipient. Without the state, which changes
+ * by itself.
+ */
 async function ordered(tx: Tx, id: bigint, key: string) {
   const rail = (await findFound(tx, id))?.rail;
   if (rail === undefined) return undefined;

@@ -1,8 +1,8 @@
-/** SQL of the treasury: own_transfers, sweep_minimums, treasury_thresholds, treasury_outside. */
+/** SQL of own_transfers, sweep_minimums, treasury_thresholds and treasury_outside. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
-/** `dropped`: given up before it was submitted. If it turns out to have been sent after all, it is still booked. */
+/** `dropped`: given up before it was submitted. If the transfer turns out to have been sent, it is still booked. */
 export type TransferState = 'created' | 'submitted' | 'settled' | 'failed' | 'dropped';
 
 export interface OwnTransfer {
@@ -28,7 +28,7 @@ export interface OwnTransfer {
 const COLUMNS =
   'key, kind, rail, address, index, asset, units, target, sweep, state, why, cost_asset, cost_units, created_at, ended_at, booked_at';
 
-/** Held until `tx` ends: one process at a time chooses what a rail sweeps next. */
+/** Locks until `tx` ends: one process at a time chooses what a rail sweeps next. */
 export async function lockChoice(tx: Tx, rail: string): Promise<void> {
   await tx.run(`select pg_advisory_xact_lock(hashtext('sweep'), hashtext($1))`, [rail]);
 }
@@ -38,7 +38,7 @@ export async function minimums(tx: Tx): Promise<Map<AssetCode, bigint>> {
   return new Map(rows.map((row) => [row.asset, row.minUnits]));
 }
 
-/** Leaves an existing row unchanged, so that a start does not undo the operator's change. */
+/** Leaves an existing row unchanged, so that a restart does not undo an operator's change. */
 export async function seedMinimum(tx: Tx, asset: AssetCode, units: bigint): Promise<void> {
   await tx.run('insert into sweep_minimums (asset, min_units) values ($1, $2) on conflict do nothing', [asset, units]);
 }
@@ -77,7 +77,7 @@ export const openSweeps = (tx: Tx, rail: string) =>
     [rail],
   );
 
-/** Gas transfers that belong to no sweep under way. */
+/** An open gas transfer that belongs to no sweep. */
 export const openFill = (tx: Tx, rail: string) =>
   tx.row<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and kind = 'gas' and sweep is null and ended_at is null
@@ -93,7 +93,9 @@ export async function nextFillKey(tx: Tx, rail: string): Promise<string> {
   return `gas:fill:${rail}:${(row?.count ?? 0n) + 1n}`;
 }
 
-/** Ended, and not yet in the ledger. In the order in which they ended, so that gas is booked before it is spent. */
+/**
+ * Transfers that ended and are not in the ledger yet, in the order in which they ended, so that gas is booked before it is spent.
+ */
 export const unbooked = (tx: Tx, rail: string) =>
   tx.rows<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and booked_at is null and ended_at is not null
@@ -102,7 +104,9 @@ export const unbooked = (tx: Tx, rail: string) =>
   );
 
 /**
- * Sweeps and gas of all rails that are not in the ledger yet, oldest first. @param input.after the last key of the previous page
+ * Sweeps and gas transfers of all rails that are not in the ledger yet, oldest first.
+ *
+ * @param input.after the last key of the previous page
  */
 export const waitingTransfers = (
   tx: Tx,
@@ -116,7 +120,7 @@ export const waitingTransfers = (
     [input.after ?? null, input.limit],
   );
 
-/** All of them, newest first. @param input.below the last key of the previous page */
+/** Sweeps and gas transfers, newest first. @param input.below the last key of the previous page */
 export const newestTransfers = (
   tx: Tx,
   input: { rail?: string | undefined; below?: string | undefined; limit: number },
@@ -147,7 +151,7 @@ export const gasKey = (sweep: string, before: number): string => `${sweep.replac
 export const gasOf = (tx: Tx, sweep: string) =>
   tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by created_at, key`, [sweep]);
 
-/** Transfers not submitted according to these books, by their asset and amount, from or to a deposit address. */
+/** Transfers of this asset and amount, from or to a deposit address, that the books have as not submitted. */
 export const unsent = (
   tx: Tx,
   rail: string,
@@ -159,14 +163,14 @@ export const unsent = (
     [rail, of.kind, of.address, of.asset, of.units],
   );
 
-/** The sweeps of an address, newest first: gas found on the chain was for one of them. */
+/** The sweeps of an address, newest first. Gas found on the chain was for one of them. */
 export const sweepsAt = (tx: Tx, rail: string, address: string): Promise<OwnTransfer[]> =>
   tx.rows<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and address = $2 and kind = 'sweep' order by created_at desc, key desc limit 20`,
     [rail, address],
   );
 
-/** Records the result of submitting it, if it is still open. */
+/** Records the result of submitting a transfer, if it is still open. */
 export async function note(
   tx: Tx,
   key: string,
@@ -199,7 +203,7 @@ export async function end(
   );
 }
 
-/** It is under way again: its transaction was reorged out. */
+/** Reopens a transfer whose chain transaction a reorg removed. */
 export const reopen = (tx: Tx, key: string) =>
   tx.run(
     `update own_transfers set state = 'submitted', why = $2, reference = null, cost_asset = null, cost_units = 0, ended_at = null,

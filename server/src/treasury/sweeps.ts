@@ -2,20 +2,20 @@
  * Sweeps: move deposits from deposit addresses to the paying wallet.
  *
  * A sweep claims final deposits by id, so that no reorg can undo its transfer. It is stored as a row first, and then sent like
- * every chain send: nonce and signed bytes stored, broadcast, rebroadcast, fee raised. A deposit address has no native coin for
- * gas, so the paying wallet sends it ahead, likewise stored first. Both end when they are final, and only then are they booked,
- * under their own keys: so nothing booked here is ever undone, and after a crash at any point the next run continues from the
+ * every chain send: nonce and signed bytes stored, broadcast, rebroadcast, fee raised. A deposit address has no native asset for
+ * gas, so the paying wallet sends it ahead; that transfer is stored first, too. Both are booked under their own keys once they
+ * are final, so only a reorg deeper than finality can undo a booking. After a crash at any point the next run continues from the
  * rows.
  *
  *   created ──gas there?──▶ submitted ──final──▶ settled (booked) | failed (its deposits are free again)
  *
  * Only custody moves. The owner of the money (an order, the treasury, or suspense) stays the same.
  *
- * A third party's native coin at a deposit address is not mistaken for our gas: coin missing in the books is spent on a sweep
- * only if gas of ours is on its way there too, and the rail subtracts our own sends from its findings (chain.ts). A cost is not
- * booked before the coin that paid it.
+ * The native asset that a third party sends to a deposit address is not mistaken for our gas: a sweep spends native units that
+ * the books do not have only if gas of ours is also on its way there, and the rail subtracts our own sends from its findings
+ * (chain.ts). A cost is booked only after the native units that paid it.
  *
- * Not here: money of an order whose customer may still pay, which is not swept yet; native coin, which is never swept.
+ * Money of an order whose customer may still pay is not swept yet. The native asset is never swept.
  */
 import type { Clock } from '../base/clock.ts';
 import { later } from '../base/clock.ts';
@@ -54,32 +54,35 @@ export interface SweepContext {
   clock: Clock;
   log: Log;
   chains: ReadonlyMap<string, ChainRail>;
-  /** Between two runs, in milliseconds. */
+  /** Interval between two runs, in milliseconds. */
   everyMs?: number;
 }
 
 const EVERY_MS = 15_000;
 /**
- * How soon a rail without anything to sweep is checked again: whether this process has read anything of its chain since, and
- * after a while our rows, because another process may follow the chain, and some wait for a time.
+ * Checks of a rail that has nothing to sweep: every IDLE_MS, whether this process has read new blocks of its chain; every
+ * ROWS_MS, the rows, because another process may follow the chain, and some rows become due with time.
  */
 const IDLE_MS = 2_000;
 const ROWS_MS = 10_000;
 /** Deposits read per run. */
 const LOOK = 500;
-/** Sweeps under way per rail. With their gas they stay well below what chain.sends.ts watches per run. */
+/** Sweeps under way per rail. Together with their gas transfers they stay well below what chain.sends.ts watches per run. */
 const MAX_OPEN = 40;
-/** A run ends after this and the next one continues with the rest: a lease is 20 s. */
+/** A run ends after this, because its lease is 20 s; the next run continues. */
 const LOOK_MS = 8_000;
-/** When to check skipped deposits again: a customer may still pay; too little; the address is being swept. */
+/**
+ * Time until a skipped deposit is checked again, by reason: its customer may still pay; it is too small; its address is being
+ * swept.
+ */
 const WAITING_AGAIN_MS = 30_000;
 const TOO_LITTLE_AGAIN_MS = 600_000;
 const BUSY_AGAIN_MS = 5_000;
-/** Extra gas beyond the sweep's present maximum cost: a quarter, in case fees rise meanwhile. */
+/** Extra gas beyond the sweep's present maximum cost: a quarter, in case fees rise before it is sent. */
 const marginOf = (units: bigint): bigint => units / 4n + 1n;
-/** A sweep unmined after this may lack gas for a higher fee. */
+/** A sweep that is not mined after this time may lack gas for a higher fee. */
 const STUCK_MS = 120_000;
-/** How long a sweep may be rejected before a case is opened, and before it is given up for now. */
+/** How long a sweep may be rejected before a case opens, and before it is dropped for now. */
 const REJECTED_TOLD_MS = 600_000;
 const REJECTED_DROPPED_MS = 3_600_000;
 /** How long a released nonce waits for another send to take it. */
@@ -104,7 +107,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
       idle.delete(code);
       await bookLate(context, rail);
       await matchOwn(context, rail);
-      // A process without the key only watches, and leaves sweeping to one that has it.
+      // A process without the key only watches; another one that has the key sweeps.
       if (!rail.canSend(depositWallet(0n))) return { againInMs: everyMs };
       await fillGap(context, rail);
       await choose(context, rail);
@@ -116,7 +119,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
           await goOn(context, rail, sweep, clock.now());
         } catch (error) {
           if (error instanceof Unavailable) throw error;
-          // A failing sweep does not stop the others; its error is thrown at the end.
+          // A failing sweep does not stop the others; the first error is thrown at the end.
           bugs.push(error);
         }
       }
@@ -126,7 +129,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
   };
 }
 
-/** Whether there is nothing to sweep, to follow or to book: queried in one round trip. */
+/** Whether there is nothing to sweep, to advance or to book; one round trip. */
 const isIdle = ({ db, clock }: SweepContext, rail: ChainRail): Promise<boolean> =>
   db.asSystem(async (tx) => {
     const asked = await awaitAll(
@@ -143,7 +146,7 @@ const isIdle = ({ db, clock }: SweepContext, rail: ChainRail): Promise<boolean> 
 /** Creates sweeps of due deposits, oldest first. */
 async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<void> {
   const target = rail.walletAddresses[rail.wallets.payouts];
-  assert(target !== undefined, `${rail.code} has a wallet that pays`);
+  assert(target !== undefined, `${rail.code} has no paying wallet`);
   await db.asSystem(async (tx) => {
     await store.lockChoice(tx, rail.code);
     const now = clock.now();
@@ -210,7 +213,7 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
   const cost = await rail.gasFor(wallet, sendingOf(sweep));
   if ('rejected' in cost) return isSent ? undefined : await rejected(context, rail, sweep, cost.rejected);
   const { needUnits, hasUnits } = cost;
-  // Coin missing in the books may be a customer's deposit not counted yet.
+  // Native units that the books do not have may be a customer's deposit that is not booked yet.
   const isFunded = gas.some((one) => one.state !== 'created' && one.state !== 'dropped');
   const known = isFunded ? hasUnits : await db.asSystem((tx) => ownNativeAt(tx, rail.code, sweep));
   const usable = known < hasUnits ? known : hasUnits;
@@ -232,7 +235,7 @@ const sendingOf = ({ key, asset, units, target }: OwnTransfer): Sending => ({
   destination: { kind: 'address', address: target },
 });
 
-/** @returns its state now */
+/** @returns the transfer's new state */
 async function submit(
   context: SweepContext,
   rail: ChainRail,
@@ -248,7 +251,7 @@ async function submit(
     await rejected(context, rail, transfer, sent.why);
     return 'created';
   }
-  // If it is unknown whether the node accepted it, its bytes may be stored: the next run asks.
+  // Without an answer the node may have the bytes, or only our row has them: the next run asks.
   const state = sent.outcome === 'submitted' ? 'submitted' : 'created';
   await noted(context, transfer, state, sent.outcome === 'unknown' ? sent.why : null);
   return state;
@@ -257,12 +260,12 @@ async function submit(
 const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'created' | 'submitted', why: string | null) =>
   db.asSystem((tx) => store.note(tx, key, { state, why, at: clock.now() }));
 
-/** Not sent, and no nonce taken. Retried in every run; eventually a case is opened. */
+/** The rail rejected the transfer: nothing was sent and no nonce was taken. Every run retries; after a while a case opens. */
 async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
   const { db, clock, log } = context;
   const now = clock.now();
   const since = now.getTime() - transfer.createdAt.getTime();
-  log.info({ rail: rail.code, key: transfer.key, why }, 'own transfer refused');
+  log.info({ rail: rail.code, key: transfer.key, why }, 'own transfer rejected');
   await db.asSystem(async (tx) => {
     await store.note(tx, transfer.key, { state: 'created', why, at: now });
     if (transfer.kind === 'gas' || since >= REJECTED_TOLD_MS) {
@@ -280,13 +283,13 @@ async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTra
   });
 }
 
-/** A wallet without coin for gas is one problem for all addresses of a rail; a problem with a sweep is its own. */
+/** A wallet without gas is one problem of the rail, for all addresses; a problem with a sweep is a case of its own. */
 const caseOf = (transfer: OwnTransfer) =>
   transfer.kind === 'gas'
     ? { kind: 'gas_short' as const, subject: `rail:${transfer.rail}` }
     : { kind: 'sweep_rejected' as const, subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
 
-/** Creates gas for a sweep, unless the sweep has ended or has gas on its way. */
+/** Creates a gas transfer for a sweep, unless the sweep has ended or gas is already on its way. */
 async function writeGas(
   { db, clock }: SweepContext,
   rail: ChainRail,
@@ -318,9 +321,8 @@ async function writeGas(
 }
 
 /**
- * A nonce of the paying wallet was released while later ones were signed, and no other send has taken it: the smallest possible
- * gas transfer goes to a deposit address of ours under it, because the later ones would otherwise wait indefinitely. One at a
- * time.
+ * A nonce of the paying wallet was released after later nonces were signed, and no other send has taken it. The later sends would
+ * wait indefinitely, so the smallest possible gas transfer to one of our deposit addresses uses that nonce. One gap at a time.
  */
 async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
   const { db, clock, log } = context;
@@ -335,7 +337,7 @@ async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
     if (outcome === 'known') return await noted(context, open, 'submitted', null);
     if (outcome !== 'absent') return;
     if (gap !== undefined) return void (await submit(context, rail, wallet, open));
-    // Another send has taken the nonce since.
+    // Another send has taken the nonce meanwhile.
     const how = { state: 'dropped', why: 'the nonce was taken', at: clock.now() } as const;
     return await db.asSystem((tx) => store.end(tx, open.key, how));
   }
@@ -352,13 +354,13 @@ async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
     );
     return await store.find(tx, key);
   });
-  log.warn({ rail: rail.code, nonce: gap.nonce, key: made?.key }, 'later sends wait for a nonce that was given up');
+  log.warn({ rail: rail.code, nonce: gap.nonce, key: made?.key }, 'later sends wait for a released nonce');
   if (made !== undefined) await submit(context, rail, wallet, made);
 }
 
 type OwnFact = Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>;
 
-/** Books the rail's report of a sweep or its gas. */
+/** Books the rail's final report of a sweep or a gas transfer. */
 export async function takeOwnTransfer(
   context: { clock: Clock; chains: ReadonlyMap<string, ChainRail> },
   tx: Tx,
@@ -366,7 +368,7 @@ export async function takeOwnTransfer(
 ): Promise<void> {
   const now = context.clock.now();
   const row = await store.lock(tx, fact.key);
-  assert(row !== undefined && row.rail === fact.rail, `own transfer ${fact.key} was written before it was sent`);
+  assert(row !== undefined && row.rail === fact.rail, `own transfer ${fact.key} has no row on this rail`);
   if (row.state === 'settled' || row.state === 'failed') return;
   const failed = fact.type === 'own_transfer_failed';
   await store.end(tx, row.key, {
@@ -391,14 +393,15 @@ export async function takeOwnTransfer(
   const ended = await store.find(tx, row.key);
   assert(ended !== undefined, 'a locked transfer has disappeared');
   await bookOrLater(context, tx, ended);
-  // Both may become final in one run, and the rail reports them in the order of their wallets.
+  // A gas transfer and its sweep may become final in one run, and the rail reports them in the order of their wallets. So the
+  // sweep is tried again after its gas.
   const sweep = row.sweep === null ? undefined : await store.lock(tx, row.sweep);
   if (sweep !== undefined && sweep.endedAt !== null && sweep.bookedAt === null) await bookOrLater(context, tx, sweep);
 }
 
 /**
- * A sweep was undone by a reorg deeper than finality: the caller has reversed its entry. Its bytes are broadcast again until
- * a block takes them, and the result is then booked as the first time.
+ * A reorg deeper than finality undid a sweep, and the caller has reversed its entry. The rail broadcasts its bytes again until a
+ * block takes them; the result is then booked like the first one.
  *
  * @throws Refusal 'does_not_fit'
  */
@@ -413,7 +416,7 @@ export async function sweepUndone(tx: Tx, key: string): Promise<void> {
   await broadcastAgain(tx, row.rail, key);
 }
 
-/** Gas that was never submitted is no longer needed. */
+/** Drops gas transfers of an ended sweep that were never submitted. */
 async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
   for (const gas of await store.gasOf(tx, sweep.key)) {
     if (gas.endedAt === null && gas.state === 'created')
@@ -421,10 +424,10 @@ async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
   }
 }
 
-/** Books those whose cost had to wait for the coin it was paid with. */
+/** Books transfers whose cost had to wait until the native units that paid it were booked. */
 async function bookLate(context: SweepContext, rail: ChainRail): Promise<void> {
   await context.db.asSystem(async (tx) => {
-    // A cost that is still short is retried at the next run: enqueueing this job from itself would run it again at once.
+    // If a cost is still short, the next run retries: enqueueing this job from itself would run it again at once.
     for (const row of await store.unbooked(tx, rail.code)) await book(context, tx, row);
   });
 }
@@ -436,11 +439,11 @@ async function book(
 ): Promise<'booked' | 'short'> {
   const now = clock.now();
   const rail = chains.get(row.rail);
-  assert(rail !== undefined, `rail ${row.rail} is running`);
+  assert(rail !== undefined, `rail ${row.rail} is not running`);
   const lines = linesOf(rail, row);
   if (lines.length > 0) {
     const posted = await post(tx, {
-      // A reversed entry is booked again under another id.
+      // The id is free even if an earlier entry of the transfer was reversed.
       id: await freeId(tx, row.key),
       kind: row.state === 'failed' ? `${row.kind}_failed` : row.kind,
       at: now,
@@ -454,7 +457,10 @@ async function book(
   return 'booked';
 }
 
-/** The same for a report that the rail has just made: the job books it once the coin that paid its cost is there. */
+/**
+ * Books a report that the rail has just made. If its cost is short, a job books it later, once the native units that paid it are
+ * booked.
+ */
 async function bookOrLater(context: Parameters<typeof book>[0], tx: Tx, row: OwnTransfer): Promise<void> {
   if ((await book(context, tx, row)) === 'booked') return;
   enqueueAt(tx, { kind: SWEEP, subject: row.rail, dueAt: later(context.clock.now(), 1_000) });

@@ -1,6 +1,6 @@
 /**
- * The desk of own addresses: what operators decide about addresses outside this server, and about transfers to them. Each function runs
- * in the transaction of an operator's action; the job of transfers.ts sends what is written here.
+ * The desk of own addresses: what operators decide about addresses outside this server and about transfers to them. Each function
+ * runs in the transaction of an operator's action. The job in transfers.ts sends the transfers that are created here.
  */
 import type { Clock } from '../base/clock.ts';
 import { later } from '../base/clock.ts';
@@ -19,7 +19,7 @@ interface DeskContext {
   clock: Clock;
   chains: ReadonlyMap<string, ChainRail>;
   rules: Pick<TransferRules, 'screenOwn'>;
-  /** How long a registered address waits before it is used. */
+  /** How long a registered address waits before it can be used, in milliseconds. */
   coolingOffMs: number;
 }
 
@@ -59,7 +59,7 @@ function addressDesk({ chains, rules, coolingOffMs }: DeskContext) {
 
   return {
     addresses: store.addresses,
-    /** An address in the spelling of its rail. @throws Refusal 'malformed_field' */
+    /** An address in its rail's normal spelling. @throws Refusal 'malformed_field' */
     spelled(rail: string, address: string): string {
       const read = chainOf(chains, rail).readAddress?.(address);
       if (read === undefined)
@@ -70,7 +70,7 @@ function addressDesk({ chains, rules, coolingOffMs }: DeskContext) {
     addressAt: store.addressAt,
     requireNew,
 
-    /** @returns its number @throws Refusal as `requireNew` */
+    /** @returns the address's id @throws Refusal as `requireNew` */
     async register(
       tx: Tx,
       a: { rail: string; address: string; label: string; by: string; now: Date },
@@ -82,7 +82,7 @@ function addressDesk({ chains, rules, coolingOffMs }: DeskContext) {
       return made.id;
     },
 
-    /** Nothing more is sent there. @throws Refusal 'unknown_own_address' */
+    /** Ends the use of an address: nothing more is sent there. @throws Refusal 'unknown_own_address' */
     async end(tx: Tx, a: { id: bigint; by: string; now: Date }): Promise<void> {
       if ((await store.endAddress(tx, a)) === 0) throw new Refusal('unknown_own_address');
     },
@@ -100,13 +100,13 @@ function transferDesk({ clock, chains, rules }: DeskContext) {
     if (t.units <= 0n) throw new Refusal('malformed_amount', { why: 'must be above zero' });
     if (t.asset === (await rail.nativeAsset(tx))) throw unfit('native coin is not sent to own addresses');
     if (await isDenied(rules, tx, to)) throw new Refusal('destination_held');
-    // Customers first: what waits for this money is paid before it is put away.
+    // Orders come first: those that wait for this money are paid before any of it is moved to an own address.
     if ((await shortfalls(tx)).some((one) => one.rail === to.rail && one.asset === t.asset))
       throw new Refusal('funds_short', { asset: t.asset });
     return { to, wallet: rail.wallets.payouts };
   }
 
-  /** What of a wallet may be put away: neither held for a payout nor below its low threshold. */
+  /** Units of a wallet that may be moved to an own address: neither held for a payout nor below the wallet's low threshold. */
   async function spare(tx: Tx, of: { rail: string; wallet: string; asset: string }): Promise<bigint> {
     const { units, heldUnits } = await balance(tx, chart.custody(of.rail, of.wallet, of.asset));
     const threshold = (await thresholds(tx)).find(
@@ -125,7 +125,7 @@ function transferDesk({ clock, chains, rules }: DeskContext) {
       if ((await spare(tx, { rail: to.rail, wallet, asset })) < units) throw new Refusal('funds_short', { asset });
     },
 
-    /** Writes the row and its hold; a job sends it. @returns its key @throws Refusal as `requireFits` */
+    /** Creates the row and its hold; a job sends it. @returns its key @throws Refusal as `requireFits` */
     async create(
       tx: Tx,
       t: { address: bigint; asset: string; units: bigint; people: readonly string[]; reason: string; now: Date },
@@ -139,7 +139,7 @@ function transferDesk({ clock, chains, rules }: DeskContext) {
       const from = chart.custody(to.rail, wallet, asset);
       const lines = hold(row.key, chart.custody(to.rail, ownWallet(to.id), asset), from, units);
       const posted = await post(tx, { id: row.key, kind: 'transfer_held', at: now, lines });
-      // The accounts are locked now: two transfers at once do not both count on the same money.
+      // The accounts are locked now, so two concurrent transfers cannot both count on the same money.
       if (posted.outcome === 'short' || (await spare(tx, { rail: to.rail, wallet, asset })) < 0n)
         throw new Refusal('funds_short', { asset });
       enqueue(tx, { kind: TRANSFER, subject: row.key, dueAt: now });
@@ -152,7 +152,7 @@ function transferDesk({ clock, chains, rules }: DeskContext) {
       return row;
     },
 
-    /** Before a transaction of it exists. @throws Refusal 'unknown_transfer' | 'does_not_fit' */
+    /** Cancels a transfer before a transaction of it exists. @throws Refusal 'unknown_transfer' | 'does_not_fit' */
     async cancel(tx: Tx, c: { key: string; by: string; now: Date }): Promise<void> {
       const row = await store.lockTransfer(tx, c.key);
       if (row === undefined) throw new Refusal('unknown_transfer');

@@ -1,4 +1,4 @@
-/** SQL of transfers to own addresses: treasury_addresses, treasury_transfers. */
+/** SQL of transfers to own addresses: tables treasury_addresses and treasury_transfers. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
@@ -36,10 +36,10 @@ const ADDRESS = 'id, rail, address, label, registered_by, registered_at, usable_
 const TRANSFER =
   'id, key, address_id, rail, wallet, target, asset, units, people, reason, state, why, reference, created_at, ended_at';
 
-/** Of one installation: each is read at every comparison with the chain. */
+/** Maximum per installation: each address is read at every comparison with the chain. */
 export const MAX_ADDRESSES = 100;
 
-/** Held until `tx` ends: two registrations do not both see the last free place. */
+/** Locks until `tx` ends, so that two registrations cannot both take the last free place. */
 export const lockAddresses = (tx: Tx): Promise<unknown> =>
   tx.run(`select pg_advisory_xact_lock(hashtext('treasury_addresses'))`);
 
@@ -50,8 +50,8 @@ export const addressAt = (tx: Tx, rail: string, address: string): Promise<OwnAdd
   tx.row<OwnAddress>(`select ${ADDRESS} from treasury_addresses where rail = $1 and address = $2`, [rail, address]);
 
 /**
- * Whether money of customers was, or is to be, paid to an address. For a decision that people make now and then: without an index, it
- * reads every order and payout.
+ * Whether customers' money was, or is to be, paid to an address. Reads every order and payout without an index: only for rare
+ * decisions of operators.
  */
 export const isCustomers = async (tx: Tx, at: { rail: string; address: string }): Promise<boolean> =>
   (await tx.row(
@@ -62,11 +62,11 @@ export const isCustomers = async (tx: Tx, at: { rail: string; address: string })
     [at.rail, at.address],
   )) !== undefined;
 
-/** It is not ended or registered again until `tx` ends. */
+/** Until `tx` ends, the address can be neither ended nor registered again. */
 export const shareAddress = (tx: Tx, id: bigint): Promise<OwnAddress | undefined> =>
   tx.row<OwnAddress>(`select ${ADDRESS} from treasury_addresses where id = $1 for share`, [id]);
 
-/** Registers it, or again one that was ended. @returns undefined when it is registered */
+/** Registers an address, or one that was ended again. @returns undefined if it is already registered */
 export const register = (
   tx: Tx,
   a: { rail: string; address: string; label: string; by: string; now: Date; usableAt: Date },
@@ -81,7 +81,7 @@ export const register = (
     [a.rail, a.address, a.label, a.by, a.now, a.usableAt],
   );
 
-/** @returns how many were ended */
+/** @returns the number of addresses that were ended */
 export const endAddress = (tx: Tx, a: { id: bigint; by: string; now: Date }): Promise<number> =>
   tx.run('update treasury_addresses set ended_at = $2, ended_by = $3 where id = $1 and ended_at is null', [
     ...[a.id, a.now, a.by],
@@ -107,14 +107,14 @@ export const findTransfer = (tx: Tx, key: string): Promise<WalletTransfer | unde
 export const lockTransfer = (tx: Tx, key: string): Promise<WalletTransfer | undefined> =>
   tx.row<WalletTransfer>(`select ${TRANSFER} from treasury_transfers where key = $1 for update`, [key]);
 
-/** Newest first. */
+/** Transfers, newest first. */
 export const listTransfers = (tx: Tx, q: { below?: bigint | undefined; limit: number }): Promise<WalletTransfer[]> =>
   tx.rows<WalletTransfer>(
     `select ${TRANSFER} from treasury_transfers where $1::bigint is null or id < $1 order by id desc limit $2`,
     [q.below ?? null, q.limit],
   );
 
-/** While it is under way. */
+/** Records the state of a transfer that is under way. */
 export const noteTransfer = (
   tx: Tx,
   key: string,

@@ -1,21 +1,21 @@
 /**
- * Transfers from the wallet that pays to an own address: cold storage, whose key this server does not have.
+ * Transfers from the paying wallet to an own address: cold storage, whose key this server does not have.
  *
- * An own address is registered by two people and usable after the cooling-off time of destinations. A transfer is a row and a hold in
- * the ledger first, written when enough people have agreed. A job then sends it by the rail under the row's key, as payouts and
- * sweeps are sent: nonce and signed bytes are stored before they are broadcast, so it leaves once. It is booked when it is
- * final. Custody moves between two wallets of ours, so the entry nets to zero; the chain's fee is a cost.
+ * Two operators register an own address; it can be used after the cooling-off time of destinations. A transfer is created when
+ * enough operators have approved it, as a row and a hold in the ledger. A job then sends it through the rail under the row's key,
+ * like payouts and sweeps: nonce and signed bytes are stored before they are broadcast, so it leaves once. It is booked when it
+ * is final. Custody moves between two of our wallets, so the entry nets to zero; the chain's fee is a cost.
  *
  *   created ──gate──▶ submitted ──final──▶ settled (booked) | failed (the hold is released)
  *      └──an operator──▶ cancelled, as long as no transaction of it is reserved or signed
  *
- * `askTransfer` is the gate of these transfers. It is asked before the send is reserved, and by the rail in the transaction before it
- * is signed and before its bytes are first broadcast, in the place of the gate of payouts (composition/rails.ts).
+ * `askTransfer` is the gate of these transfers, as the gate of payouts is for payouts (composition/rails.ts). The job calls it
+ * before the send is reserved. The rail calls it in the transaction before it signs and before it first broadcasts the bytes.
  *
- * What comes back from an own address to that wallet is booked the other way.
+ * Money that comes back from an own address to the paying wallet is booked the other way.
  *
- * Not here: what operators decide (transfers.desk.ts), native coin, transfers between chains or banks, and money that goes elsewhere from an own address: our keys cannot send
- * it, and reconciliation shows it as a difference of that wallet.
+ * Not here: what operators decide (transfers.desk.ts); the native asset; transfers between chains or banks; money that an own
+ * address sends elsewhere: our keys cannot sign that, and reconciliation shows it as a difference of that wallet.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -40,20 +40,20 @@ export interface TransferContext {
   rules: TransferRules;
 }
 
-/** The gate's inputs from other modules. None of them calls outside. */
+/** The gate's inputs from other modules. None of them makes an outside call. */
 export interface TransferRules {
   screenOwn: GateRules['screenOwn'];
   isSwitchedOff: GateRules['isSwitchedOff'];
   peopleNeeded(tx: Tx, need: { action: string; asset: string; units: bigint; now: Date }): Promise<number>;
 }
 
-/** The action whose rules count when a transfer is sent. */
+/** The action whose approval rule applies when a transfer is sent. */
 const ACTION = 'transfer.send';
 const WAIT_MS = 5_000;
-/** A transfer that has left is followed by its rail: it is only checked whether it must be sent again. */
+/** Interval for a transfer that has left: its rail follows it, and the job only checks whether it must be sent again. */
 const SENT_MS = 60_000;
 
-/** Whether our deny lists or stored results forbid money to an address of this rail. */
+/** Whether our deny lists or stored screening results forbid money to an address of this rail. */
 export async function isDenied(
   { screenOwn }: Pick<TransferRules, 'screenOwn'>,
   tx: Tx,
@@ -67,8 +67,8 @@ export async function isDenied(
 }
 
 /**
- * The gate: whether this transfer may leave now. The row is locked until `tx` ends, so that a cancellation is either seen here or
- * sees the send.
+ * The gate: whether this transfer may leave now. The row is locked until `tx` ends, so a cancellation and a send cannot overlap:
+ * one of them sees the other.
  */
 export async function askTransfer(
   { clock, rules }: Pick<TransferContext, 'clock' | 'rules'>,
@@ -81,7 +81,7 @@ export async function askTransfer(
   if (row.endedAt !== null) return held(`it is ${row.state}`);
   const now = clock.now();
   const to = await store.shareAddress(tx, row.addressId);
-  assert(to !== undefined, `transfer ${key} has an address`);
+  assert(to !== undefined, `transfer ${key} has no registered address`);
   if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };
   if (to.endedAt !== null) return held('its address is no longer registered as ours');
   if (to.address !== row.target || to.rail !== rail) return held('its address is another one');
@@ -115,7 +115,7 @@ export function transferHandlers(context: TransferContext): Handlers {
 const noted = ({ db }: TransferContext, { key, state }: store.WalletTransfer, why: string | null) =>
   db.asSystem((tx) => store.noteTransfer(tx, key, { state: state === 'submitted' ? 'submitted' : 'created', why }));
 
-/** @returns when to look again @throws Unavailable */
+/** @returns milliseconds until the next check @throws Unavailable */
 async function advance(context: TransferContext, rail: ChainRail, row: store.WalletTransfer): Promise<number> {
   const { db, log } = context;
   const { key, asset, units, target } = row;
@@ -125,7 +125,7 @@ async function advance(context: TransferContext, rail: ChainRail, row: store.Wal
     return SENT_MS;
   }
   if (status.outcome !== 'absent') {
-    // Reserved or signed and not broadcast; a rejected one is ended by the rail's report.
+    // Reserved or signed, and not broadcast. If the rail rejects it, the rail's report ends it.
     if (status.outcome === 'unknown') await noted(context, row, status.why);
     await db.asSystem((tx) => asked(context, tx, row));
     return WAIT_MS;
@@ -139,13 +139,13 @@ async function advance(context: TransferContext, rail: ChainRail, row: store.Wal
     return SENT_MS;
   }
   log.info({ rail: rail.code, key, why: sent.why }, 'transfer to an own address not sent');
-  // Nothing was reserved where it is rejected: a limit of the signer, too little gas.
+  // A rejected transfer reserved nothing, for example because of a limit of the signer or too little gas.
   if (sent.outcome === 'rejected') await db.asSystem((tx) => told(context, tx, row, sent.why));
   else await noted(context, row, sent.why);
   return WAIT_MS;
 }
 
-/** Asks the gate, and keeps its answer for people. */
+/** Asks the gate, and opens a case if it holds the transfer. */
 async function asked(context: TransferContext, tx: Tx, row: store.WalletTransfer): Promise<SendAnswer> {
   const answer = await askTransfer(context, tx, row);
   if (answer.outcome === 'hold') await told(context, tx, row, answer.why);
@@ -174,9 +174,9 @@ export async function takeTransfer(
   const { clock } = context;
   const now = clock.now();
   const row = await store.lockTransfer(tx, fact.key);
-  assert(row !== undefined && row.rail === fact.rail, `transfer ${fact.key} was written before it was sent`);
+  assert(row !== undefined && row.rail === fact.rail, `transfer ${fact.key} has no row on this rail`);
   if (row.state === 'settled' || row.state === 'failed') return;
-  assert(row.state !== 'cancelled', `transfer ${fact.key} was cancelled and has left`);
+  assert(row.state !== 'cancelled', `transfer ${fact.key} has left although it was cancelled`);
   const { key, reference } = { ...row, reference: fact.reference };
   const isFailed = fact.type === 'own_transfer_failed';
   const posted = await post(tx, {
@@ -186,7 +186,7 @@ export async function takeTransfer(
     facts: { reference },
     lines: isFailed ? release(key) : settle(key),
   });
-  assert(posted.outcome === 'posted', `transfer ${key} is booked once, from its hold`);
+  assert(posted.outcome === 'posted', `transfer ${key} was booked before`);
   await bookCost(context, tx, fact);
   const why = isFailed ? fact.why : null;
   await store.endTransfer(tx, key, { state: isFailed ? 'failed' : 'settled', why, reference, now });
@@ -196,9 +196,9 @@ export async function takeTransfer(
 }
 
 /**
- * Money that came back from an own address: custody moves the other way.
+ * Books money that came back from an own address: custody moves the other way.
  *
- * @returns false for any other credit, also where the books have less at that address
+ * @returns false for any other credit, and if the books have less at that address
  */
 export async function takeReturned(
   { clock, rails }: { clock: Clock; rails: ReadonlyMap<string, Rail> },
@@ -209,7 +209,7 @@ export async function takeReturned(
   const from = payer === undefined ? undefined : await store.addressAt(tx, code, payer);
   const rail = rails.get(code);
   if (from === undefined || rail === undefined) return false;
-  // Booked before the address was registered.
+  // Such a credit was booked before the address was registered.
   for (const before of ['credit', 'fund']) if (await isPosted(tx, `${before}_${code}_${externalId}`)) return false;
   const to = chart.custody(code, rail.wallets.payouts, asset);
   const posted = await post(tx, {

@@ -1,4 +1,4 @@
-/** Correcting entries that concern deposits, debts and unexplained debits. */
+/** Entries with which operators correct deposits, debts and unexplained debits. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases, findCase, lockCase, openCase } from '../../compliance/index.ts';
@@ -26,7 +26,7 @@ import { inSuspense } from '../refunds/request.ts';
 import * as store from '../store.ts';
 import { bookRecalled, requireRecalled } from './recall.ts';
 
-/** Books money that is in a wallet but not in the books: to suspense, until an operator refunds it or assigns it to its order. */
+/** Books money that is in a wallet but not in the books to suspense, until an operator refunds it or assigns it to an order. */
 export async function bookFound(
   tx: Tx,
   found: {
@@ -43,7 +43,7 @@ export async function bookFound(
   const { asset } = custody;
   const suspense = chart.suspense(rail, asset);
   const posted = await post(tx, { ...entry, lines: move(custody, suspense, units) });
-  assert(posted.outcome === 'posted', `${externalId} is booked already`);
+  assert(posted.outcome === 'posted', `${externalId} was booked before`);
   const { id } = await depositStore.insertDeposit(tx, {
     ...{ rail, externalId, asset, units, target: '', orderId: null, partnerId: null },
     ...{ state: 'suspense', reference, facts: {}, seenAt: now, payer: 'unknown', origin: 'credit' },
@@ -67,23 +67,21 @@ export const CASE_CORRECTIONS = ['fee', 'recall', 'partner_fees', 'debt', 'dust'
 /**
  * - `fee`: an unexplained debit was a bank charge: a cost of its rail, not a loss;
  * - `recall`: an unexplained debit is a bank's recall of a part of a credit: the customer owes that part, so it is no loss;
- * - `partner_fees`: an unexplained debit was the transfer that settled fees owed to a partner: they are owed no more, so it is no
- *   loss;
+ * - `partner_fees`: an unexplained debit was the transfer that settled fees owed to a partner: they are no longer owed, so it is
+ *   no loss;
  * - `debt`: a customer's debt is written off: a loss;
- * - `dust`: a deposit in suspense that is too small to handle: rounding;
+ * - `dust`: a deposit in suspense is too small to handle: rounding;
  * - `lost_order`: an unexplained debit was the payout of an order that a restore has lost, and a deposit in suspense was that
  *   order's payment. The deposit becomes the operator's, and the debit is no loss: the entry books the order's exchange without
- *   its fees.
- * The
- *   part of the deposit already refunded is excluded. If an order had several debits (a payout, and a refund of the excess), each
- *   further debit names the same deposit; if it was paid in parts, each further deposit names the first one, through its own
- * case.
+ *   its fees. The part of the deposit that was already refunded is excluded. If the order had several debits (a payout, and a
+ *   refund of the excess), each further debit names the same deposit. If the order was paid in parts, each further deposit names
+ *   the first one, through its own case;
  * - `undone`: an order's payout was returned and its deposit was reversed: the exchange is undone, and neither side owes
  *   anything.
  */
 export type CaseCorrection = (typeof CASE_CORRECTIONS)[number];
 
-/** The subject of a case that an entry can close: current asset and amount, and the rail's reference. */
+/** The subject of a case that an entry can close: its current asset and amount, and the rail's reference. */
 export interface Correctable {
   kind: string;
   subject: string;
@@ -96,8 +94,9 @@ export interface Correctable {
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
 /**
- * Locks the deposit if the case is about one. @throws Refusal 'unknown_case' | 'does_not_fit' when no entry closes this kind of
- * case
+ * Reads the subject of a case, and locks the deposit if the case is about one.
+ *
+ * @throws Refusal 'unknown_case' | 'does_not_fit' if no entry closes this kind of case
  */
 export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> {
   const found = (await findCase(tx, id))?.found;
@@ -120,7 +119,7 @@ export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> 
 const isOfDeposit = (kind: string): boolean =>
   kind === 'unexpected_credit' || kind === 'dormant' || (kind.startsWith('deposit_') && kind !== 'deposit_lost');
 
-/** Locks its order first. */
+/** The deposit of a debt, locked after its order. */
 async function debtOf(tx: Tx, subject: string): Promise<{ row: DepositRow }> {
   const id = BigInt(/^deposit:([0-9]+)$/.exec(subject)?.[1] ?? '0');
   const known = await depositStore.depositById(tx, id);
@@ -145,7 +144,7 @@ export interface CaseCorrectionInput {
   partner?: bigint | undefined;
 }
 
-/** Checks a correction as requested. @throws Refusal 'unknown_case' | 'does_not_fit' */
+/** Checks a correction without making it. @throws Refusal 'unknown_case' | 'does_not_fit' */
 export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Promise<Correctable> {
   const about = await lookCorrectable(tx, input.case);
   if (!about.open) throw unfit('the case is closed');
@@ -180,7 +179,7 @@ export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Pr
 
 const NAMES_DEPOSIT: readonly CaseCorrection[] = ['recall', 'lost_order', 'undone'];
 
-/** Of an unexplained debit: its rail, and its name there. */
+/** The rail of an unexplained debit, and the debit's name there. */
 function placeOf(subject: string): [rail: string, externalId: string] {
   const at = subject.indexOf(':');
   return [subject.slice(0, at), subject.slice(at + 1)];
@@ -191,7 +190,10 @@ function recalledBy({ subject, asset, units }: Correctable, deposit: bigint) {
   return { rail, line, asset, units, deposit };
 }
 
-/** @throws Refusal 'unknown_partner' | 'does_not_fit' when the partner is owed less than the debit, or it is a payment of ours */
+/**
+ * @throws Refusal 'unknown_partner' | 'does_not_fit' if the partner is owed less than the debit, or if the debit is one of our
+ *   payments
+ */
 async function requireOwed(tx: Tx, { asset, units, subject }: Correctable, partnerId: bigint): Promise<void> {
   if ((await findPartner(tx, { id: partnerId })) === undefined) throw new Refusal('unknown_partner');
   if (!(await isOwed(tx, { asset, units, partnerId }))) throw owedLess(partnerId, asset);
@@ -217,7 +219,7 @@ const EXPLAINS_DEBIT = ['fee', 'recall', 'partner_fees', 'lost_order'] as const 
 export const explainedEntry = (debit: string, as: CaseCorrection): string =>
   `${debit}:${as === 'lost_order' ? 'order' : as}`;
 
-/** Separates that entry's id from the number of a further deposit. */
+/** In an entry id: separates the id of the `lost_order` entry from the id of a further deposit. */
 export const LOST_PART = ':with_';
 
 const debitEntry = ({ subject }: Correctable): string => `out_${placeOf(subject).join('_')}`;
@@ -244,11 +246,11 @@ async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
   return row;
 }
 
-/** An earlier entry used it as the payment of a lost order. */
+/** Whether an earlier entry used the deposit as the payment of a lost order. */
 const isGiven = ({ state, bookedTo }: DepositRow): boolean => state === 'applied' && IS_LOST_ORDER.test(bookedTo ?? '');
 const IS_LOST_ORDER = /^out_.+:order$/;
 
-/** @throws Refusal 'does_not_fit' when no part of it is free in suspense */
+/** @throws Refusal 'does_not_fit' if no part of the deposit is free in suspense */
 function requireFree(row: DepositRow): void {
   if (row.state !== 'suspense' || row.takenUnits > 0n || inSuspense(row) === 0n)
     throw unfit('the deposit is not in suspense');
@@ -292,15 +294,18 @@ async function bookLostPart(
 const wakeGiven = (tx: Tx, row: DepositRow, { by, at }: { by: string; at: Date }): Promise<void> =>
   wakeDeposit(tx, row, { by, why: 'it was given for an order that is lost', now: at });
 
-/** Records the entry's id, so that the deposit is found if the debit is later matched with something else (facts.ts). */
+/**
+ * Stores the entry's id on the deposit, so that the deposit is found if the debit is later matched with something else
+ * (facts.ts).
+ */
 async function markGiven(tx: Tx, row: DepositRow, { id, by, at }: { id: string; by: string; at: Date }): Promise<void> {
   await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo: id, takenUnits: inSuspense(row) });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given for a lost order, says ${by}`, now: at });
 }
 
 /**
- * Other people may decide about the same debit now: a bank's debit is locked as for settling a payout by it, and a debit of any
- * rail by its case. What they book is then in the books, or is decided after this.
+ * Serializes this with other decisions about the same debit: a bank's debit is locked in the same way as for settling a payout by
+ * it, and a debit of any rail by its case. So another decision is either in the books already, or is made after this one.
  */
 async function lockExplaining(tx: Tx, id: bigint): Promise<void> {
   const found = (await findCase(tx, id))?.found;
@@ -349,7 +354,7 @@ export async function correctCase(
     return await bookLostPart(tx, { row, first, entry: { kind: 'correction', at: now, facts, by } });
   }
   const facts = { correction: input.as, case: String(input.case), evidence: input.evidence, by };
-  // If the debit is later matched with a payout, it is reversed together with this entry (facts.ts).
+  // If the debit is later matched with a payout, its entry is reversed together with this one (facts.ts).
   const id = kind === 'unexplained_debit' ? explainedEntry(debitEntry(about), input.as) : `correct_case_${input.case}`;
   const entry = { id, kind: 'correction', at: now, facts };
   const loss = chart.loss(asset);
@@ -364,7 +369,8 @@ export async function correctCase(
     const partnerId = input.partner ?? 0n;
     const lines = move(chart.feePartner(partnerId, asset), loss, units);
     const said = { ...facts, partner: String(partnerId) };
-    // A partner's account may be overdrawn by what it gives back, not by a settlement: asked again under its lock.
+    // A partner's account may be overdrawn by returned fees, but not by a settlement. So what the partner is owed is checked
+    // again under the account's lock.
     const settling = { ...entry, kind: PARTNER_SETTLEMENT, facts: said, lines };
     const posted = await post(tx, settling, () => isOwed(tx, { asset, units, partnerId }));
     if (posted.outcome !== 'posted') throw owedLess(partnerId, asset);

@@ -33,7 +33,7 @@ export async function bookCost(
 ): Promise<void> {
   if (fact.cost === undefined || fact.cost.units === 0n) return;
   const rail = context.rails.get(fact.rail);
-  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  assert(rail !== undefined, `rail ${fact.rail} is not running`);
   const { asset, units } = fact.cost;
   const id = `cost_${fact.key}`;
   await bookGone(context, tx, {
@@ -48,7 +48,7 @@ export async function bookCost(
 
 export async function costChanged(context: Context, tx: Tx, fact: Of<'cost_changed'>): Promise<void> {
   const rail = context.rails.get(fact.rail);
-  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  assert(rail !== undefined, `rail ${fact.rail} is not running`);
   const { key, asset } = fact;
   const cost = chart.cost(rail.code, asset);
   const more = fact.units - fact.before;
@@ -56,13 +56,13 @@ export async function costChanged(context: Context, tx: Tx, fact: Of<'cost_chang
   if (more > 0n) return await bookGone(context, tx, { ...entry, rail, to: cost, units: more });
   const custody = chart.custody(rail.code, rail.wallets.payouts, asset);
   const posted = await post(tx, { ...entry, at: context.clock.now(), lines: move(custody, cost, -more) });
-  assert(posted.outcome !== 'short', `what ${key} did not cost after all was booked as its cost`);
+  assert(posted.outcome !== 'short', `the excess cost of ${key} is not in the books`);
 }
 
-/** The operator's own money, incoming: from now on it can fund orders, or pay for gas. */
+/** Books the operator's own incoming money. From now on it can fund orders or pay for gas. */
 export async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed'>): Promise<void> {
   const rail = context.rails.get(fact.rail);
-  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  assert(rail !== undefined, `rail ${fact.rail} is not running`);
   const to = fact.forGas === true ? chart.capital(fact.asset) : chart.treasury(fact.asset);
   await post(tx, {
     id: `fund_${fact.rail}_${fact.externalId}`,
@@ -74,9 +74,7 @@ export async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_co
   await fundsArrived(tx, context.clock.now());
 }
 
-/**
- * New funds have arrived: the orders next in the queue check again. If one of them leaves a remainder, the next order may use it.
- */
+/** New funds have arrived: the first order in each queue checks again. If it leaves a remainder, the next order may use it. */
 export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await allFirst(tx)) {
     enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
@@ -87,7 +85,7 @@ export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
 export async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credit_unexpected'>): Promise<void> {
   const now = context.clock.now();
   const rail = context.rails.get(fact.rail);
-  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  assert(rail !== undefined, `rail ${fact.rail} is not running`);
   if ((await depositStore.lockDeposit(tx, fact.rail, fact.externalId)) !== undefined) return;
   const suspense = chart.suspense(rail.code, fact.asset);
   await post(tx, {
@@ -142,7 +140,7 @@ export async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexp
   });
 }
 
-/** It was booked as unexplained before its payout was known: reversed line by line, under the payout's key. */
+/** A debit was booked as unexplained before its payout was known: reverses that entry line by line, under the payout's key. */
 export async function undoDebit(
   context: Context,
   tx: Tx,
@@ -152,38 +150,43 @@ export async function undoDebit(
 ): Promise<void> {
   const id = `out_${rail}_${externalId}`;
   const now = context.clock.now();
-  // Only operators settle with such a debit: it has no key of ours. The customer's debt for it would have to be undone first.
+  // Only operators settle a payout with such a debit, because it has no key of ours. They would have to undo the customer's debt
+  // for it first.
   if (await isPosted(tx, explainedEntry(id, 'recall')))
     throw new Refusal('does_not_fit', { why: 'two people declared that the debit recalled a part of a credit' });
-  // Two operators may have declared it a charge since.
+  // Two operators may have declared the debit a bank charge since.
   const charge = explainedEntry(id, 'fee');
   const fee = { id: `${charge}:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
-  assert((await undo(tx, charge, fee)).outcome !== 'short', `entry ${charge} can be undone`);
-  // Or the settlement of a partner's fees: the partner is owed them again.
+  assert((await undo(tx, charge, fee)).outcome !== 'short', `entry ${charge} cannot be undone`);
+  // They may also have declared it the settlement of a partner's fees: then the partner is owed the fees again.
   const settled = explainedEntry(id, 'partner_fees');
   const owed = { id: `${settled}:undone`, kind: PARTNER_SETTLEMENT_UNDONE, at: now, facts: { payout: key } };
-  assert((await undo(tx, settled, owed)).outcome !== 'short', `entry ${settled} can be undone`);
+  assert((await undo(tx, settled, owed)).outcome !== 'short', `entry ${settled} cannot be undone`);
   await undoLostOrder(tx, id, key, now);
   const posted = await undo(tx, id, { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { movement: key } });
-  assert(posted.outcome !== 'short', `entry ${id} can be undone`);
+  assert(posted.outcome !== 'short', `entry ${id} cannot be undone`);
   await closeCases(tx, { kind: 'unexplained_debit', subject: `${rail}:${externalId}`, outcome: `it was ${key}`, now });
 }
 
-/** Two operators had declared that it paid a lost order: the deposits used for it return to suspense, each with a case. */
+/**
+ * If two operators had declared that the debit paid a lost order, the deposits used for that return to suspense, each with a
+ * case.
+ */
 async function undoLostOrder(tx: Tx, debit: string, key: string, now: Date): Promise<void> {
   const lost = explainedEntry(debit, 'lost_order');
   if (!(await isPosted(tx, lost))) return;
-  // If the deposit was used for another debit before, this entry used none of it.
+  // If the deposit had been used for another debit before, this entry used no part of it.
   await undoEntry(tx, lost, key, now);
   for (const given of await depositStore.depositsBookedBy(tx, lost, LOST_PART)) await undoGiven(tx, given, key, now);
 }
 
 async function undoGiven(tx: Tx, given: DepositRow, key: string, now: Date): Promise<void> {
-  assert(given.bookedTo !== null, `deposit ${given.id} was booked`);
+  assert(given.bookedTo !== null, `deposit ${given.id} was not booked`);
   if (given.bookedTo.includes(LOST_PART)) await undoEntry(tx, given.bookedTo, key, now);
   const suspense = chart.suspense(given.rail, given.asset);
   if (given.state === 'lost') {
-    // Its rail reversed it since, which was booked as our loss. It is in suspense again, so the loss is undone.
+    // The deposit's rail has reversed it since, which was booked as our loss. It is in suspense again now, so that loss is
+    // undone.
     const lines = move(suspense, chart.loss(given.asset), given.takenUnits);
     const entry = { id: `dep_${given.id}:lost_again`, kind: 'debit_explained', at: now, facts: { payout: key }, lines };
     assert((await post(tx, entry)).outcome === 'posted', `the loss of deposit ${given.id} cannot be undone`);
@@ -211,7 +214,7 @@ export async function bookOutOfNowhere(
   fact: { rail: string; externalId: string; asset: string; units: bigint; reference: string; ofDeposits?: boolean },
 ): Promise<void> {
   const rail = context.rails.get(fact.rail);
-  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  assert(rail !== undefined, `rail ${fact.rail} is not running`);
   await bookGone(context, tx, {
     id: `out_${fact.rail}_${fact.externalId}`,
     kind: 'unexplained_debit',
@@ -235,7 +238,7 @@ export async function bookGone(
     id: string;
     kind: string;
     rail: Rail;
-    /** The wallet that payouts leave from, by default. */
+    /** Default: the wallet from which payouts leave. */
     wallet?: string;
     to: Account;
     units: bigint;
@@ -248,7 +251,7 @@ export async function bookGone(
   const now = context.clock.now();
   const custody = chart.custody(rail.code, gone.wallet ?? rail.wallets.payouts, asset);
   const entry = { id, kind, at: now, facts, ...defined({ orderId }) };
-  // The uncovered part depends on today's balance, so posting again would be a different entry under the same id.
+  // The uncovered part depends on the present balance, so posting again would give the same id another content.
   if (await isPosted(tx, id)) return;
   const posted = await post(tx, { ...entry, lines: move(to, custody, units) });
   if (posted.outcome !== 'short') return;

@@ -8,8 +8,8 @@ import { whyOff } from '../../rails/chain.ts';
 const FOR_MOVEMENTS = /^(nonces? .* used by transactions that|transactions of wallet .*) are not in the books$/;
 
 /**
- * Closes its case. When the rail has no unknown transaction left, the kill switch that the server set for them is lifted; an
- * operator's switch and a restore's switch stay.
+ * Closes the movement's case. If the rail has no unknown transaction left, the kill switch that the server set for them is
+ * lifted; kill switches of operators and of a restore stay on.
  */
 export async function movementKnown(
   tx: Tx,
@@ -22,11 +22,11 @@ export async function movementKnown(
   await lockKillSwitches(tx);
   const stop = (await killSwitches(tx)).find((one) => one.kind === 'rail' && one.subject === rail);
   if (stop !== undefined && (stop.by !== 'the machine' || !FOR_MOVEMENTS.test(stop.reason))) return;
-  // If an operator set the same switch too, it stays on.
+  // If an operator has set the same kill switch, it stays on.
   const people = (await layersOf(tx, 'rail', rail)).filter(({ by }) => by !== 'the machine');
   if (people.length > 0) return;
   if (stop !== undefined) await liftKillSwitch(tx, 'rail', rail);
-  // If the chain also halted by itself, the same case covers that and stays open.
+  // If the chain has also halted by itself, the same case covers that and stays open.
   if ((await whyOff(tx, rail)) === null)
     await closeCases(tx, { kind: 'rail_halted', subject: rail, outcome: 'all of them are known', now });
 }

@@ -1,9 +1,10 @@
 /**
- * A bank's recall of a part of a credit. Its statement shows a debit that matches no deposit's amount, so the debit is booked as
- * unexplained, and two operators who have read the bank's notice name the deposit. The loss becomes the customer's debt, as after
- * the recall of a whole deposit (deposits/reversed.ts): it is repaid, written off and blocks the customer by the same rules.
+ * A bank's recall of a part of a credit. The bank's statement shows a debit that matches no deposit's amount, so the debit is
+ * booked as unexplained. Two operators who have read the bank's notice then name the deposit. The loss becomes the customer's
+ * debt, as after the recall of a whole deposit (deposits/reversed.ts): the debt is repaid or written off, and blocks the
+ * customer, by the same rules.
  *
- * Only for a deposit whose money has left: if its order has not ended, operators decide about the order first.
+ * This applies only to a deposit whose money has left: if its order has not ended, operators decide about the order first.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
@@ -24,7 +25,7 @@ import * as store from '../store.ts';
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
 interface Recalled {
-  /** The debit: its rail, and the line's id there. */
+  /** The debit: its rail, and the id of its statement line. */
   rail: string;
   line: string;
   asset: string;
@@ -54,7 +55,7 @@ export async function requireRecalled(tx: Tx, debit: Recalled): Promise<{ order:
   return { order, row };
 }
 
-/** @throws Refusal as `requireRecalled`, and 'does_not_fit' when the debit has the key of one of our payments */
+/** @throws Refusal as `requireRecalled`, and 'does_not_fit' if the debit has the key of one of our payments */
 export async function bookRecalled(
   context: { rails: ReadonlyMap<string, Rail> },
   tx: Tx,

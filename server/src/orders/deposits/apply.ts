@@ -30,12 +30,14 @@ export interface Taken {
   from?: Account;
 }
 
-/** All of these deposits, from suspense. */
+/** All of these deposits in full, from suspense. */
 export const wholly = (rows: readonly DepositRow[]): Taken[] => rows.map((row) => ({ row, units: row.units }));
 
 /**
- * @param given of the transition: facts, references, exception
- * @param confirmedAt when the last of them was confirmed; if absent, the deposits keep their own times
+ * Assigns deposits to an order and advances it.
+ *
+ * @param given for the transition: facts, references, exception
+ * @param confirmedAt when the last deposit was confirmed; if absent, the deposits keep their own times
  * @returns the order after its transition
  */
 export async function applyDeposits(
@@ -47,7 +49,7 @@ export async function applyDeposits(
 ): Promise<Order> {
   const { confirmedAt, ...transition } = given;
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  // Before the transition that announces them: the event is built from these rows.
+  // Before the transition, because it announces the deposits and builds the event from these rows.
   for (const { row, units: takenUnits } of taken)
     await depositStore.changeDeposit(tx, row.id, {
       ...{ state: 'applied', bookedTo, takenUnits },
@@ -58,12 +60,12 @@ export async function applyDeposits(
     parts: taken.map(partOf),
     receivedUnits: taken.reduce((sum, { units }) => sum + units, 0n),
   });
-  assert(advanced.outcome === 'advanced', `order ${order.id} does not take the deposit it waits for`);
+  assert(advanced.outcome === 'advanced', `order ${order.id} did not accept the deposit it waits for`);
   for (const { row, units } of taken) if (units < row.units) await openExcess(tx, order, row, units, given.now);
   return advanced.order;
 }
 
-/** The part of a deposit in suspense that the order does not accept stays there. */
+/** The lines for one deposit. If the deposit was in suspense before, the part that the order does not accept stays there. */
 function partOf({ row, units: toOrderUnits, from }: Taken): ReceivedPart {
   const suspense = chart.suspense(row.rail, row.asset);
   if (from === undefined) return { from: suspense, toOrderUnits, excessUnits: 0n, suspense };

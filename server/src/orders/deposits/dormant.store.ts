@@ -1,6 +1,4 @@
-/**
- * SQL of dormancy_policy, dormancies and unclaimed money (migrations/0006_orders.sql).
- */
+/** SQL of dormancy_policy, dormancies and unclaimed money (migrations/0006_orders.sql). */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 
@@ -27,7 +25,7 @@ export interface Dormancy {
 const COLUMNS = `id, deposit_id, order_id, partner_id, rail, asset, units, since,
   noticed_at, dormant_from, dormant_at`;
 
-/** A deposit, or an order's own money: never both. */
+/** A deposit, or an order's own money; never both. */
 export type Whose = { depositId: bigint } | { orderId: bigint };
 const isDeposit = (whose: Whose): whose is { depositId: bigint } => 'depositId' in whose;
 
@@ -53,8 +51,8 @@ export const dormantStore = {
   },
 
   /**
-   * Deposits with unclaimed money in suspense, by id: how much, and since when. Excludes dust, deposits held by an
-   * operator, and money of an order that is under way, blocked by law, or lacks a reversed deposit.
+   * Deposits with unclaimed money in suspense, by id: how much, and since when. Excludes dust, deposits held by an operator, and
+   * money of an order that is under way, is blocked by law, or has a reversed deposit that is not replaced.
    */
   unclaimedDeposits: (tx: Tx, input: { after: bigint; limit: number; only?: bigint | undefined }) =>
     tx.rows<{ id: bigint; since: Date; units: bigint }>(
@@ -80,7 +78,7 @@ export const dormantStore = {
     ),
 
   /**
-   * Orders that wait with their money for a destination, by id, and since when. Excludes those that only wait for our funds.
+   * Orders that wait, with their money, for a destination, by id, and since when. Excludes orders that only wait for our funds.
    */
   unclaimedOrders: (tx: Tx, input: { after: bigint; limit: number; only?: bigint | undefined }) =>
     tx.rows<{ id: bigint; since: Date }>(
@@ -115,7 +113,7 @@ export const dormantStore = {
         ...[row.since, row.noticedAt, row.dormantFrom],
       ],
     );
-    assert(made !== undefined, 'a dormancy was not written');
+    assert(made !== undefined, 'the insert of a dormancy returned no row');
     return made;
   },
 
@@ -143,7 +141,7 @@ export const dormantStore = {
       ]);
   },
 
-  /** Announced or dormant, by id. */
+  /** Dormancies that are announced or dormant, by id. */
   open: (tx: Tx, input: { after: bigint; limit: number }): Promise<Dormancy[]> =>
     tx.rows<Dormancy>(`select ${COLUMNS} from dormancies where ended_at is null and id > $1 order by id limit $2`, [
       ...[input.after, input.limit],
@@ -172,14 +170,14 @@ export const dormantStore = {
       [now],
     ),
 
-  /** Dormant sums of these rows, by rail and asset; the ledger must agree. */
+  /** Sums of dormant money in these rows, by rail and asset. The ledger must have the same. */
   sums: (tx: Tx) =>
     tx.rows<{ rail: string; asset: string; units: bigint }>(
       `select rail, asset, sum(units) as units from dormancies where dormant_at is not null and ended_at is null
         group by rail, asset`,
     ),
 
-  /** Rows of deposits and orders that disagree with their dormancy. */
+  /** Rows of deposits and orders that differ from their dormancy. */
   unlike: (tx: Tx) =>
     tx.rows<{ subject: string }>(
       `select 'deposit:' || d.id as subject from deposits d

@@ -2,8 +2,8 @@
  * Waking: dormant money returns to its previous account when a person acts on it.
  *
  * Code that uses money in suspense or an order's account wakes it first, in its own transaction: a destination that the customer
- * names, a refund, a recall, a block. So no other code has to handle dormancy. If code forgets to, triggers reject its write
- * (migrations/0006_orders.sql).
+ * names, a refund, a recall, a block. So no other code has to handle dormancy. If code does not wake the money first, triggers
+ * reject its write (migrations/0006_orders.sql).
  *
  * Not here: what becomes dormant, and when (unclaimed.ts).
  */
@@ -23,14 +23,14 @@ export interface Waking {
   now: Date;
 }
 
-/** The account that a dormancy's money came from, and returns to. */
+/** The account that a dormancy's money came from and returns to. */
 export const homeOf = ({ depositId, orderId, partnerId, rail, asset }: Dormancy): Account => {
   if (depositId !== null) return chart.suspense(rail, asset);
   assert(orderId !== null && partnerId !== null, 'a dormancy has neither deposit nor order');
   return chart.order(orderId, partnerId, asset);
 };
 
-/** @param deposit locked, its order before it. No effect if none of it is announced or dormant */
+/** @param deposit locked, after its order. No effect if no part of the deposit is announced or dormant */
 export async function wakeDeposit(tx: Tx, deposit: DepositRow, waking: Waking): Promise<void> {
   if (deposit.dormantFrom !== null) await wake(tx, { depositId: deposit.id }, waking);
 }
@@ -42,7 +42,7 @@ export async function wakeOrder(tx: Tx, order: Order, waking: Waking): Promise<O
   return { ...order, dormant: false, dormantFrom: null };
 }
 
-/** Ends the announced or dormant state; the waiting time starts over. */
+/** Ends the announced or dormant state; the waiting time begins again. */
 export async function wake(tx: Tx, whose: Whose, { by, why, now }: Waking): Promise<void> {
   const found = await dormantStore.find(tx, whose);
   assert(found !== undefined, `no dormancy of ${subjectOf(whose)} is open`);

@@ -2,8 +2,8 @@
  * Dust: amounts too small to handle. The threshold is one row per asset; without a row nothing is dust.
  *
  * Money that fits an order belongs to it, however small. Money that fits no order and is below the threshold is booked to
- * suspense like any other, appears in the order's trace, and is counted. It opens no case, is not reported to the partner, and is
- * refunded only on an operator's request: thousands of tiny amounts create rows, but no work.
+ * suspense like any other, appears in the trace, and is counted. It opens no case, is not reported to the partner, and is
+ * refunded only if an operator requests it. So thousands of tiny amounts create rows, but no work.
  */
 import type { Tx } from '../../base/db.ts';
 import type { AssetCode } from '../../base/money.ts';

@@ -1,8 +1,8 @@
 /**
- * Writing off dust: an unclaimed amount in suspense that is too small to handle is booked as rounding, which ends its deposit.
- * Two operators approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
+ * Writing off dust: books an unclaimed amount in suspense that is too small to handle as rounding, which ends its deposit. Two
+ * operators approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
  *
- * A later claim is paid as goodwill, from the operator's own money. Never written off: a deposit that is held, is named by a
+ * A later claim is paid as goodwill, from the operator's own money. A deposit is never written off if it is held, named by a
  * refund, or belongs to an order blocked by law or to a blocked customer.
  *
  * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
@@ -20,7 +20,7 @@ import { areHeld } from './held.store.ts';
 import type { DepositRow } from './store.ts';
 import * as depositStore from './store.ts';
 
-/** One transaction writes off all of them, one entry each: well below the statement timeout. */
+/** All of these are written off in one transaction, with one entry each, which takes far less than the statement timeout. */
 export const MAX_DUST = 200;
 
 export interface DustInput {
@@ -35,7 +35,7 @@ export interface DustPile {
   asset: string;
   count: number;
   units: bigint;
-  /** Ids of the deposits: others are not written off. */
+  /** Ids of the deposits. Only these are written off. */
   deposits: string[];
 }
 
@@ -66,7 +66,7 @@ async function lockDust(tx: Tx, { asset, before, most }: DustInput): Promise<Dep
 
 const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : 1);
 
-/** Why a deposit is not written off; undefined when it may be. */
+/** Why a deposit is not written off; undefined if it may be. */
 async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   if (row.state !== 'suspense' || row.takenUnits > 0n) return 'only a part of it is in suspense';
   if (row.refundUnits > 0n) return 'a refund names some of it';
@@ -77,7 +77,7 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
 }
 
-/** @throws Refusal 'does_not_fit' when no deposit may be written off */
+/** @throws Refusal 'does_not_fit' if no deposit may be written off */
 export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now: Date }): Promise<DustPile> {
   const pile = await lookDust(tx, input);
   if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
@@ -86,9 +86,9 @@ export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now:
 }
 
 /**
- * Checks that a deposit with a case may be written off as dust: it is below its asset's threshold now.
+ * Checks that a deposit with a case may be written off as dust: it must be below its asset's threshold now.
  *
- * @param row locked, its order before it
+ * @param row locked, after its order
  * @throws Refusal 'does_not_fit'
  */
 export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
@@ -112,7 +112,7 @@ export async function writeOff(tx: Tx, row: DepositRow, { by, now }: { by: strin
     facts: { deposit: String(id), reference, by },
     lines: move(chart.suspense(rail, asset), rounding, units),
   });
-  assert(posted.outcome === 'posted', `deposit ${id} does not lie in suspense`);
+  assert(posted.outcome === 'posted', `deposit ${id} is not in suspense`);
   await depositStore.changeDeposit(tx, id, { state: 'written_off', bookedTo: rounding.code, dust: true });
   await closeCases(tx, { subject: `deposit:${id}`, outcome: `written off as dust by ${by}`, now });
 }

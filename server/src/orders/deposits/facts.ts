@@ -32,7 +32,7 @@ export async function depositSeen(context: Context, tx: Tx, fact: DepositFact): 
   if (!isNew) await depositStore.changeDeposit(tx, row.id, { state: 'seen' });
   if (order === undefined || fact.asset !== order.depositAsset || row.late) return;
   await advance(context, tx, order, 'deposit_seen', {
-    // One timestamp per fact, so that a timeline shows the order's step and its deposit together.
+    // One time for both, so that a timeline shows the order's step and its deposit together.
     now: isNew ? row.seenAt : context.clock.now(),
     facts: { reference: fact.reference, ...fact.facts },
     depositReference: fact.reference,
@@ -52,7 +52,7 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
   const decision = placeDeposit(order, row, earlierUnits);
 
   if (decision.outcome === 'suspense') return await toSuspense(context, tx, row, order, decision.why);
-  assert(order !== undefined, 'only suspense has no order');
+  assert(order !== undefined, 'a deposit outside suspense has no order');
 
   if (decision.outcome === 'part') {
     const suspense = chart.suspense(row.rail, row.asset);
@@ -64,7 +64,8 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
       confirmedAt: now,
     });
     await change(tx, order, { exception: 'underpaid', depositReference: fact.reference, now });
-    // The deadline decides about partial deposits; enqueued in case it passed while this part was being confirmed.
+    // The deadline decides about partial deposits. The job is enqueued here in case the deadline passed while this part was being
+    // confirmed.
     enqueue(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
     return;
   }
@@ -77,7 +78,7 @@ export async function depositConfirmed(context: Context, tx: Tx, fact: DepositFa
   const advanced = await applyDeposits(context, tx, order, taken, {
     now,
     confirmedAt: now,
-    // The deposit's id: reconciliation uses it to find the outside transaction behind the entry.
+    // The deposit's id, with which reconciliation finds the outside transaction behind the entry.
     facts: { deposit: String(row.id), reference: fact.reference, units: String(row.units), ...fact.facts },
     depositReference: fact.reference,
     ...(decision.excessUnits > 0n
@@ -106,8 +107,8 @@ async function mostFor(tx: Tx, order: Order, now: Date): Promise<bigint> {
 
 /**
  * Whether an order must wait with its deposit because the deposit's rail can still reverse it. Until then the deposit is shown as
- * seen, and a reversal leaves no trace in the books. Money that no order waits for goes to suspense at once, and no payout or
- * refund of it leaves before that time either (ready.ts).
+ * seen, and a reversal leaves no trace in the books. Money for which no order waits goes to suspense at once; no payout or refund
+ * of it leaves before that time either (ready.ts).
  */
 async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRow): Promise<boolean> {
   const now = context.clock.now();
@@ -127,10 +128,10 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
   return true;
 }
 
-/** The deposit's clearing time has passed: unless it was reversed meanwhile, it now counts as confirmed. */
+/** The deposit's clearing time has passed. Unless it was reversed meanwhile, it now counts as confirmed. */
 export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promise<Handled> {
   const known = await depositStore.depositById(tx, id);
-  assert(known?.clearsAt, `deposit ${id} is waited with`);
+  assert(known?.clearsAt, `deposit ${id} has no clearing time`);
   const leftMs = known.clearsAt.getTime() - context.clock.now().getTime();
   if (leftMs > 0) return { againInMs: leftMs };
   const { rail, externalId, asset, units, target, reference, facts } = known;
@@ -182,10 +183,10 @@ async function toSuspense(
     return;
   }
   const changed = order && (await change(tx, order, { exception: why, now }));
-  // A reversed deposit has to be replaced first: an operator decides which money replaces it.
+  // If the order has a reversed deposit, that must be replaced first: an operator decides which money replaces it.
   const then = lost === undefined ? onExtra(why, changed?.policy) : 'hold';
-  // A follow-on order needs a price, and a rail's transaction must not wait for one. Until it is created, the case covers the
-  // money.
+  // A follow-on order needs a price, and the rail's transaction must not wait for one. Until the order is created, the case
+  // covers the money.
   if (then === 'new_order') enqueue(tx, { kind: 'create_follow_on_order', subject: String(row.id), dueAt: now });
   await openCase(tx, {
     kind: `deposit_${why}`,
@@ -238,8 +239,8 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
 
 /**
  * When the deposit arrived by the rail's clock, and whether that was after its order's deadline. If only a day is known, the
- * whole day of the deadline counts as in time, and the latest possible time is stored. A reorg that puts the deposit into another
- * block changes nothing: a deposit in time stays in time.
+ * whole day of the deadline counts as in time, and the latest possible time is stored. A reorg that moves the deposit into
+ * another block changes nothing: a deposit that was in time stays in time.
  */
 function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): Pick<DepositRow, 'cameAt' | 'late'> {
   if (at === undefined) return { cameAt: null, late: false };
@@ -248,7 +249,7 @@ function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): P
 
 function custodyOf(context: Context, row: { rail: string; asset: string }) {
   const rail = context.rails.get(row.rail);
-  assert(rail !== undefined, `rail ${row.rail} is running`);
+  assert(rail !== undefined, `rail ${row.rail} is not running`);
   return chart.custody(rail.code, rail.wallets.deposits, row.asset);
 }
 
@@ -267,5 +268,5 @@ async function bookDeposit(
     facts: { deposit: String(row.id), reference: row.reference },
     lines,
   });
-  assert(posted.outcome !== 'short', `deposit ${row.id} can be booked`);
+  assert(posted.outcome !== 'short', `deposit ${row.id} cannot be booked`);
 }

@@ -20,7 +20,7 @@ export const areHeld = async (tx: Tx, deposits: readonly { id: bigint }[]): Prom
     deposits.map(({ id }) => id),
   ])) !== undefined;
 
-/** A repeated hold is a new one, with its own time: an older proposal to release refers to the earlier hold. */
+/** A repeated hold is a new one, with its own time, because an older proposal to release refers to the earlier hold. */
 export async function insertHeld(tx: Tx, id: bigint, { by, why, at }: HeldDeposit): Promise<void> {
   const before = await heldDeposit(tx, id);
   if (before !== undefined) await deleteHeld(tx, id);
@@ -28,6 +28,6 @@ export async function insertHeld(tx: Tx, id: bigint, { by, why, at }: HeldDeposi
   await tx.run('insert into held_deposits (deposit_id, by, why, at) values ($1, $2, $3, $4)', [id, by, why, since]);
 }
 
-/** @returns whether it was held */
+/** @returns whether the deposit was held */
 export const deleteHeld = async (tx: Tx, id: bigint): Promise<boolean> =>
   (await tx.run('delete from held_deposits where deposit_id = $1', [id])) > 0;

@@ -2,10 +2,10 @@
  * Held deposits: an operator holds a deposit's money in suspense until an operator releases it, whether or not its owner is
  * known.
  *
- * Orders have a hold of their own (actions.ts). A late, second, excess or unidentified deposit is not covered by that: its refund
- * has a row of its own, or is not requested yet. A hold writes one row (held_deposits), which the gate, screening and the
- * follow-on order read; so it also stops refunds that a policy or a partner requests later. A refund whose payout is created but
- * not submitted is ended; the payout's row lock decides which of the two comes first.
+ * Orders have a hold of their own (actions.ts), which does not cover a late, second, excess or unidentified deposit: its refund
+ * has a row of its own, or is not requested yet. A hold writes one row (held_deposits), which the gate, screening and follow-on
+ * orders read. So it also prevents refunds that a policy or a partner requests later. A refund whose payout is created but not
+ * submitted is ended; the payout's row lock decides which of the two comes first.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
@@ -31,7 +31,7 @@ export interface DepositAction {
   now: Date;
 }
 
-/** @throws Refusal 'unknown_deposit' | 'deposit_unfit' when none of it is in suspense | 'payout_submitted' when it is too late */
+/** @throws Refusal 'unknown_deposit' | 'deposit_unfit' if no part of it is in suspense | 'payout_submitted' if it is too late */
 export async function holdDeposit(context: Context, tx: Tx, action: DepositAction): Promise<void> {
   const { depositId, by, why, now } = action;
   const deposit = await lockWithOrder(tx, depositId);
@@ -59,9 +59,10 @@ export async function holdDeposit(context: Context, tx: Tx, action: DepositActio
 }
 
 /**
- * The deposit continues from its previous state: a refund with a destination is screened again, and passes the gate as usual.
+ * Releases a held deposit, which continues from its previous state: a refund with a destination is screened again, and passes the
+ * gate as usual.
  *
- * @throws Refusal 'unknown_deposit' | 'deposit_unfit' when it is not held
+ * @throws Refusal 'unknown_deposit' | 'deposit_unfit' if it is not held
  */
 export async function releaseDeposit(tx: Tx, action: Omit<DepositAction, 'why'>): Promise<void> {
   const { depositId, by, now } = action;

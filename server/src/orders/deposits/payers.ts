@@ -1,8 +1,8 @@
 /**
- * Payers: who paid a deposit, as its rail reports it, and what evidence a sender must give before money is returned to them.
+ * Payers: who paid a deposit, as its rail reports it, and the evidence that a sender must give before money is returned to them.
  *
- * A bank's report (name, account, text) is encrypted with its statement line; a chain's is an address, which is public. It is
- * decrypted for an operator who requests it, and stored nowhere else.
+ * A bank's report (name, account, text) is encrypted with its statement line, decrypted for an operator who requests it, and
+ * stored nowhere else. A chain's report is an address, which is public.
  *
  * A bank account belongs to its holder, so two operators may return a credit to the account it came from. An address may not
  * belong to the sender: coins from an exchange come from an address of the exchange. So coins are returned to an address named in
@@ -32,8 +32,8 @@ export async function payerOf(context: Rails, tx: Tx, depositId: bigint): Promis
 }
 
 /**
- * The address on a chain that a deposit came from; null where the chain does not say. Undefined for money of a bank, and for money
- * that did not come from outside: a payout that came back, what the law released, a fee that was paid back.
+ * The address on a chain that a deposit came from; null if the chain does not show it. Undefined for money from a bank, and for
+ * money that did not come from outside: a returned payout, money released by law, a compensation.
  */
 export async function senderOf(
   context: Rails,
@@ -63,7 +63,7 @@ const wrong = (field: string, rule: string) => new Refusal('malformed_field', { 
 /**
  * The account that a bank credit came from: the fields that a payout needs, as far as the statement shows them.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' when it did not come from a bank, or its statement shows no account
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' if it did not come from a bank, or its statement shows no account
  */
 export async function senderAccount(context: Rails, tx: Tx, depositId: bigint): Promise<Record<string, string>> {
   const deposit = await paidDeposit(tx, depositId);
@@ -83,7 +83,7 @@ export const textToSign = (deposit: { id: bigint; rail: string; externalId: stri
 /**
  * The address that the sender of coins named in a signed text.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' | 'malformed_field' when the text is not signed by the sending address
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' | 'malformed_field' if the text is not signed by the sending address
  */
 export async function requireSigned(
   context: Rails,
@@ -100,7 +100,7 @@ export async function requireSigned(
 }
 
 /**
- * Coins are not returned to the sending address only because an operator names it: it may belong to an exchange.
+ * Refuses to return coins to the sending address only because an operator names it: that address may belong to an exchange.
  *
  * @param named by the customer, through the partner
  * @throws Refusal 'malformed_field'
@@ -117,8 +117,9 @@ export async function requireNotSender(
 }
 
 /**
- * For an operator who helps a sender: the text to sign for an address, in the spelling we store. @throws Refusal
- * 'malformed_field'
+ * For an operator who helps a sender: the text to sign for an address, in the spelling that we store.
+ *
+ * @throws Refusal 'malformed_field'
  */
 export async function returnText(
   context: Rails,

@@ -1,8 +1,8 @@
 /**
  * Replacing a reversed deposit: an order accepted a deposit, its rail reversed it, and other or the same money has arrived since.
  *
- * Until it is replaced, other money of the same order is not refunded and makes no new order: the order may have been paid out
- * against the reversed deposit.
+ * Until the reversed deposit is replaced, other money of the same order is not refunded and creates no new order, because the
+ * order may have been paid out against the reversed deposit.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
@@ -19,21 +19,21 @@ import * as depositStore from './store.ts';
 
 export const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
 
-/** The reversed deposit that is not replaced yet, as long as the order claims it. */
+/** The reversed deposit that is not replaced yet, if the order still claims it. */
 export const standingLoss = (deposits: readonly DepositRow[]): DepositRow | undefined =>
   deposits.find(
     (one) => one.state === 'lost' && one.lostUnits > 0n && one.lostTo !== null && one.stateBeforeLoss !== 'reversed',
   );
 
-/** The account it is booked to until then: the customer's debt, or a loss. */
+/** The account on which the reversed deposit is booked: the customer's debt, or a loss. */
 export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost: DepositRow): Account {
   const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
   return lost.lostTo === owed.code ? owed : chart.loss(lost.asset);
 }
 
 /**
- * Whether a deposit is the reversed money itself: the same transaction, included again. That needs no decision. Refunding it, or
- * paying it out as a second deposit, would pay for one deposit twice.
+ * Whether a deposit is the reversed money itself: the same transaction, included again. Then no decision is needed. Refunding it,
+ * or paying it out as a second deposit, would pay for one deposit twice.
  */
 export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): boolean =>
   (lost.refundUnits === 0n || isFinal(order.state)) &&
@@ -43,10 +43,10 @@ export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): bo
   row.units >= lost.lostUnits;
 
 /**
- * Replaces a reversed deposit with other money, in whole or in part: the loss or the customer's debt shrinks by that amount.
- * A blocked customer stays blocked until an operator decides otherwise, with another person.
+ * Replaces a reversed deposit with other money, in whole or in part: the loss or the customer's debt decreases by that amount. A
+ * blocked customer stays blocked until two operators decide otherwise.
  *
- * @param by.units how much of it is used; default: as much as it takes. The rest stays in suspense
+ * @param by.units how much of the money is used; default: as much as is needed. The rest stays in suspense
  */
 export async function replaceLost(
   tx: Tx,
@@ -54,7 +54,7 @@ export async function replaceLost(
   { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
 ): Promise<Order> {
   if (row.asset !== lost.asset) throw unfit('its asset differs from that of the reversed deposit');
-  // For an order that continues, the refunded part no longer belongs to the order.
+  // If the order continues, the refunded part no longer belongs to it.
   if (lost.refundUnits > 0n && !isFinal(order.state))
     throw unfit('a part of the reversed deposit had already been refunded');
   const freeUnits = row.units - row.takenUnits - row.refundUnits;
@@ -113,7 +113,7 @@ export async function replaceLost(
   return await change(tx, order, { exception: 'deposit_replaced', depositReference: row.reference, now });
 }
 
-/** The money that a customer owes has arrived again: lifts the block for that debt, unless the customer has another debt. */
+/** The money that a customer owed has arrived again: lifts the block for that debt, unless the customer has another debt. */
 export async function endDebtBlock(tx: Tx, { customerId, partnerId }: Order, now: Date): Promise<void> {
   for (const asset of (await assets(tx)).keys())
     if ((await balance(tx, chart.receivable(customerId, partnerId, asset))).units > 0n) return;

@@ -1,6 +1,4 @@
-/**
- * SQL of return_links, through which a customer confirms where a deposit is refunded to (migrations/0006_orders.sql).
- */
+/** SQL of return_links, through which a customer confirms where a deposit is refunded (migrations/0006_orders.sql). */
 import type { Tx } from '../../base/db.ts';
 
 export interface ReturnLink {
@@ -11,13 +9,13 @@ export interface ReturnLink {
   madeBy: string;
   madeAt: Date;
   expiresAt: Date;
-  /** A newer link replaced it. */
+  /** When a newer link replaced it; null if none did. */
   replacedAt: Date | null;
-  /** In the rail's spelling, as are the two below. */
+  /** In the rail's spelling, like the next one. */
   enteredAddress: string | null;
   confirmedAddress: string | null;
   confirmedAt: Date | null;
-  /** The login with which it was confirmed. */
+  /** Time of the login with which it was confirmed. */
   loggedInAt: Date | null;
 }
 
@@ -26,7 +24,7 @@ const COLUMNS = `id, deposit_id, partner_id, customer_id, made_by,
   confirmed_address, confirmed_at, logged_in_at`;
 
 export const returnLinks = {
-  /** Marks a deposit's links as replaced, before a new one is made. */
+  /** Marks a deposit's links as replaced before a new one is created. */
   replace: (tx: Tx, depositId: bigint, now: Date) =>
     tx.run('update return_links set replaced_at = $2 where deposit_id = $1 and replaced_at is null', [depositId, now]),
 
@@ -52,11 +50,11 @@ export const returnLinks = {
       [id, address, now, loggedInAt],
     ),
 
-  /** All links of a deposit, oldest first: few, because an operator makes each. */
+  /** All links of a deposit, oldest first. There are few, because an operator creates each. */
   ofDeposit: (tx: Tx, depositId: bigint) =>
     tx.rows<ReturnLink>(`select ${COLUMNS} from return_links where deposit_id = $1 order by made_at, id`, [depositId]),
 
-  /** The same for all deposits of an order. */
+  /** All links of an order's deposits, oldest first. */
   ofOrder: (tx: Tx, orderId: bigint) =>
     tx.rows<ReturnLink>(
       `select ${COLUMNS} from return_links where deposit_id in (select d.id from deposits d where d.order_id = $1)

@@ -1,14 +1,13 @@
 /**
- * Returns: on a page of ours, the customer confirms the address to which coins in suspense are refunded.
+ * Returns: on a hosted page the customer confirms the address to which coins in suspense are refunded.
  *
- * An operator makes a link for one deposit of a known customer. The customer logs in by code, types an address, sees it in full
- * and confirms it. The confirmation is stored as evidence: which link, when, by which login. It sends nothing: two operators
- * return the deposit as usual (`deposit return`), to the confirmed address instead of a signed one, and the gate checks it like
- * any other.
+ * An operator creates a link for one deposit of a known customer. The customer logs in with a code, types an address, sees it in
+ * full and confirms it. The confirmation is stored as evidence: which link, when, with which login. It sends nothing. Two
+ * operators return the deposit as usual (`deposit return`), to the confirmed address instead of a signed one, and the gate checks
+ * the refund like any other.
  *
- * The page reads whether money waits for an address, and reads no blocks, deny lists, holds or screening results: it accepts
- * every address that its rail can pay, and shows the same text afterwards whatever the findings are. Only operators see the
- * findings.
+ * The page reads whether money waits for an address. It reads no blocks, deny lists, holds or screening results: it accepts every
+ * address that its rail can pay, and then shows the same text whatever the findings are. Only operators see findings.
  *
  * Not here: the page (protocols/checkout/return.ts), encrypting the link's token (customers/links.ts), verifying a signed text
  * (payers.ts).
@@ -46,7 +45,7 @@ export interface ReturnShown {
   reference: string;
   /** `waits`: confirmed, and not submitted. `over`: no address is needed any more, and none was confirmed through this link. */
   stage: 'ask' | 'confirm' | 'waits' | 'submitted' | 'settled' | 'over';
-  /** Typed or confirmed; once submitted, the destination of the payout. */
+  /** The address typed or confirmed; once the refund is submitted, its destination. */
   address: string | null;
   /** Hash of the refund's chain transaction. */
   paidBy: string | null;
@@ -59,9 +58,9 @@ export interface LinkAsked {
 }
 
 /**
- * Makes a link for a deposit. It invalidates an earlier link, and an address confirmed through it.
+ * Creates a link for a deposit. It invalidates an earlier link, and an address that was confirmed through that link.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' when it came from a bank or no customer is known | 'deposit_unfit' when none
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' if it came from a bank or no customer is known | 'deposit_unfit' if no part
  *   of it is in suspense | 'refund_under_way'
  */
 export async function makeReturnLink(
@@ -104,7 +103,7 @@ export async function makeReturnLink(
 
 const CASE = 'return_confirmed';
 
-/** @returns undefined when this customer has no such link, or a newer one replaced it */
+/** @returns undefined if this customer has no such link, or if a newer one replaced it */
 export async function returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown | undefined> {
   const link = await returnLinks.find(tx, asked.id);
   return isUsable(link, asked) ? await shownOf(tx, link) : undefined;
@@ -127,7 +126,7 @@ async function shownOf(tx: Tx, link: ReturnLink): Promise<ReturnShown> {
     return { ...about, stage, units: waiting, address: link.enteredAddress, paidBy: null };
   }
   if (gone === undefined) {
-    // Assigned to an order or written off: the confirmation no longer matters.
+    // The deposit was assigned to an order or written off: the confirmation no longer matters.
     const stage = open === undefined && waiting <= 0n ? 'over' : 'waits';
     return { ...about, stage, units: open?.netUnits ?? waiting, address: link.confirmedAddress, paidBy: null };
   }
@@ -136,16 +135,16 @@ async function shownOf(tx: Tx, link: ReturnLink): Promise<ReturnShown> {
   return { ...about, stage, units: gone.netUnits, address: gone.address, paidBy: payout?.reference ?? null };
 }
 
-/** A refund submitted after the link's customer confirmed. */
+/** The refund that was submitted after the link's customer confirmed. */
 const goneBy = (refund: Refund | undefined, { confirmedAt }: ReturnLink): Refund | undefined =>
   confirmedAt !== null && refund !== undefined && (refund.state === 'submitted' || refund.state === 'settled')
     ? refund
     : undefined;
 
 /**
- * Stores an address that the customer typed, to show it for confirmation. No effect when no address is needed any more.
+ * Stores an address that the customer typed, to show it for confirmation. No effect if no address is needed any more.
  *
- * @returns why it is not accepted
+ * @returns why the address is not accepted; undefined if it is
  */
 export async function enterReturnAddress(
   context: Rails,
@@ -169,8 +168,8 @@ export async function forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<voi
 }
 
 /**
- * The customer confirms the address shown. Idempotent; no effect when another address was typed meanwhile, or when none is needed
- * any more.
+ * The customer confirms the address shown. Idempotent; no effect if another address was typed meanwhile, or if none is needed any
+ * more.
  */
 export async function confirmReturnAddress(
   context: Rails,
@@ -185,7 +184,7 @@ export async function confirmReturnAddress(
   const link = await returnLinks.lock(tx, asked.id);
   if (!isUsable(link, asked) || link.confirmedAt !== null || link.enteredAddress !== address) return;
   if (waitingUnits(deposit, openRefund(await refundsOfDeposit(tx, deposit.id))) <= 0n) return;
-  // It may have become one of our addresses since it was typed.
+  // The address may have become one of ours since it was typed.
   if ('why' in (await readAddressOn(context, tx, deposit.rail, address)))
     return void (await returnLinks.enter(tx, link.id, null));
   await wakeDeposit(tx, deposit, { by: 'its customer', why: 'an address was confirmed', now });
@@ -207,17 +206,19 @@ export async function confirmReturnAddress(
   await change(tx, order, { now });
 }
 
-/** The input of the two operators: the address that this deposit's customer has confirmed, with its evidence. */
+/** The address that this deposit's customer has confirmed, with its evidence: the basis of the two operators' decision. */
 export const confirmedReturn = (tx: Tx, depositId: bigint): Promise<ReturnLink | undefined> =>
   returnLinks.confirmedFor(tx, depositId);
 
 export const returnLinksOf = (tx: Tx, depositId: bigint): Promise<ReturnLink[]> => returnLinks.ofDeposit(tx, depositId);
 
-/** Closes its case: the operators have acted on it. */
+/** Closes the deposit's case, because operators have acted on it. */
 export const closeConfirmed = (tx: Tx, depositId: bigint, { by, now }: { by: string; now: Date }): Promise<void> =>
   closeCases(tx, { kind: CASE, subject: `deposit:${depositId}`, outcome: `returned by ${by}`, now });
 
-/** @throws Refusal 'unknown_deposit' | 'deposit_unfit' when there is nothing to return: an order holds it, or it has left */
+/**
+ * @throws Refusal 'unknown_deposit' | 'deposit_unfit' if no part of it can be returned: an order has accepted it, or it has left
+ */
 export async function requireInSuspense(tx: Tx, depositId: bigint): Promise<void> {
   const deposit = await lockWithOrder(tx, depositId);
   const open = openRefund(await refundsOfDeposit(tx, depositId));
@@ -234,7 +235,8 @@ const openRefund = (refunds: readonly Refund[]): Refund | undefined =>
   refunds.find((one) => one.source === 'suspense' && isOpen(one));
 
 /**
- * The amount that waits for an address: of a refund without one or whose address may change, or the amount that no refund names.
+ * The amount that waits for an address: of a refund without one, or whose address may still change; or the amount that no refund
+ * names.
  */
 function waitingUnits(deposit: DepositRow, open: Refund | undefined): bigint {
   if (open === undefined) return inSuspense(deposit);

@@ -1,5 +1,5 @@
 /**
- * A deposit that its chain or bank reversed. Before it is booked, the deposit is dropped; after that, it is a loss or its
+ * A deposit that its chain or bank reversed. If it is not booked yet, it is dropped. If it is, it becomes a loss or its
  * customer's debt, and payouts that have not left are cancelled.
  */
 import type { Tx } from '../../base/db.ts';
@@ -53,10 +53,10 @@ export async function depositReversed(
 }
 
 /**
- * A booked deposit was reversed. The part in suspense was not assigned yet and is booked out against the account it came in on.
- * The part that an order accepted, or that was refunded, is a loss as long as no payout of it left (the order is stopped, and
- * finally gives up its claim). If a payout or refund of it was submitted, the customer owes it, in any state of the order, and
- * can create no new order until an operator allows it.
+ * A booked deposit was reversed. The part in suspense was not assigned yet: it is booked out against the account on which it came
+ * in. The part that an order accepted, or that was refunded, is a loss as long as no payout of it left; the order is held, and
+ * finally gives up its claim. If a payout or refund of it was submitted, the customer owes the amount, in any state of the order,
+ * and can create no new order until an operator allows it.
  */
 async function bookedDepositReversed(
   context: Context,
@@ -81,7 +81,10 @@ async function bookedDepositReversed(
   const order = before && (await store.lock(tx, before.id));
   const row = await depositStore.lockDepositById(tx, known.id);
   const rail = context.rails.get(known.rail);
-  assert(row !== undefined && rail !== undefined, `rail ${known.rail} is running`);
+  assert(
+    row !== undefined && rail !== undefined,
+    `rail ${known.rail} is not running, or deposit ${known.id} has disappeared`,
+  );
   const gone = {
     kind: 'deposit_lost',
     rail,
@@ -98,7 +101,7 @@ async function bookedDepositReversed(
   if (units === 0n) {
     await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why });
     await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'reversed', now });
-    // Without this part the order waits for a deposit again; otherwise it could not even expire.
+    // Without this part the order waits for a deposit again; otherwise it could never expire.
     if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, why);
     return;
   }
@@ -118,17 +121,17 @@ async function bookedDepositReversed(
     facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
-  // What is left of a refund that waits for its destination: perhaps nothing, and then it ends.
+  // A refund that waits for its destination may now have less to refund, or nothing: then it ends.
   if (order !== undefined && order.refundRequest !== null)
     enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
-  // If the law released the order's money and it has not left, it covers this loss at once.
+  // Money of the order that the law released and that has not left covers this loss at once.
   if (order !== undefined && row.state === 'applied') await cancelReleased(context, tx, order, now);
 }
 
 /**
- * An order is paid after all, by a payout that its rail had rejected, and one of its deposits was reversed meanwhile. The
- * reversal was booked as a loss, because no payout seemed to have left. The customer owes it, as if the payout had been known
- * then.
+ * An order was paid after all, by a payout that its rail had rejected, and one of its deposits was reversed meanwhile. The
+ * reversal was booked as a loss, because no payout seemed to have left. Now the customer owes it, as if the payout had been known
+ * at that time.
  */
 export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<void> {
   for (const row of await depositStore.depositsOf(tx, order.id)) {
@@ -142,9 +145,9 @@ export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<voi
 }
 
 /**
- * The same after its order has given up the reversed deposit and was cancelled: the payout was booked as a loss, and the order's
- * exchange is booked instead, against the customer's debt. If the amount differs from the order's, operators decide in the
- * contradiction's case: its customer is blocked.
+ * As `owesAfterAll`, for an order that has given up the reversed deposit and was cancelled. The payout was booked as a loss; the
+ * order's exchange is booked instead, against the customer's debt. If the amount differs from the order's, operators decide in
+ * the contradiction's case, and the customer is blocked.
  *
  * @param paidUnits the amount that left, booked as a loss of the payout's asset
  */
@@ -172,7 +175,9 @@ export async function owesAfterCancelling(
   }
 }
 
-/** A reversed deposit of an order that was paid becomes its customer's debt, with a case and a block. The customer is locked. */
+/**
+ * A reversed deposit of a paid order becomes its customer's debt, with a case and a block. The caller has locked the customer.
+ */
 async function owe(
   tx: Tx,
   { order, row, to, lines, now }: { order: Order; row: DepositRow; to: Account; lines: readonly Line[]; now: Date },
@@ -186,7 +191,7 @@ async function owe(
     facts: { deposit: String(id), reference },
   };
   let posted = await post(tx, { ...entry, lines: [...lines] });
-  // It has left whatever the treasury holds now: the position account covers it.
+  // The money has left, whatever the treasury has now: the position account covers it.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.payoutAsset)) });
   assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
@@ -206,8 +211,8 @@ async function owe(
 
 /**
  * The customer who was, or may have been, paid out of a deposit: by the payout of the order that accepted it, or by a refund of
- * it. Determined from payouts that were submitted and not rejected, because an order's state does not cover money that it did not
- * accept. Without an order it is the owner of the account that a refund went to.
+ * it. This is read from payouts that were submitted and not rejected, because an order's state does not cover money that the
+ * order did not accept. Without an order it is the owner of the account to which a refund went.
  */
 async function whoWasPaid(
   tx: Tx,
@@ -227,15 +232,15 @@ async function whoWasPaid(
   const accountId = refunds.find(mayHaveLeft)?.fiatAccountId ?? null;
   if (accountId === null) return undefined;
   const { customerId } = await findFiatAccount(tx, accountId);
-  // It was returned to its source, not to a customer of ours.
+  // The deposit was returned to its source, not to a customer of ours.
   if (customerId === null) return undefined;
   return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
 }
 
-/** It was submitted, and its rail has not reported that it was not paid. A returned payout had left. */
+/** Whether a payout was submitted and its rail has not reported that it was not paid. A returned payout had left. */
 const mayHaveLeft = ({ state }: Payout): boolean => state !== 'created' && state !== 'rejected';
 
-/** A refund that was returned in full: its customer received nothing of it. */
+/** Whether a refund was returned in full: its customer received no part of it. */
 const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
   state === 'returned' && units <= cameBackUnits;
 
@@ -257,7 +262,7 @@ export async function cancelPayout(
   await advance(context, tx, order, 'payout_rejected', { now, facts: { why: reason, payout: key }, reason });
 }
 
-/** Likewise for a payout that its rail only lists until a person submits it. */
+/** As `cancelPayout`, for a payout that its rail only lists until an operator submits it. */
 async function unlisted(
   context: Context,
   tx: Tx,

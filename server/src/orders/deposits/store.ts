@@ -15,32 +15,32 @@ export interface DepositRow {
   partnerId: bigint | null;
   state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost' | 'written_off';
   reference: string;
-  /** Whether the payer is the customer, as far as names are known from the rail and from us. */
+  /** Whether the payer is the customer, as far as the rail and we know the names. */
   payer: 'same' | 'other' | 'unknown';
   bookedTo: string | null;
   why: string | null;
   facts: Record<string, string | number>;
   seenAt: Date;
   confirmedAt: Date | null;
-  /** Until when a bank may reverse it; no payout made of it leaves before. Null when it did not come from a bank. */
+  /** Until when a bank may reverse it; no payout of it leaves before. Null if it did not come from a bank. */
   clearsAt: Date | null;
-  /** When it arrived, by the rail's clock: the chain's block, the bank's booking; the latest possible time. */
+  /** When it arrived by the rail's clock (the chain's block, the bank's booking); the latest possible time. */
   cameAt: Date | null;
-  /** It arrived after its order's deadline, by that time. */
+  /** Whether that was after its order's deadline. */
   late: boolean;
-  /** Where it comes from: its rail, or a returned payout, money released by law, a refunded fee. */
+  /** Where the money comes from: the rail, a returned payout, money released by law, or a refunded fee. */
   origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
-  /** The part on its order's account, and the part named by refunds; the rest of the booked amount is in suspense. */
+  /** The part on its order's account, and the part that refunds name. The rest of the booked amount is in suspense. */
   takenUnits: bigint;
   refundUnits: bigint;
-  /** Reversed by its rail: the amount booked as a loss or a debt, and the account. */
+  /** For a deposit that its rail reversed: the amount booked as a loss or a debt, and the account. */
   lostUnits: bigint;
   lostTo: string | null;
-  /** Its state before it was reversed: 'reversed' once its order has given up its claim. */
+  /** The state before the reversal; 'reversed' once its order has given up its claim. */
   stateBeforeLoss: DepositRow['state'] | null;
-  /** Too small to handle. */
+  /** Whether it is below its asset's dust threshold. */
   dust: boolean;
-  /** The amount on the dormant account instead of suspense, and when it becomes dormant, once that was announced. */
+  /** The amount that is on the dormant account instead of in suspense, and when it becomes dormant, once that was announced. */
   dormantUnits: bigint;
   dormantFrom: Date | null;
 }
@@ -64,7 +64,7 @@ export const depositNames = (tx: Tx, ids: readonly bigint[]) =>
     ids,
   ]);
 
-/** Which of these are known and not booked yet: they wait for confirmations, or for clearing. */
+/** The deposits among these that are known and not booked yet: they wait for confirmations or for clearing. */
 export const depositsWaiting = (tx: Tx, rail: string, externalIds: readonly string[]) =>
   tx.rows<{ externalId: string; clearsAt: Date | null }>(
     `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'`,
@@ -92,7 +92,9 @@ export async function markLost(
   );
 }
 
-/** This much of a reversed deposit has arrived after all; if that is all of it, it counts as one that never came. */
+/**
+ * This amount of a reversed deposit has arrived after all. If that is all of it, the deposit counts as one that never arrived.
+ */
 export async function makeGood(tx: Tx, id: bigint, units: bigint): Promise<void> {
   await tx.run(
     `update deposits set lost_units = lost_units - $2, state = case when lost_units = $2 then 'reversed' else state end,
@@ -102,7 +104,7 @@ export async function makeGood(tx: Tx, id: bigint, units: bigint): Promise<void>
   );
 }
 
-/** Its order has given up its claim to the reversed deposit, which now counts as one that never came. */
+/** The order has given up its claim to the reversed deposit, which now counts as one that never arrived. */
 export async function markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
   await tx.run(
     `update deposits set state_before_loss = 'reversed', taken_units = 0
@@ -111,7 +113,7 @@ export async function markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
   );
 }
 
-/** Another deposit replaces it: it counts as one that never came. */
+/** Another deposit replaces it, so it counts as one that never arrived. */
 export async function markReplaced(tx: Tx, id: bigint): Promise<void> {
   await tx.run(
     `update deposits set state = 'reversed', taken_units = 0, lost_units = 0, lost_to = null where id = $1`,
@@ -119,7 +121,7 @@ export async function markReplaced(tx: Tx, id: bigint): Promise<void> {
   );
 }
 
-/** Other money replaces a part of it. */
+/** Other money replaces a part of a reversed deposit. */
 export async function replacePart(tx: Tx, id: bigint, units: bigint): Promise<void> {
   await tx.run(
     `update deposits set lost_units = lost_units - $2, taken_units = greatest(taken_units - $2, 0) where id = $1`,
@@ -185,7 +187,7 @@ export async function insertDeposit(
       row.late ?? false,
     ],
   );
-  assert(made !== undefined, 'a deposit comes back');
+  assert(made !== undefined, 'the insert of a deposit returned no row');
   return made;
 }
 
@@ -198,7 +200,7 @@ export async function changeDeposit(
     why?: string;
     confirmedAt?: Date;
     reference?: string;
-    /** How much of it the order accepts. A check constraint requires it for 'applied'. */
+    /** The amount that the order accepts. A check constraint requires it for 'applied'. */
     takenUnits?: bigint;
     dust?: boolean;
   },
@@ -221,7 +223,7 @@ export async function changeDeposit(
   );
 }
 
-/** Assigns it to another order: one that was made from it. */
+/** Assigns a deposit to another order, which was created from it. */
 export async function giveDepositTo(tx: Tx, id: bigint, orderId: bigint): Promise<void> {
   await tx.run('update deposits set order_id = $2 where id = $1', [id, orderId]);
 }
@@ -230,7 +232,7 @@ export async function waitWithDeposit(tx: Tx, id: bigint, clearsAt: Date): Promi
   await tx.run('update deposits set clears_at = $2 where id = $1', [id, clearsAt]);
 }
 
-/** Deposits that a correcting entry, or one for a further part, assigned to the operator. Locked. */
+/** Deposits that a correcting entry, or an entry for a further part, assigned to the operator. Locked. */
 export const depositsBookedBy = (tx: Tx, entry: string, part: string) =>
   tx.rows<DepositRow>(
     `select * from deposits where state in ('applied', 'lost') and (booked_to = $1 or starts_with(booked_to, $1 || $2))

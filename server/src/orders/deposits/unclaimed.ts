@@ -1,14 +1,14 @@
 /**
- * Unclaimed money: money in suspense, or with an order that waits for its customer, and untouched for as long as the operator's
- * policy says. It is announced, and later becomes dormant: it moves to an account of its own until the customer claims it or an
- * operator acts on it (dormant.ts). It stays the customer's.
+ * Unclaimed money: money in suspense, or of an order that waits for its customer, that was not touched for as long as the
+ * operator's policy says. It is announced, and later becomes dormant: it moves to an account of its own until the customer claims
+ * it or an operator acts on it (dormant.ts). It remains owed to the customer.
  *
  *   unclaimed ──(after − notice)──▶ announced ──(notice)──▶ dormant ──(a claim, or an operator)──▶ where it was
  *
  * Promises:
- * - announced for the whole notice period before anything moves, however old it is when the policy is set;
- * - checked again under the locks before it moves: money that was touched meanwhile does not move;
- * - excluded: money held by law, screening or an operator, money of a blocked customer, dust, and money that may replace a
+ * - money is announced for the whole notice period before it moves, however old it is when the policy is set;
+ * - it is checked again under the locks before it moves: money that was touched meanwhile does not move;
+ * - excluded are money held by law, screening or an operator, money of a blocked customer, dust, and money that may replace a
  *   reversed deposit.
  *
  * Source: docs/decisions/0044-dormant-money.md
@@ -33,9 +33,9 @@ import { type Dormancy, type DormancyPolicy, dormantStore, type Whose } from './
 import { factsOf, homeOf, subjectOf, wake } from './dormant.ts';
 import * as depositStore from './store.ts';
 
-/** Re-enqueues itself forever; its subject has no meaning. */
+/** Job kind that re-enqueues itself forever; its subject has no meaning. */
 export const DORMANCY = 'note_dormant';
-/** The periods are days: a minute late does not matter. */
+/** The periods are days, so a minute more does not matter. */
 const EVERY_MS = 60_000;
 const PAGE = 200;
 const DAY_MS = 86_400_000;
@@ -43,7 +43,7 @@ export const MAX_DORMANT = 200;
 
 export const dormancyPolicy = (tx: Tx): Promise<DormancyPolicy | undefined> => dormantStore.policy(tx);
 
-/** @param set undefined: nothing becomes dormant from now on, and announcements are withdrawn */
+/** @param set undefined: no money becomes dormant from now on, and announcements are withdrawn */
 export async function setDormancy(
   tx: Tx,
   set: DormancyPolicy | undefined,
@@ -60,7 +60,7 @@ export function dormancyHandlers(context: OrdersContext): Handlers {
       const policy = await context.db.asSystem((tx) => dormantStore.policy(tx));
       const failures: unknown[] = [];
       const each = async (whose: Whose, body: (tx: Tx, order: Order | undefined) => Promise<void>): Promise<void> => {
-        // A failure does not stop the ones after it; the job still fails at the end, so the error is visible.
+        // A failure does not stop the items after it. The job still fails at the end, so the error is visible.
         await context.db
           .asSystem(async (tx) => await body(tx, await lockFor(tx, whose)))
           .catch((error: unknown) => failures.push(error));
@@ -127,7 +127,7 @@ async function lockFor(tx: Tx, whose: Whose): Promise<Order | undefined> {
 
 type Unclaimed = Pick<Dormancy, 'depositId' | 'orderId' | 'partnerId' | 'rail' | 'asset' | 'units' | 'since'>;
 
-/** The part that is unclaimed now, under its locks; undefined when an operator handles it, or it is excluded. */
+/** The amount that is unclaimed now, under its locks; undefined if an operator handles it, or it is excluded. */
 async function unclaimed(tx: Tx, whose: Whose, order: Order | undefined): Promise<Unclaimed | undefined> {
   if (order !== undefined && (await findCustomer(tx, order.customerId)).blocked) return undefined;
   return 'depositId' in whose
@@ -182,7 +182,7 @@ async function announceOne(
   await tell(tx, order, now);
 }
 
-/** Processes announced money: dormant when its time has come, ended when an operator has handled it since. */
+/** Processes announced money: it becomes dormant when its time has come, and its dormancy ends if it was touched since. */
 async function ripen(
   context: OrdersContext,
   tx: Tx,
@@ -231,15 +231,15 @@ const aboutOf = (whose: Whose, { orderId, partnerId, units, asset }: Unclaimed) 
   facts: { units: String(units), asset },
 });
 
-/** Announces the whole order again: it includes when its unclaimed money becomes dormant (told.ts). */
+/** Announces the whole order again, because the announcement includes when its unclaimed money becomes dormant (told.ts). */
 const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> => {
   if (order !== undefined) await change(tx, order, { now });
 };
 
 /**
- * An operator ends the dormancy: from now on the money counts as unclaimed from today.
+ * An operator ends the dormancy: the money counts as unclaimed from now on.
  *
- * @throws Refusal 'unknown_deposit' | 'unknown_order' | 'does_not_fit' when none of it is announced or dormant
+ * @throws Refusal 'unknown_deposit' | 'unknown_order' | 'does_not_fit' if no part of it is announced or dormant
  */
 export async function wakeByHand(tx: Tx, whose: Whose, action: { by: string; why: string; now: Date }): Promise<void> {
   const order = await requireDormancy(tx, whose);
@@ -247,7 +247,7 @@ export async function wakeByHand(tx: Tx, whose: Whose, action: { by: string; why
   await tell(tx, order, action.now);
 }
 
-/** Its open dormancy, locked, after its order. */
+/** The open dormancy of a deposit or order, locked after its order. */
 export async function lookDormancy(tx: Tx, whose: Whose): Promise<Dormancy | undefined> {
   await lockFor(tx, whose);
   return await dormantStore.find(tx, whose);
@@ -266,7 +266,7 @@ export async function requireDormancy(tx: Tx, whose: Whose): Promise<Order | und
 
 export interface DormantReport {
   policy: DormancyPolicy | null;
-  /** By asset; by age, both states together. */
+  /** One row per asset. The sums by age include both announced and dormant money. */
   totals: {
     asset: string;
     count: number;
@@ -281,7 +281,7 @@ export interface DormantReport {
   next: bigint | null;
 }
 
-/** Announced and dormant money, with its age; by dormancy id. */
+/** Announced and dormant money, with its age, by dormancy id. */
 export async function dormantReport(
   tx: Tx,
   { after, limit, now }: { after: bigint; limit: number; now: Date },

@@ -1,4 +1,4 @@
-/** Payouts whose outcome an operator states with evidence: a chain transaction or a line of a statement. */
+/** Payouts whose outcome operators state with evidence: a chain transaction or a line of a statement. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
@@ -17,8 +17,8 @@ import type { Order } from '../store.ts';
 
 /**
  * Settles an order with an attempt that its rail had rejected and later paid, although the order's terms have changed since. The
- * order's balance covers the loss that was booked. The remainder stays with us as a difference, or is paid to the payout's
- * destination too; an amount paid beyond the balance is booked as a difference.
+ * order's balance covers the loss that was booked. A remainder stays with us as a difference, or is also paid to the payout's
+ * destination. An amount paid beyond the balance is booked as a difference.
  *
  * @throws Refusal 'unknown_order' | 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields'
  */
@@ -51,7 +51,7 @@ export async function settleBy(
   });
   await owesAfterAll(tx, settled, now);
   if (!isOwed) return settled;
-  // Treated like a returned payout: it belongs to the order, and a new attempt pays it.
+  // Treated like a returned payout: the money belongs to the order, and a new attempt pays it.
   const row = await depositStore.insertDeposit(tx, {
     rail: payoutRail,
     externalId: `rest:${paid.id}`,
@@ -84,8 +84,8 @@ export async function settleBy(
 /**
  * The attempt that operators say has paid an order, and the order's balance beyond it.
  *
- * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields' when the caller does not say what happens
- *   to the remainder
+ * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields' if the caller does not say what happens to
+ *   the remainder
  */
 export async function paidBefore(
   tx: Tx,

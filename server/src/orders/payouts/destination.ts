@@ -15,12 +15,12 @@ export const ownDestination = ({ payoutAddress, fiatAccountId }: Order): Destina
 });
 
 /**
- * The destination of the last attempt: an operator or the partner may have named another one (elsewhere.ts). Before the first
- * attempt, the order's own.
+ * The destination of the last attempt, which an operator or the partner may have changed (elsewhere.ts). Before the first
+ * attempt: the order's own.
  */
 export async function destinationNow(tx: Tx, order: Order): Promise<Destination> {
   if (order.payoutAttempt === 0) return ownDestination(order);
-  // A returned payout that is paid again is an attempt of a refund, which names its own destination.
+  // A returned payout that is paid again is an attempt of a refund, which has its own destination.
   const attempts = (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null);
   const last = attempts.toSorted((a, b) => a.attempt - b.attempt).at(-1);
   return last === undefined ? ownDestination(order) : { address: last.address, fiatAccountId: last.fiatAccountId };

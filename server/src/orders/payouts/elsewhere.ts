@@ -1,6 +1,6 @@
 /**
- * Pays a payout that its rail rejected, before anything left, to another destination of the same customer: the account is closed,
- * or the address takes no coins.
+ * Sends a payout that its rail rejected before any money left to another destination of the same customer, for example because
+ * the account is closed or the address cannot receive coins.
  *
  * The order keeps its terms, including its own destination. Its payout now goes to the destination of the last attempt, so that
  * every retry, by an operator or the server, sends it there. The new destination is screened outside before an attempt is
@@ -26,14 +26,14 @@ import { destinationKey, payoutOf, screeningOf } from './leaving.ts';
 import { screenOutside } from './rescreen.ts';
 
 /**
- * An order whose payout may be sent again. Locked.
+ * Locks an order whose payout may be sent again.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
 export async function lockRetryable(tx: Tx, orderId: bigint): Promise<Order> {
   const order = await lockOrder(tx, orderId);
   const { state } = order;
-  // A rejected refund is retried with its deposit and destination: retryRefund.
+  // A rejected refund is retried with its own deposit and destination: retryRefund.
   if (state !== 'payout_held') throw new Refusal('order_over', { state });
   await requireNotHeldByOperator(tx, order);
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
@@ -41,13 +41,13 @@ export async function lockRetryable(tx: Tx, orderId: bigint): Promise<Order> {
   return order;
 }
 
-/** An operator's hold on a rejected payout ends by a release. @throws Refusal 'order_over' */
+/** An operator's hold on a rejected payout ends only with a release. @throws Refusal 'order_over' */
 export async function requireNotHeldByOperator(tx: Tx, { id, state }: Order): Promise<void> {
   if (isHeldByOperator(await history(tx, id))) throw new Refusal('order_over', { state, why: 'held_by_operator' });
 }
 
 /**
- * A destination that the order's payout can arrive at, in our spelling.
+ * A destination at which the order's payout can arrive, in our spelling.
  *
  * @throws Refusal 'unknown_account' | 'malformed_field'
  */
@@ -60,10 +60,10 @@ export async function readPayTo(context: Rails, tx: Tx, order: Order, named: Ref
 }
 
 /**
- * Sends a rejected payout to another destination. These operators approve it as a new one; a hit of screening or of a list passes
- * only with `pastHits`, and only if it was known before this call.
+ * Sends a rejected payout to another destination. The operators approve it as a new destination. A hit of screening or of a list
+ * passes only with `pastHits`, and only if it was known before this call.
  *
- * @param requireMay the caller's own checks: repeated once the screener has answered
+ * @param requireMay the caller's own checks, repeated after the screener has answered
  * @throws Refusal 'unknown_order' | 'order_over' | 'unknown_account' | 'malformed_field' | 'destination_held' | 'funds_short' | of
  *   `requireMay`
  */
@@ -85,7 +85,7 @@ export async function retryTo(
   const retried = await context.db.asSystem(async (tx) => {
     await requireMay(tx, await lockOrder(tx, orderId));
     const order = await lockRetryable(tx, orderId);
-    // It was sent again meanwhile, and held or rejected once more: operators decide about that.
+    // The payout was sent again meanwhile, and was held or rejected once more: operators decide about that.
     if (order.version !== version) throw new Refusal('order_over', { state: order.state });
     const leaving = await payoutOf(tx, order, destinationColumns(to));
     await approveRefund(context, tx, leaving, { people, reason: why, pastHits, seen, now });
@@ -95,7 +95,7 @@ export async function retryTo(
     if (never !== undefined) throw new Refusal('order_over', { state: order.state, why: never.rule });
     const outcome = left.length > 0 ? 'held' : 'cleared';
     await record(tx, { orderId, partnerId: order.partnerId, about: 'payout', ...verdict, outcome, now });
-    // The screener's answer is stored: the operator who approves the hit has seen it.
+    // The screener's answer is stored. An operator can approve the hit once it has been shown.
     if (left.length > 0) return undefined;
     await closeCases(tx, { subject: `order:${orderId}`, outcome: `retried by ${by}`, now });
     const facts = { by, why, to: destinationKey(leaving) };

@@ -1,7 +1,7 @@
 /**
- * Facts about payouts: submitted, settled, rejected, returned, unknown, each of an order or of a refund.
+ * Facts about payouts of orders and of refunds: submitted, settled, rejected, returned, unknown.
  *
- * A fact that contradicts an earlier booking changes no past row: it is booked as a new entry, and opens a case.
+ * A fact that contradicts an earlier booking changes no existing entry: it is booked as a new one, and opens a case.
  */
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
@@ -49,7 +49,7 @@ export async function payoutSubmitted(context: Context, tx: Tx, fact: Of<'payout
 export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
-  // It may become a debt (deposits/reversed.ts): customers are locked before accounts.
+  // The payout may become a debt (deposits/reversed.ts), and customers are locked before accounts.
   if (order !== undefined && order.state !== 'paying_out') await lockCustomer(tx, order.customerId);
   if (fact.undoes !== undefined) await undoDebit(context, tx, fact.rail, fact.undoes, fact.key);
   const observed = await settled(tx, { rail: fact.rail, key: fact.key, reference: fact.reference, now });
@@ -57,7 +57,7 @@ export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_s
   const booked = !observed.contradiction && (await bookSettled(context, tx, order, observed.payout, fact.reference));
   if (!booked) {
     await contradiction(context, tx, observed, `settled when the order was ${order?.state ?? 'unknown'}`);
-    // The money has left, whatever the books expected: custody must show it.
+    // The money has left, whatever the books expected, so custody must show it.
     await bookOutOfNowhere(context, tx, {
       ...fact,
       externalId: fact.key,
@@ -74,7 +74,7 @@ export async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_s
 const isKnownAgain = (tx: Tx, key: string, outcome: string, now: Date): Promise<void> =>
   closeCases(tx, { kind: 'payout_unknown', subject: `payout:${key}`, outcome, now });
 
-/** @returns whether the order, or the refund, was waiting for it */
+/** @returns whether the order or refund was waiting for this payment */
 async function bookSettled(
   context: Context,
   tx: Tx,
@@ -107,7 +107,7 @@ async function settleOrder(
   return advanced.outcome === 'advanced';
 }
 
-/** If the amount that left differs from the books, the difference is booked separately, under the id of the payment. */
+/** If the amount that left differs from the books, the difference is booked separately, under the payout's id. */
 async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise<void> {
   const { id, asset, units, orderId } = payout;
   const more = unitsPaid(payout) - units;
@@ -124,7 +124,7 @@ async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise
   if (more > 0n) return await bookGone(context, tx, { ...entry, rail, to: difference, units: more });
   const custody = chart.custody(rail.code, rail.wallets.payouts, asset);
   const posted = await post(tx, { ...entry, at: context.clock.now(), lines: move(custody, difference, -more) });
-  assert(posted.outcome !== 'short', `what ${id} did not leave with is not there`);
+  assert(posted.outcome !== 'short', `the difference of ${id} could not be booked`);
 }
 
 /**
@@ -154,7 +154,7 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
     ({ refundId, state, units }) => refundId === null && state === 'settled' && units === order.payoutUnits,
   );
   if (paid === undefined) return false;
-  assert(paid.reference !== null, `payout ${paid.id} settled under a reference`);
+  assert(paid.reference !== null, `payout ${paid.id} settled without a reference`);
   await advance(context, tx, order, 'payout_found', {
     now,
     paid: { units: unitsPaid(paid) },
@@ -167,7 +167,7 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
   return true;
 }
 
-/** @param said the operators who declare it, in place of the rail: stored in the order's history */
+/** @param said the operators who declare the rejection in place of the rail; stored in the order's history */
 export async function payoutRejected(
   context: Context,
   tx: Tx,
@@ -177,7 +177,7 @@ export async function payoutRejected(
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
   const observed = await recordRejected(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
-  // The chain charged once, whether the call was repeated or not: the cost entry is named after the payout.
+  // The chain charged once, whether this fact is repeated or not: the cost entry is named after the payout.
   await bookCost(context, tx, fact);
   const payout = observed?.payout;
   if (observed?.contradiction) return await contradiction(context, tx, observed, fact.why);
@@ -210,10 +210,11 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   const { payout } = observed;
   await isKnownAgain(tx, payout.id, 'came back', now);
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
-  // It left and was returned before we saw it leave: the payment is booked first, so that the return has an entry to reverse.
+  // The money left and was returned before we saw it leave. The payment is booked first, so that the return has an entry to
+  // reverse.
   if (observed.before !== 'settled') await bookSettled(context, tx, order, payout, reference);
   const rail = context.rails.get(code);
-  assert(rail !== undefined, `rail ${code} is running`);
+  assert(rail !== undefined, `rail ${code} is not running`);
   const suspense = chart.suspense(rail.code, asset);
   const posted = await post(tx, {
     id: `ret_${code}_${fact.externalId}`,
@@ -223,7 +224,7 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
     facts: { payout: payout.id, reference },
     lines: move(chart.custody(rail.code, rail.wallets.payouts, asset), suspense, units),
   });
-  assert(posted.outcome !== 'short', 'money coming back can be booked');
+  assert(posted.outcome !== 'short', 'returned money could not be booked');
   if (payout.refundId !== null && (await refundReturned(context, tx, payout, { units, why, now }))) return;
 
   const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
@@ -259,15 +260,15 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   });
   if (after === undefined || payout.purpose !== 'payout') return;
   await change(tx, after, { exception: 'payout_returned', now });
-  // Only a completed payment that was returned is paid again: an operator decides about any other.
+  // Only a completed payment that was returned is paid again automatically. An operator decides about any other.
   if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
   const again = units < payout.units ? units : payout.units;
   await requestRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
 }
 
 /**
- * A rail that settles a payout it had rejected may have paid an order twice: if one of the two is returned, the order is
- * still paid.
+ * Whether another payout has paid the order. A rail that settles a payout it had rejected may have paid an order twice; if one of
+ * the two is returned, the order is still paid.
  */
 async function isPaidByAnother(tx: Tx, { id }: Payout, order: Order): Promise<boolean> {
   const others = (await payoutsOf(tx, order.id)).filter((one) => one.purpose === 'payout' && one.id !== id);

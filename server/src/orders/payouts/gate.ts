@@ -1,13 +1,13 @@
 /**
  * The gate: decides whether money may leave. Every payout and refund passes it in the transaction that submits it, and a payout
  * that waits on a bank's list passes it again in the transaction that closes the list into a file. No money of customers leaves
- * without it. What operators move to their own addresses has a gate that asks of them what applies (treasury/transfers.ts).
+ * without passing it. Transfers to the operator's own addresses have a gate of their own (treasury/transfers.ts).
  *
- * Its answers: `pay`; `wait`, when the cause ends by itself or by an operator's action and the payout then continues
- * automatically (a kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when an operator has to
- * decide: the payout is cancelled before it is submitted, and its order or refund gets a case.
+ * Its answers: `pay`; `wait`, if the cause ends by itself or by an operator's action and the payout then continues automatically
+ * (a kill switch, clearing, confirmations, a screening result that is too old); or `hold`, if an operator has to decide: the
+ * payout is cancelled before it is submitted, and its order or refund gets a case.
  *
- * It calls nothing outside and only reads rows: the provider's stored result (compliance/screenings.ts), and our own blocks and
+ * It makes no outside call and only reads rows: the provider's stored result (compliance/screenings.ts), and our own blocks and
  * deny lists in this transaction. The order is locked first, and the customer's row is share-locked, so that a block, a
  * cancellation and a submission are serialized on one row.
  *
@@ -61,7 +61,7 @@ import { notReady } from './ready.ts';
 import type { ApprovedAction, Finding, SeenFinding } from './rules.ts';
 import { isStoppedByLaw } from './stopped.ts';
 
-/** How often a payout checks again when the cause has no known end. */
+/** How often a payout checks again if the cause has no known end. */
 const SWITCH_EVERY_MS = 5_000;
 const DEPTH_EVERY_MS = 2_000;
 const SCREENING_EVERY_MS = 30_000;
@@ -102,14 +102,14 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
       const { cause, why, until } = judgement;
       if (cause === 'screening') enqueue(tx, { kind: 'rescreen_payout', subject: payout.id, dueAt: now });
       const fixedMs = until === undefined ? PAUSE_MS[cause] : Math.max(until.getTime() - now.getTime(), 100);
-      // A customer may confirm it at any time.
+      // A customer may confirm the destination at any time, so it is checked more often.
       const leftMs = cause === 'unconfirmed' ? Math.min(fixedMs, UNCONFIRMED_EVERY_MS) : fixedMs;
       return { outcome: 'wait', why, againInMs: leftMs };
     }
   }
 }
 
-/** Until when the destination waits for its customer's confirmation. Money returned to its source does not wait. */
+/** Until when the destination waits for its customer's confirmation. Money that returns to its source does not wait. */
 async function unconfirmed(
   { gate }: GateContext,
   tx: Tx,
@@ -120,7 +120,7 @@ async function unconfirmed(
   return await gate.unconfirmedUntil?.(tx, { customerId: order.customerId, fiatAccountId, address, now });
 }
 
-/** One case per debit, for all payouts that wait for it; reopened if an operator closed it without a decision. */
+/** Opens one case per debit, for all payouts that wait for it. The case reopens if an operator closed it without a decision. */
 const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
   openCase(tx, {
     kind: 'unexplained_debit',
@@ -131,8 +131,8 @@ const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, n
   });
 
 /**
- * The same for a payout that was submitted and is about to be signed, possibly much later. For a transfer between our own
- * wallets, which has no payout, it only checks whether its rail is switched off.
+ * As `askGate`, for a payout that was submitted and is about to be signed, possibly much later. For a transfer between our own
+ * wallets, which has no payout, only checks whether its rail is switched off.
  */
 export async function askBeforeSigning(
   context: GateContext,
@@ -168,13 +168,13 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
   });
 }
 
-/** All reasons to hold it until an operator has decided, approved or not. */
+/** All reasons to hold the money until an operator has decided, whether they are approved or not. */
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, customerId, purpose } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
   const [, lost, before, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
-    // First, because it locks the customer: a concurrent change of level or block is either visible here, or waits until this has
-    // left.
+    // First, because this locks the customer: a concurrent change of level or block is either visible here, or waits until this
+    // transaction has ended.
     customerId !== null && blockOf(tx, customerId),
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
@@ -192,12 +192,12 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
   const person = (rule: string, entry: string, action: ApprovedAction): Finding => ({ rule, entry, action });
   return [
     ...never(lost ? 'deposit_lost' : paid && holdBeforePayout(paid, false)),
-    // An attempt that its rail had rejected has paid it after all.
+    // An attempt that its rail had rejected has paid the order after all.
     ...never(
       before.some(({ refundId, state }) => refundId === null && state === 'settled') ? 'paid_before' : undefined,
     ),
     ...never(unfit ? 'destination_unfit' : undefined),
-    // To send it, an operator releases the deposit first.
+    // An operator must release the deposit before it can be sent.
     ...never(held ? 'deposit_held' : undefined),
     ...never(stopped ? 'order_frozen' : undefined),
     ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) => ({
@@ -215,8 +215,8 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
 }
 
 /**
- * The approval that lets money pass a hit. A hit in a sanctions list, or of an address that is too risky, cannot be approved: an
- * undecided one is decided first, and a confirmed one stays, except for money that the law has released.
+ * The approval that lets money pass a hit. A hit in a sanctions list, or an address that is too risky, cannot be approved: an
+ * undecided hit must be decided first, and a confirmed one stays, except for money that the law has released.
  */
 function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
   if (rule === 'customer_blocked' || rule === 'sender_blocked') return 'release.customer_blocked';
@@ -226,7 +226,10 @@ function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null 
   return 'release.screening_hit';
 }
 
-/** Of an order, its destination; of other money, the account of a customer. */
+/**
+ * Whether the destination was added after the time from which its partner is not trusted. For an order its payout destination,
+ * for other money the customer's account.
+ */
 async function isDistrusted({ gate }: GateContext, tx: Tx, leaving: Leaving, now: Date) {
   const { order, customerId, address, fiatAccountId } = leaving;
   if (gate.heldDestination === undefined || customerId === null) return undefined;
@@ -234,14 +237,17 @@ async function isDistrusted({ gate }: GateContext, tx: Tx, leaving: Leaving, now
   return await gate.heldDestination(tx, { partnerId, fiatAccountId, address, orderId: order?.id ?? null, now });
 }
 
-/** A destination added since a leak: it can be approved while its review is pending, not after it was rejected. */
+/**
+ * The finding for a destination added since a leak: it can be approved while its review is pending, but not after it was
+ * rejected.
+ */
 const heldFinding = ({ since, isRejected }: { since: Date; isRejected: boolean }): Finding => ({
   rule: isRejected ? 'destination_rejected' : 'destination_held',
   entry: since.toISOString(),
   action: isRejected ? null : 'release.destination_held',
 });
 
-/** The findings without an approval for this destination and amount by as many people as are required now. */
+/** The findings that are not approved for this destination and amount by as many people as are required now. */
 export const uncoveredFindings = async (
   context: GateContext,
   tx: Tx,
@@ -250,8 +256,9 @@ export const uncoveredFindings = async (
 ): Promise<Finding[]> => (await weigh(context, tx, leaving, { now })).left;
 
 /**
- * The same, with the approvals that cover the rest. @param as.payoutId the payout being submitted: its own use of an approval
- * does not count
+ * As `uncoveredFindings`, with the approvals that cover the other findings.
+ *
+ * @param as.payoutId the payout that is being submitted: its own use of an approval does not count
  */
 async function weigh(
   context: GateContext,
@@ -277,7 +284,7 @@ async function weigh(
   return { left, used };
 }
 
-/** Approvals minus those used by submissions. A payout that its rail rejected used none: it sent no money. */
+/** Approvals minus the amounts used by submissions. A payout that its rail rejected used none, because it sent no money. */
 async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): Promise<Approval[]> {
   const { approvals, uses } = await approvalsFor(tx, boundOf(leaving));
   const spent = new Map<bigint, bigint>();
@@ -287,7 +294,7 @@ async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): P
   return approvals.map((one) => ({ ...one, units: one.units - (spent.get(one.id) ?? 0n) }));
 }
 
-/** Whether a finding may pass: no approval is required, or enough people approved this very hit for at least this amount. */
+/** Whether a finding may pass: no approval is required, or enough people approved exactly this hit for at least this amount. */
 export const isCovered = (
   finding: Finding,
   { units, needed }: { units: bigint; needed: number },
@@ -314,7 +321,7 @@ const boundOf = (leaving: Leaving): Bound => ({
   units: leaving.units,
 });
 
-/** The findings against money that would leave, as shown to the people who then approve them. */
+/** The findings against money that would leave, as shown to the operators who then approve them. */
 export async function seenFindings(
   context: GateContext,
   tx: Tx,
@@ -344,10 +351,10 @@ const isSeen = (
   );
 
 /**
- * These people approve the current findings, for this destination and amount. Later findings are new and need another
- * approval.
+ * Records that these people approve the current findings, for this destination and amount. Later findings are new and need
+ * another approval.
  *
- * @throws Refusal 'order_over' when a finding cannot be approved
+ * @throws Refusal 'order_over' if a finding cannot be approved
  */
 export async function approveStanding(
   context: GateContext,
@@ -363,8 +370,8 @@ export async function approveStanding(
 }
 
 /**
- * The same for a refund, or for a payout to another destination: naming the destination approves it as a new one. A screening
- * hit, a block or any other finding against it passes only if the approvers explicitly say so; otherwise it stays, and the caller
+ * As `approveStanding`, for a refund, or for a payout to another destination: naming the destination approves it as a new one. A
+ * screening hit, a block or any other finding passes only if the approvers explicitly say so; otherwise it stays, and the caller
  * refuses.
  */
 export async function approveRefund(
@@ -385,15 +392,15 @@ export interface ApprovedBy {
   people: readonly string[];
   reason: string;
   /**
-   * The findings that they were shown, if they confirmed in an earlier transaction: only these are approved. Default: the present
+   * The findings that they were shown, if they confirmed in an earlier transaction: only these are approved. Default: the current
    * findings.
    */
   seen?: readonly SeenFinding[] | undefined;
 }
 
 /**
- * Whether the money that funds it was reversed. For a refund that is its own deposit. For a returned payout, money released by
- * law, or a compensated fee, it is any deposit of that order.
+ * Whether money that funds this was reversed. For a refund this means its own deposit; for a returned payout, money released by
+ * law, or a compensation it means any deposit of the order.
  */
 async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<boolean> {
   if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;
@@ -404,7 +411,7 @@ async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<bo
 /** Whether this rail cannot pay this asset to this destination. */
 async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<boolean> {
   const { rail, asset, order, purpose, deposits, suspenseId } = leaving;
-  // A refund may go to the account that its deposit came from, the only one of its order.
+  // A refund may go to the account that its deposit came from if that is the order's only deposit.
   const [only, ...others] = purpose === 'refund' ? deposits : [];
   const depositId = suspenseId ?? (others.length === 0 ? only?.id : undefined);
   if (!context.rails.has(rail)) return true;
@@ -412,7 +419,7 @@ async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<
   return !(await fitsRefund(context, tx, { rail, asset, customerId: order?.customerId, depositId }, to));
 }
 
-/** The maximum that the customer's level may pay at once now; undefined when the level has no limit. */
+/** The most that the customer's level may pay at once now; undefined if the level has no limit. */
 async function limitOf(tx: Tx, order: Order): Promise<bigint | undefined> {
   const { level } = await findCustomer(tx, order.customerId);
   return await levelMaxUnits(tx, await marketById(tx, order.marketId), level);

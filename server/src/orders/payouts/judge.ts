@@ -8,16 +8,18 @@ export interface GateFacts {
   findings: readonly Finding[];
   switchedOff: boolean;
   notReady: { cause: 'clearing' | 'confirmations'; until: Date | null; why: string } | undefined;
-  /** After a restore: an unexplained debit that may have been this payout, undecided. */
+  /** After a restore: an undecided unexplained debit that may have been this payout. */
   doubtful?: string | undefined;
-  /** After a restore: its rail's payments in the lost time are not read yet, and one may have paid this under another key. */
+  /**
+   * After a restore: the rail's payments in the lost time are not read yet, and one of them may have paid this under another key.
+   */
   unread?: boolean;
   /** Until when the destination waits for its customer's confirmation. */
   unconfirmedUntil?: Date | undefined;
-  /** Undefined when the destination was never screened. */
+  /** Undefined if the destination was never screened. */
   screenedAt: Date | undefined;
   maxAgeMs: number;
-  /** Why names were not compared with the newest lists, or addresses not answered for. */
+  /** Why the names have not been compared with the newest lists, or the addresses have not been checked. */
   stored?: Waits | undefined;
   now: Date;
 }
@@ -40,7 +42,7 @@ export type Judgement =
     }
   | { outcome: 'hold'; reason: string };
 
-/** The decision, pure. A hold takes precedence: money that may not leave must not look as if it only waits. */
+/** The decision. Pure. A hold takes precedence, because money that may not leave must not look as if it only waits. */
 export function judge(facts: GateFacts): Judgement {
   const { findings, switchedOff, screenedAt, maxAgeMs, now } = facts;
   const [first] = findings;

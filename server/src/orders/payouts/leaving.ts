@@ -14,16 +14,15 @@ import { type Destination, destinationNow, ownDestination } from './destination.
 
 /** Money that is about to leave, or that would leave if an order were released. */
 export interface Leaving {
-  /** 'refund' also for a returned payout that is paid again: the limits already counted the first one. */
+  /** 'refund' also for a returned payout that is paid again, because the limits already counted the first one. */
   purpose: 'payout' | 'refund';
   order: Order | undefined;
   /**
-   * The recipient: the order's customer, or without an order the owner of the account; null for an address, or a sender's
-   * account.
+   * The recipient: the order's customer, or without an order the owner of the account; null for an address or a sender's account.
    */
   customerId: string | null;
   refundId: bigint | null;
-  /** The deposit in suspense that it is paid from; null when it leaves an order's account. */
+  /** The deposit in suspense from which it is paid; null if it leaves an order's account. */
   suspenseId: bigint | null;
   /** The deposits that fund it: those of its order, or the one it refunds. */
   deposits: readonly DepositRow[];
@@ -39,7 +38,7 @@ export interface Leaving {
 export const fundingOf = async (tx: Tx, order: Pick<Order, 'id'>): Promise<bigint[]> =>
   (await backing(tx, order)).map(({ id }) => id);
 
-/** Where an order is to be paid, by which rail, and its state; undefined for no order. */
+/** Where an order is to be paid, through which rail, and its state; undefined if there is no such order. */
 export async function payoutPlanned(tx: Tx, id: bigint) {
   const order = await store.get(tx, id);
   if (order === undefined) return undefined;
@@ -47,7 +46,7 @@ export async function payoutPlanned(tx: Tx, id: bigint) {
   return { payoutAddress: (await destinationNow(tx, order)).address, rail, state, customerId };
 }
 
-/** The money of a payout row. Locks its order before the payout, as everywhere. */
+/** The money of a payout row. Locks its order before the payout. */
 export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   const refund = payout.refundId === null ? undefined : await findRefund(tx, payout.refundId);
@@ -70,7 +69,10 @@ export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   return { ...where, purpose: 'payout', deposits: await backing(tx, order) };
 }
 
-/** The money that would leave if this order were paid now. @param to default: where its last attempt went, or its own */
+/**
+ * The money that would leave if this order were paid now. @param to default: the destination of the last attempt, or the order's
+ * own
+ */
 export async function payoutOf(tx: Tx, order: Order, to?: Destination): Promise<Leaving> {
   return {
     purpose: 'payout',
@@ -86,7 +88,7 @@ export async function payoutOf(tx: Tx, order: Order, to?: Destination): Promise<
   };
 }
 
-/** The money that would leave if an order's whole deposit were refunded there. */
+/** The money that would leave if an order's whole deposit were refunded to this destination. */
 export async function refundOf(
   tx: Tx,
   order: Order,
@@ -98,7 +100,7 @@ export async function refundOf(
     customerId: order.customerId,
     refundId: null,
     suspenseId: null,
-    // The part its rail reversed is given up with the refund, and is not refunded.
+    // A part that its rail reversed is given up with the refund, and is not refunded.
     deposits: (await backing(tx, order)).filter(({ state }) => state !== 'lost'),
     rail: order.depositRail,
     asset: order.depositAsset,
@@ -122,15 +124,16 @@ export async function suspenseRefundOf(
 }
 
 /**
- * Money without an order that goes to a customer's account is that customer's: the customer's block or sanctions hit applies to
- * it too.
+ * Money without an order that goes to a customer's account belongs to that customer, so the customer's block or sanctions hit
+ * applies to it, too.
  */
 const ownerOf = async (tx: Tx, order: Order | undefined, fiatAccountId: bigint | null): Promise<string | null> =>
   order?.customerId ?? (fiatAccountId === null ? null : (await findFiatAccount(tx, fiatAccountId)).customerId);
 
 const backing = async (tx: Tx, order: Pick<Order, 'id'>): Promise<DepositRow[]> =>
   (await depositStore.depositsOf(tx, order.id)).filter(
-    // A deposit that was lost after its refund was paid is a debt: it backs no payout, and never gets the required confirmations.
+    // A deposit that was reversed after its refund was paid is a debt: it backs no payout, and never gets the required
+    // confirmations.
     ({ takenUnits, refundUnits, state }) => takenUnits > 0n || (refundUnits > 0n && state !== 'lost'),
   );
 
@@ -140,8 +143,8 @@ async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Prom
 }
 
 /**
- * The deposits that must be past reversal before it leaves. A returned payout, money released by law and a compensated fee are
- * money of their order, so they also wait for the order's deposits.
+ * The deposits that must be past reversal before the money leaves. A returned payout, money released by law and a compensation
+ * are money of their order, so they also wait for the order's deposits.
  */
 export async function backedBy(tx: Tx, { order, deposits }: Leaving): Promise<readonly DepositRow[]> {
   if (order === undefined || !deposits.some(({ origin }) => ORDERS_OWN.includes(origin))) return deposits;
@@ -175,8 +178,8 @@ export function screeningOf(leaving: Leaving): Screening {
 }
 
 /**
- * The amount by which rules say how many people are needed: for an order's payout the amount that the order received, as for
- * every action on an order; for a refund the refunded amount.
+ * The amount that decides how many people must approve: for an order's payout the amount that the order received, as for every
+ * action on an order; for a refund the refunded amount.
  */
 export function weightOf({ purpose, order, asset, units }: Leaving): { asset: string; units: bigint } {
   if (purpose === 'refund' || order === undefined) return { asset, units };
@@ -186,8 +189,8 @@ export function weightOf({ purpose, order, asset, units }: Leaving): { asset: st
 export const ORDERS_OWN: readonly DepositRow['origin'][] = ['returned', 'released', 'compensation'];
 
 /**
- * A refund to an address that only an operator has named: accounts always belong to a customer. Or a payout to any destination
- * but the order's own, which its customer has confirmed.
+ * Whether the destination is new: for a refund, an address that only an operator has named (accounts always belong to a
+ * customer); for a payout, any destination but the order's own, which its customer has confirmed.
  */
 export function isNewDestination({ purpose, order, address, fiatAccountId }: Leaving): boolean {
   if (order === undefined) return true;

@@ -1,9 +1,9 @@
 /**
  * Never paid: operators end a payout whose outcome stays unknown, with evidence that its rail did not pay it.
  *
- * It ends as rejected, as if its rail had rejected it: the order or refund keeps its money, and operators decide on another
- * attempt under a new key through the same gate, or on a refund. If the rail later shows it as paid, that is a contradiction like
- * any other: booked as a loss, with a case, and the next attempt is cancelled if it has not been submitted (facts.ts).
+ * The payout ends as if its rail had rejected it: the order or refund keeps its money, and operators decide on another attempt
+ * under a new key, through the same gate, or on a refund. If the rail later shows it as paid, that is a contradiction like any
+ * other: booked as a loss, with a case, and the next attempt is cancelled if it has not been submitted (facts.ts).
  *
  * Not here: when it may be declared (rails/payouts.unpaid.ts).
  */
@@ -17,7 +17,7 @@ import { mayHavePaid } from '../custody/lost-time.ts';
 import { lockOrderOf } from '../lock.ts';
 import { payoutRejected } from './facts.ts';
 
-/** Why it ended, in the history of its order and on its row. */
+/** The reason in the history of the order and in the payout's row. */
 export const NEVER_PAID = 'declared_never_paid';
 
 interface Declared {
@@ -37,7 +37,7 @@ async function lockWithOrder(context: Pick<Context, 'rails'>, tx: Tx, key: strin
   // Lock order: the order before its payout.
   const order = await lockOrderOf(tx, { rail: known.rail, key });
   const payout = (await lockPayout(tx, key)) ?? known;
-  // In the time that a restore has lost, the rail may have paid it by an attempt that is missing from these books.
+  // In the time that a restore has lost, the rail may have paid the order through an attempt that is missing from these books.
   const isOpen = payout.endedAt === null && order !== undefined;
   const lost = isOpen ? await mayHavePaid(context, tx, order) : undefined;
   if (lost !== undefined) throw wrong(`its rail may have paid it in the time that a restore has lost: that is ${lost}`);
@@ -57,7 +57,8 @@ export async function requireUnpaid(context: Pick<Context, 'rails' | 'clock'>, t
 }
 
 /**
- * Ends the payout as never paid. Its rail is asked once more first: its answer about the key overrides the operators' statement.
+ * Ends the payout as never paid. First its rail is asked once more: the rail's answer about the key overrides the operators'
+ * statement.
  *
  * @throws Refusal as `requireUnpaid`
  */

@@ -1,5 +1,5 @@
 /**
- * SQL of the queue for missing funds, per rail and asset: waiting orders with their times, and whether smaller orders may pass.
+ * SQL of the queue of orders that wait for funds, per rail and asset: since when each waits, and whether smaller orders may pass.
  */
 import type { Tx } from '../../base/db.ts';
 
@@ -10,7 +10,7 @@ export interface Pass {
   at: Date;
 }
 
-/** Servers of the previous version do not store when an order began to wait. */
+/** Servers of the previous version did not store when an order began to wait. */
 const PLACE = 'coalesce(o.short_since, o.updated_at)';
 
 const sql = {
@@ -36,11 +36,11 @@ const sql = {
   endPass: 'delete from shortage_passes where rail = $1 and asset = $2',
 } as const;
 
-/** Whether an order must let others go first: orders that have waited longer, or any waiting order if it does not wait itself. */
+/** Whether an order must let others go first: those that have waited longer, or, if it does not wait itself, all that wait. */
 export const waitsBehind = async (tx: Tx, orderId: bigint, now: Date): Promise<boolean> =>
   (await tx.row(sql.before, [orderId, now])) !== undefined;
 
-/** The order whose turn it is, and the units it takes from the treasury and pays out. */
+/** The first order in the queue, with the units that it takes from the treasury and the units that it pays out. */
 export const firstInTurn = (tx: Tx, { rail, asset }: { rail: string; asset: string }) =>
   tx.row<{ id: bigint; since: Date; payoutUnits: bigint; givenUnits: bigint }>(sql.first, [rail, asset]);
 
@@ -48,7 +48,7 @@ export const firstInTurn = (tx: Tx, { rail, asset }: { rail: string; asset: stri
 export const inTurn = (tx: Tx, { rail, asset }: { rail: string; asset: string }) =>
   tx.rows<{ id: bigint }>(sql.waiting, [rail, asset]);
 
-/** The order whose turn it is, for every rail and asset. */
+/** The first order of every queue. */
 export const allFirst = (tx: Tx) => tx.rows<{ id: bigint }>(sql.firsts);
 
 export const passNow = (tx: Tx, { rail, asset }: { rail: string; asset: string }, now: Date) =>

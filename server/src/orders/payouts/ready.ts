@@ -1,8 +1,8 @@
 /**
  * Ready: whether a deposit may be spent.
  *
- * A bank can recall credits; a chain can reorg blocks. So before a payout, refund or new order made from a deposit leaves, bank
- * money waits for its clearing time, and chain money for the confirmations required for the sum it is part of. That applies in
+ * A bank can recall credits; a chain can reorg blocks. So before a payout, a refund or a follow-on order uses a deposit, bank
+ * money waits for its clearing time, and chain money for the confirmations that the sum it is part of requires. That applies in
  * every state of the order, and to money that no order accepted.
  *
  * Reads stored rows only, so it may be called in the transaction that submits a payout.
@@ -27,7 +27,7 @@ type Rails = { rails: ReadonlyMap<string, Rail> };
  * Reads stored rows only.
  *
  * @param deposits the deposits that fund the payout: the order's applied deposits, or the one deposit of a refund
- * @returns undefined when all are ready
+ * @returns undefined if all are ready
  */
 export async function notReady(
   { rails }: Rails,
@@ -35,7 +35,7 @@ export async function notReady(
   deposits: readonly DepositRow[],
   now: Date,
 ): Promise<NotReady | undefined> {
-  // Deposits of another origin are money of their order, whose own deposits the caller adds (leaving.ts).
+  // Deposits of another origin are money of their order. The caller adds the order's own deposits (leaving.ts).
   const brought = deposits.filter(({ origin }) => origin === 'rail');
   let clearsAt: Date | undefined;
   for (const row of brought) {
@@ -59,11 +59,10 @@ export async function notReady(
 }
 
 /**
- * Until when a bank may reverse this credit, counted from when we first saw it; null when its rail is not a bank.
+ * Until when a bank may reverse this credit, counted from when we first saw it; null if its rail is not a bank.
  *
- * @param order whose deposit it is; its market's clearing time applies when the market takes this rail and asset. For any
- *   other
- *              money it is the longest clearing time of the markets that take this rail and asset
+ * @param order the order that the deposit belongs to: its market's clearing time applies if the market accepts this rail and
+ *   asset. For any other money it is the longest clearing time of the markets that accept them
  */
 export async function clearsAtOf(
   { rails }: Rails,
@@ -77,20 +76,20 @@ export async function clearsAtOf(
     return later(seenAt, (await marketById(tx, order.marketId)).clearingMs);
   const takers = (await allMarkets(tx)).filter(({ depositRail }) => depositRail === rail);
   const same = takers.filter((market) => depositAsset(market).code === asset);
-  // No market accepts this asset on this rail: the clearing time of the rail's slowest market applies.
+  // No market accepts this asset on this rail, so the longest clearing time of all markets on the rail applies.
   const counted = same.length > 0 ? same : takers;
   return later(seenAt, Math.max(0, ...counted.map(({ clearingMs }) => clearingMs)));
 }
 
-/** When to check again: once the credit has cleared; for a chain soon, because the next block may make it deep enough. */
+/** When to check again: once the credit has cleared; for a chain soon, because the next block may be deep enough. */
 export const lookAgain = ({ until }: NotReady, now: Date): { againInMs: number } => ({
   againInMs: until === null ? BLOCKS_EVERY_MS : until.getTime() - now.getTime(),
 });
 const BLOCKS_EVERY_MS = 5_000;
 
 /**
- * As stored. A missing time means that an older server booked it to suspense, which stored a time only for an order's own
- * deposit.
+ * The stored clearing time. If it is missing, an older server booked the deposit to suspense; such servers stored it only for an
+ * order's own deposit.
  */
 async function clearingEnd(context: Rails, tx: Tx, row: DepositRow): Promise<Date | null> {
   if (row.clearsAt !== null || row.state !== 'suspense') return row.clearsAt;

@@ -1,5 +1,5 @@
 /**
- * Calls the screener: outside any transaction, before money leaves and again when the stored result is too old.
+ * Calls the screener: outside any transaction, before money leaves, and again if the stored result is too old.
  *
  * While a screener does not answer, money waits. One case covers the outage for all orders; the next answer closes it.
  */
@@ -14,10 +14,10 @@ import { leavingOf, screeningOf } from './leaving.ts';
 
 const SUBJECT = 'screening';
 
-/** Screeners whose last call from this process did not succeed, or was not made yet: their case may be open. */
+/** Screeners whose last call from this process failed, or that were not called yet: their case may be open. */
 const mayBeDown = new WeakMap<object, boolean>();
 
-/** @throws Unavailable when the screener does not answer; then a case is open */
+/** @throws Unavailable if the screener does not answer; a case is then open */
 export async function screenOutside(context: OrdersContext, input: Screening): Promise<Verdict> {
   const { screener, db, clock } = context;
   try {
@@ -35,7 +35,7 @@ export async function screenOutside(context: OrdersContext, input: Screening): P
     }
     return verdict;
   } catch (error) {
-    // A provider whose case is open already needs no second one.
+    // A provider whose case is already open needs no second one.
     if (!(error instanceof Unavailable) || error instanceof ProviderDown) throw error;
     mayBeDown.set(screener, true);
     await db.asSystem((tx) =>
@@ -50,7 +50,7 @@ export async function screenOutside(context: OrdersContext, input: Screening): P
   }
 }
 
-/** Makes the payouts of an order that wait ask the gate again: what they wait for has come. */
+/** Has the waiting payouts of an order ask the gate again, because their cause for waiting has ended. */
 export async function wakePayouts(tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id, state } of await payoutsOf(tx, orderId))
     if (state === 'created') enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
@@ -60,7 +60,7 @@ export function rescreenHandlers(context: OrdersContext): Handlers {
   return { rescreen_payout: (id) => rescreen(context, id) };
 }
 
-/** Screens a payout again, stores the result, and makes the payout ask the gate again. */
+/** Screens a payout again, stores the result, and has the payout ask the gate again. */
 async function rescreen(context: OrdersContext, id: string): Promise<Handled> {
   const { db, clock } = context;
   const input = await db.asSystem(async (tx) => {

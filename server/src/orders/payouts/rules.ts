@@ -1,37 +1,32 @@
-/** Types of the gate that its callers use too: its inputs from other modules, and its findings. */
+/** Types of the gate that its callers use, too: its inputs from other modules, and its findings. */
 import type { Tx } from '../../base/db.ts';
 import type { Screening, Verdict, Waits } from '../../compliance/index.ts';
 
-/** The gate's inputs from other modules, read in its transaction. None of them calls outside. */
+/** The gate's inputs from other modules, read in its transaction. None of them makes an outside call. */
 export interface GateRules {
   /** Our own blocks and deny lists, read now. */
   screenOwn(tx: Tx, input: Screening): Promise<Verdict>;
-  /** Whether a kill switch holds this rail; the answer stays valid until `tx` ends. */
+  /** Whether a kill switch is on for this rail. The answer stays valid until `tx` ends. */
   isSwitchedOff(tx: Tx, rail: string): Promise<boolean>;
-  /** How many people must approve to let such a hit pass, at this moment. */
+  /** How many people must approve this kind of finding now. */
   peopleNeeded(tx: Tx, need: { action: ApprovedAction; asset: string; units: bigint; now: Date }): Promise<number>;
-  /**
-   * Whether the destination was added after the time from which its partner is not trusted; undefined when it may be paid.
-   */
+  /** Whether the destination was added after the time from which its partner is not trusted; undefined if it may be paid. */
   heldDestination?(
     tx: Tx,
     d: { partnerId: bigint; fiatAccountId: bigint | null; address: string | null; orderId: bigint | null; now: Date },
   ): Promise<{ since: Date; why: string; isRejected: boolean } | undefined>;
-  /** Until when the destination waits for its customer's confirmation; undefined when it does not. */
+  /** Until when the destination waits for its customer's confirmation; undefined if it does not wait. */
   unconfirmedUntil?(
     tx: Tx,
     d: { customerId: string; fiatAccountId: bigint | null; address: string | null; now: Date },
   ): Promise<Date | undefined>;
-  /**
-   * Money waits for names to be compared, for a
-   * list, for a provider's answer, or for the data of a transfer.
-   */
+  /** Why the money waits: for names to be compared, for a list, for a provider's answer, or for the data of a transfer. */
   storedWait?(tx: Tx, input: Screening): Promise<Waits | undefined>;
   /** Default maximum age of a stored screening result, in milliseconds. */
   screeningMaxAgeMs: number;
 }
 
-/** The findings that people approve: each has its own rule for the number of people. */
+/** The findings that operators can approve. Each has its own rule for the number of people. */
 export type ApprovedAction =
   | 'release.customer_blocked'
   | 'release.screening_hit'
@@ -41,9 +36,9 @@ export type ApprovedAction =
 /** A reason to hold money until an operator has decided. */
 export interface Finding {
   rule: string;
-  /** The exact hit: an entry of a list, the time of a block, a limit. */
+  /** Identifies the hit: an entry of a list, the time of a block, a limit. */
   entry: string;
-  /** The approval that lets it pass; null when no approval can. */
+  /** The approval that lets it pass; null if it cannot be approved. */
   action: ApprovedAction | null;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Shortage: paid orders that wait because the account that pays them has too little.
+ * Shortage: orders that have their deposit and wait because the account that pays them out has too little.
  *
- * One case per cause, which is a rail and an asset, however many orders wait: it says how much is missing and for how many,
- * and closes when none waits any more. A separate job maintains it, in a transaction that locks no order. Orders only enqueue
- * that job when they begin and stop waiting, so they do not contend for the case.
+ * There is one case per rail and asset, however many orders wait. It says how much is missing and for how many orders, and closes
+ * when none waits any more. A separate job maintains it, in a transaction that locks no order. Orders only enqueue that job when
+ * they begin and end waiting, so they do not contend for the case.
  *
  * The order that has waited longest is paid first, and later orders queue behind it (advance.ts): otherwise small orders would
- * repeatedly take the funds that a large one waits for. A held order is not in the queue, and gets its old position back after
+ * repeatedly take the funds that a large one waits for. A held order is not in the queue, and returns to its old position after
  * the hold. An operator may temporarily let orders pass for which the funds suffice.
  *
  * Not here: retrying to pay them (jobs.ts), warning before anything waits (treasury/levels.ts).
@@ -23,7 +23,7 @@ import * as store from '../store.ts';
 import { endPass, firstInTurn, inTurn, passNow, setPass } from './queue.store.ts';
 
 const CHECK = 'check_shortage';
-/** While orders wait: incoming funds, and payouts of other orders, change the missing amount. */
+/** Interval while orders wait, because incoming funds and payouts of other orders change the missing amount. */
 const EVERY_MS = 5_000;
 
 /** Enqueues an update of the case: an order begins or stops waiting for funds. */
@@ -45,7 +45,7 @@ export async function letPass(tx: Tx, what: What, pass: { until: Date; by: strin
   await lookAgain(tx, what, now);
 }
 
-/** Strict order of waiting applies again. */
+/** Ends the pass: orders are paid strictly in the order of waiting again. */
 export async function endLettingPass(tx: Tx, what: What, now: Date): Promise<void> {
   await endPass(tx, what);
   await lookAgain(tx, what, now);
@@ -73,8 +73,7 @@ export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' 
         const { units: ownFree } = await balance(tx, chart.treasury(asset));
         const wallet = rails.get(rail)?.wallets.payouts;
         const paying = wallet === undefined ? undefined : await balance(tx, chart.custody(rail, wallet, asset));
-        // The conversion takes from our own funds, and the payout leaves the paying account; either may be the one that is
-        // short.
+        // The conversion takes from our own funds, and the payout leaves the paying account. Either may have too little.
         const lacks = ({ givenUnits, payoutUnits }: { givenUnits: bigint; payoutUnits: bigint }): bigint => {
           const ownMissing = givenUnits - ownFree;
           const payingMissing = paying === undefined ? 0n : payoutUnits - (paying.units - paying.heldUnits);

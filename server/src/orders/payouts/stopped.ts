@@ -6,6 +6,9 @@ import type { Order } from '../store.ts';
 /** Id of the entry that a legal release posts. */
 export const releaseEntry = ({ id }: Pick<Order, 'id'>): string => `ord_${id}:released`;
 
-/** The same for money beside the order in suspense: a second deposit, an excess. */
+/**
+ * Whether an order is blocked by law and not released. Also applies to money in suspense beside the order: a second deposit, an
+ * excess.
+ */
 export const isStoppedByLaw = async (tx: Tx, order: Pick<Order, 'id' | 'state'>): Promise<boolean> =>
   order.state === 'frozen' && !(await isPosted(tx, releaseEntry(order)));

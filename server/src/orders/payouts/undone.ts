@@ -1,11 +1,12 @@
 /**
- * Undoing an exchange: its payout was returned and its deposit was reversed, so neither side has received anything.
+ * Undoing an exchange: the order's payout was returned and its deposit was reversed, so neither side has received anything.
  *
- * The customer no longer owns the returned money, and no longer owes the debt: two people undo the conversion, with its fees.
+ * The customer no longer owns the returned money, and no longer owes the debt: two operators undo the conversion, with its fees.
  * The part of the returned money that banks kept on the way is our loss. The order stays settled, marked as undone; it is not
  * paid again.
  *
- * The same for released money of a converted order, if its fees were not available to undo it at once (refunds.ts).
+ * The same applies to released money of a converted order, if the fees needed to undo its conversion were not available at once
+ * (refunds/released.ts).
  *
  * Not here: a reversed deposit that is there again (replace.ts), and a debt that will not be paid (correct.ts).
  */
@@ -41,7 +42,7 @@ interface Undoing {
 /**
  * @param lost the reversed deposit, locked with its order
  * @param backId the deposit of the order's returned payout
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' when part of the exchange still stands
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' if part of the exchange is still valid
  */
 export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): Promise<Undoing> {
   const order = lost.orderId === null ? undefined : await store.lock(tx, lost.orderId);
@@ -50,7 +51,7 @@ export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): P
   const isReleased = order?.state === 'frozen' && back.origin === 'released' && back.asset === order.payoutAsset;
   if (order === undefined || back.orderId !== order.id || (back.origin !== 'returned' && !isReleased))
     throw unfit('the named deposit is not the returned payout of this order');
-  // It was cancelled, and paid after all: the debt replaces the exchange.
+  // The order was cancelled and paid after all: the debt replaces the exchange.
   const isPaid = order.state === 'settled' || (order.state === 'cancelled' && lost.stateBeforeLoss === 'applied');
   if (lost.state !== 'lost' || (!isPaid && !isReleased)) throw unfit('the order does not stand as paid');
   if (lost.lostUnits !== (order.receivedUnits ?? order.depositUnits))
@@ -85,7 +86,7 @@ export async function undoExchange(
   const taken = units < order.payoutUnits ? units : order.payoutUnits;
   const lines: Line[] = [
     ...move(chart.suspense(back.rail, back.asset), payout, taken),
-    // Banks kept this part on the way.
+    // The part that banks kept on the way.
     ...(taken === order.payoutUnits ? [] : move(chart.loss(back.asset), payout, order.payoutUnits - taken)),
     ...linesFor(
       'reverse_conversion_and_give_up',

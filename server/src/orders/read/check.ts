@@ -1,5 +1,5 @@
 /**
- * Check: whether every order, its accounts and its history agree. Reads one page at a time, for any number of orders.
+ * Checks that every order, its accounts and its history agree. Reads one page at a time, so the number of orders does not matter.
  *
  * An order's accounts hold what its state says, and an ended order holds nothing of any asset; its history has no gap,
  * contains only transitions of the machine's table, and ends in the order's state.
@@ -45,7 +45,7 @@ interface Step {
   stateTo: string;
 }
 
-/** The problem with a history, oldest step first, of an order in this state; undefined when there is none. */
+/** The first problem in the history of an order in this state, oldest step first; undefined if there is none. */
 export function brokenHistory(state: OrderState, steps: readonly Step[]): string | undefined {
   let at = 'none';
   for (const [index, { version, stateFrom, event, stateTo }] of steps.entries()) {

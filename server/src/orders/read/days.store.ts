@@ -1,6 +1,6 @@
 /**
- * A partner's orders by the UTC day on which they were created and by market: how many, how many settled, the settled amounts,
- * and their fees. One statement that walks the partner's orders of a span; at its role, row-level security shows no others.
+ * A partner's orders by market and by the UTC day of their creation: their number, how many settled, and the settled amounts and
+ * fees. One statement walks the partner's orders of a span; at the partner role, row-level security hides all others.
  */
 import type { Tx } from '../../base/db.ts';
 import type { Direction } from '../store.ts';

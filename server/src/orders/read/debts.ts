@@ -1,17 +1,17 @@
-/** List of debts: what customers owe, since when, and the orders whose money was taken back. */
+/** List of debts: what customers owe, since when, and the orders whose deposits were reversed. */
 import type { Tx } from '../../base/db.ts';
 import { type Debt, debtsAfter } from '../../ledger/index.ts';
 import { lostTo } from './lists.store.ts';
 
-/** Orders named with a debt: whoever owes for more of them has a case for each. */
+/** Maximum number of orders listed with a debt. A customer who owes for more of them has a case for each. */
 const MOST_NAMED = 20;
 
 export interface DebtLine extends Debt {
-  /** Orders whose deposits are owed, the oldest first. */
+  /** Orders whose deposits are owed, oldest first. */
   orderIds: bigint[];
 }
 
-/** By customer and asset, the longest owing first. */
+/** Debts by customer and asset, the oldest first. */
 export async function listDebts(
   tx: Tx,
   input: Omit<Parameters<typeof debtsAfter>[1], 'after'> & { after?: bigint | undefined },

@@ -1,15 +1,15 @@
 /**
  * Exposure: the amounts promised and owed by open orders, by market, and the amounts that wait for funds, by rail and asset. Both
- * read open orders only, by their indexes.
+ * read open orders only, through their indexes.
  *
  * Not here: the cap of a partner's quotes (quotes/index.ts).
  */
 import type { Tx } from '../../base/db.ts';
 import type { OrderState } from '../machine.ts';
 
-/** No deposit is confirmed. */
+/** States without a confirmed deposit. */
 const UNPAID: readonly OrderState[] = ['created', 'deposit_seen'];
-/** Its deposit is confirmed, and its payout is owed. */
+/** States with a confirmed deposit whose payout is owed. */
 const OWED: readonly OrderState[] = ['deposit_confirmed', 'awaiting_liquidity', 'on_hold', 'paying_out', 'payout_held'];
 
 export interface MarketExposure {

@@ -170,7 +170,7 @@ function depositFits(input: DepositFilter, put: (value: unknown) => string): str
 /**
  * Deposits seen before the given one, newest first.
  *
- * @param orderIds all orders of the customer, when one is given and they are few; otherwise the partner's deposits are walked
+ * @param orderIds all orders of the customer, if one is given and has few; otherwise the partner's deposits are walked
  */
 export async function depositsBelow(
   tx: Tx,
@@ -211,7 +211,7 @@ const seenWithin = (input: ListFilter, put: (value: unknown) => string): string[
 export interface SuspenseLine extends DepositLine {
   /** The part that no refund names. */
   freeUnits: bigint;
-  /** The part named by refunds that have not arrived. */
+  /** The part named by refunds that have not settled. */
   underWayUnits: bigint;
   refund: bigint | null;
   refundState: RefundState | null;
@@ -224,7 +224,7 @@ export interface SuspenseLine extends DepositLine {
 const LIES_FREE = `d.state in ('suspense', 'applied', 'refunded', 'confirmed') and d.taken_units + d.refund_units < d.units`;
 const OPEN_REFUND = `source = 'suspense' and state not in ('settled', 'cancelled')`;
 
-/** Money in suspense, oldest first: of each deposit the free part, and the part under way out of suspense. */
+/** Money in suspense, oldest first: for each deposit the free part, and the part that refunds under way name. */
 export async function suspenseAfter(
   tx: Tx,
   input: DepositFilter,
@@ -264,7 +264,7 @@ export async function suspenseAfter(
   return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
 }
 
-/** The part of one deposit, or of all deposits of an order, in suspense: free, or named by a refund that has not arrived. */
+/** The part of one deposit, or of all deposits of an order, in suspense: free, or named by a refund that has not settled. */
 export const suspenseAbout = (tx: Tx, of: { depositId: bigint | undefined; orderId: bigint | null }) =>
   tx.rows<{ id: bigint; asset: string; units: bigint }>(
     `select d.id, d.asset, (l.free + coalesce(u.units, 0))::numeric(78,0) as units
@@ -278,7 +278,7 @@ export const suspenseAbout = (tx: Tx, of: { depositId: bigint | undefined; order
     [of.depositId ?? null, of.orderId],
   );
 
-/** Orders whose deposits these accounts are charged for, oldest first and at most so many for each. */
+/** Orders whose reversed deposits are booked to these accounts, oldest first, and at most `most` for each. */
 export async function lostTo(tx: Tx, accounts: readonly string[], most: number): Promise<Map<string, bigint[]>> {
   if (accounts.length === 0) return new Map();
   const rows = await tx.rows<{ account: string; orderId: bigint }>(

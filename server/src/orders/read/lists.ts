@@ -29,7 +29,7 @@ export type { AmountFilter, DepositLine, OrderLine, SuspenseLine } from './lists
 /** Maximum page size of these lists. */
 export const MAX_LISTED = 200;
 
-/** For customers with more orders, deposits and payouts are searched among all of the partner's. */
+/** For a customer with more orders than this, deposits and payouts are searched among all of the partner's. */
 const FEW_ORDERS = 400;
 
 interface Paging {
@@ -39,10 +39,10 @@ interface Paging {
 const isGiven = (...values: unknown[]): boolean => values.some((value) => value !== undefined);
 
 /**
- * Newest first.
+ * Orders, newest first.
  *
  * @param input.below the `next` of the previous page
- * @throws Refusal 'unknown_order' when no order has this id: a list from a missing cursor would look empty
+ * @throws Refusal 'unknown_order' if no order has this id: a list from a missing cursor would look empty
  */
 export async function listOrders(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function listOrders(
   );
 }
 
-/** All orders of a customer with few orders; undefined when no customer is given, or the customer has many. */
+/** All orders of a customer who has few; undefined if no customer is given, or if the customer has many. */
 async function fewOrders(tx: Tx, customerId: string | undefined): Promise<bigint[] | undefined> {
   if (customerId === undefined) return undefined;
   const ids = await newestOrders(tx, customerId, FEW_ORDERS + 1);
@@ -69,9 +69,9 @@ async function fewOrders(tx: Tx, customerId: string | undefined): Promise<bigint
 }
 
 /**
- * Newest first.
+ * Deposits, newest first.
  *
- * @param input.partnerId the customer's partner, when a customer is given
+ * @param input.partnerId the customer's partner, if a customer is given
  * @throws Refusal 'unknown_deposit' for a cursor that does not exist
  */
 export async function listDeposits(
@@ -94,7 +94,10 @@ export async function listDeposits(
 /** Who must act on money in suspense. */
 export type Awaited = 'customer' | 'operator' | 'rail' | 'nobody';
 
-/** Oldest first, each with who must act and why. @throws Refusal 'unknown_deposit' for a cursor that does not exist */
+/**
+ * Money in suspense, oldest first, each with who must act and why. @throws Refusal 'unknown_deposit' for a cursor that does not
+ * exist
+ */
 export async function listSuspense(
   tx: Tx,
   input: DepositFilter & Paging & { after?: bigint | undefined },
@@ -112,7 +115,7 @@ export async function listSuspense(
   return { rows: rows.map((row) => ({ ...row, ...awaited(row) })), next };
 }
 
-/** Pure: who must do what before this money continues. */
+/** Who must do what before this money continues. Pure. */
 export function awaited(
   line: Pick<SuspenseLine, 'isHeld' | 'isConfirmed' | 'refundState' | 'dust' | 'state' | 'orderState' | 'why'>,
 ): {
@@ -198,7 +201,7 @@ export async function listBankLines(
   );
 }
 
-/** Without the destination and the workers' timestamps. */
+/** A payout without its destination and the workers' timestamps. */
 function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'> {
   const { id, orderId, refundId, partnerId, purpose, attempt, rail, asset, units, paidUnits } = payout;
   const { state, why, waitsFor, reference, createdAt, submittedAt, endedAt } = payout;
@@ -209,7 +212,7 @@ function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'
 }
 
 /**
- * For the rest of the transaction, the planner may not combine whole indexes: with a time span it estimates that as cheaper than
- * a walk that ends with the page.
+ * For the rest of the transaction the planner may not combine whole indexes: for a time span it estimates that as cheaper than a
+ * walk that ends with the page.
  */
 const walkOnly = (tx: Tx) => tx.row(`select set_config('enable_bitmapscan', 'off', true)`);

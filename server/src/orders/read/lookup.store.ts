@@ -1,6 +1,4 @@
-/**
- * Finds orders and deposits by any identifier. Each part uses its own index.
- */
+/** SQL that finds orders and deposits by any identifier. Each part uses its own index. */
 import type { Tx } from '../../base/db.ts';
 
 /** Maximum results per identifier. */
@@ -39,7 +37,8 @@ const DEPOSIT = `id, rail, external_id, order_id, partner_id, state, asset, unit
   target, reference, why, seen_at, confirmed_at`;
 
 /**
- * @param input.number the text as an id, if it can be one; input.references the text as each partner's references are stored
+ * @param input.number the text as an id, if it can be one
+ * @param input.references the text as each partner's references are stored
  */
 export const ordersLike = (
   tx: Tx,
@@ -57,7 +56,7 @@ export const ordersLike = (
 export const depositOfId = (tx: Tx, id: bigint): Promise<FoundDeposit | undefined> =>
   tx.row<FoundDeposit>(`select ${DEPOSIT} from deposits where id = $1`, [id]);
 
-/** @param input.typed the text as searchable operator texts may be stored */
+/** @param input.typed the text as operators' searchable texts may be stored */
 export const depositsLike = (tx: Tx, input: { text: string; number: bigint | null; typed: readonly string[] }) =>
   tx.rows<FoundDeposit>(
     `select ${DEPOSIT} from (
@@ -70,10 +69,10 @@ export const depositsLike = (tx: Tx, input: { text: string; number: bigint | nul
     [input.text, input.number, input.typed],
   );
 
-/** Orders of a customer that are searched for an account, newest first. */
+/** Number of a customer's newest orders that are searched for an account. */
 const MOST_SEARCHED = 2_000;
 
-/** Numbers of the newest orders that pay out to these accounts, by account: at most fifty each. */
+/** Ids of the newest orders that pay out to these accounts, by account, at most fifty each. */
 export async function ordersOfAccounts(
   tx: Tx,
   accounts: readonly { id: bigint; customerId: string | null }[],

@@ -1,6 +1,6 @@
 /**
- * The orders that transaction monitoring reads. An order counts once money came for it, whatever its later state; its value is
- * the customer's payment in the fiat, or the gross fiat of a sale.
+ * The orders that transaction monitoring reads. An order counts once money has arrived for it, whatever its later state. Its
+ * value is the customer's payment in the fiat, or for a sale the gross fiat.
  *
  * Not here: the rules that read it (src/monitoring).
  */
@@ -44,15 +44,17 @@ export interface Cursor {
   depositId: bigint;
 }
 
-/** Orders for which deposits were seen since, in that order; an order with several deposits comes several times. */
+/**
+ * Orders with deposits seen since `after`, in the order of the deposits. An order with several deposits appears several times.
+ */
 export const depositedSince = (tx: Tx, after: Cursor, until: Date, limit: number) =>
   tx.rows<MonitoredOrder & Cursor>(SQL.deposited, [after.seenAt, after.depositId, until, limit]);
 
-/** Orders of a span that have received money, oldest first. */
+/** Orders of a time span that have received money, oldest first. */
 export const paidIn = (tx: Tx, of: { after: { createdAt: Date; orderId: bigint }; until: Date; limit: number }) =>
   tx.rows<MonitoredOrder>(SQL.span, [of.after.createdAt, of.after.orderId, of.until, UNPAID, of.limit]);
 
-/** The customer's orders before this one, since a time, the oldest first. */
+/** The customer's orders before this one, since a time, oldest first. */
 export const tradedBefore = async (tx: Tx, order: MonitoredOrder, from: Date): Promise<MonitoredOrder[]> =>
   (
     await tx.rows<MonitoredOrder>(SQL.before, [order.customerId, from, order.createdAt, order.orderId, UNPAID])
@@ -61,6 +63,6 @@ export const tradedBefore = async (tx: Tx, order: MonitoredOrder, from: Date): P
 export const isFirstPaid = async (tx: Tx, order: MonitoredOrder): Promise<boolean> =>
   (await tx.row(SQL.anyBefore, [order.customerId, order.createdAt, order.orderId, UNPAID])) === undefined;
 
-/** How many other customers were paid at an address until a time. */
+/** Number of other customers who were paid at an address until a time. */
 export const othersPaidAt = async (tx: Tx, of: { address: string; until: Date; customerId: string }): Promise<number> =>
   Number((await tx.row<{ customers: bigint }>(SQL.others, [of.address, of.until, of.customerId]))?.customers ?? 0);

@@ -1,4 +1,4 @@
-/** An order with the texts that its partner typed, decrypted. */
+/** Decrypts the texts of an order that its partner typed. */
 import type { Vault } from '../../base/crypto.ts';
 import { openTextOrNull } from '../../base/texts.ts';
 import type { ListedOrder } from '../store.ts';

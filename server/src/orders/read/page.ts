@@ -1,4 +1,4 @@
-/** Orders that a partner asks for by filters, page by page, newest first. */
+/** Orders that match a partner's filters, page by page, newest first. */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { scan } from '../../base/scan.ts';
@@ -45,7 +45,7 @@ export async function page(
     const shown = fitting.slice(0, input.limit).map((order) => opened(vault, order));
     return { orders: shown, next: fitting.length > input.limit ? (shown.at(-1)?.id ?? null) : null };
   }
-  // An order blocked by law is shown as held, in lists too.
+  // An order blocked by law is shown as held, also in lists.
   const { rows, next } =
     input.state === 'on_hold'
       ? await scan({ after: input.below, limit: input.limit, isFiltered: true }, async (below, count) =>

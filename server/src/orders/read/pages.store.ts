@@ -1,22 +1,20 @@
-/**
- * Pages of orders, by customer and by partner, each a range of a dense sequence.
- */
+/** SQL of pages of orders, by customer and by partner. Each page is a range of a dense sequence. */
 import type { Tx } from '../../base/db.ts';
 import { COLUMNS, type Direction, type ListedOrder, type ListedRow, toListed } from '../row.ts';
 
-/** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
+/** Frequent statements. Their plans are tested with a hundred thousand orders (test/plans.test.ts). */
 const SQL = {
   count: `select count from order_counts where customer_id = $1 and direction = $2`,
   /**
-   * A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. The limit tells the planner how
-   * few rows that is: it assumes that position and customer are independent, and would read the whole table for the last page
-   * of the largest customer, because every customer's orders have small numbers.
+   * A page is a range of the customer's dense sequence, so page 50,000 costs as much as page 1. The limit tells the planner how
+   * few rows that is. Without it the planner assumes that position and customer are independent, and would read the whole table
+   * for the last page of the largest customer, because every customer's orders have small numbers.
    */
   page: `select ${COLUMNS} from orders
           where customer_id = $1 and direction = $2
             and customer_seq <= (select count from order_counts where customer_id = $1 and direction = $2) - $3::bigint
           order by customer_seq desc limit $4`,
-  /** All of a partner's, or all in one fiat: each has its own dense sequence. */
+  /** All orders of a partner, or all in one fiat: each of the two has its own dense sequence. */
   countAll: `select count from order_lists where partner_id = $1 and direction = $2 and fiat_asset = $3`,
   pageAll: `select ${COLUMNS} from orders
              where partner_id = $1 and direction = $2 and partner_seq > $3 and partner_seq <= $4
@@ -25,8 +23,8 @@ const SQL = {
                 where partner_id = $1 and direction = $2 and fiat_asset = $3 and fiat_seq > $4 and fiat_seq <= $5
                 order by fiat_seq desc limit $5::bigint - $4::bigint`,
   /**
-   * The position from which orders are at least as recent as requested. Of orders created at nearly the same time, a later one
-   * may have committed first.
+   * The position from which on orders are at least as recent as requested. Of orders created at nearly the same time, the later
+   * one may have committed first.
    */
   since: `select min(seq) as seq from (
             select partner_seq as seq from orders where partner_id = $1 and direction = $2 and created_at >= $3
@@ -67,7 +65,7 @@ export async function countAll(
   return row?.count ?? 0n;
 }
 
-/** Newest first: those above one position and up to another. */
+/** Orders above one position and up to another, newest first. */
 export async function pageAll(
   tx: Tx,
   input: { partnerId: bigint; direction: Direction; fiat?: string; above: bigint; upTo: bigint },
@@ -80,7 +78,7 @@ export async function pageAll(
   return rows.map(toListed);
 }
 
-/** Position of the first order created at or after a time; undefined when there is none. */
+/** Position of the first order created at or after a time; undefined if there is none. */
 export async function positionSince(
   tx: Tx,
   input: { partnerId: bigint; direction: Direction; fiat?: string; since: Date },

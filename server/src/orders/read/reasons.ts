@@ -1,19 +1,19 @@
 /**
  * Reasons: why something about an order is unusual, in words that partners and customers may read.
  *
- * An internal reason says exactly what was found: which rule matched, which answer a bank gave. There are few public reasons, and
- * the table below maps every internal reason to one; a test searches the code for reasons without an entry. Findings of
+ * An internal reason says exactly what was found: which rule matched, or which answer a bank gave. There are few public reasons.
+ * The table below maps every internal reason to one; a test searches the code for reasons without an entry. Findings of
  * screening, limits, monitoring, containment or the law map to `under_review`, like any other manual review, because the customer
  * must not be tipped off. A reason that is not in the table maps to `under_review` as well.
  */
 import { HELD_AT_GATE } from '../decide.ts';
 
 export const PUBLIC_REASONS = [
-  /** Less arrived than asked; more; in several transfers. */
+  /** Less than requested arrived; more than requested arrived; it arrived in several transfers. */
   'underpaid',
   'overpaid',
   'paid_in_parts',
-  /** After the deadline; when the order already had its money. */
+  /** It arrived after the deadline; it arrived when the order already had its money. */
   'late',
   'second_payment',
   'wrong_currency',
@@ -24,7 +24,7 @@ export const PUBLIC_REASONS = [
   /** The payer's name differs from the customer's. */
   'payer_name',
   'price_moved',
-  /** A fee was too high and is paid back. */
+  /** A fee was too high and is refunded. */
   'fee_compensated',
   /** A step took longer than its order allows. */
   'timed_out',
@@ -34,7 +34,7 @@ export const PUBLIC_REASONS = [
   'paid_other_amount',
   'refund_rejected',
   'refund_returned',
-  /** Why a bank rejected or returned it. */
+  /** Why a bank rejected or returned the payout. */
   'wrong_account',
   'account_closed',
   'name_and_account_differ',
@@ -159,9 +159,9 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
 export const hasPublicReason = (inner: string): boolean => Object.hasOwn(TABLE, inner);
 
 /**
- * @param inner a reason as stored: a word; a bank's with its code (`account_closed (AC04)`); the gate's, with its prefix; or an
- *   operator's sentence, which is never shown outside
- * @param otherwise used when the reason is the rail's own text, in the chain's or bank's language
+ * @param inner a stored reason: a word; a bank's reason with its code (`account_closed (AC04)`); the gate's reason with its
+ *   prefix; or an operator's sentence, which is never shown outside
+ * @param otherwise used if the reason is the rail's own text
  */
 export function publicReason(inner: string, otherwise: PublicReason = 'under_review'): PublicReason {
   const isHeld = inner.startsWith(HELD_AT_GATE);

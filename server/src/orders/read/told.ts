@@ -1,6 +1,6 @@
 /**
- * Told: the account of an order's money for its partner and customer, beside its amounts and state: deposits, why something is
- * unusual, refunds and repeated payouts, returned payouts, and whether a destination must be named.
+ * What the partner and the customer are told about an order's money, in addition to its amounts and state: deposits, why
+ * something is unusual, refunds and repeated payouts, returned payouts, and whether a destination must be named.
  *
  * The transaction endpoints, every event and the customer's page use this one answer, so that they never disagree. Reasons are
  * public ones (reasons.ts). An order blocked by law is shown as under review.
@@ -40,11 +40,11 @@ export interface ToldMoney {
 
 export interface ToldRefund extends ToldMoney {
   refundId: string;
-  /** `payout`: a returned payout, paid again. */
+  /** `payout`: a returned payout that is paid again. */
   kind: 'refund' | 'payout';
   status: ToldStatus;
   reason: PublicReason;
-  /** Destination: one of the two, or neither until one is named. */
+  /** Destination: one of these two; both empty until one is named. */
   address: string;
   fiatAccountId: string;
   /** The chain's hash or the bank's reference, once there is one. */
@@ -65,26 +65,26 @@ export interface Told {
   receivedAmount: string;
   receivedCurrency: string;
   reason: PublicReason | null;
-  /** Money waits only for its destination to be named. */
+  /** Whether money waits only for its destination to be named. */
   needsDestination: boolean;
-  /** The newest ones, oldest of them first. */
+  /** The newest refunds, in chronological order. */
   refunds: readonly ToldRefund[];
-  /** How many older ones there are, if any: page back with `before`. */
+  /** Number of older refunds, if there are any: page back with `before`. */
   olderRefunds?: number;
-  /** The newest ones, oldest of them first. */
+  /** The newest returned payouts, in chronological order. */
   returnedPayouts: readonly ToldReturn[];
   olderReturnedPayouts?: number;
-  /** When unclaimed money moves to the dormant account, announced beforehand. It stays the customer's. */
+  /** When unclaimed money moves to the dormant account; announced beforehand. It remains owed to the customer. */
   unclaimedFrom?: string;
 }
 
-/** The known facts about an order's money, read once by the caller, which may show more than this. */
+/** The rows about an order's money, read once by the caller, which may show more than this. */
 export interface Known {
   deposits: readonly DepositRow[];
   refunds: readonly Refund[];
   payouts: readonly Payout[];
   history: readonly { event: string; facts: Record<string, unknown> }[];
-  /** Deposits whose customer has confirmed the refund address: operators send them there. */
+  /** Deposits whose customer has confirmed the refund address, to which operators send them. */
   confirmed: ReadonlySet<bigint>;
 }
 
@@ -99,12 +99,12 @@ export const readKnown = async (tx: Tx, orderId: bigint): Promise<Known> => ({
 /** The state as shown outside. */
 export const toldState = (state: OrderState): Exclude<OrderState, 'frozen'> => (state === 'frozen' ? 'on_hold' : state);
 
-/** Maximum in an event, a message and a page: a payer in small parts may cause many refunds. */
+/** Maximum in an event, a message and a page: a payer who pays in small parts may cause many refunds. */
 export const MOST_TOLD = 20;
 /** Maximum on request. */
 export const MOST_ASKED = 100;
 
-/** Which refunds: those before one, and how many. */
+/** Which refunds to return: those before the given one, and at most how many. */
 export interface ToldPage {
   before?: bigint | undefined;
   most: number;
@@ -115,7 +115,7 @@ export const told = async (tx: Tx, order: Order, page: ToldPage = { most: MOST_T
     ? toldUsual(order, await assets(tx))
     : toldOf(order, await readKnown(tx, order.id), await assets(tx), page);
 
-/** Nothing unusual has happened, so no further rows are read. */
+/** Whether nothing unusual has happened; then no further rows are read. */
 const isUsual = (order: Order): boolean =>
   order.dormantFrom === null &&
   order.exception === null &&
@@ -167,13 +167,13 @@ export function toldOf(
   };
 }
 
-/** Refunds older than the given one; none when it is not among these. */
+/** Refunds older than the given one; none if it is not among these. */
 function untilRefund(refunds: readonly Refund[], before: bigint): readonly Refund[] {
   const at = refunds.findIndex(({ id }) => id === before);
   return at < 0 ? [] : refunds.slice(0, at);
 }
 
-/** States in which a requested deposit is booked; it stays counted after a refund. */
+/** States of a booked deposit. A refunded deposit still counts. */
 const CAME: readonly DepositRow['state'][] = ['confirmed', 'applied', 'suspense', 'refunded'];
 
 const receivedUnits = ({ depositAsset }: Order, deposits: readonly DepositRow[]): bigint =>
@@ -181,10 +181,10 @@ const receivedUnits = ({ depositAsset }: Order, deposits: readonly DepositRow[])
     .filter(({ asset, state, origin }) => asset === depositAsset && CAME.includes(state) && isNewMoney(origin))
     .reduce((sum, { units }) => sum + units, 0n);
 
-/** Excludes a returned payout, money released by law, and a refunded fee. */
+/** Whether a deposit is new money: not a returned payout, money released by law, or a refunded fee. */
 export const isNewMoney = (origin: DepositRow['origin']): boolean => origin === 'rail' || origin === 'credit';
 
-/** The whole order is to be refunded, and no destination is named. */
+/** Whether the whole order is to be refunded and no destination is named. */
 export const isUnnamed = (order: Order, deposits: readonly DepositRow[]): boolean => {
   const { refundRequest, refundAddress, refundAccountId, state } = order;
   const shown = isUnreleased(order, deposits) ? toldState(state) : state;
@@ -196,7 +196,7 @@ export const isUnnamed = (order: Order, deposits: readonly DepositRow[]): boolea
   );
 };
 
-/** Blocked by law and not released: outside it is shown as under review. */
+/** Whether the order is blocked by law and not released. It is shown outside as under review. */
 export const isUnreleased = ({ state }: Pick<Order, 'state'>, deposits: readonly DepositRow[]): boolean =>
   state === 'frozen' && !deposits.some(({ origin }) => origin === 'released');
 
@@ -221,7 +221,7 @@ function reasonOf({ state, exception }: Order, { history }: Known): PublicReason
   );
 }
 
-/** It waits for a destination, and its customer has not confirmed one on our page. */
+/** Whether a refund waits for a destination and its customer has not confirmed one on the hosted page. */
 export const isNameless = ({ state, depositId }: Refund, { confirmed }: Pick<Known, 'confirmed'>): boolean =>
   state === 'needs_destination' && !confirmed.has(depositId);
 
@@ -245,7 +245,7 @@ function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<strin
   };
 }
 
-/** Its next attempt has no row yet: the known one is the attempt before. */
+/** States in which the next attempt has no row yet: the last attempt known is an earlier one. */
 const BEFORE_ATTEMPT: ReadonlySet<Refund['state']> = new Set(['needs_destination', 'screening', 'held']);
 
 const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>, ToldStatus>> = {
@@ -266,7 +266,7 @@ function statusOf({ state }: Refund, attempt: Payout | undefined): ToldStatus {
 }
 
 function toldReturn(payout: Payout, deposits: readonly DepositRow[], known: ReadonlyMap<string, Asset>): ToldReturn {
-  // A bank may have kept some of it on the way.
+  // A bank may have kept a part of it on the way.
   const back = deposits.find(({ origin, facts }) => origin === 'returned' && facts.payout === payout.id);
   return {
     ...moneyOf(back?.units ?? payout.units, payout.asset, known),

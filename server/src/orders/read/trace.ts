@@ -1,5 +1,5 @@
 /**
- * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The sentences about the
+ * Trace: where an order's money is, who holds it, since when, on what evidence, and what happens next. The sentences about the
  * holder and the next step are in whereabouts.ts.
  */
 import type { Tx } from '../../base/db.ts';
@@ -27,10 +27,10 @@ export interface MoneyTrace {
   since: Date;
   /** The next automatic step, or who has to act. */
   next: string;
-  /** The deadline, and what happens when it passes; null when the order waits for nothing. */
+  /** The deadline, and what happens when it passes; null if the order waits for nothing. */
   by: Date | null;
   otherwise: string | null;
-  /** Orders made from deposits that came for this one too late or a second time. */
+  /** Orders made from deposits that arrived for this one too late or a second time. */
   followedBy: bigint[];
   history: Awaited<ReturnType<typeof historyStore.history>>;
   deposits: DepositRow[];
@@ -42,7 +42,7 @@ export interface MoneyTrace {
   entries: StatementLine[];
 }
 
-/** The actions that an operator can take on an order that cannot be paid out as it is. */
+/** What operators can do with an order that cannot be paid out as it is. */
 const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
   deposit_lost: (not) => `a person refuses it, or assigns a deposit in place of the one reversed: it cannot be ${not}`,
   underpaid: (not) => `a person refuses it: less came than it asks for, so it cannot be ${not}`,
@@ -58,7 +58,7 @@ async function keptBy(tx: Tx, order: Order, deposits: readonly DepositRow[]): Pr
   return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
 }
 
-/** Payouts that their rails have accepted and only list until an operator submits them, with the operator's next step. */
+/** Payouts that their rails have accepted and only list until an operator submits them → the operator's next step. */
 async function listed(tx: Tx, rails: TraceRails, payouts: readonly Payout[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const { id, rail, state, endedAt } of payouts) {
@@ -88,7 +88,7 @@ function deadlineIn(
 type TraceRails = ReadonlyMap<string, Pick<Rail, 'waitsForPerson'>>;
 
 /**
- * @param rails asked whether an accepted payout waits for a person
+ * @param rails asked whether an accepted payout waits for an operator
  * @throws Refusal 'unknown_order'
  */
 export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map()): Promise<MoneyTrace> {
@@ -122,16 +122,16 @@ export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map
   };
 }
 
-/** Checks that an order's own accounts hold what its state says. Empty when they do. */
+/** Checks that an order's own accounts hold what its state says. @returns the problem; empty if there is none */
 export function invariantBroken(order: ListedOrder, balances: readonly Balance[]): string {
   const of = (asset: string) => balances.find((one) => one.asset === asset) ?? { units: 0n, heldUnits: 0n };
-  // Parts are refunded one by one.
+  // Deposits are refunded one by one, so a part of the amount may be gone.
   const received = (order.receivedUnits ?? order.depositUnits) - order.refundedUnits;
   const want: Record<string, { units: bigint; heldUnits: bigint }> = {
     [order.depositAsset]: { units: 0n, heldUnits: 0n },
     [order.payoutAsset]: { units: 0n, heldUnits: 0n },
   };
-  // Dormant money is on an account of its own (unclaimed.ts checks that one).
+  // Dormant money is on an account of its own, which unclaimed.ts checks.
   const holds = order.dormant ? 'nothing' : STATES[order.state].holds;
   if (holds.startsWith('the deposit')) {
     want[order.depositAsset] = { units: received, heldUnits: holds.endsWith('held') ? received : 0n };

@@ -2,8 +2,8 @@
  * Whereabouts: who holds an order's money and what happens next, in plain words for an on-call operator. Pure.
  *
  * The state describes the order's own deposit and payout. We may hold other money of the customer's: a partial deposit, money in
- * suspense, a returned payout, money released by law. As long as we hold any, or the customer owes any, no sentence here says
- * that the order is over.
+ * suspense, a returned payout, money released by law. As long as we hold any of it, or the customer owes money, no sentence here
+ * says that the order is over.
  */
 import { formatUnits } from '../../base/money.ts';
 import type { Payout } from '../../rails/payouts.ts';
@@ -59,7 +59,7 @@ export function whereabouts(seen: Seen): Whereabouts {
   const others = inOurHands(seen);
   const apart = others.filter(({ isItsOwn }) => !isItsOwn);
   const back = others.find(({ isItsOwn }) => isItsOwn);
-  // The returned or released money was all of the order's money.
+  // The returned or released money is all of the order's money.
   const held = back === undefined ? own : { heldBy: back.heldBy, next: back.next };
   const debt = owed(seen);
   const base = { ...held, next: [...(held.next === OVER && debt.length > 0 ? [] : [held.next]), ...debt].join('; ') };
@@ -109,7 +109,7 @@ function ofOrder(seen: Seen): Whereabouts {
   return { heldBy: usual.heldBy, next: ownNext ?? waiting ?? usual.next };
 }
 
-/** Why an open attempt does not continue: a cause at the gate, or an operator's step that its rail waits for. */
+/** Why an open attempt does not continue: a cause at the gate, or a step of an operator for which its rail waits. */
 function waitsFor({ payouts, waitsForPerson }: Seen, key: string | null | undefined): string | undefined {
   for (const { id, endedAt, waitsFor: cause } of payouts) {
     if (endedAt !== null || (key !== undefined && id !== key)) continue;
@@ -121,7 +121,9 @@ function waitsFor({ payouts, waitsForPerson }: Seen, key: string | null | undefi
 }
 
 interface InOurHands extends Whereabouts {
-  /** The order's own money, returned or released by law: it replaces the order's money instead of adding to it. */
+  /**
+   * Whether this is the order's own money, returned or released by law: it replaces the order's money instead of adding to it.
+   */
   isItsOwn: boolean;
 }
 
@@ -149,7 +151,7 @@ function inOurHands(seen: Seen): InOurHands[] {
     });
 }
 
-/** The amount that the chain or bank reversed after the payout, minus the customer's repayments. */
+/** Sentences about the amount that the chain or bank reversed after the payout, minus the customer's repayments. */
 const owed = ({ deposits, decimals }: Seen): string[] =>
   deposits
     .filter(({ state, lostTo, lostUnits }) => state === 'lost' && lostTo?.startsWith('receivable') && lostUnits > 0n)
@@ -188,13 +190,13 @@ const freeUnits = (row: DepositRow): bigint =>
     ? row.units - row.takenUnits - row.refundUnits
     : 0n;
 
-/** None of it is in suspense, and no refund of it is under way. Dust does not count. */
+/** Whether no part of a deposit is in suspense and no refund of it is under way. Dust does not count. */
 const isOver = (row: DepositRow, refunds: readonly Refund[]): boolean =>
   row.dust ||
   (freeUnits(row) <= 0n &&
     !refunds.some((one) => one.depositId === row.id && one.source === 'suspense' && isOpen(one)));
 
-/** Whether we hold any money of an ended order. */
+/** Whether an order has ended and we hold none of its money. */
 export const isAllOver = (
   { state }: { state: OrderState },
   { deposits, refunds }: { deposits: readonly DepositRow[]; refunds: readonly Refund[] },

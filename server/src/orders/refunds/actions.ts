@@ -24,10 +24,11 @@ import { type Refund, refundsOf, refundsOfDeposit } from './store.ts';
 
 /**
  * Sets the destination of this order's refund, or of a returned payout that is paid again. The partner (for the customer) or an
- * operator names it. Everything that waits for it continues: a refund of the whole order, of money in suspense, a second payout.
+ * operator names it. Everything that waits for it continues: a refund of the whole order, a refund of money in suspense, a second
+ * payout.
  *
  * @param input.to an address on the deposit's chain, or an account of the customer's in the right fiat
- * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'unknown_refund' when no refund needs it |
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'unknown_refund' if no refund needs it |
  *   'refund_under_way'
  */
 export async function nameDestination(
@@ -37,7 +38,7 @@ export async function nameDestination(
     orderId: bigint;
     to: RefundTo;
     by: 'partner' | 'operator';
-    /** Operators who approve this destination despite findings against it; never a partner. */
+    /** Operators who approve this destination despite findings against it; never set for a partner. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
     now: Date;
   },
@@ -51,11 +52,11 @@ export async function nameDestination(
     (one) => one.source === 'suspense' && NAMEABLE.includes(one.state) && context.rails.get(one.rail)?.kind === kind,
   );
   const back = context.rails.get(order.depositRail)?.kind === kind;
-  // A partner sees an order blocked by law as under review, until the law releases it.
+  // A partner sees an order blocked by law as under review until the law releases it.
   const isStopped = by === 'partner' && isUnreleased(order, await depositStore.depositsOf(tx, order.id));
   const under = ['refunding', 'refunded', 'frozen'].includes(order.state) && !isStopped;
   if (waiting.length === 0 && (!back || under)) {
-    // A repeated call, for example because the first answer was lost: the destination is set already.
+    // A repeated call, for example because the first answer was lost: the destination is already set.
     if (refunds.some((one) => one.state !== 'cancelled' && goesTo(context, one, to))) return order;
     const isOnItsWay = back || refunds.some(({ rail }) => context.rails.get(rail)?.kind === kind);
     throw new Refusal(isOnItsWay ? 'refund_under_way' : 'unknown_refund', {
@@ -66,7 +67,7 @@ export async function nameDestination(
   const on = back ? order.depositRail : (waiting[0]?.rail ?? order.depositRail);
   const named = kind === 'chain' ? { address: await refundAddressOn(context, tx, on, address) } : to;
   const fits = (money: { rail: string; asset: string }) => fitsRefund(context, tx, outgoing(money, order), named);
-  // An account has one currency: money in another currency keeps waiting for another account.
+  // An account has one currency. Money in another currency continues to wait for another account.
   const takesDeposit = back && (await fits({ rail: order.depositRail, asset: order.depositAsset }));
   const fitting: Refund[] = [];
   for (const refund of waiting) if (await fits(refund)) fitting.push(refund);
@@ -97,9 +98,9 @@ const goesTo = ({ rails }: Rails, refund: Refund, { address, fiatAccountId }: Re
 export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held', 'rejected', 'returned'];
 
 /**
- * Parses an address on a chain into the spelling we store.
+ * Parses an address on a chain into the spelling that we store.
  *
- * @throws Refusal 'malformed_field' when it is not an address of that chain, is a token's contract, or is one of our own
+ * @throws Refusal 'malformed_field' if it is no address of that chain, a token's contract, or one of our own
  */
 export async function refundAddressOn(context: Rails, tx: Tx, code: string, text: string | undefined): Promise<string> {
   const read = await readAddressOn(context, tx, code, text ?? '');
@@ -116,7 +117,7 @@ export async function refundAddressOn(context: Rails, tx: Tx, code: string, text
  * Refunds money in suspense: an excess, a late or second deposit, or another asset.
  *
  * @param input.units default: the part that no refund names; while a refund of it is open, that refund's amount
- * @param input.to    default while a refund of it is under way: that refund's destination
+ * @param input.to default: the destination of an open refund of it
  * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'deposit_unfit' while its order still lacks a reversed deposit |
  *   'refund_under_way'
  */
@@ -130,7 +131,7 @@ export async function refundDeposit(
     by: string;
     people?: readonly string[];
     pastHits?: boolean | undefined;
-    /** Also while a deposit of its order is reversed and this money could replace it. */
+    /** Allows the refund even if a deposit of the order was reversed and this money could replace it. */
     despiteDebt?: boolean | undefined;
     why: string;
     now: Date;
@@ -145,7 +146,7 @@ export async function refundDeposit(
   return refund;
 }
 
-/** Whether its order lacks a reversed deposit that this money could replace. */
+/** Whether the order has a reversed deposit that this money could replace. */
 export const standsForLoss = async (tx: Tx, orderId: bigint | null): Promise<boolean> =>
   orderId !== null && standingLoss(await depositStore.depositsOf(tx, orderId)) !== undefined;
 
@@ -157,7 +158,7 @@ async function refundOfDeposit(
   const known = await depositStore.depositById(tx, input.depositId);
   if (known === undefined) throw new Refusal('unknown_deposit', {});
   const order = known.orderId === null ? undefined : await lockOrder(tx, known.orderId);
-  // Locked before it is read: of two concurrent calls, the second sees the first one's refund.
+  // Locked before it is read, so of two concurrent calls the second sees the first one's refund.
   const deposit = await depositStore.lockDepositById(tx, known.id);
   assert(deposit !== undefined, `deposit ${known.id} has disappeared`);
   await requireNotHeldDeposit(tx, known.id);
@@ -185,11 +186,11 @@ async function refundOfDeposit(
 }
 
 /**
- * Assigns money in suspense to the order it was meant for, once an operator knows which: it came without a reference, with a
- * wrong one, or to another wallet of ours. The order decides how it is used:
+ * Assigns money in suspense to the order for which it was meant, once an operator knows which: it arrived without a reference,
+ * with a wrong one, or at another wallet of ours. The order decides how it is used:
  * - an order waiting for its deposit accepts it as the deposit or a part of it, and is screened as usual;
  * - an order whose deposit the chain or bank reversed accepts it as a replacement, or as payment of the customer's debt, in whole
- *   or in part. The excess stays in suspense, and so does the amount beyond `units`, when only a part is used for a debt.
+ *   or in part. The excess stays in suspense, and so does the amount beyond `units` if only a part is used for a debt.
  *
  * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
  */
@@ -218,7 +219,7 @@ export async function assignDeposit(
     throw unfit('its asset or rail differs from that of the order');
   const earlier = deposits.filter(({ state }) => state === 'confirmed');
   const sum = earlier.reduce((units, one) => units + one.units, 0n);
-  // An operator says that it belongs to the order, and so decides whether it is too late.
+  // The operator states that the money belongs to the order, and so also decides whether it is too late.
   const placed = placeDeposit(order, { ...row, late: false }, sum);
   const facts = { by, why, deposit: String(row.id), reference: row.reference };
   await wakeDeposit(tx, row, action);
@@ -229,7 +230,7 @@ export async function assignDeposit(
     await depositStore.changeDeposit(tx, row.id, { state: 'confirmed', why: 'part' });
     return await change(tx, order, { exception: 'underpaid', depositReference: row.reference, now });
   }
-  assert(placed.outcome === 'complete', `deposit ${row.id} fits order ${order.id}`);
+  assert(placed.outcome === 'complete', `deposit ${row.id} does not fit order ${order.id}`);
   const taken = [...wholly(earlier), { row, units: row.units - placed.excessUnits }];
   return await applyDeposits(context, tx, order, taken, {
     now,

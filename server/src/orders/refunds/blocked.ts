@@ -1,4 +1,4 @@
-/** Money of an order that was frozen by law, released by a legal act. */
+/** Releasing an order's money that was blocked by law, with a legal act. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
@@ -16,7 +16,7 @@ import { requestRefund } from './request.ts';
 /**
  * Releases money blocked by law, citing a legal act: it moves to suspense as the order's money, and is refunded or paid like
  * other money there. The part that the order's rail has reversed meanwhile is not released: the blocked money covers that loss
- * first, and its conversion, if any, is undone.
+ * first, and the order's conversion, if there was one, is undone.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */

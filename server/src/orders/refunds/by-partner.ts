@@ -1,13 +1,13 @@
 /**
- * A partner's actions on the money of its own order, for its customer: cancel an order that has received nothing, refund the
- * amount held or in suspense, and pay it to another destination after its payout was rejected or returned.
+ * A partner's actions on the money of its own order, for its customer: cancel an order that has received nothing, refund money
+ * that is held or in suspense, and pay an order to another destination after its payout was rejected or returned.
  *
  * None of these decides about money under review: a hold by screening, a limit, a name check, an operator or the law waits for an
  * operator. Each action uses the same functions as an operator's decision, and leaves through the same gate. The caller has
  * checked that the order is the partner's, and that the destination is the customer's, and confirmed or old enough.
  *
- * If the gate asks how many people approve a destination that the order did not name, they are the customer, if the customer
- * confirmed it (`isConfirmed`), and the partner's key. No other finding passes with that.
+ * For a destination that the order did not name, the gate counts as approvers the partner's key and, if the customer confirmed
+ * the destination (`isConfirmed`), the customer. They approve no other finding.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -36,13 +36,15 @@ export interface PartnerAsks {
   now: Date;
 }
 
-/** After its cooling-off time a destination may be used, but that is not an approval by a person. */
+/**
+ * The approvers of a destination. After its cooling-off time a destination may be used, but that does not count as an approval.
+ */
 const people = (asks: PartnerAsks & { isConfirmed: boolean }, { customerId }: Order): string[] => [
   ...(asks.isConfirmed ? [`customer ${customerId}`] : []),
   asks.by,
 ];
 
-/** Only an operator decides about money that is held for these reasons. */
+/** Reasons of holds about which only an operator decides. */
 const REVIEWED: readonly PublicReason[] = ['under_review', 'payer_name'];
 const underReview = (): Refusal => new Refusal('under_review', {});
 
@@ -79,7 +81,7 @@ export async function refundHeldFor(
   if (state !== 'on_hold' && state !== 'payout_held' && state !== 'awaiting_liquidity')
     throw new Refusal('order_over', { state });
   await requireNotReviewed(tx, order);
-  // Naming a destination for the order also sends its money in suspense there.
+  // Naming a destination for the order also sends its money in suspense there, so that money is checked, too.
   const open = (await refundsOf(tx, order.id)).filter((one) => one.source === 'suspense' && isOpen(one));
   const refunded = new Set(open.map(({ depositId }) => depositId));
   const deposits = (await depositStore.depositsOf(tx, order.id)).filter(({ id }) => refunded.has(id));
@@ -98,16 +100,16 @@ export async function refundHeldFor(
 /** @throws Refusal 'under_review' */
 async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
   const { reason } = await told(tx, order);
-  // A request that waits for its destination has already decided about the earlier hold.
+  // With a request that waits for its destination, an operator has already decided about the earlier hold.
   const isWaiting = order.refundRequest !== null && order.refundAddress === null && order.refundAccountId === null;
   if (reason !== null && REVIEWED.includes(reason) && !isWaiting) throw underReview();
   const steps = await history(tx, order.id);
-  // It may have been held again after the request.
+  // The order may have been held again after the request.
   if (isWaiting ? awaitsPerson(order, steps) : isForAPerson(steps)) throw underReview();
 }
 
 /**
- * Refunds a deposit of the order in suspense: an excess, a late or second one, another asset.
+ * Refunds a deposit of the order in suspense: an excess, a late or second deposit, another asset.
  *
  * @throws Refusal 'unknown_deposit' | 'under_review' | 'refund_exceeds' | 'refund_under_way' | 'deposit_unfit' | the refusals of
  *   an unsuitable destination
@@ -145,7 +147,7 @@ async function isHeldAtGate(tx: Tx, order: Order, refunds: readonly Refund[]): P
 }
 
 /**
- * Pays an order whose payout its rail rejected to another destination, which is screened outside a transaction first. No effect
+ * Pays an order whose payout its rail rejected to another destination, which is first screened outside a transaction. No effect
  * for an order in another state: `changePayoutFor` handles that.
  *
  * @throws Refusal 'under_review' | 'order_over' | 'destination_held' | the refusals of an unsuitable destination

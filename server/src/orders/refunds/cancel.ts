@@ -1,4 +1,4 @@
-/** Cancelling refunds that are not submitted. For a submitted one the outcome is awaited. */
+/** Cancelling refunds that are not submitted. If a refund is submitted, its outcome is awaited. */
 import type { Tx } from '../../base/db.ts';
 import type { Rails } from '../context.ts';
 import { HELD_AT_GATE, PAID_BEFORE } from '../decide.ts';
@@ -7,8 +7,8 @@ import { refundCase } from './request.ts';
 import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
 
 /**
- * Cancels each part of an order's refund that is not submitted. A submitted part may arrive; the others are cancelled all the
- * same, and a case names the submitted one.
+ * Cancels each part of an order's refund that is not submitted. A submitted part may still arrive. The others are cancelled
+ * nevertheless, and a case names the submitted one.
  *
  * @returns the number of cancelled parts, and the payouts that were already submitted
  */
@@ -28,13 +28,13 @@ export async function unsubmitRefunds(
   return { cancelled: parts.length - tooLate.length, notCancelled: tooLate.flatMap(({ key }) => key ?? []) };
 }
 
-/** The rail settled a payout it had rejected: cancels the order's refunds that are not submitted. */
+/** The rail settled a payout that it had rejected: cancels the order's refunds that are not submitted. */
 export async function cancelRefunding(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order'))
     await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now);
 }
 
-/** The deposit was reversed: cancels the second payout of a returned payout if it is not submitted. */
+/** The deposit was reversed: cancels the repeated payment of a returned payout if it is not submitted. */
 export async function cancelPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ purpose }) => purpose === 'payout'))
     await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
@@ -43,7 +43,7 @@ export async function cancelPayingAgain(context: Rails, tx: Tx, orderId: bigint,
 export const isCancellable = (state: Refund['state']): boolean => CANCELLABLE.includes(state);
 export const isRejectedPart = ({ state, source }: Refund): boolean => state === 'rejected' && source === 'order';
 
-/** Blocked by law: cancels the refunds. The order's account still holds the money, for the caller to move. */
+/** The order was blocked by law: cancels its refunds. The order's account still holds the money, which the caller moves. */
 export async function cancelUnsubmittedRefunds(tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(isRejectedPart)) {
     const locked = await lockRefund(tx, id);

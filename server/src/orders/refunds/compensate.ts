@@ -1,20 +1,20 @@
 /**
- * Compensation: pays a customer back what a wrong fee took from a settled order.
+ * Compensation: refunds a customer the excess of a wrong fee on a settled order.
  *
- * The amount moves from the fee account to suspense, as a deposit of the order with an origin of its own, and leaves by a
- * refund of that deposit: screened, held for a blocked customer, stopped by kill switches, sent once and queried afterwards
- * like every other refund. So there is one way out, and this file sends nothing. The order stays settled.
+ * The amount moves from the fee account to suspense, as a deposit of the order with an origin of its own, and leaves by a refund
+ * of that deposit: it is screened, held for a blocked customer, stopped by kill switches, sent once and queried afterwards, like
+ * every other refund. So this file sends nothing itself. The order stays settled.
  *
  * Promises:
  * - never more of a fee than the journal shows as charged to its order and not refunded: computed under the order's lock;
- * - once: the deposit's name contains the order, the fee and the ordinal of the compensation, and names are unique. Two
- *   concurrent calls, the same action sent again, and a crash anywhere leave one;
- * - not for an order whose deposit its rail reversed: refused before, and a part that has not left by then returns to the fee
- *   account (cancelCompensations in rejected.ts);
+ * - once: the deposit's name contains the order, the fee and the number of the compensation, and names are unique. Two concurrent
+ *   calls, a repeated action, and a crash at any point leave one compensation;
+ * - not for an order whose deposit its rail reversed: it is refused then, and if the reversal comes later, money that has not
+ *   left returns to the fee account (cancelCompensations in rejected.ts);
  * - in the fiat of the fee. A sale is compensated to the account that its payout went to; a purchase to the account that its
  *   customer named for refunds, or else to the one that its deposit came from, if the bank reports it.
  *
- * Not here: how much a fee should have been (otherFee computes it for a schedule; people decide), tax (it belongs to the
+ * Not here: how much a fee should have been (otherFee computes it for a schedule; operators decide), tax (it belongs to the
  * authority).
  */
 import type { Vault } from '../../base/crypto.ts';
@@ -44,7 +44,7 @@ interface Context {
   vault: Vault;
 }
 
-/** Reason told to the partner (reasons.ts); also the kind of the ledger entry. */
+/** Reason that the partner is told (reasons.ts); also the kind of the ledger entry. */
 export const FEE_COMPENSATED = 'fee_compensated';
 
 export interface Compensation {
@@ -53,13 +53,13 @@ export interface Compensation {
   asset: string;
   /** In the fiat's smallest units. */
   units: bigint;
-  /** Ordinal of the compensation for this order and fee, from 1. */
+  /** Number of the compensation for this order and fee, from 1. */
   nth: number;
-  /** An account of the customer's; the known one by default. */
+  /** An account of the customer's; default: the known one. */
   fiatAccountId?: bigint | undefined;
 }
 
-/** The facts known before the approval. */
+/** What is known before the approval. */
 export interface Compensable {
   order: Order;
   /** The amount of this fee that the order was charged, minus refunds of it. */
@@ -68,7 +68,7 @@ export interface Compensable {
   before: readonly DepositRow[];
   /** Sum of all compensations of the order, of any fee. */
   compensatedUnits: bigint;
-  /** Destination: an account, the deposit whose sender is paid, or none known. */
+  /** Destination: an account; or the deposit whose sender is paid; undefined if none is known. */
   goesTo: { fiatAccountId: bigint } | { senderOf: bigint } | undefined;
 }
 
@@ -118,7 +118,7 @@ async function destinationFor(
 ): Promise<Compensable['goesTo']> {
   if (fiatAccountId !== undefined) return { fiatAccountId };
   if (isSale(order)) {
-    // Of several payouts the one that arrived: the others were rejected or returned.
+    // Of several payouts, the one that arrived; the others were rejected or returned.
     const paid = (await payoutsOf(tx, order.id)).findLast(
       ({ purpose, state }) => purpose === 'payout' && state === 'settled',
     );
@@ -146,7 +146,7 @@ async function shownSender(
 }
 
 /**
- * Checks a compensation as requested. Writes nothing.
+ * Checks a compensation without making it.
  *
  * @throws Refusal 'unknown_order' | 'does_not_fit' | 'malformed_field' | 'missing_fields' | 'unknown_account'
  */
@@ -201,7 +201,7 @@ async function chargedKinds(tx: Tx, order: Order): Promise<string[]> {
  * Moves the amount out of the fee account and refunds it.
  *
  * @param input.why as typed by the operator: stored with the entry, never shown outside
- * @throws Refusal as `requireCompensable`, in which case nothing was written
+ * @throws Refusal as `requireCompensable`; nothing is written then
  */
 export async function compensate(
   context: Context,
@@ -229,8 +229,7 @@ export async function compensate(
   await depositStore.changeDeposit(tx, row.id, {
     ...{ state: 'suspense', bookedTo: suspense.code, why: FEE_COMPENSATED, confirmedAt: now },
   });
-  // For an order without an exception the partner is told "nothing unusual" without reading its refunds, so the exception is
-  // set.
+  // An order without an exception is shown as having nothing unusual, without reading its refunds. So the exception is set.
   const noted = order.exception === null ? await store.note(tx, order.id, { exception: FEE_COMPENSATED, now }) : order;
   const to = await accountOf(context, tx, { goesTo, depositId: row.id, asset, now });
   const refund = await requestRefund(context, tx, {
@@ -240,7 +239,7 @@ export async function compensate(
   return refund;
 }
 
-/** The sender's account is stored for the deposit that is returned to it, as when a credit is returned. */
+/** A sender's account is stored for the deposit that is returned to it, as for a returned credit. */
 async function accountOf(
   context: Context,
   tx: Tx,
@@ -259,7 +258,7 @@ export interface FeeSchedule {
   minimumUnits: bigint;
 }
 
-/** Pure. A fee is charged on the fiat: on the proceeds of a sale, on the payment of a purchase. */
+/** The fee by another schedule. Pure. A fee is charged on the fiat: on the proceeds of a sale, on the payment of a purchase. */
 export function otherFee(
   order: Pick<Order, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depositUnits'>,
   terms: FeeSchedule,

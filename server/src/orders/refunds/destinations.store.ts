@@ -1,4 +1,7 @@
-/** Addresses named for orders since a time, which a containment holds. Accounts belong to customers. */
+/**
+ * Addresses named for orders since a time, which a containment holds. Accounts are not included, because they belong to
+ * customers.
+ */
 import type { Tx } from '../../base/db.ts';
 import { firstIdAt } from '../../base/ids.ts';
 
@@ -10,8 +13,8 @@ export interface NamedAddress {
 }
 
 const sql = {
-  // An address that an earlier order of the same customer paid to is not a new destination. Its refund address may have been
-  // changed since, unless the order is untouched.
+  // An address to which an earlier order of the same customer paid is not new. An order's refund address may have been changed
+  // since, unless the order is unchanged.
   created: `select o.id as order_id, given.address, o.created_at as at
     from orders o cross join lateral (select o.payout_address union select o.refund_address) as given (address)
     where o.partner_id = $1 and o.id >= $2 and given.address is not null
@@ -27,7 +30,7 @@ const sql = {
       where r.partner_id = $1 and r.order_id < $2 and r.updated_at >= $3 and r.address is not null`,
 } as const;
 
-/** Addresses of orders created since, except those that an earlier order of the same customer had. */
+/** Addresses of orders created since a time, except addresses that an earlier order of the same customer had. */
 export const addressesSince = (tx: Tx, input: { partnerId: bigint; since: Date }): Promise<NamedAddress[]> =>
   tx.rows<NamedAddress>(sql.created, [input.partnerId, firstIdAt(input.since), input.since]);
 
@@ -37,7 +40,7 @@ export const refundAddressesOf = (
   input: { partnerId: bigint; orders: readonly bigint[] },
 ): Promise<NamedAddress[]> => tx.rows<NamedAddress>(sql.of, [input.partnerId, input.orders]);
 
-/** Older orders whose refund address may have been changed since: for times when the change was not recorded. */
+/** Older orders whose refund address may have been changed since: for a time when such changes were not recorded. */
 export const perhapsNamedSince = async (tx: Tx, input: { partnerId: bigint; since: Date }): Promise<bigint[]> =>
   (await tx.rows<{ id: bigint }>(sql.changed, [input.partnerId, firstIdAt(input.since), input.since])).map(
     ({ id }) => id,

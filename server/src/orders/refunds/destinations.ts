@@ -2,9 +2,9 @@
  * Destinations: whether a refund can arrive at the named destination.
  *
  * One rule for every source of a destination: the order's own, the partner's, an operator's. A chain pays to an address in the
- * spelling that it stores; a bank to an account in the money's own currency, which must belong to the order's customer if there
- * is an order; money in suspense may also go to the account that it came from. An unsuitable destination is refused when an
- * operator or partner names it; if a policy would have sent money there, the destination stays open and a case is opened.
+ * spelling that we store. A bank pays to an account in the money's own currency, which must belong to the order's customer if
+ * there is an order. Money in suspense may also go to the account that it came from. If an operator or partner names an
+ * unsuitable destination, it is refused; if a policy would have sent money there, the destination stays open and a case opens.
  *
  * Not here: whether money may go there (compliance/screening.ts).
  */
@@ -32,16 +32,16 @@ export async function readAddressOn({ rails }: Rails, tx: Tx, code: string, text
   return (await rail?.isOwnAddress?.(tx, address)) === true ? { why: 'ours' } : { address };
 }
 
-/** Money to be sent: asset and rail, and its owner if it has an order. */
+/** Money to be sent: its asset and rail, and its owner if it has an order. */
 export interface Outgoing {
   rail: string;
   asset: string;
   customerId: string | undefined;
-  /** The deposit whose money in suspense this is: it may go back to the account that it came from. */
+  /** The deposit in suspense that is sent: it may go back to the account that it came from. */
   depositId?: bigint | undefined;
 }
 
-/** @throws Refusal 'unknown_account' | 'malformed_field' when money of this rail and asset cannot arrive there */
+/** @throws Refusal 'unknown_account' | 'malformed_field' if money of this rail and asset cannot arrive there */
 export async function requireFits({ rails }: Rails, tx: Tx, money: Outgoing, to: RefundTo): Promise<void> {
   const { address, fiatAccountId } = to;
   const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
@@ -63,7 +63,7 @@ export async function requireFits({ rails }: Rails, tx: Tx, money: Outgoing, to:
   if (account.fiat !== money.asset || !isTheirs) throw new Refusal('unknown_account', {});
 }
 
-/** The same check as a boolean. Repeated before sending: a stored destination may be older than this rule. */
+/** As `requireFits`, as a boolean. Repeated before sending, because a stored destination may be older than this rule. */
 export async function fitsRefund(context: Rails, tx: Tx, money: Outgoing, to: RefundTo): Promise<boolean> {
   try {
     await requireFits(context, tx, money, to);

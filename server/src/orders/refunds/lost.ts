@@ -1,4 +1,4 @@
-/** Deposits of an order that were reversed: the claims to give up before the rest is refunded. */
+/** Deposits of an order that were reversed: the claims that it gives up before the rest is refunded. */
 import type { Tx } from '../../base/db.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { payoutsOf } from '../../rails/payouts.ts';
@@ -10,17 +10,19 @@ import type { OrderEvent } from '../machine.ts';
 import type { Order } from '../store.ts';
 import type { Refund } from './store.ts';
 
-/** Parts an order took that its rail reversed since, while the order still claims them. */
+/** Parts that an order accepted and that its rail has reversed since, while the order still claims them. */
 export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
   deposits
     .filter((row) => row.state === 'lost' && row.takenUnits > 0n)
     .map((row) => ({ units: row.takenUnits, bookedTo: lossAccount(order, row) }));
 
-/** Whether its rails have reversed all that the order took: a refund would send nothing, wherever it went. */
+/** Whether the rail has reversed everything that the order accepted: no refund could send anything. */
 export const isAllLost = (order: Order, deposits: readonly DepositRow[]): boolean =>
   lostOf(order, deposits).length > 0 && !deposits.some(({ state }) => state === 'applied');
 
-/** How an order ends of which nothing is left to refund: as refunded, if a refund of another of its deposits arrived. */
+/**
+ * The event that ends an order of which nothing is left to refund: as refunded if the refund of another of its deposits settled.
+ */
 export const endOfLost = (refunds: readonly Refund[]): OrderEvent =>
   refunds.some(({ source, state }) => source === 'order' && state === 'settled') ? 'rest_gone' : 'deposit_gone';
 
@@ -31,6 +33,6 @@ export async function giveUpLost(tx: Tx, order: Order, deposits: readonly Deposi
   }
 }
 
-/** The customer has received the order's payout, so nothing is refunded unless that is returned. */
+/** Whether the customer has received the order's payout: then nothing is refunded, unless the payout is returned. */
 export const isPaidOut = async (tx: Tx, orderId: bigint): Promise<boolean> =>
   (await payoutsOf(tx, orderId)).some(({ purpose, state }) => purpose === 'payout' && state === 'settled');

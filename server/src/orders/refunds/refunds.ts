@@ -1,10 +1,10 @@
 /**
  * Refunds: sending a deposit, or part of one, back.
  *
- * A refund names its deposit, the amount refunded, the fee kept, and the destination; a payout is one attempt at it, sent by
- * rails/payouts.ts like any other. It leaves from the account where the money is: the order's account when the whole order is
- * refunded (in parts, one per deposit), or suspense for money that no order took. A returned payout is money in suspense too,
- * and is paid again the same way, as a payout of its order.
+ * A refund names its deposit, the amount refunded, the fee kept, and the destination. A payout is one attempt at it, sent by
+ * rails/payouts.ts like any other. It leaves from the account where the money is: the order's account if the whole order is
+ * refunded (in parts, one per deposit), or suspense for money that no order accepted. A returned payout is money in suspense,
+ * too, and is paid again in the same way, as a payout of its order.
  *
  *   needs_destination ─▶ screening ─▶ created ─▶ submitted ─▶ settled ─▶ returned ─┐
  *          ▲                │  ▲                     └──▶ rejected ────────────────┤
@@ -12,8 +12,7 @@
  *
  * Promises:
  * - never more than was received: a check on the deposit's row rejects it, however many requests run at once;
- * - the ledger hold is made in the transaction that creates the payout, so no other use of the money is possible meanwhile;
- * - the ledger hold is made in the transaction that creates the payout, so the money is not spent on anything else meanwhile;
+ * - the ledger hold is made in the transaction that creates the payout, so the money cannot be used for anything else meanwhile;
  * - no refund goes to a destination that was not screened, and screening is called outside any transaction;
  * - another attempt is made only after the rail has rejected or returned the last one.
  *
@@ -51,11 +50,11 @@ export function refundHandlers(context: OrdersContext): Handlers {
 
 async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled> {
   const order = await context.db.asSystem((tx) => store.get(tx, id));
-  assert(order !== undefined, `order ${id} exists`);
+  assert(order !== undefined, `order ${id} does not exist`);
   if (next(order.state, 'refund_requested') === undefined) return undefined;
   // An operator, screening or the gate has held it since: an operator decides, whatever was requested before.
   if (awaitsPerson(order, await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
-  // No refund while the order may have been paid in the time that a restore lost.
+  // No refund while the order may have been paid in the time that a restore has lost.
   if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
     return { againInMs: LOST_TIME_EVERY_MS };
   if (await endsWithoutMoney(context, id)) return undefined;
@@ -90,7 +89,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   }
 }
 
-/** Ends an order that is to be refunded and of which nothing is left: no destination is needed. @returns whether it has ended */
+/** Ends an order that is to be refunded and of which nothing is left: it needs no destination. @returns whether it has ended */
 async function endsWithoutMoney(context: OrdersContext, id: bigint): Promise<boolean> {
   return await context.db.asSystem(async (tx) => {
     const order = await store.lock(tx, id);
@@ -108,14 +107,16 @@ async function endsWithoutMoney(context: OrdersContext, id: bigint): Promise<boo
   });
 }
 
-/** An operator may have held it while its destination was screened. @throws Refusal 'order_over' */
+/** An operator may have held the order while its destination was screened. @throws Refusal 'order_over' */
 async function requireNobodyDecides(tx: Tx, order: Order): Promise<Order> {
   if (awaitsPerson(order, await historyStore.history(tx, order.id)))
     throw new Refusal('order_over', { state: order.state });
   return order;
 }
 
-/** The refund of an order waits for its destination: naming it enqueues `refund_order`, and so does a reversed deposit. */
+/**
+ * Records that an order's refund waits for its destination. Naming it enqueues `refund_order`, and so does a reversed deposit.
+ */
 export async function awaitDestination(tx: Tx, order: Order, wanted: RefundRequest, now: Date): Promise<void> {
   await store.noteRefundRequest(tx, order.id, wanted, now);
   if (isAllLost(order, await depositStore.depositsOf(tx, order.id)))
@@ -138,7 +139,7 @@ export async function startRefund(
   back: RefundRequest & {
     orderId: bigint;
     to: RefundTo;
-    /** The deposit whose sender's account `to` is. */
+    /** The deposit to whose sender the account `to` belongs. */
     senderOf?: bigint | undefined;
     /** Operators who approve a new destination, and explicitly its hits, in the transaction that refunds. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
@@ -156,7 +157,7 @@ export async function startRefund(
   });
   const verdict = await screenOrderRefund(context, orderId, to);
   const refunded = await context.db.asSystem(async (tx) => {
-    // Locked first, because a decision refers to its order: two callers that had each written their decision would deadlock here.
+    // Locked first, because a decision refers to its order: two callers that had each stored their decision would deadlock here.
     const locked = await store.lock(tx, orderId);
     assert(locked !== undefined, `order ${orderId} is gone`);
     if (back.approvedBy !== undefined)
@@ -181,7 +182,7 @@ export async function screenOrderRefund(context: OrdersContext, orderId: bigint,
   return await screenOutside(context, screeningOf(leaving));
 }
 
-/** Stores the screening result of an order's refund. @returns whether the refund is refused there now */
+/** Stores the screening result of an order's refund. @returns whether the refund to that destination is refused now */
 export async function isKept(
   context: OrdersContext,
   tx: Tx,
@@ -205,7 +206,7 @@ async function rejectLocked(
   const { by, why, failure, to, now } = back;
   const over = () => new Refusal('order_over', { state: order.state });
   if (next(order.state, 'refund_requested') === undefined) throw over();
-  // The customer was paid after all: an attempt that its rail had rejected has arrived.
+  // The customer was paid after all: an attempt that its rail had rejected has settled.
   if (await isPaidOut(tx, order.id))
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
   const deposits = await depositStore.depositsOf(tx, order.id);
@@ -213,7 +214,7 @@ async function rejectLocked(
   const facts = { by, why };
   const refunds: Refund[] = [];
   const applied = deposits.filter(({ state }) => state === 'applied');
-  // Fees belong to the order and are kept from the first deposits; each part refunds a positive amount.
+  // Fees belong to the order and are kept from the first deposits; each part must refund more than zero.
   let keepUnits = await keptOf(
     tx,
     order,
@@ -247,11 +248,11 @@ async function rejectLocked(
   return advanced.order;
 }
 
-/** The fee that the order's policy keeps of its deposit. None is kept of money that no order accepted. */
+/** The fee that the order's policy keeps of its deposit. Nothing is kept of money that no order accepted. */
 async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint> {
   const known = await assets(tx);
   const crypto = order.depositAsset === order.fiatAsset ? order.payoutAsset : order.depositAsset;
   const [base, quote] = [known.get(crypto)?.decimals, known.get(order.fiatAsset)?.decimals];
-  assert(base !== undefined && quote !== undefined, `assets of order ${order.id} are known`);
+  assert(base !== undefined && quote !== undefined, `an asset of order ${order.id} is unknown`);
   return keptOnRefund(order, grossUnits, { base, quote });
 }

@@ -1,6 +1,6 @@
 /**
- * Refunds that are rejected, cancelled, found or returned. These cases call each other (a rejected refund of a compensation, or
- * of money that the law released, cancels the others of its order, and a cancelled one is rejected), so they share one file.
+ * Refunds that are rejected, cancelled, found or returned. These cases call each other, so they share one file: a rejected refund
+ * of a compensation, or of released money, cancels the others of its order, and a cancelled one is rejected.
  */
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
@@ -31,7 +31,7 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
   const failed = await changeRefund(tx, refund, { state: 'rejected', now });
   const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
   if (refund.source === 'order') {
-    assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
+    assert(order !== undefined, `refund ${refund.id} has no order`);
     await closeCases(tx, { kind: 'hold_too_late', subject: `refund:${refund.id}`, outcome: `refused: ${why}`, now });
     if (again && !(await isPaidOut(tx, order.id)) && (await heldParts(tx, order.id)) === undefined)
       return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
@@ -71,12 +71,12 @@ export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Dat
 }
 
 /**
- * A refund was returned: its money is in suspense (the caller has booked it there) and still owed; an operator or the customer
- * names another destination. If an earlier attempt has arrived after all, it is not owed any more, and the money in suspense
+ * A refund was returned: its money is in suspense (the caller has booked it there) and is still owed. An operator or the customer
+ * names another destination. If an earlier attempt has settled after all, nothing is owed any more, and the money in suspense
  * covers the loss that was booked.
  *
  * @param units the amount that was returned: a bank may have kept some of it on the way
- * @returns false when this attempt did not make the refund: the returned money is unassigned
+ * @returns false if this attempt did not settle the refund: the returned money is unassigned then
  */
 export async function refundReturned(
   context: Rails,
@@ -122,7 +122,7 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
       continue;
     await changeRefund(tx, locked.refund, { state: 'cancelled', now });
     await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
-    // A fee is charged only when money leaves: only an order's refund keeps fees, and it is paid out of suspense only after it
+    // A fee is charged only when money leaves. Only an order's refund keeps fees, and it is paid out of suspense only after it
     // was returned.
     goneUnits += locked.refund.costUnits;
   }
@@ -140,10 +140,10 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
     const goneUnits = await cancelRefunds(context, tx, known.id, now);
     const row = await depositStore.lockDepositById(tx, known.id);
     assert(row !== undefined, `deposit ${known.id} has disappeared`);
-    // Not while it is still under way or has settled; nor if cancelling its payout just now has already ended it.
+    // Skipped if its refund is under way or has settled, or if cancelling its payout just now has already ended it.
     if (row.state === 'reversed' || row.refundUnits > 0n || inSuspense(row) === 0n) continue;
     const fee = PRICED_FEES.find((kind) => kind === row.facts.fee);
-    assert(fee !== undefined, `deposit ${row.id} names the fee that it was`);
+    assert(fee !== undefined, `deposit ${row.id} does not name its fee`);
     const lines = move(chart.suspense(row.rail, row.asset), feeAccount(fee, order), inSuspense(row) - goneUnits);
     if (lines.length > 0) {
       const facts = { deposit: String(row.id), why: TAKEN_BACK };
@@ -156,8 +156,9 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
 }
 
 /**
- * Ends a compensation that has not left, or was returned, when a deposit of its order was reversed meanwhile. @returns
- * whether that was the case
+ * Ends a compensation that has not left, or was returned, if a deposit of its order was reversed meanwhile.
+ *
+ * @returns whether that was the case
  */
 export async function endsCompensation(
   context: Rails,
@@ -176,7 +177,7 @@ export async function stopReleased(context: Rails, tx: Tx, order: Order, now: Da
   for (const { id } of await releasedRefunds(tx, order.id)) await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
 }
 
-/** A deposit of an order was reversed: the order's released money that has not left is not paid to anyone. */
+/** A deposit of an order was reversed: released money of the order that has not left is not paid out. */
 export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
   for (const known of await depositStore.depositsOf(tx, order.id)) {
     if (known.origin !== 'released' || inSuspense(known) + known.refundUnits === 0n) continue;

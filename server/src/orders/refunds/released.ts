@@ -14,7 +14,7 @@ import { giveUpLost, lostOf } from './lost.ts';
 import { inSuspense, requestRefund } from './request.ts';
 import { type Refund, refundsOf } from './store.ts';
 
-/** Refunds of an order's released money, which is the whole amount that the order accepted. */
+/** Refunds of an order's released money, which is the whole amount that the order had accepted. */
 export async function releasedRefunds(tx: Tx, orderId: bigint): Promise<Refund[]> {
   const released = (await depositStore.depositsOf(tx, orderId)).filter(({ origin }) => origin === 'released');
   return (await refundsOf(tx, orderId)).filter(({ depositId }) => released.some(({ id }) => id === depositId));
@@ -22,8 +22,8 @@ export async function releasedRefunds(tx: Tx, orderId: bigint): Promise<Refund[]
 
 /**
  * We hold released money, and a deposit of its order was reversed since: the money covers that loss before any of it is paid to
- * the customer. Its conversion, if any, is undone, as when the deposit is reversed before the release (actions.ts). The remainder
- * is refunded. A submitted refund may still arrive; if it fails or is returned, it ends here as well.
+ * the customer. The order's conversion, if there was one, is undone, as if the deposit had been reversed before the release
+ * (blocked.ts). The remainder is refunded. A submitted refund may still arrive; if it fails or is returned, it ends here as well.
  *
  * @param has.goneUnits the part of the deposit that is no longer in suspense, because banks kept it on the way
  */
@@ -36,7 +36,7 @@ export async function makeGoodOfReleased(
   const deposits = await depositStore.depositsOf(tx, order.id);
   const lost = deposits.filter((one) => one.state === 'lost' && one.stateBeforeLoss === 'applied');
   const freeUnits = inSuspense(row) - goneUnits;
-  // Not while one is still under way, or has arrived.
+  // Not while a refund is under way, or after one has settled.
   if (lost.length === 0 || row.refundUnits > 0n || freeUnits <= 0n) return;
   const posting = {
     id: `dep_${row.id}:makes_good:${lost[0]?.id}`,
@@ -76,7 +76,7 @@ export async function makeGoodOfReleased(
   await requestRefund(context, tx, { depositId: row.id, units: leftUnits, why: 'released_by_law', order, now });
 }
 
-/** The remainder of the deposit, once the loss is covered, is refunded instead. */
+/** Undoes the exchange and refunds the remainder of the deposit after the loss is covered. */
 async function exchangeBack(
   context: Rails,
   tx: Tx,
@@ -98,7 +98,7 @@ async function exchangeBack(
   const suspense = chart.suspense(order.depositRail, order.depositAsset);
   const lines = [
     ...move(chart.suspense(row.rail, row.asset), payout, freeUnits),
-    // Banks kept it on the way.
+    // The part that banks kept on the way.
     ...(freeUnits === order.payoutUnits ? [] : move(chart.loss(row.asset), payout, order.payoutUnits - freeUnits)),
     ...linesFor('reverse_conversion_and_give_up', { ...order, receivedUnits }, custodyOf(context.rails, order), {
       lost,
@@ -106,11 +106,11 @@ async function exchangeBack(
     ...(leftUnits > 0n ? move(deposit, suspense, leftUnits) : []),
   ];
   let posted = await post(tx, { ...posting, lines });
-  // The treasury has spent the conversion's proceeds since: the position account covers them, as at the conversion.
+  // The treasury has spent the proceeds of the conversion since: the position account covers them, as at the conversion.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...posting, lines: lines.flatMap(fromPosition(order.depositAsset)) });
-  // Its fees have been paid out: the money stays here, and operators undo the exchange through the reversed deposit's case once
-  // the fees are available again.
+  // The fees have been paid out to the partner: the money stays here, and operators undo the exchange through the reversed
+  // deposit's case once the fees are available again.
   if (posted.outcome !== 'posted') return;
   await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
   await giveUpLost(tx, order, deposits, now);

@@ -1,7 +1,6 @@
 /**
- * Requesting a refund: a row that names a deposit, the fee kept of it, and the destination of the rest if that is known.
- *
- * The row decides the next step: a destination is named, it is screened, or an operator reviews it.
+ * Requesting a refund: a row that names a deposit, the fee kept of it, and the destination of the rest if it is known. The row's
+ * state decides the next step: a destination must be named, it is screened, or an operator reviews it.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -20,18 +19,18 @@ import * as store from '../store.ts';
 import { fitsRefund, type Outgoing, requireFits } from './destinations.ts';
 import { insertRefund, type Refund, refundsOfDeposit } from './store.ts';
 
-/** How often a refund that waits for funds in the paying wallet checks again. */
+/** How often a refund checks again that waits for funds in the paying wallet. */
 export const FUNDS_EVERY_MS = 5000;
 
 /**
- * Requests a refund of money that no order accepted: an excess, a late or second deposit, another asset; also when its order is
- * over or there is none. While a refund of it is open, a second request returns that one.
+ * Requests a refund of money that no order accepted: an excess, a late or second deposit, another asset; also if its order is
+ * over or there is none. If a refund of it is open, that one is returned.
  *
  * @param want.units in the deposit's smallest units, before the fee kept
- * @param want.order when the caller has locked the deposit's order already
+ * @param want.order the deposit's order, if the caller has locked it
  * @param want.by    who requested it: `policy`, or an operator's name
- * @returns undefined when the deposit has less than that in suspense; no row was written
- * @throws Refusal 'unknown_account' | 'malformed_field' when it cannot arrive at `want.to`
+ * @returns undefined if the deposit has less than that in suspense; no row was written then
+ * @throws Refusal 'unknown_account' | 'malformed_field' if the money cannot arrive at `want.to`
  */
 export async function requestRefund(
   context: Rails,
@@ -73,12 +72,13 @@ export async function requestRefund(
   return refund;
 }
 
-/** Announces a changed refund to the order's partner. Money without an order has no partner to notify. */
+/** Announces a changed refund to the order's partner. Money without an order has no partner. */
 export const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> =>
   order === undefined ? undefined : void (await change(tx, order, { now }));
 
 /**
- * The part of a deposit in suspense that no refund names. Parts of an order that may still be paid are the order's, not free.
+ * The part of a deposit in suspense that no refund names. Parts of an order that may still be paid belong to the order and are
+ * not free.
  */
 export const inSuspense = (deposit: DepositRow): bigint =>
   deposit.state === 'suspense' || deposit.state === 'applied' || deposit.state === 'refunded'
@@ -111,10 +111,10 @@ export const destinationColumns = (to: RefundTo | undefined) => ({
 });
 
 /**
- * The destination that this customer named for refunds of this order. Money that came on another chain is refunded there to the
- * same address, if that chain parses it to the same spelling. It has no destination yet if its currency is not the account's, if
- * it came on another kind of rail, or if only an operator has named an address: that applied to the money present then, and must
- * be repeated.
+ * The destination that this customer named for refunds of this order. Money that arrived on another chain is refunded there to
+ * the same address, if that chain parses it to the same spelling. There is no destination yet if the money's currency is not the
+ * account's, if it arrived on another kind of rail, or if only an operator has named an address: that applied to the money
+ * present at that time, and must be repeated.
  */
 async function knownDestination(
   context: Rails,
@@ -138,7 +138,7 @@ export const outgoing = (
   depositId: money.depositId,
 });
 
-/** A full refund of the order's deposit. @param senderOf the deposit whose sender's account it may go to */
+/** A full refund of the order's deposit. @param senderOf the deposit to whose sender's account it may go */
 export const wholeOf = (order: Order, senderOf?: bigint): Outgoing => ({
   ...outgoing({ rail: order.depositRail, asset: order.depositAsset }, order),
   depositId: senderOf,
@@ -156,7 +156,7 @@ export async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void
     await closeCases(tx, { kind: 'refund_destination', subject, outcome: 'a destination was named', now });
     return enqueue(tx, { kind: 'screen_refund', subject: String(refund.id), dueAt: now });
   }
-  // A returned payout already has a case of its own.
+  // A returned payout already has a case.
   if (refund.state === 'needs_destination' && refund.purpose === 'refund')
     await refundCase(tx, refund, 'refund_destination', 'the customer must name a destination', now);
 }
@@ -172,7 +172,10 @@ export const refundCase = (tx: Tx, refund: Refund, kind: CaseKind, reason: strin
     now,
   });
 
-/** The request of the order's refund. A policy requests one without a reason: the order's exception is the reason then. */
+/**
+ * The stored request of the order's refund. A policy requests a refund without storing one: then the order's exception is the
+ * reason.
+ */
 export function wantedOf(order: Order): RefundRequest {
   if (order.refundRequest !== null) return order.refundRequest;
   const why = order.exception ?? 'policy';

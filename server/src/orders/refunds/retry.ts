@@ -1,6 +1,4 @@
-/**
- * Refunds that an operator sends again, to the same destination or another.
- */
+/** Refunds that operators send again, to the same destination or another. */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
@@ -24,7 +22,7 @@ import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
 /**
  * Sets or changes a refund's destination, and sends it there after screening.
  *
- * @throws Refusal 'refund_under_way' when it was submitted or has settled; 'unknown_account' | 'malformed_field' when it cannot
+ * @throws Refusal 'refund_under_way' if it was submitted or has settled; 'unknown_account' | 'malformed_field' if it cannot
  *   arrive there
  */
 export async function sendRefundTo(
@@ -48,12 +46,11 @@ export async function sendRefundTo(
 }
 
 /**
- * Retries the refund of an order whose refund the rail rejected: all parts that failed, optionally to another destination. A part
- * that its rail has reversed meanwhile is given up, and if that is the whole amount the order ends.
+ * Retries the refund of an order that the rail rejected: all parts that failed, optionally to another destination. A part that
+ * its rail has reversed meanwhile is given up; if that is the whole amount, the order ends.
  *
- * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' |
- *   'funds_short', or 'refund_under_way' when
- *         the payout that it replaces has arrived after all
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short' |
+ *   'refund_under_way' if the payout that it replaces has settled after all
  */
 export async function retryRefund(
   context: OrdersContext,
@@ -80,7 +77,7 @@ export async function retryRefund(
     throw new Refusal('order_over', { state: before.order.state });
   const { order: held } = before;
   const to = input.to ?? { address: last.address ?? undefined, fiatAccountId: last.fiatAccountId ?? undefined };
-  // It may go to the account of its sender, which callers cannot name by its number.
+  // The destination may be the account of its sender, which callers cannot name by id.
   await context.db.asSystem((tx) => requireFits(context, tx, wholeOf(held, last.depositId), to));
   const verdict = await screenOrderRefund(context, orderId, to);
   const retried = await context.db.asSystem(async (tx) => {

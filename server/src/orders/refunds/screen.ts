@@ -32,7 +32,7 @@ export async function screenRefund(context: OrdersContext, id: bigint): Promise<
     };
   });
   if (refund?.state !== 'screening') return undefined;
-  // No refund while its rail can still reverse the deposit. Screened after that, because lists change meanwhile.
+  // No refund while its rail can still reverse the deposit. Screened only after that, because lists change meanwhile.
   if (early !== undefined) return lookAgain(early, context.clock.now());
   const nobodys = await isNobodysThere(context.rails, refund, order);
   const asked = await context.db.asSystem((tx) => suspenseRefundOf(tx, refund, order));
@@ -50,7 +50,7 @@ export async function screenRefund(context: OrdersContext, id: bigint): Promise<
       await comesNext(tx, open, context.clock.now());
       return undefined;
     }
-    // Another destination was named meanwhile: it is screened next.
+    // Another destination was named meanwhile; that one is screened next.
     if (!same) return { againInMs: 0 };
     const now = context.clock.now();
     const leaving = await suspenseRefundOf(tx, there, locked.order);
@@ -78,8 +78,9 @@ const CONTRACT_ELSEWHERE =
   'it is a contract on the chain of the order, and nothing on the chain that the money came on';
 
 /**
- * Money that came on another chain is refunded on that chain. A key owns the same address on both chains, a contract does not: if
- * the customer's contract is not deployed there, its address may have no owner.
+ * Whether an address may have no owner on this chain. Money that arrived on another chain than the order's is refunded on that
+ * chain. A key owns the same address on both chains, but a contract does not: if the customer's contract is not deployed there,
+ * its address may have no owner.
  *
  * @throws Unavailable
  */
@@ -94,7 +95,7 @@ async function isNobodysThere(
   return (await there?.hasCode?.(address)) !== true;
 }
 
-/** Holds a refund in suspense and creates its next attempt; waits when the paying wallet has too little. */
+/** Holds a refund in suspense and creates its next attempt. Waits if the paying wallet has too little. */
 export async function sendFromSuspense(
   context: Rails,
   tx: Tx,
@@ -102,7 +103,7 @@ export async function sendFromSuspense(
   now: Date,
 ): Promise<Handled> {
   const rail = context.rails.get(refund.rail);
-  assert(rail !== undefined, `rail ${refund.rail} is running`);
+  assert(rail !== undefined, `rail ${refund.rail} is not running`);
   const attempt = refund.attempt + 1;
   const payoutAttempt = (order?.payoutAttempt ?? 0) + 1;
   const key = refund.purpose === 'payout' ? `pay_${refund.orderId}_${payoutAttempt}` : `ref_${refund.id}_${attempt}`;

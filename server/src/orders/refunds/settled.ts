@@ -27,7 +27,7 @@ export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promis
   await tell(tx, locked.order, now);
 }
 
-/** @returns false when the books cannot accept it as this refund's, because the refund was not under way */
+/** @returns false if the refund was not under way, so the payment cannot be booked as this refund's */
 export async function refundSettled(
   context: Rails,
   tx: Tx,
@@ -42,7 +42,7 @@ export async function refundSettled(
   const settled = await changeRefund(tx, refund, { state: 'settled', now });
   const facts = { reference, payout: payout.id };
   if (refund.source === 'order') {
-    assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
+    assert(order !== undefined, `refund ${refund.id} has no order`);
     const others = (await refundsOf(tx, order.id)).filter((one) => one.source === 'order' && one.id !== refund.id);
     if (others.some(isOpen)) {
       await post(tx, {
@@ -58,7 +58,7 @@ export async function refundSettled(
       await endOrderRefund(context, tx, order.id, payout, now);
     } else {
       const advanced = await advance(context, tx, order, 'refund_settled', { now, refunds: [settled], facts });
-      assert(advanced.outcome === 'advanced', `order ${order.id} takes its last refund`);
+      assert(advanced.outcome === 'advanced', `order ${order.id} did not accept its last refund`);
     }
   } else {
     await post(tx, {
@@ -74,7 +74,7 @@ export async function refundSettled(
   return true;
 }
 
-/** The effects of a refund that has arrived, however it was booked. */
+/** The effects of a settled refund, however it was booked. */
 export async function endRefund(
   tx: Tx,
   { refund, order, deposit }: LockedRefund,
@@ -86,7 +86,7 @@ export async function endRefund(
   if (!left && after !== undefined && after.takenUnits === 0n && inSuspense(after) === 0n) {
     if (after.state !== 'lost') await depositStore.changeDeposit(tx, deposit.id, { state: 'refunded' });
   }
-  // Its deposit was reversed since: the loss remains, and a case reports it.
+  // If the deposit was reversed since, the loss remains, and its case stays open.
   if (!left && after?.state !== 'lost')
     await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'refunded', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
@@ -94,14 +94,13 @@ export async function endRefund(
   else if (refund.source === 'suspense') await tell(tx, order, now);
 }
 
-/** The attempt that arrived although its rail had rejected it. */
+/** The attempt that settled although its rail had rejected it. */
 export const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undefined> =>
   (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
 
 /**
- * Settles a failed refund of which an attempt arrived after all: the money it would have sent covers the loss that was booked.
- * For one of several refunds of an order this waits until none of them is under way, because only then is the money no longer
- * held.
+ * Settles a failed refund of which an attempt has settled after all: the refund's money covers the loss that was booked. If the
+ * order has several refunds, this waits until none of them is under way, because only then is the money no longer held.
  */
 export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
   const locked = await lockRefund(tx, id);
@@ -111,7 +110,7 @@ export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date)
   if (paid === undefined || (refund.source === 'order' && order?.state !== 'refund_held')) return;
   if (refund.source === 'suspense')
     await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it has gone back after all', now });
-  assert(paid.reference !== null, `payout ${paid.id} settled under a reference`);
+  assert(paid.reference !== null, `payout ${paid.id} settled without a reference`);
   const facts = { reference: paid.reference, payout: paid.id };
   const settled = await changeRefund(tx, refund, { state: 'settled', now });
   const isLast =
@@ -140,10 +139,10 @@ export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date)
   await endRefund(tx, { ...locked, refund: settled }, paid.reference, now);
 }
 
-/** The order stays in its refunds: one entry releases the old hold and makes the next. */
+/** The order stays in its state: one entry releases the old hold and makes the next one. */
 export async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRefund, now: Date): Promise<void> {
   const rail = context.rails.get(refund.rail);
-  assert(rail !== undefined && order !== undefined, `rail ${refund.rail} is running`);
+  assert(rail !== undefined && order !== undefined, `rail ${refund.rail} is not running, or the refund has no order`);
   const attempt = refund.attempt + 1;
   const again = await changeRefund(tx, refund, { state: 'created', attempt, key: `ref_${refund.id}_${attempt}`, now });
   const posted = await post(tx, {
@@ -160,11 +159,11 @@ export async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: Lo
       ),
     ],
   });
-  assert(posted.outcome !== 'short', `what refund ${refund.id} held it can hold again`);
+  assert(posted.outcome !== 'short', `refund ${refund.id} cannot hold its amount again`);
   await writeRefund(tx, again, now);
 }
 
-/** Why the gate or an operator held a part of an order's refund; undefined when none was held. */
+/** Why the gate or an operator held a part of an order's refund; undefined if none was held. */
 export async function heldParts(tx: Tx, orderId: bigint): Promise<string | undefined> {
   const refunds = (await refundsOf(tx, orderId)).filter(
     ({ source, state }) => source === 'order' && state === 'rejected',
@@ -173,7 +172,7 @@ export async function heldParts(tx: Tx, orderId: bigint): Promise<string | undef
   return whys.find(({ why }) => why?.startsWith(HELD_AT_GATE) === true)?.why ?? undefined;
 }
 
-/** Opens a case when no refund of an order is under way any more and one has failed. */
+/** Opens a case if no refund of an order is under way any more and one has failed. */
 export async function endOrderRefund(
   context: Rails,
   tx: Tx,
@@ -187,7 +186,7 @@ export async function endOrderRefund(
   const failed = refunds.filter(({ state }) => state === 'rejected');
   const order = await store.lock(tx, orderId);
   assert(order !== undefined, `order ${orderId} has disappeared`);
-  // Independent of which part ended last: if an operator held one, an operator decides about all of them.
+  // Independent of which part ended last: if an operator held one part, an operator decides about all of them.
   const why = (await heldParts(tx, orderId)) ?? rejectedWhy ?? 'another part of it failed';
   await advance(context, tx, order, 'refund_rejected', {
     now,
@@ -199,8 +198,8 @@ export async function endOrderRefund(
 }
 
 /**
- * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned: it is
- * no longer owed. Cancels the refund; its money covers the loss, or the customer's debt. A customer who was blocked for that
+ * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned, so it
+ * is no longer owed. Cancels the refund; its money covers the loss or the customer's debt. A customer who was blocked for that
  * stays blocked until an operator decides otherwise.
  *
  * @returns whether that was the case
@@ -232,7 +231,9 @@ export async function goesToLoss(
   return true;
 }
 
-/** The account of a loss on a deposit without an order: the customer whose account was paid may owe it. */
+/**
+ * The account on which a deposit without an order is booked as lost: a loss, or the debt of the customer whose account was paid.
+ */
 async function lossOf(tx: Tx, { asset, lostTo }: DepositRow): Promise<Account> {
   const [kind, customerId] = (lostTo ?? '').split(':');
   if (kind !== 'receivable' || customerId === undefined) return chart.loss(asset);

@@ -18,7 +18,7 @@ export type RefundState =
   | 'created'
   | 'submitted'
   | 'settled'
-  /** The rail rejected it: the money is where it was. */
+  /** The rail rejected it: the money is still on its account. */
   | 'rejected'
   /** It was paid and returned: the money is in suspense. */
   | 'returned'
@@ -29,15 +29,15 @@ export interface Refund {
   depositId: bigint;
   orderId: bigint | null;
   partnerId: bigint | null;
-  /** 'payout': a returned payout, paid again for its order. */
+  /** 'payout': a returned payout that is paid again for its order. */
   purpose: 'refund' | 'payout';
   rail: string;
   asset: string;
-  /** Amount of the deposit; fee kept; amount sent. gross = cost + net. */
+  /** Amount of the deposit; fee kept; amount sent: gross = cost + net. */
   grossUnits: bigint;
   costUnits: bigint;
   netUnits: bigint;
-  /** The account it leaves from: the order's or suspense. */
+  /** The account from which it leaves: the order's, or suspense. */
   source: 'order' | 'suspense';
   why: string;
   requestedBy: string;
@@ -85,7 +85,7 @@ export async function insertRefund(tx: Tx, refund: Refund): Promise<Refund> {
       refund.createdAt,
     ],
   );
-  assert(row !== undefined, 'a refund comes back');
+  assert(row !== undefined, 'the insert of a refund returned no row');
   return row;
 }
 
@@ -98,14 +98,14 @@ export interface LockedRefund {
   order: Order | undefined;
 }
 
-/** A refund with its order and deposit, locked in the global lock order: order, deposit, refund. */
+/** A refund with its order and deposit, locked in this order: order, deposit, refund. */
 export async function lockRefund(tx: Tx, id: bigint): Promise<LockedRefund | undefined> {
   const known = await findRefund(tx, id);
   if (known === undefined) return undefined;
   const order = known.orderId === null ? undefined : await store.lock(tx, known.orderId);
   const deposit = await depositStore.lockDepositById(tx, known.depositId);
   const refund = await tx.row<Refund>(`select ${COLUMNS} from refunds where id = $1 for update`, [id]);
-  assert(deposit !== undefined && refund !== undefined, `refund ${id} and its deposit stay where they are`);
+  assert(deposit !== undefined && refund !== undefined, `refund ${id} or its deposit has disappeared`);
   return { refund, deposit, order };
 }
 
@@ -115,7 +115,7 @@ export const refundsOf = (tx: Tx, orderId: bigint): Promise<Refund[]> =>
 export const refundsOfDeposit = (tx: Tx, depositId: bigint): Promise<Refund[]> =>
   tx.rows<Refund>(`select ${COLUMNS} from refunds where deposit_id = $1 order by created_at, id`, [depositId]);
 
-/** Of these deposits: the refunds waiting to be screened, as job subjects. */
+/** The refunds of these deposits that wait to be screened, as job subjects. */
 export const screeningRefunds = async (tx: Tx, depositIds: readonly string[]): Promise<string[]> => {
   const rows = await tx.rows<{ id: bigint }>(
     `select id from refunds where deposit_id = any($1::bigint[]) and state = 'screening'`,
@@ -129,7 +129,7 @@ export async function changeRefund(
   tx: Tx,
   refund: Refund,
   change: Partial<Pick<Refund, 'state' | 'source' | 'attempt' | 'key' | 'costUnits' | 'netUnits'>> & {
-    /** Both set together, so that it never names two destinations. */
+    /** Both are set together, so that a refund never has two destinations. */
     to?: { fiatAccountId: bigint | null; address: string | null } | undefined;
     now: Date;
   },

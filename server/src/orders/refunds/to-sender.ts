@@ -1,13 +1,11 @@
 /**
  * To the sender: an order's refund to the bank account that its deposit came from.
  *
- * For a credit in another name than the customer's: the customer has no claim to it, and its payer may have no other account with
- * us. Only the bank says who owns the account, so two operators must approve it whatever a rule says, and only if there is one
- * deposit, so that no part goes to the payer of another.
+ * This is for a credit in another name than the customer's: the customer has no claim to it, and its payer may have no other
+ * account with us. Only the bank knows who owns the account, so two operators must approve it whatever the rules say. It is
+ * allowed only if there is one deposit, so that no part goes to the payer of another.
  *
  * Not here: the same for money in suspense (`deposit return`), and who has to approve (protocols/operator).
- *
- * Not here: the same for money in suspense (`deposit return`), and who has to agree (protocols/operator).
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
@@ -30,8 +28,8 @@ export interface Sender {
  * The account that an order's only deposit came from. It is stored, so that it is screened and paid like any other; a second
  * request uses the same one.
  *
- * @throws Refusal 'does_not_fit' when the order has several deposits or none, or the deposit did not come from a bank or shows no
- *   account
+ * @throws Refusal 'does_not_fit' if the order has several deposits or none, or if the deposit did not come from a bank or shows
+ *   no account
  */
 export async function senderOfOrder(
   context: Rails & { vault: Vault },
@@ -60,10 +58,10 @@ export async function onlyDeposit(tx: Tx, { id }: Pick<Order, 'id'>): Promise<bi
   return only.id;
 }
 
-/** Also after the refund: an action is read back once it is done. */
+/** Includes the state after the refund, because an action is read back once it is done. */
 const HELD: readonly depositStore.DepositRow['state'][] = ['applied', 'refunded'];
 
-/** Whether the rejected refund of an order, sent again, goes to the account of a sender. */
+/** Whether an order's rejected refund goes to the account of a sender if it is sent again. */
 export async function goesToSender(tx: Tx, orderId: bigint): Promise<boolean> {
   const rejected = (await refundsOf(tx, orderId)).find(isRejectedPart);
   if (rejected?.fiatAccountId == null) return false;

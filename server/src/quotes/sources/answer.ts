@@ -1,15 +1,14 @@
 /**
- * Answer: one GET to a price source through base/http.ts, with a check of the content type.
+ * One GET request to a price source through base/http.ts, with a check of the content type.
  *
- * Failures are described in our words and a library's error code, never in words of the answer: they are shown at /readyz, which
- * is public.
+ * Error texts are ours or a library's error code, never text of the answer: they are shown at /readyz, which is public.
  *
  * Not here: parsing the text (read.ts and each source).
  */
 import { Unavailable } from '../../base/errors.ts';
 import { ask, type Http, type HttpHead, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
 
-/** The source says that we poll too often: nothing else is requested from it before its time. */
+/** The source answered that we poll too often: nothing else is requested from it until its pause ends. */
 export class AskedTooOften extends Unavailable {}
 
 export interface Wish {

@@ -2,8 +2,8 @@
  * Binance spot: `GET /api/v3/ticker/24hr?symbol=`, one call a symbol, because one unknown symbol fails a call for many
  * symbols (error −1121), and one symbol weighs little against its limits. A 429 or 418 says how long to wait.
  *
- * Time: `closeTime`, the end of the window that the figures are of, in milliseconds. It has no books in US dollars; its
- * prices are in USDT, which is a coin like any other (crosses.ts).
+ * Time: `closeTime`, the end of the ticker's window, in milliseconds. Binance has no books in US dollars; its prices are in USDT,
+ * which is a coin like any other (crosses.ts).
  *
  * Source: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md#24hr-ticker-price-change-statistics
  * Not yet run against the live service.

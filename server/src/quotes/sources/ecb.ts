@@ -1,11 +1,11 @@
 /**
  * European Central Bank: the euro reference rates of a day, from which a US dollar's rate in other currencies is computed.
  *
- * They are set at 14:15 Central European time on each TARGET day and published around 16:00, so on any day the newest may be
- * the previous day's; after a weekend it is three days old, and after Easter or Christmas five. That is their time here, and
- * so the time of every price composed with them: a market priced through them needs a `price_max_age_s` of six days (518400).
- * Its coin legs are still of the last minute, see crosses.ts. They are reference rates, "for information purposes only": the
- * extra cost of a real currency exchange belongs in the market's fees.
+ * The rates are set at 14:15 Central European time on each TARGET day and published around 16:00. So on any day the newest may be
+ * the previous day's; after a weekend it is three days old, and after Easter or Christmas five. A price composed with such a rate
+ * has the same time, so a market priced through them needs a `price_max_age_s` of six days (518400). Its coin legs must still be
+ * at most a minute old (crosses.ts). They are reference rates, "for information purposes only": the extra cost of a real currency
+ * exchange belongs in the market's fees.
  *
  * The document is matched against its published form and no other; an XML parser would also accept what it must not contain.
  *
@@ -26,9 +26,9 @@ import { isTimely, readPrice } from './read.ts';
 const CODE = 'ecb';
 const PATH = '/stats/eurofxref/eurofxref-daily.xml';
 const DEADLINE_MS = 8_000;
-/** It has two kilobytes. */
+/** The document has about two kilobytes. */
 const LONGEST_ANSWER = 32 * 1024;
-/** It changes once a day. */
+/** The rates change once a day. */
 const EVERY_MS = 30 * 60_000;
 
 function ecb({ baseUrl, deadlineMs = DEADLINE_MS, http }: Where): PriceSource {
@@ -65,13 +65,12 @@ const DOCUMENT = new RegExp(
     String.raw`\s*</Cube>\s*</Cube>\s*</gesmes:Envelope>\s*$`,
 );
 
-/**
- * Whole units of each currency for one euro. All or nothing: a document that is cut off or has one invalid rate is rejected.
- */
+/** Whole units of each currency per euro. All or nothing: a truncated document or one with an invalid rate is rejected. */
 function readDay(text: string): { setAt: Date; perEuro: Map<string, Rate> } | undefined {
   // Attributes may be quoted either way.
   const [, day, rates] = DOCUMENT.exec(withSingleQuotes(text)) ?? [];
-  // 14:15 in Central European summer time; in winter it is an hour later, and dating a rate an hour too old does no harm.
+  // 14:15 in Central European summer time; in winter the rates are set an hour later (UTC), and a date that is an hour too old
+  // does no harm.
   const setAt = new Date(`${day}T12:15:00Z`);
   if (rates === undefined || Number.isNaN(setAt.getTime())) return undefined;
   const perEuro = new Map<string, Rate>();

@@ -2,12 +2,12 @@
  * Exchange: the common part of all exchanges' public tickers, so that each exchange is a table of symbols and a reader.
  *
  * - The price is the middle of the best bid and ask, exactly: it favours neither side, and one odd last trade does not move
- *   it. A book whose sides are crossed or far apart has no price.
- * - The time is the exchange's own if its ticker has one, else when we received it; each file says which.
- * - An exchange is asked for the pairs themselves and for the legs that crosses.ts may compose them of, as far as the table lists
- *   them; a symbol that is not listed, or cannot be parsed strictly, is omitted. So a delisted symbol loses only its own price.
- * - It throws when nothing at all could be read. When it says that we poll too often, that takes precedence over all other
- *   answers.
+ *   it. A book that is crossed, or whose spread is too wide, has no price.
+ * - The time is the exchange's own if its ticker has one, else the time of our receipt; each file says which.
+ * - We ask an exchange for the pairs themselves and for the legs that crosses.ts may compose them of, as far as the table lists
+ *   them. A symbol that is not listed, or whose ticker fails strict parsing, is omitted. So a delisted symbol loses only its own
+ *   price.
+ * - `fetch` throws if no price could be read. An answer that we poll too often takes precedence over all others.
  *
  * Not here: pausing after a failure (refresh.ts), which prices agree (price.ts).
  */
@@ -29,7 +29,7 @@ export interface Where {
 
 export interface Exchange extends Where {
   code: string;
-  /** Our pair (`eth/usd`) to its symbol. */
+  /** Our pair (`eth/usd`) → its symbol. */
   listed: Readonly<Record<string, string>>;
   /** The calls that fetch the tickers of these symbols: one for all or one each, depending on its limits and errors. */
   calls(symbols: readonly string[]): readonly Call[];
@@ -48,13 +48,13 @@ export interface Ticker {
   time: Date | undefined;
 }
 
-/** For all calls of one fetch together. Well below the job's lease, and prices are due every five seconds. */
+/** Deadline of all calls of one fetch together. Far below the job's lease; prices are due every five seconds. */
 const DEADLINE_MS = 4_000;
 /** A ticker is under a kilobyte; a hundred of them still fit. */
 const LONGEST_ANSWER = 128 * 1024;
 /** Coinbase allows ten public requests a second, which is the least of those used here. */
 const AT_ONCE = 4;
-/** Markets have their own, much lower limits; a day-old ticker means that the symbol is no longer traded. */
+/** Only excludes symbols that are no longer traded; markets have their own, much lower limits. */
 const MAX_AGE_MS = 24 * 3_600_000;
 /** Spreads of the pairs used here are a few hundredths of a percent. */
 const WIDEST_BPS = 200n;

@@ -1,6 +1,6 @@
 /**
- * Fixed prices: the sandbox's market. A table of crosses, with optional seeded drift: prices move, and every run with the
- * same seed moves them alike. Production refuses to start with it.
+ * Fixed prices: the sandbox's market. A table of crosses with optional seeded drift: prices move, and the same seed always gives
+ * the same moves. Production refuses to start with this source.
  */
 import { adapter } from '../../base/adapter.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -41,7 +41,7 @@ export interface FixedOptions {
   drift?: { seed: number; bps: number; stepMs: number };
 }
 
-/** A source whose prices can be moved by hand. */
+/** A source whose prices a test or a sandbox control can set. */
 export interface MovablePrices extends PriceSource {
   move(base: string, quote: string, rate: Rate | undefined): void;
 }

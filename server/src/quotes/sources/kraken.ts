@@ -1,9 +1,9 @@
 /**
- * Kraken spot: `GET /0/public/Ticker?pair=A,B`, one call for all, because few public calls a second are allowed there. The
- * drawback: one delisted pair fails the call, and /readyz says that Kraken has no usable price.
+ * Kraken spot: `GET /0/public/Ticker?pair=A,B`, one call for all pairs, because Kraken allows few public calls a second.
+ * Drawback: one delisted pair fails the call, and /readyz shows that Kraken has no usable price.
  *
- * Time: it gives none, so it is when we received the answer. Older pairs are answered under another name than they are
- * requested by (ETHUSD under XETHZUSD), so they are requested by the name in the answer.
+ * Time: the ticker has none, so it is the time of our receipt. Kraken answers older pairs under another name (ETHUSD under
+ * XETHZUSD), so we request them under the name in the answer.
  *
  * Source: https://docs.kraken.com/api/docs/rest-api/get-ticker-information and
  * https://support.kraken.com/hc/en-us/articles/360000920306-API-symbols-and-tickers Not yet run against the live service.

@@ -1,12 +1,12 @@
 /**
- * Read: parses untrusted bytes into exact values. Anything that is not clearly a price or a time is `undefined`, and nothing
- * here throws.
+ * Parses untrusted bytes into exact values. Anything that is not clearly a price or a time is `undefined`, and nothing here
+ * throws.
  *
  * A JSON number keeps its source text and never becomes a float.
  */
 import { fraction, type Rate } from '../../base/money.ts';
 
-/** JSON whose numbers are their source text. */
+/** JSON with each number as its source text. */
 export type Json = string | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 export function readJson(text: string): Json | undefined {
@@ -34,8 +34,8 @@ export function at(json: Json | undefined, ...path: readonly string[]): Json | u
 /**
  * A price above zero, in plain decimals: no sign, no exponent.
  *
- * Twelve digits before the point are more than the dearest coin costs in the cheapest currency, and twelve after it finer
- * than any book; a longer number is a mistake or an attack.
+ * Twelve digits before the point exceed the price of the most expensive coin in the cheapest currency, and twelve after it are
+ * finer than any order book; a longer number is a mistake or an attack.
  */
 export function readPrice(json: Json | undefined): Rate | undefined {
   const match = typeof json === 'string' ? /^([0-9]{1,12})(?:\.([0-9]{1,12}))?$/.exec(json) : null;
@@ -58,7 +58,7 @@ const TIMES = {
   iso: /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$/,
 } as const;
 
-/** Clocks differ a little. A price dated further ahead would, once stored, take precedence over every true one after it. */
+/** Clocks differ a little. A stored price dated further ahead would take precedence over every correct price after it. */
 const MAX_AHEAD_MS = 5_000;
 
 export function isTimely(time: Date, now: Date, maxAgeMs: number): boolean {

@@ -1,8 +1,8 @@
 /**
  * EVM chains as rails: an adapter over JSON-RPC for the engine in chain.ts.
  *
- * Node answers are parsed strictly (rpc.ts), and everything decisive is requested by hash: logs by block hash, so they belong
- * to the block we follow and to no other; receipts and balances are checked against a block hash that came with them.
+ * Node answers are parsed strictly (rpc.ts), and everything decisive is requested by hash: logs by block hash, so they belong to
+ * the block that we follow and to no other; receipts and balances are checked against a block hash that came with them.
  *
  * Watching needs only the extended public key and the addresses of our wallets. A rail without signers watches and cannot
  * send; one without `sweepSigner` cannot move funds from deposit addresses.

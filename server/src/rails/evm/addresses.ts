@@ -1,5 +1,5 @@
 /**
- * Addresses: how EVM chains spell accounts (../secp256k1.ts).
+ * Addresses: the spelling of accounts on EVM chains (../secp256k1.ts).
  *
  * Internally an address is lower case; EIP-55 capitals are for display and for catching typing errors in input.
  */

@@ -63,7 +63,10 @@ export async function balancesAt(
   );
 }
 
-/** An account that delegates to a contract's code (EIP-7702) still belongs to its owner: it counts as no contract. */
+/**
+ * Whether an address is a contract. An account that delegates to a contract's code (EIP-7702) still belongs to its owner, so it
+ * does not count as a contract.
+ */
 export async function hasCode(evm: Evm, address: string): Promise<boolean> {
   const [is] = await ask(evm, 'eth_getCode', [[address, 'latest']], (answer) => {
     if (typeof answer !== 'string') throw new Malformed('code');

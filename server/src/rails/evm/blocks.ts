@@ -1,7 +1,7 @@
 /**
  * Reading an EVM chain: its head, blocks, transfers and receipts.
  *
- * Everything decisive is requested by hash: logs by block hash, so they belong to the block we follow and to no other.
+ * Everything decisive is requested by hash: logs by block hash, so they belong to the block that we follow and to no other.
  */
 import { assert } from '../../base/errors.ts';
 import type { Block, CoinPayment, Receipt, Transfer } from '../chain.adapter.ts';
@@ -9,7 +9,7 @@ import { ask, type Evm, hex, lower, refusedIsUnavailable } from './node.ts';
 import { address20, count, hash32, list, Malformed, object, orUnavailable, quantity } from './rpc.ts';
 import { decodeTransfer, placeOf, TRANSFER_TOPIC } from './transfers.ts';
 
-/** Whole blocks per request: they are large. */
+/** Whole blocks per request; few, because they are large. */
 const COIN_BLOCKS_AT_ONCE = 8n;
 
 export async function head(evm: Evm) {
@@ -42,7 +42,7 @@ export async function transfers(evm: Evm, within: readonly Block[], contracts: r
   const filters = within.map(({ hash }) => [{ blockHash: hash, address: contracts, topics: [TRANSFER_TOPIC] }]);
   const found = await ask(evm, 'eth_getLogs', filters, (logs, at) => {
     const block = within[at];
-    assert(block, 'an answer for each block');
+    assert(block, 'the node answered for more blocks than were requested');
     return list(logs, 'logs').flatMap((log): Transfer[] => {
       const place = placeOf(log);
       if (place.blockHash !== block.hash) throw new Malformed('a log of another block');
@@ -158,7 +158,7 @@ function readReceipt(answer: unknown): Receipt | undefined {
   const receipt = object(answer, 'receipt');
   const cost =
     quantity(receipt.gasUsed, 'receipt.gasUsed') * quantity(receipt.effectiveGasPrice, 'receipt.effectiveGasPrice');
-  // More than any coin's supply would not fit the column of costs.
+  // More than the supply of any coin: it would not fit the column of costs.
   if (cost >= 2n ** 256n) throw new Malformed('receipt.effectiveGasPrice');
   return {
     block: count(receipt.blockNumber, 'receipt.blockNumber'),

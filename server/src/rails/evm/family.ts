@@ -1,4 +1,4 @@
-/** EVM chains in the chains file. */
+/** The family of EVM chains, as the chains file configures it. */
 import { defined } from '../../base/defined.ts';
 import { units, whole } from '../../base/fields.ts';
 import { readAt } from '../../base/jsonfile.ts';

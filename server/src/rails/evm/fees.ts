@@ -1,14 +1,14 @@
-/** Fees of an EVM chain: the market's fee, our offer, and how an offer is raised. */
+/** Fees on an EVM chain: the market's fee, our offer, and raising an offer. */
 import type { Fee } from '../chain.adapter.ts';
 import { type Evm, hex, lower, refusedIsUnavailable } from './node.ts';
 import { list, object, orUnavailable, quantity, RpcError } from './rpc.ts';
 
-/** Blocks over which paid tips are measured, and the share of transactions that paid less. */
+/** Number of blocks over which paid tips are measured, and the percentile of the tips that is used. */
 const TIP_BLOCKS = 5;
 const TIP_PERCENTILE = 50;
-/** If no tips were paid lately: 1 gwei. */
+/** Used if no tips were paid recently: 1 gwei. */
 const DEFAULT_TIP = 1_000_000_000n;
-/** A quarter more: nodes require at least a tenth before they replace a transaction. */
+/** A quarter more, because nodes require at least a tenth more before they replace a transaction. */
 export const raised = (fee: bigint): bigint => fee + fee / 4n + 1n;
 
 interface Amounts {
@@ -17,7 +17,7 @@ interface Amounts {
   tip: bigint | undefined;
 }
 
-/** A fee as stored, and back. */
+/** Conversion of a fee to its stored form, and back. */
 export const feeOf = ({ gas, price, tip }: Amounts): Fee => ({
   gas: String(gas),
   price: String(price),
@@ -34,7 +34,7 @@ export async function gasPrice(evm: Evm): Promise<bigint> {
   return capped(evm, (base ?? 0n) + tip);
 }
 
-/** Twice the base fee is enough for six full blocks in a row; the unused part is not charged. */
+/** Offers twice the base fee, which is enough for six full blocks in a row. The unused part is not charged. */
 export async function offer(evm: Evm, gas: bigint): Promise<Fee> {
   const { base, tip } = await market(evm);
   if (base === undefined) return feeOf({ gas, price: capped(evm, tip), tip: undefined });

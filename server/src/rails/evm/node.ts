@@ -1,4 +1,4 @@
-/** One EVM chain for the functions of this folder: its options, its nodes, and batched queries. */
+/** One EVM chain for the functions in this folder: its options, its nodes, and batched queries. */
 import { Unavailable } from '../../base/errors.ts';
 import type { EvmOptions } from './options.ts';
 import { orUnavailable, type Rpc, RpcError } from './rpc.ts';
@@ -8,11 +8,11 @@ export interface Evm {
   readonly chainId: bigint;
   readonly options: EvmOptions;
   readonly rpc: Rpc;
-  /** Deposit address of a number. */
+  /** Deposit address by index. */
   readonly address: (index: bigint) => string;
 }
 
-/** One batch of calls, parsed by `read`; an error answer or a wrong format is Unavailable. */
+/** Sends one batch of calls, whose answers `read` parses. An error answer or a wrong format throws Unavailable. */
 export async function ask<T>(
   evm: Evm,
   method: string,

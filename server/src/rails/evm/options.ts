@@ -1,4 +1,4 @@
-/** The options from which an EVM rail is made. */
+/** The options of an EVM rail. */
 import type { Http } from '../../base/http.ts';
 import type { ChainPace } from '../chain.adapter.ts';
 import type { NodeUrl } from './rpc.ts';
@@ -11,7 +11,7 @@ export interface EvmOptions {
   rpcUrl: NodeUrl;
   /** Whether that node has not been started yet. */
   isAsleep?: () => boolean;
-  /** Further nodes of the chain, used when that one does not answer. */
+  /** Further nodes of the chain, used if that one does not answer. */
   spareRpcUrls?: readonly string[];
   chainId: bigint;
   /** Extended public key whose children are the deposit addresses. */
@@ -20,11 +20,11 @@ export interface EvmOptions {
   signers?: Readonly<Record<string, Signer>>;
   /** Addresses of wallets whose signers are elsewhere: they are watched, and this process cannot send from them. */
   addresses?: Readonly<Record<string, string>>;
-  /** Signers of the deposit addresses by number; only where sweeps are made. */
+  /** Signers of the deposit addresses by index; only in a process that sweeps. */
   sweepSigner?: (index: bigint) => Signer;
-  /** Number of blocks below the head after which a block is treated as final. */
+  /** Number of blocks below the head from which on a block is treated as final. */
   finality: number;
-  /** Maximum native units per unit of gas that are ever offered, and that a quote is ever charged. */
+  /** Maximum native units per unit of gas that are ever offered, or charged in a quote. */
   maxGasPrice: bigint;
   pace?: Partial<ChainPace>;
   deadlineMs?: number;

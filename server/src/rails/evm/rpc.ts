@@ -1,9 +1,9 @@
 /**
  * JSON-RPC over HTTP to a node that may be slow, down, overloaded or lying.
  *
- * Every request has a deadline that includes reading the answer, and every answer has a size limit. Answers are parsed with
- * the strict readers below, so a broken one is `Unavailable` and never a NaN or a crash. An error returned by the node is an
- * `RpcError`: some of them are answers ("already known"), so the caller decides.
+ * Every request has a deadline that includes reading the answer, and every answer has a size limit. Answers are parsed with the
+ * strict readers below, so a broken one is `Unavailable` and never a NaN or a crash. An error returned by the node is an
+ * `RpcError`; some of these are answers ("already known"), so the caller decides.
  *
  * The URL may contain an API key, so it is in no message.
  */
@@ -19,9 +19,9 @@ export interface Call {
 }
 
 export interface Rpc {
-  /** @throws RpcError when the node returns an error, Unavailable when it does not answer in time or in a valid format */
+  /** @throws RpcError if the node returns an error, Unavailable if it does not answer in time or in a valid format */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
-  /** Answers in the order of the calls, errors as RpcError. Up to BATCH of them are answered by one node at one time. */
+  /** Answers in the order of the calls, with errors as RpcError. Up to BATCH of them come from one node at one time. */
   batch(calls: readonly Call[]): Promise<unknown[]>;
 }
 
@@ -35,7 +35,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Calls per request: what the public providers accept. */
+/** Maximum number of calls per request that public providers accept. */
 const BATCH = 100;
 
 /**
@@ -72,7 +72,7 @@ export function rpcClient(options: {
         longestBytes: maxResponseBytes,
       });
       const text = answer.body.toString('utf8');
-      // Some nodes put an error object into the body of a 4xx or 5xx; others send a page of HTML.
+      // Some nodes put an error object into the body of a 4xx or 5xx; others send an HTML page.
       if (!isOk(answer.status) && (isRedirect(answer.status) || !/^[{[]/.test(text)))
         throw new Error(`HTTP ${answer.status}`);
       return JSON.parse(text);
@@ -109,7 +109,7 @@ export function rpcClient(options: {
           if (isObject(answers) && isObject(answers.error)) throw rpcError(answers.error);
           throw new Unavailable(source, 'the node did not answer a batch with a batch');
         }
-        // A batch's answers come in any order.
+        // The answers of a batch may come in any order.
         const byId = new Map(answers.filter(isObject).map((answer) => [answer.id, answer]));
         for (const { id } of asked) results.push(read(byId.get(id), id));
       }
@@ -130,7 +130,7 @@ const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 
 /* Readers of a node's values; each throws Malformed, which `orUnavailable` turns into Unavailable. */
 
-/** Runs `read` on an answer; an unexpected format makes the node unavailable instead of our result wrong. */
+/** Runs `read` on an answer. If the format is unexpected, the node counts as unavailable, instead of our result being wrong. */
 export function orUnavailable<T>(source: string, read: () => T): T {
   try {
     return read();

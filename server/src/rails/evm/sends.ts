@@ -1,5 +1,5 @@
 /**
- * Sending on an EVM chain: signers, gas, and a node's answers about signed bytes.
+ * Sending on an EVM chain: signers, gas, and a node's answers to signed bytes.
  *
  * A wallet's transactions are numbered, and the number is the slot of a send: its versions share it, and a higher fee replaces
  * a lower one at any time.
@@ -27,14 +27,14 @@ export const signerFor = ({ code, options, address }: Evm, wallet: string): Sign
   const signer = options.sweepSigner?.(BigInt(index));
   assert(
     signer === undefined || signer.address === address(BigInt(index)),
-    `${code} sweeps with the key it watches with`,
+    `${code} sweeps with another key than it watches`,
   );
   return signer;
 };
 
 const signerOf = (evm: Evm, wallet: string): Signer => {
   const signer = signerFor(evm, wallet);
-  assert(signer, `${evm.code} has a signer for the wallet`);
+  assert(signer, `${evm.code} has no signer for the wallet`);
   return signer;
 };
 
@@ -42,11 +42,11 @@ export const walletAddress = ({ code, options, address }: Evm, wallet: string): 
   const index = DEPOSIT_WALLET.exec(wallet)?.[1];
   const known =
     index === undefined ? (options.signers?.[wallet]?.address ?? options.addresses?.[wallet]) : address(BigInt(index));
-  assert(known, `a wallet of ${code} is named`);
+  assert(known, `a wallet of ${code} has no address`);
   return known.toLowerCase();
 };
 
-/** The nonce is taken when the row is written. */
+/** Without a nonce, which is taken when the row is written. */
 const UNNUMBERED = { slots: [], deadline: null, body: null } as const;
 
 type Estimated = { fee: Fee; needUnits: bigint; hasUnits: bigint };
@@ -68,13 +68,13 @@ export async function estimated(evm: Evm, wallet: string, call: Call): Promise<E
     answer = await rpc.call('eth_estimateGas', [asked]);
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // Code 3 is "execution reverted"; other errors may be the node's own.
+    // Code 3 means "execution reverted". Other errors may be the node's own.
     const fails = error.code === 3 || /revert|insufficient|exceeds balance/i.test(error.message);
     if (fails) return { rejected: `would fail: ${error.message}` };
     throw new Unavailable(code, `the node rejected: ${error.message}`, { cause: error });
   }
   const usual = orUnavailable(code, () => quantity(answer, 'gas'));
-  // A fifth more: a recipient's first balance takes a storage slot that may have existed when the gas was estimated.
+  // A fifth more, because the recipient's first balance takes a storage slot, which may have existed when the gas was estimated.
   const fee = await offer(evm, usual === PLAIN_TRANSFER_GAS ? usual : usual + usual / 5n);
   const tooDear = await signer.refuses({ ...call, ...amounts(fee) });
   if (tooDear !== undefined) return { rejected: tooDear };
@@ -83,14 +83,14 @@ export async function estimated(evm: Evm, wallet: string, call: Call): Promise<E
   return { fee, needUnits: call.value + gas * price, hasUnits: coin ?? 0n };
 }
 
-/** A node accepts only what the wallet could pay for at the highest price offered. */
+/** A node accepts a transaction only if the wallet could pay for it at the highest price offered. */
 export async function prepare(evm: Evm, wallet: string, call: Call): Promise<Prepared | { rejected: string }> {
   const found = await estimated(evm, wallet, call);
   if ('rejected' in found) return found;
   return found.hasUnits < found.needUnits ? { rejected: NO_GAS } : { ...UNNUMBERED, fee: found.fee };
 }
 
-/** A higher fee under the same nonce, for which a node replaces the transaction. */
+/** A version with a higher fee under the same nonce, for which a node replaces the transaction. */
 export async function replace(evm: Evm, wallet: string, call: Call, prepared: Prepared): Promise<Prepared | undefined> {
   const { maxGasPrice } = evm.options;
   const before = amounts(prepared.fee);
@@ -114,7 +114,7 @@ export async function broadcast(evm: Evm, raw: Buffer): Promise<Broadcast> {
     return { taken: true };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // Wording differs between clients; the meaning of these two is the same everywhere.
+    // The wording differs between clients; the meaning of these is the same.
     if (/already known|known transaction|already imported|already in mempool|ALREADY_EXISTS/i.test(error.message))
       return { taken: true };
     return {
@@ -136,7 +136,7 @@ export async function nonces(evm: Evm, wallet: string): Promise<{ mined: bigint;
     ],
     (nonce) => count(nonce, 'nonce'),
   );
-  assert(mined !== undefined && pending !== undefined, 'two counts were asked for');
+  assert(mined !== undefined && pending !== undefined, 'the node did not answer with two nonces');
   return { mined, pending };
 }
 
@@ -147,7 +147,7 @@ export function sign(
   { slots, fee }: Prepared,
 ): Promise<SignedTransfer> {
   const [nonce] = slots;
-  assert(nonce !== undefined && slots.length === 1, 'a nonce is the one slot of a send');
+  assert(nonce !== undefined && slots.length === 1, 'a send has no nonce, or further slots');
   const { chainId } = evm;
   return signerOf(evm, wallet).sign({
     chainId,
@@ -160,7 +160,7 @@ export function sign(
   });
 }
 
-/** Only reading the other transaction proves that it used a nonce: the engine reads it, and adopts it. */
+/** Never `absent`: only reading the other transaction proves that it used a nonce. The engine reads and adopts it. */
 export async function fates(evm: Evm, sends: readonly SendAsked[]): Promise<Fate[]> {
   const hashes = sends.flatMap(({ versions }) => versions.map(({ hash }) => hash));
   const found = hashes.length === 0 ? [] : await receipts(evm, hashes);

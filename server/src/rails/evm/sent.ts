@@ -1,8 +1,8 @@
 /**
- * Transactions of our wallets, as mined: by nonce, by hash, or everything in a range of blocks.
+ * Mined transactions of our wallets: by nonce, by hash, or all in a range of blocks.
  *
- * A nonce is found by bisection: the node says how many were used at a block. A node without the state of old blocks cannot,
- * and then blocks are read whole.
+ * The block of a nonce is found by bisection, because the node says how many nonces were used at a block. A node without the
+ * state of old blocks cannot say that; then blocks are read whole.
  */
 import { assert, Unavailable } from '../../base/errors.ts';
 import type { Fee, Receipt, SentTransaction } from '../chain.adapter.ts';
@@ -21,7 +21,7 @@ import {
 } from './rpc.ts';
 import { decodeTransferCall } from './transfers.ts';
 
-/** Whole blocks per request: they are large. */
+/** Whole blocks per request; few, because they are large. */
 const BLOCKS_AT_ONCE = 8n;
 
 interface Deps {
@@ -39,7 +39,7 @@ type Bare = Omit<SentTransaction, 'succeeded' | 'cost' | 'blockAt'>;
 const hex = (value: bigint): string => `0x${value.toString(16)}`;
 
 export function sentBy({ code, rpc, ask, receipts, addressOf, feeOf }: Deps) {
-  /** Nonces used at a block; undefined when the node does not have its state. */
+  /** Number of nonces used at a block; undefined if the node does not have its state. */
   async function usedAt(address: string, block: bigint): Promise<bigint | undefined> {
     try {
       const answer = await rpc.call('eth_getTransactionCount', [address, hex(block)]);
@@ -102,7 +102,7 @@ export function sentBy({ code, rpc, ask, receipts, addressOf, feeOf }: Deps) {
     const [blockAt] = await ask('eth_getBlockByNumber', [[hex(bare.block), false]], (answer) =>
       timeOf(object(answer, 'block').timestamp),
     );
-    assert(blockAt !== undefined, 'one block was asked for');
+    assert(blockAt !== undefined, 'the node did not answer with a block');
     return (await ended([{ ...bare, blockAt }]))[0];
   }
 
@@ -142,7 +142,9 @@ export function sentBy({ code, rpc, ask, receipts, addressOf, feeOf }: Deps) {
   return { sentUnder, sentIn, sentAs };
 }
 
-/** Exactly a plain transfer of coin or of a token; the effect of any other call depends on its contract. */
+/**
+ * The transfer, if the call is exactly a plain native or token transfer. The effect of any other call depends on its contract.
+ */
 function movedBy({ target, data, value }: Pick<Bare, 'target' | 'data' | 'value'>): Bare['moved'] {
   if (target === '') return undefined;
   if (data.length === 0) return { contract: null, to: target, units: value };

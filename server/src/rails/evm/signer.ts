@@ -1,9 +1,9 @@
 /**
- * Signers: the interface through which a rail gets signatures, the checks on a transfer alone, and signing.
+ * Signers: the interface through which a rail gets signatures, the checks that need only the transfer itself, and signing.
  *
- * Only two kinds of transaction are signed: `transfer(address,uint256)` on a listed contract, and a plain transfer of native
- * coin. An attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign for
- * another chain, burn the wallet as fees, or pay more than a limit in one transfer.
+ * Only two kinds of transaction are signed: `transfer(address,uint256)` on a listed contract, and a plain native transfer. An
+ * attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign for another
+ * chain, burn the wallet as fees, or pay more than a limit in one transfer.
  *
  * Not here: keys at rest, limits per hour, the signing journal, and the process that holds all three: ../../signer/.
  */
@@ -18,15 +18,15 @@ import { decodeTransferCall } from './transfers.ts';
 export interface Unsigned {
   chainId: bigint;
   nonce: bigint;
-  /** The contract called or the account paid. */
+  /** The contract that is called, or the account that is paid. */
   target: string;
   data: Buffer;
   value: bigint;
   gas: bigint;
-  /** `tip` undefined: a chain without EIP-1559, where `price` is the gas price. */
+  /** `tip` is undefined on a chain without EIP-1559, where `price` is the gas price. */
   price: bigint;
   tip: bigint | undefined;
-  /** Number of the deposit address that is paid, if it is one of ours: the signer can derive it and verify. */
+  /** Index of the deposit address that is paid, if it is one of ours: the signer can derive and verify it. */
   depositIndex?: bigint | undefined;
 }
 
@@ -38,35 +38,35 @@ export interface SignedTransfer {
 }
 
 export interface Signer {
-  /** Lower case. */
+  /** In lower case. */
   readonly address: string;
   /**
-   * Why this would not be signed, or undefined. Asked before a nonce is reserved, so that a rejection leaves no gap.
-   * @throws NotSigned when the keys are elsewhere and do not answer
+   * Why this would not be signed; undefined if it would. Called before a nonce is reserved, so that a rejection leaves no gap.
+   * @throws NotSigned if the keys are in another process that does not answer
    */
   refuses(wanted: Wanted): Promise<string | undefined>;
-  /** @throws BugError for a transfer it rejects; NotSigned when the keys are elsewhere */
+  /** @throws BugError for a transfer that it rejects; NotSigned if the keys are in another process that does not sign */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
   /**
-   * The transactions it has signed under nonces from this one on, in their order; the first ones when there are many. For a
-   * deposit address only those signed under this nonce. Absent when it keeps no journal. @throws NotSigned
+   * The transactions that it has signed under nonces from this one on, in order; the first ones if there are many. For a deposit
+   * address only those signed under this nonce. Absent if it keeps no journal. @throws NotSigned
    */
   signedFrom?(nonce: bigint): Promise<SignedBefore[]>;
 }
 
 export interface SignerLimits {
   chainId: bigint;
-  /** Lower-case contract → most units in one transfer. A contract that is not listed is not called. */
+  /** Maximum units of one transfer, by lower-case contract. Only listed contracts are called. */
   allowedContracts: Readonly<Record<string, bigint>>;
-  /** Most native units in one plain transfer; 0 for none. */
+  /** Maximum native units of one plain transfer; 0 for none. */
   maxNativeUnitsPerTransfer: bigint;
-  /** Most native units one transaction may cost. */
+  /** Maximum cost of one transaction, in native units. */
   maxFeeUnits: bigint;
-  /** If set, the only recipients. Lower case. */
+  /** If set, the only recipients, in lower case. */
   onlyTo?: readonly string[];
 }
 
-/** The transfer, read from the bytes to be signed. `contract` null: native coin. */
+/** The transfer, read from the bytes to be signed. `contract` is null for the native asset. */
 export function movedBy({
   target,
   data,
@@ -78,7 +78,7 @@ export function movedBy({
   return transfer === undefined ? 'a call that is no transfer' : { contract: target, ...transfer };
 }
 
-/** Why a transfer is not signed, regardless of earlier signatures. Pure. */
+/** Why a transfer is not signed, regardless of earlier signatures; undefined if it may be. Pure. */
 export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefined {
   if (wanted.gas * wanted.price > limits.maxFeeUnits) return 'a fee above the limit';
   const allowed = limits.allowedContracts;
@@ -94,7 +94,9 @@ export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefi
   return units > (allowed[contract] ?? 0n) ? 'more than one transfer may move' : undefined;
 }
 
-/** Signs whatever it is given; the caller has decided that it may be signed. @param privateKey 32 bytes as hex with `0x` */
+/**
+ * Signs without any check: the caller has decided that the transaction may be signed. @param privateKey 32 bytes as hex with `0x`
+ */
 export function signingWith(privateKey: string): {
   address: string;
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
@@ -119,7 +121,7 @@ export function signingWith(privateKey: string): {
   };
 }
 
-/** A signer in this process. @param privateKey kept in this closure and nowhere else */
+/** A signer in this process. @param privateKey kept only in this closure */
 export function localSigner(privateKey: string, limits: SignerLimits): Signer {
   const { address, sign } = signingWith(privateKey);
   const refuses = (wanted: Wanted) => refusalOf(limits, wanted);
@@ -138,8 +140,8 @@ export function localSigner(privateKey: string, limits: SignerLimits): Signer {
  * Signers of the deposit addresses. Each can move funds only to the paying wallet: a bug, or an attacker who controls the
  * rest of the server, cannot sweep elsewhere.
  *
- * @param xprv  the private half of the extended key that deposit addresses come from. A process that only watches has none
- * @param limits.to the only recipient, lower case. No native coin is ever sent from a deposit address
+ * @param xprv extended private key of the deposit addresses. A process that only watches has none
+ * @param limits.to the only recipient, lower case. Native units are never sent from a deposit address
  */
 export function sweepSigner(
   xprv: string,
@@ -152,9 +154,9 @@ export function sweepSigner(
     localSigner(depositKey(parent, index), { ...rest, maxNativeUnitsPerTransfer: 0n, onlyTo: [to.toLowerCase()] });
 }
 
-/** Private key of the deposit address of a number, as hex with `0x`. */
+/** Private key of a deposit address, as hex with `0x`. */
 export function depositKey(parent: HDKey, index: bigint): string {
   const child = parent.deriveChild(Number(index)).privateKey;
-  assert(child !== null, 'a derived key has a private half');
+  assert(child !== null, 'a derived key has no private key');
   return `0x${Buffer.from(child).toString('hex')}`;
 }

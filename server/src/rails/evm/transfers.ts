@@ -1,4 +1,4 @@
-/** Position of a log on an EVM chain. The transfer in it is decoded in ../erc20.ts. */
+/** Position of a log on an EVM chain. ../erc20.ts decodes the transfer in it. */
 import { count, hash32, Malformed, object } from './rpc.ts';
 
 export { decodeTransfer, decodeTransferCall, encodeBalanceOf, encodeTransfer, TRANSFER_TOPIC } from '../erc20.ts';
@@ -10,7 +10,7 @@ export interface LogPlace {
 }
 
 /**
- * A log's position. A log whose position cannot be read invalidates the whole answer.
+ * A log's position. If it cannot be read, the whole answer is invalid.
  * @throws Malformed
  */
 export function placeOf(log: unknown): LogPlace {

@@ -1,13 +1,13 @@
 /**
  * Reads a statement in camt.053 (ISO 20022), versions 001.02 to 001.08, as a stream.
  *
- * Limited: bytes, lines, depth, length of each text. The whole file is rejected for: a document type declaration (and with it
- * entities, their expansion and external references), XML that is not well-formed to its last byte, another message, another
- * account or currency, amounts that are not exact in the asset, lines that do not lead from the opening to the closing
- * balance. Unknown elements are skipped: banks add their own.
+ * Bytes, lines, depth and the length of each text are limited. The whole file is rejected for: a document type declaration (and
+ * with it entities, their expansion and external references), XML that is not well-formed to its last byte, another message,
+ * another account or currency, amounts that are not exact in the asset, lines that do not lead from the opening to the closing
+ * balance. Unknown elements are skipped, because banks add their own.
  *
- * One entry is one line, unless its details add up to it exactly: then each detail is a line. Entries that are not booked
- * yet, and those of zero, move nothing and are skipped.
+ * An entry is one line, unless its details add up to its amount exactly: then each detail is a line. Entries that are not booked
+ * yet, and entries of zero, are skipped, because they move nothing.
  */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes';
 import { isDay } from '../../base/clock.ts';
@@ -20,9 +20,9 @@ const NAMESPACE = /^urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.0[2-8]$/;
 const STATEMENT = 'Document/BkToCstmrStmt/Stmt';
 const DEEPEST = 40;
 const MOST_STATEMENTS = 400;
-/** The longest text of the schema has 500 characters. */
+/** The longest text in the schema has 500 characters. */
 const LONGEST_ELEMENT = 2_000;
-/** More than any real name, attribute or comment needs. */
+/** Longer than any real name, attribute or comment. */
 const LONGEST_ATTRIBUTES = 20;
 
 interface Amount {
@@ -122,7 +122,7 @@ function openReader(account: ManualAccount, decimals: number) {
       if (count > LONGEST_ATTRIBUTES) throw refuseFile('An element has too many attributes.');
       if (name === 'Ccy') currency = attributes.Ccy?.value ?? '';
     }
-    // Elements of another namespace, and everything below them, are read by nobody.
+    // Elements of another namespace, and everything below them, are skipped.
     const place = (uri === namespace ? (places.at(-1) ?? ROOT).below.get(local) : undefined) ?? NOWHERE;
     places.push(place);
     text = '';
@@ -201,7 +201,7 @@ interface Context {
   where: string;
 }
 
-/** A statement that is read to its end. @param number of the statement in its file, from 1 */
+/** Completes a statement that was read to its end. @param number of the statement in its file, from 1 */
 function finish(
   done: Statement,
   number: number,
@@ -234,7 +234,7 @@ function finish(
   return result;
 }
 
-/** A page in the middle begins or ends with an interim balance (ITBD). */
+/** A page in the middle of a statement begins or ends with an interim balance (ITBD). */
 function balanceOf(
   all: readonly Balance[],
   kinds: readonly string[],
@@ -248,7 +248,7 @@ function balanceOf(
   return signed(found, context);
 }
 
-/** @throws Refusal when the amount is not exact in the asset, or in another currency */
+/** @throws Refusal if the amount is not exact in the asset, or is in another currency */
 function exact(amount: Amount | undefined, { account, decimals, where }: Context): bigint {
   if (amount === undefined) throw refuseFile(`${where} has no amount.`);
   if (amount.currency !== account.currency) throw refuseFile(`${where} is not in ${account.currency}.`);
@@ -291,7 +291,7 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
       bankRef: batchRef(entry, details),
     }));
   }
-  // If several details do not add up to the entry's amount, none is trusted; their text still helps an operator.
+  // If several details do not add up to the entry's amount, none is trusted. Their text still helps an operator.
   const only: Details = entry.details.length === 1 ? (entry.details[0] ?? noDetails()) : noDetails();
   const chargeUnits = side === 'debit' ? chargeOf(entry, only, units, context) : 0n;
   return [
@@ -323,7 +323,7 @@ function partsOf(entry: Entry, side: 'credit' | 'debit', units: bigint, context:
 }
 
 /**
- * What the bank charged in addition: only if the payment's own amount and the charges add up to the entry's amount exactly.
+ * Units that the bank charged in addition: only if the payment's own amount and the charges add up to the entry's amount exactly.
  */
 function chargeOf(entry: Entry, only: Details, units: bigint, context: Context): bigint {
   const paid = only.transactionAmount ?? (only.amount?.text === entry.amount?.text ? undefined : only.amount);
@@ -335,7 +335,7 @@ function chargeOf(entry: Entry, only: Details, units: bigint, context: Context):
   return inAll > 0n && inAll + sum === units ? sum : 0n;
 }
 
-/** Details of one entry share its reference; their own one tells them apart. */
+/** The details of one entry share its reference. Their own references distinguish them. */
 function batchRef(entry: Entry, details: Details): string {
   const shared = meant(entry.serviceRef ?? '');
   const own = [details.serviceRef, details.transactionId, details.endToEnd]
@@ -355,7 +355,7 @@ function described(
   const other = side === 'credit' ? 'debtor' : 'creditor';
   const comesBack =
     details.isReturn === true || [details.family, entry.family].some((family) => RETURN_FAMILIES.has(family ?? ''));
-  // In a return the parties are those of the original payment: the other side is whichever is not us.
+  // In a return the parties are those of the original payment: the other party is the one that is not us.
   const name = details.names[other] ?? '';
   return {
     endToEnd: meant(details.endToEnd ?? ''),
@@ -370,7 +370,7 @@ function described(
   };
 }
 
-// Leaf elements, by their path below the object they belong to.
+// Leaf elements, by their path below the object to which they belong.
 
 type Leaf<T> = (into: T, said: string, currency: string) => void;
 
@@ -396,7 +396,7 @@ const BALANCE: Readonly<Record<string, Leaf<Balance> | undefined>> = {
 const SHARED: Readonly<Record<string, Leaf<Details> | undefined>> = {
   '/Amt': (into, text, currency) => void (into.amount = { text, currency }),
   '/CdtDbtInd': (into, said) => void (into.sign = said),
-  // 001.02 lists charges; later versions give each a record.
+  // Version 001.02 lists charges; later versions have a record for each.
   '/Chrgs/Amt': (into, text, currency) => void into.charges.push({ text, currency }),
   '/Chrgs/Rcrd/Amt': (into, text, currency) => void into.charges.push({ text, currency }),
   '/BkTxCd/Domn/Fmly/SubFmlyCd': (into, said) => void (into.family = said),
@@ -434,7 +434,7 @@ const DETAILS: Readonly<Record<string, Leaf<Details> | undefined>> = {
   ...party('Cdtr', 'creditor'),
 };
 
-/** Later versions have a party element in between; 001.02 does not. */
+/** Later versions have a party element in between; version 001.02 does not. */
 function party(element: string, ours: 'debtor' | 'creditor'): Record<string, Leaf<Details>> {
   const name: Leaf<Details> = (into, said) => void (into.names[ours] = said);
   const account: Leaf<Details> = (into, said) => void (into.accounts[ours] = said);
@@ -446,9 +446,9 @@ function party(element: string, ours: 'debtor' | 'creditor'): Record<string, Lea
   };
 }
 
-// Places: the tables above as a tree, made once. To build and compare the path of each element took as long as the XML parser.
+// Places: the tables above as a tree, built once. Building and comparing the path of each element took as long as the XML parser.
 
-/** What is under way at a leaf. */
+/** The objects that are being read at a leaf. */
 interface UnderWay {
   statement: Statement | undefined;
   balance: Balance | undefined;
@@ -458,7 +458,7 @@ interface UnderWay {
 
 interface Place {
   readonly below: Map<string, Place>;
-  /** What begins and ends with this element. */
+  /** The object that begins and ends with this element. */
   is?: keyof UnderWay;
   leaf?: (at: UnderWay, said: string, currency: string) => void;
 }

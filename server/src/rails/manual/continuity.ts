@@ -1,17 +1,17 @@
 /**
- * Continuity: whether a statement connects to those already taken. Pure.
+ * Continuity: whether a statement connects to those already taken in. Pure.
  *
- * One number decides: the newest closing balance minus the first opening balance minus all lines taken since. While it is zero,
- * no line is missing and none is taken twice, in whatever order and overlap the files came. A file that would move it away from
- * zero either has a statement missing before it (a gap: it is taken, and an operator is notified), or repeats lines already taken
- * in other words (it is rejected). While something is missing, the number proves nothing; until the gap is filled, taken
- * statements are recognised by their days and balances.
+ * One number decides: the newest closing balance minus the first opening balance minus all lines taken in since. While it is
+ * zero, no line is missing and none was taken in twice, in whatever order the files came and however they overlap. If a file
+ * would move it away from zero, there are two cases. Either a statement before the file is missing (a gap: the file is taken in,
+ * and an operator is notified), or the file repeats known lines in other words (it is rejected). While something is missing, the
+ * number proves nothing; until the gap is filled, known statements are recognised by their days and balances.
  *
- * The first statement is the beginning: the account's opening balance is booked as such. So no earlier line is taken later.
+ * The first statement is the beginning: its opening balance is booked as the account's. So no earlier line is taken in later.
  */
 export interface Ends {
   from: string;
-  /** For a statement already taken: the last of its days that it covers, if it was dated ahead (import.ts). */
+  /** For a statement already taken in: the last of its days that it covers, if it was dated ahead (import.ts). */
   to: string;
   sequence: bigint | null;
   opening: bigint;
@@ -21,7 +21,7 @@ export interface Ends {
 export interface Taken {
   first: Ends;
   newest: Ends;
-  /** Signed sum of all lines taken. */
+  /** Signed sum of all lines taken in. */
   sum: bigint;
 }
 
@@ -29,7 +29,7 @@ export type Fit =
   | { fit: 'joins' }
   /** It has lines from before the first statement. */
   | { fit: 'too_early' }
-  /** This net amount is missing; null when only the statement numbers show a gap. */
+  /** This net amount is missing; null if only the statement numbers show a gap. */
   | { fit: 'gap'; missing: bigint | null }
   | { fit: 'contradicts' };
 
@@ -37,10 +37,9 @@ export type Fit =
 export const missing = ({ first, newest, sum }: Taken): bigint => newest.closing - first.opening - sum;
 
 /**
- * @param before undefined when nothing was taken yet
- * @param lines  of the statement: how many are new, how many known, the sum of the new ones, and their first day;
- *   `shownBefore`,
- *               needed while something is missing: they are known ones in other words
+ * @param before undefined if nothing was taken in yet
+ * @param lines  of the statement: how many are new, how many are known, the sum of the new ones, and their first day; and
+ *   `shownBefore`, needed while something is missing: the new ones are known ones in other words
  */
 export function fit(
   before: Taken | undefined,
@@ -53,7 +52,7 @@ export function fit(
   const after = extended(before, statement, lines.freshSum);
   if (missing(after) === 0n)
     return skips(before.newest, statement, lines) ? { fit: 'gap', missing: null } : { fit: 'joins' };
-  // A gap is open already: the sum proves nothing until it is filled.
+  // A gap is already open: until it is filled, the sum proves nothing.
   if (missing(before) !== 0n) return { fit: 'joins' };
   return after.newest === statement && lines.known === 0
     ? { fit: 'gap', missing: missing(after) }
@@ -68,10 +67,10 @@ export function extended(before: Taken, statement: Ends, freshSum: bigint): Take
 }
 
 /**
- * Of statements with the same end, the one whose closing balance matches all lines taken, else the one taken last: a day that
- * is not over is shown again later, with the same days and another balance.
+ * Of statements with the same end, the one whose closing balance matches all lines taken in, or else the one taken in last: a day
+ * that is not over is shown again later, with the same days and another balance.
  *
- * @param ties the newest statements, the last taken first
+ * @param ties the newest statements, the one taken in last first
  */
 export const newestOf = (ties: readonly Ends[], first: Ends, sum: bigint): Ends | undefined =>
   ties.find((one) => leadsTo(one, first, sum)) ?? ties[0];
@@ -85,7 +84,9 @@ function order(day: string, sequence: bigint | null, otherDay: string, otherSequ
   return sequence < otherSequence ? -1 : 1;
 }
 
-/** The bank numbers its statements and skipped one, although the balances match: the missing lines sum to zero. */
+/**
+ * Whether the bank numbers its statements and skipped a number although the balances match: then the missing lines sum to zero.
+ */
 const skips = (newest: Ends, statement: Ends, { known }: { known: number }): boolean =>
   known === 0 &&
   newest.sequence !== null &&

@@ -1,10 +1,10 @@
 /**
- * Reads a statement in CSV. Banks agree on nothing here, so the columns are settings; their content is parsed strictly.
+ * Reads a statement in CSV. There is no common format among banks, so the columns are settings; their content is parsed strictly.
  *
- * A truncated file is detected where possible: a last row without a line end is rejected, unless the settings say that this
- * bank omits it. With a balance column, rows must lead from balance to balance, forwards or backwards: a missing, duplicate,
- * altered or misplaced row rejects the file. Without one, a file cut between two rows is a shorter statement, and the rest is
- * taken when it arrives.
+ * A truncated file is detected where possible: a last row without a line end is rejected, unless the settings say that this bank
+ * omits it. With a balance column, rows must lead from balance to balance, forwards or backwards: a missing, duplicate, altered
+ * or misplaced row rejects the file. Without one, a file that was cut between two rows is a shorter statement, and the rest is
+ * taken in when it arrives.
  */
 import { isDay } from '../../base/clock.ts';
 import { parseUnits } from '../../base/money.ts';
@@ -13,7 +13,7 @@ import { type Chunks, decodeWhole, refuseFile } from './decode.ts';
 import { LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
 import { type CsvForm, type ManualAccount, plainAccount } from './settings.ts';
 
-/** Banks put their address and a summary before the header. */
+/** Banks put their address and a summary before the header row. */
 const HEADER_WITHIN = 40;
 
 interface Row {
@@ -24,7 +24,7 @@ interface Row {
 
 /**
  * @param decimals of the account's asset
- * @throws Refusal 'file_refused' with a sentence that names line and rule
+ * @throws Refusal 'file_refused' with a sentence that has the line and the rule
  */
 export async function readCsvStatement(
   chunks: Chunks,
@@ -150,7 +150,7 @@ function balancesOf(rows: readonly Row[]): { opening: bigint | null; closing: bi
   throw refuseFile('The balances of the rows do not add up: rows are missing, altered, or in another order.');
 }
 
-/** Signed smallest units, or undefined when the text is no amount in this format. */
+/** Signed smallest units; undefined if the text is no amount in this format. */
 export function readAmount(
   text: string,
   form: Pick<CsvForm, 'decimal' | 'thousands'>,

@@ -1,9 +1,9 @@
 /**
  * CSV: parsing and writing rows. RFC 4180, strictly.
  *
- * A quote is at both ends of a field or nowhere, so a file that was cut inside a quoted field, or written by joining strings,
- * is rejected rather than guessed at. People open the files we write in spreadsheet programs: a field that such a program
- * would run as a formula gets a leading apostrophe.
+ * A field has quotes at both ends or none, so a file that was cut inside a quoted field, or that was written by joining strings,
+ * is rejected. People open the files that we write in spreadsheet programs: a field that such a program would run as a formula
+ * gets a leading apostrophe.
  */
 import { refuseFile } from './decode.ts';
 
@@ -19,7 +19,7 @@ export interface Rows {
   ended: boolean;
 }
 
-/** @throws Refusal 'file_refused' naming the row */
+/** @throws Refusal 'file_refused' with the row */
 export function readRows(text: string, delimiter: string): Rows {
   const rows: string[][] = [];
   const lines: number[] = [];

@@ -1,9 +1,9 @@
 /**
- * Decoding: converts a file's bytes to text, piece by piece, in whatever encoding banks and office programs use.
+ * Decoding: converts a file's bytes to text, chunk by chunk, from the encodings that banks and office programs use.
  *
- * A byte order mark decides; else the encoding named by the settings or the XML; else UTF-16 if every second byte is zero;
- * else UTF-8, and windows-1252 (a superset of Latin-1) once a byte is not UTF-8. Nothing is replaced: a byte without a
- * meaning in the encoding rejects the file, because a silently altered text has another identity.
+ * The encoding is that of a byte order mark; else the one named by the settings or the XML; else UTF-16 if every second byte is
+ * zero; else UTF-8, and windows-1252 (a superset of Latin-1) from the first byte that is not UTF-8. Nothing is replaced: an
+ * invalid byte rejects the file, because a silently altered text would change the identity of its line.
  */
 import { Refusal } from '../../base/errors.ts';
 
@@ -11,10 +11,10 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
 /** A day's statement is a few megabytes at most. */
 export const MOST_BYTES = 64 * 1024 * 1024;
-/** Bytes examined to choose an encoding; an XML declaration ends well before. */
+/** Number of bytes examined to choose an encoding. An XML declaration ends well before. */
 const SNIFFED = 512;
 
-/** A rejected file, with the sentence shown to the operator. It quotes no content of the file. */
+/** A rejected file, with the sentence that the operator sees. The sentence quotes no content of the file. */
 export const refuseFile = (why: string): Refusal => new Refusal('file_refused', { why });
 
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -22,7 +22,7 @@ export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 /**
  * @param encoding 'auto', or a known encoding
  * @param xml      whether an XML declaration may name the encoding
- * @throws Refusal 'file_refused' when it is empty, too large, or not in its encoding
+ * @throws Refusal 'file_refused' if it is empty, too large, or not in its encoding
  */
 export async function* decode(chunks: Chunks, encoding: Encoding | 'auto', xml = false): AsyncGenerator<string> {
   let head = Buffer.alloc(0);
@@ -53,7 +53,7 @@ export async function* decode(chunks: Chunks, encoding: Encoding | 'auto', xml =
   }
 }
 
-/** Like `decode`, for a complete file: without a given encoding, all bytes together decide between UTF-8 and windows-1252. */
+/** As `decode`, for a complete file: without a given encoding, all bytes together decide between UTF-8 and windows-1252. */
 export async function decodeWhole(chunks: Chunks, encoding: Encoding | 'auto'): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -1,8 +1,8 @@
 /**
- * Files for a manual bank: closing the payouts that wait into one, handing it out, withdrawing it.
+ * Files for a manual bank: closing waiting payouts into one, downloading it, withdrawing it.
  *
- * Each payout is in one file only, and passes the gate when the file is closed and each time it is downloaded: that is our last
- * moment of control. The rail's lock comes first everywhere, so of two operators the first one to commit wins.
+ * Each payout is in only one file, and passes the gate when the file is closed and each time it is downloaded, because after that
+ * we have no control. The rail's lock comes first everywhere, so of two operators the first one to commit wins.
  *
  * Not here: operators' steps and their order (desk.ts); the format of a file (files.ts).
  */
@@ -33,7 +33,7 @@ export const MOST_PAYOUTS = 1_000;
 const SHORTEST_STATEMENT = 10;
 const LONGEST_STATEMENT = 500;
 
-/** See `ManualDesk.takeOff`, and likewise for all functions exported here. */
+/** See `ManualDesk.takeOff`; likewise for all functions exported here. */
 export async function takeOff({ rail, context: { clock } }: Desk, tx: Tx, key: string): Promise<void> {
   const listed = await store.readListed(tx, rail, key);
   if (listed === undefined) throw refuse('The list has no such payout.');
@@ -87,13 +87,13 @@ export async function closeBatch(
   await store.lockRail(tx, rail);
   await unlessRestored(desk, tx);
   const decimals = await store.decimalsOf(tx, asset);
-  assert(decimals !== undefined, `the asset ${asset} of ${rail} is known`);
+  assert(decimals !== undefined, `the asset ${asset} of ${rail} is unknown`);
   const now = clock.now();
   // The gate locks orders, and an order is locked before any row of its payout, including its row on this list.
   const waits = (await store.waiting(tx, rail, asset, MOST_PAYOUTS)).map(({ key }) => key);
   const leftOut = await kept(desk, tx, [...new Set([...waits, ...(shown ?? [])])]);
   const listed = await store.lockWaitingOf(tx, rail, asset, [...leftOut.keys()]);
-  // A payout that ended in another way must not be paid through this file.
+  // A payout that has ended in another way must not be paid through this file.
   const over = listed.filter(({ ended }) => ended).map(({ key }) => key);
   if (over.length > 0) await store.markRejected(tx, rail, over, 'over_before_it_was_in_a_file', now);
   const isAsked = (key: string) => shown?.includes(key) ?? true;
@@ -101,7 +101,7 @@ export async function closeBatch(
   const stays = listed.flatMap(({ key, ended }) => (ended ? [] : withWhy(key, leftOut.get(key))));
   if (chosen.length === 0 && shown === undefined) throw nothingLeaves(stays);
   if (shown !== undefined) requireAllOf(shown, chosen, stays);
-  // The payout engine holds or releases what stays, in its own transaction.
+  // The payout engine holds or releases the remaining ones, in a transaction of its own.
   for (const { key } of stays) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
   const id = await store.nextBatchId(tx);
   const text = writeFile(account.payoutFile, {
@@ -141,12 +141,12 @@ export async function file(
 ): Promise<{ name: string; type: string; bytes: Buffer; sha256: string }> {
   const { rail, context } = desk;
   const { vault, log } = context;
-  // Not while another operator withdraws it: the first one to commit wins.
+  // Locks the rail, so that another operator cannot withdraw the file meanwhile: the first one to commit wins.
   await store.lockRail(tx, rail);
   await unlessRestored(desk, tx);
   const batch = await mayLeave(desk, tx, id);
   const content = await store.batchContent(tx, id);
-  assert(content !== undefined, `file ${id} has content`);
+  assert(content !== undefined, `file ${id} has no content`);
   const bytes = Buffer.from(vault.decrypt(content, filePlace(rail, id)), 'utf8');
   assert(createHash('sha256').update(bytes).digest('hex') === batch.sha256, `file ${id} differs from the closed one`);
   log.info({ rail, batch: id }, 'payout file downloaded');
@@ -197,7 +197,7 @@ export async function withdrawBatch(
   await store.markWithdrawn(tx, id, { by, why, now });
   const keys = (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
   await store.markRejected(tx, rail, keys, 'file_withdrawn', now);
-  // The payout engine asks for the status of each, and learns of the rejection.
+  // The payout engine asks for the status of each payout, and so learns of the rejection.
   for (const key of keys) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
   log.warn({ rail, batch: id }, 'payout file withdrawn');
   return await there(desk, tx, id);
@@ -227,7 +227,7 @@ export function accountOf({ settings }: Desk, asset: AssetCode): ManualAccount {
   return account;
 }
 
-/** The gate's answer for payouts now: null for one that may leave, otherwise why it may not, in words. */
+/** The gate's present answer for these payouts: null for one that may leave, otherwise why it may not, in words. */
 async function kept({ rail, context }: Desk, tx: Tx, keys: readonly string[]): Promise<Map<string, string | null>> {
   const answers = new Map<string, string | null>();
   for (const key of keys.toSorted()) {
@@ -250,8 +250,8 @@ const openOf = async (tx: Tx, id: bigint): Promise<string[]> =>
     .map(({ key }) => key);
 
 /**
- * A download of a file is our last moment of control, so each of its payouts passes the gate as if it were submitted now. A
- * payout that ended unpaid must not be paid by it.
+ * After a download we have no control over the file, so each of its payouts passes the gate as if it were submitted now. A payout
+ * that ended unpaid must not be paid by the file.
  */
 async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow> {
   const batch = await there(desk, tx, id);
@@ -281,7 +281,10 @@ async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow>
   return batch;
 }
 
-/** A file closed after the backup may be at the bank, while its payouts wait here as if it had never existed. */
+/**
+ * Refuses until a restore is confirmed: a file closed after the backup may be at the bank, while its payouts wait here as if it
+ * had never existed.
+ */
 async function unlessRestored({ rail }: Desk, tx: Tx): Promise<void> {
   const at = await store.unconfirmedRestore(tx, rail);
   if (at !== undefined)
@@ -290,7 +293,7 @@ async function unlessRestored({ rail }: Desk, tx: Tx): Promise<void> {
     );
 }
 
-/** Removes a payout from the list, if it is in no file yet. @returns whether it is off the list, now or before */
+/** Removes a payout from the list, if it is in no file yet. @returns whether it is off the list, now or already before */
 export async function unlist(
   tx: Tx,
   rail: string,
@@ -303,7 +306,7 @@ export async function unlist(
   return true;
 }
 
-/** Items named in an error sentence. */
+/** Maximum number of items in an error sentence. */
 const MOST_NAMED = 20;
 const named = (stays: readonly { key: string; why: string }[]): string =>
   stays
@@ -327,7 +330,7 @@ const nothingLeaves = (stays: readonly { key: string; why: string }[]): Refusal 
       : `None of the ${stays.length} waiting payouts may be paid now: ${named(stays)}.`,
   );
 
-/** @throws Refusal 'batch_refused' when the file would differ from the one that was reviewed */
+/** @throws Refusal 'batch_refused' if the file would differ from the one that was reviewed */
 function requireAllOf(
   shown: readonly string[],
   chosen: readonly { key: string }[],

@@ -2,19 +2,19 @@
  * The operator's desk at a manual bank: the steps that replace a bank's API.
  *
  * 1. Payouts wait on a list (`waiting`).
- * 2. A person closes a batch (`closeBatch`): the waiting payouts are written into one file, once. Each payout is in one file
- *   only.
- * 3. The person downloads the file (`file`), the same bytes every time, and uploads it at the bank.
- * 4. The person downloads a statement there; it is read and taken in (`readStatement`, `takeStatement`). Only the statement
- *   decides the outcome of payouts.
+ * 2. An operator closes a batch (`closeBatch`): the waiting payouts are written into one file, once. Each payout is in only one
+ *   file.
+ * 3. The operator downloads the file (`file`), the same bytes every time, and uploads it at the bank.
+ * 4. The operator downloads a statement at the bank; it is read and taken in (`readStatement`, `takeStatement`). Only the
+ *   statement decides the outcome of payouts.
  *
- * An operator can withdraw a batch that was not uploaded, stating how they know. Its payouts are then rejected, so that new
- * attempts get keys of their own; if the old file is uploaded after all, its payments show as unexplained debits.
+ * An operator can withdraw a batch that was not uploaded, stating how they know that. Its payouts are then rejected, so new
+ * attempts get keys of their own. If the old file is uploaded after all, its payments show as unexplained debits.
  *
- * What these functions return contains no personal data, except `file`: its bytes go to authorised people and into no log.
- * The protocol in front authorises the caller, and records the caller in the same transaction.
+ * The results of these functions contain no personal data, except that of `file`: its bytes go to authorised people and into no
+ * log. The protocol that calls these functions authorises the caller, and records the caller in the same transaction.
  *
- * Here: the contract, and the request for statements. Files are in desk.files.ts.
+ * Here: the contract, and the functions for statements. Files are in desk.files.ts.
  */
 import type { Tx } from '../../base/db.ts';
 import type { AssetCode } from '../../base/money.ts';
@@ -51,39 +51,42 @@ export type { ImportRow, StatementRow } from './statements.store.ts';
 export type { BatchPayout, BatchRow, Listed } from './store.ts';
 
 const DAY_MS = 86_400_000;
-/** A weekend and a week of holidays: a bank dates a booking to its next business day. */
+/** A bank dates a booking to its next business day: at most a weekend and a week of holidays ahead. */
 const MOST_AHEAD_DAYS = 14;
 
 export interface ManualDesk {
   /** The rail it belongs to. */
   readonly code: string;
-  /** The accounts of the operator at this bank, without their numbers. */
+  /** The operator's accounts at this bank, without their numbers. */
   accounts(): { asset: AssetCode; currency: string; bank: string; payoutFile: FileFormat; csvStatements: boolean }[];
 
   /** Payouts on the list for the next file, oldest first, at most 1,000. */
   waiting(tx: Tx, asset?: AssetCode): Promise<store.Listed[]>;
   /**
    * Removes a payout from the list before it is in a file: it is rejected with `taken_off_list`.
-   * @throws Refusal 'batch_refused' when it is not waiting
+   * @throws Refusal 'batch_refused' if it is not waiting
    */
   takeOff(tx: Tx, key: string): Promise<void>;
   /**
-   * The content of a file closed now: its payouts in order, without those that the gate holds back. No other file is closed until
-   * `tx` ends.
+   * What a file that is closed now would contain: its payouts in order, without those that the gate holds back. No other file is
+   * closed until `tx` ends.
    * @param given.until payouts listed later are left for the next file
    */
   next(tx: Tx, given: { asset: AssetCode; until: Date }): Promise<{ keys: string[]; units: bigint }>;
-  /** Which of these are still waiting, and their sum; the gate is not asked. No other file is closed until `tx` ends. */
+  /**
+   * The payouts among these that are still waiting, and their sum. The gate is not asked. No other file is closed until `tx`
+   * ends.
+   */
   stillWaiting(
     tx: Tx,
     given: { asset: AssetCode; keys: readonly string[] },
   ): Promise<{ keys: string[]; units: bigint }>;
   /**
-   * Closes the waiting payouts into one file, at most 1,000. Each passes the gate again. With `keys` the file contains exactly
-   * those; without, it omits payouts that the gate holds back or that have ended meanwhile.
+   * Closes the waiting payouts into one file, at most 1,000. Each one passes the gate again. With `keys` the file contains
+   * exactly those; without, it omits payouts that the gate holds back or that have ended meanwhile.
    * @param given.keys the payouts that the operator reviewed
    * @returns also the payouts that stay on the list, with the reason
-   * @throws Refusal 'batch_refused' when no payout may leave
+   * @throws Refusal 'batch_refused' if no payout may leave
    */
   closeBatch(
     tx: Tx,
@@ -95,7 +98,7 @@ export interface ManualDesk {
   batch(tx: Tx, id: bigint): Promise<store.BatchRow & { list: store.BatchPayout[] }>;
   /**
    * The file itself, the same bytes every time.
-   * @throws Refusal 'batch_refused' when there is none, it was withdrawn, or one of its payouts may not leave now
+   * @throws Refusal 'batch_refused' if there is none, it was withdrawn, or one of its payouts may not leave now
    */
   file(tx: Tx, id: bigint): Promise<{ name: string; type: string; bytes: Buffer; sha256: string }>;
   /**
@@ -103,21 +106,21 @@ export interface ManualDesk {
    * @throws Refusal as `file`
    */
   requireMayLeave(tx: Tx, id: bigint): Promise<void>;
-  /** Makes waiting payouts ask the gate again, at once: those of a file, or of an asset those on the list. */
+  /** Has waiting payouts ask the gate again at once: those of a file, or those on the list for an asset. */
   lookAgain(tx: Tx, of: { file: bigint } | { asset: AssetCode }): Promise<void>;
   /**
    * States that a file was not uploaded and never will be. Its payouts are rejected with `file_withdrawn`.
-   * @param given.statement how the operator knows, in their words; stored
-   * @throws Refusal 'batch_refused' when a statement shows one of its payouts
+   * @param given.statement how the operator knows that, in their own words; stored
+   * @throws Refusal 'batch_refused' if a statement shows one of its payouts
    */
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<store.BatchRow>;
 
   /**
-   * After a restore, until an operator has confirmed that the statements show every file uploaded before it: the time of the
-   * restore, and which unexplained debits may have paid which waiting payouts. No file is closed or downloaded until then.
+   * After a restore, until an operator has confirmed that the statements show every file that was uploaded before: the time of
+   * the restore, and which unexplained debits may have paid which waiting payouts. No file is closed or downloaded until then.
    */
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
-  /** Confirms it. @throws Refusal 'batch_refused' when there is nothing to confirm, or a statement is being read */
+  /** An operator confirms that. @throws Refusal 'batch_refused' if there is nothing to confirm, or a statement is being read */
   confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
 
   /**
@@ -126,11 +129,12 @@ export interface ManualDesk {
    * @throws Refusal 'file_refused' with `why`, a sentence without content of the file
    */
   readStatement(given: { asset: AssetCode; bytes: Uint8Array | Chunks }): Promise<ReadFile>;
-  /** Its effect line by line, in a transaction that is rolled back. Throws what taking it in would throw. */
+  /** The effect of a file line by line, in a transaction that is rolled back. Throws what taking the file in would throw. */
   preview(file: ReadFile): Promise<StatementPreview>;
   /**
-   * The content of a file closed now, and the payouts that the gate would hold back, in a transaction that is rolled back.
-   * @throws Refusal 'batch_refused' when no payout may leave
+   * What a file that is closed now would contain, and the payouts that the gate would hold back, in a transaction that is rolled
+   * back.
+   * @throws Refusal 'batch_refused' if no payout may leave
    */
   previewFile(given: { asset: AssetCode }): Promise<{
     asset: AssetCode;
@@ -139,13 +143,13 @@ export interface ManualDesk {
     format: FileFormat;
     leftOut: { key: string; why: string }[];
   }>;
-  /** The new lines of a file: their sums, excluding lines of earlier files; none for a file taken before (`importId`). */
+  /** Sums of a file's new lines, without lines of earlier files; zero for a file that was taken in before (`importId`). */
   newOf(tx: Tx, file: ReadFile): Promise<NewLines>;
-  /** @throws Refusal 'file_refused' for future days without a stated reason, and for days far ahead */
+  /** @throws Refusal 'file_refused' for future days without a reason, and for days too far ahead */
   requireDated(file: ReadFile, reason: string | undefined): void;
   /**
-   * Takes in the content read, all of it or nothing.
-   * @throws Refusal 'file_refused' when it contradicts earlier statements; then `tx` must be rolled back
+   * Takes in a file that was read, all of it or nothing.
+   * @throws Refusal 'file_refused' if it contradicts earlier statements; `tx` must then be rolled back
    */
   takeStatement(tx: Tx, given: { file: ReadFile; by: string }): Promise<Imported>;
   /** Files taken in, newest first, at most 200. */
@@ -158,13 +162,13 @@ export interface ManualDesk {
     asset: AssetCode,
     span: { from: string; to: string; after?: bigint },
   ): Promise<statementStore.LineFacts[]>;
-  /** Net amount that the taken statements leave unexplained; 0 when they connect, null when they carry no balances. */
+  /** Net amount that the statements leave unexplained; 0 if they connect, null if they have no balances. */
   missing(tx: Tx, asset: AssetCode): Promise<bigint | null>;
 }
 
 const MOST_ROWS = 200;
 
-/** Without previews: index.ts adds them. */
+/** Without previews, which index.ts adds. */
 export function openDesk(
   settings: ManualBankSettings,
   context: DeskContext,
@@ -214,11 +218,11 @@ function requireDated({ clock }: DeskContext, file: ReadFile, reason: string | u
     .flatMap(({ to, lines }) => [to, ...lines.map(({ bookedOn }) => bookedOn)])
     .toSorted()
     .at(-1);
-  // Somewhere on earth it is tomorrow already.
+  // In some time zone it may already be tomorrow.
   const tomorrow = new Date(clock.now().getTime() + DAY_MS).toISOString().slice(0, 10);
   if (last === undefined || last <= tomorrow) return;
   if (reason === undefined) throw refuseFile(`The statement ends on ${last}, which is in the future: give a reason.`);
-  // A stated reason may cover a bank that dates by the month's end, but not a wrong year.
+  // A reason may justify that a bank dates by the end of the month, but not a wrong year.
   if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
     throw refuseFile(
       `The statement ends on ${last}: it may end at most ${MOST_AHEAD_DAYS} days in the future, whatever the reason.`,

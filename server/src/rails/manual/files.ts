@@ -1,12 +1,12 @@
 /**
- * Payout files: writes a batch of payouts as the bytes that a person uploads at the bank. Pure: the same batch and payees
- * give the same bytes, whenever and wherever they are written.
+ * Payout files: writes a batch of payouts as the bytes that an operator uploads at the bank. Pure: the same batch and payees
+ * always give the same bytes.
  *
  * pain.001.001.09 has one block of payments, because all payouts of a batch leave one account on one day. Each is booked
  * separately (`BtchBookg` false), so that the statement shows each. The payout's key is in `EndToEndId`, which a bank carries
- * unchanged to the statement, and again in the remittance text, for banks that show only that.
+ * unchanged to the statement, and also in the remittance text, for banks that show only that.
  *
- * The CSV is for a bank or a person without ISO 20022; its columns are fixed and named in its first row.
+ * The CSV is for banks without ISO 20022; its columns are fixed and named in its first row.
  */
 import { writeRow } from './csv.ts';
 import { type PayeeDetails, plainName, sepaText } from './payee.ts';
@@ -14,7 +14,7 @@ import type { FileFormat, ManualAccount } from './settings.ts';
 
 export interface Batch {
   id: bigint;
-  /** When it was closed; its day is the requested payment date. */
+  /** When it was closed. The day of this time is the requested payment date. */
   closedAt: Date;
   account: ManualAccount;
   decimals: number;
@@ -24,10 +24,10 @@ export interface Batch {
 export const writeFile = (format: FileFormat, batch: Batch): string =>
   format === 'csv' ? writeCsv(batch) : writePain(batch);
 
-/** Name of a batch in the file and on the bank's screen. */
+/** Name of a batch, in the file and on the bank's screens. */
 export const batchName = (id: bigint): string => `CLOVERLEAF-${id}`;
 
-/** The one file of ours that a line names, from the name as its bank repeats it. */
+/** The one file of ours that a line names, if it does, in the bank's copy of the name. */
 export function batchIn({
   batch,
   endToEnd,
@@ -120,17 +120,17 @@ ${block}
 const accountId = (iban: string, number: string): string =>
   inside('Id', iban === '' ? inside('Othr', tag('Id', number)) : tag('IBAN', iban));
 
-/** A party's bank, by BIC, or by its code in a national clearing system; undefined when an IBAN is enough. */
+/** A party's bank, by its BIC or by its code in a national clearing system; undefined if an IBAN is enough. */
 function agent(party: { bic: string; ifsc: string; bankCode?: string }): string | undefined {
   if (party.bic !== '') return inside('FinInstnId', tag('BICFI', party.bic));
   const code = party.ifsc || party.bankCode || '';
   if (code === '') return undefined;
-  // INFSC is India's clearing system in the external code list; for any other we know only the number.
+  // INFSC is India's clearing system in the external code list. For any other, only the code is known.
   const system = party.ifsc === '' ? '' : inside('ClrSysId', tag('Cd', 'INFSC'));
   return inside('FinInstnId', inside('ClrSysMmbId', system + tag('MmbId', code)));
 }
 
-/** All decimals of the currency are written: `100.00`. */
+/** The amount with all decimals of the currency: `100.00`. */
 function exactAmount(units: bigint, decimals: number): string {
   const digits = units.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);

@@ -1,10 +1,11 @@
 /**
- * Identity of a line: how it is recognised when another file shows it again.
+ * Identity of a line, by which it is recognised when another file shows it again.
  *
- * The bank's own reference with the day, if there is one; else the line's content. Of its text only ASCII letters and digits
- * count, so that the same statement in another encoding, or with other line breaks, gives the same identity. Two lines of one
- * file that are equal in all this are two lines, so they are numbered: the second is `…2`. Amounts are part of an identity
- * only without a reference: under the same bank reference, another amount is a contradiction and not another line.
+ * The identity is the bank's own reference with the day, if there is one, or else the line's content. Of the text only ASCII
+ * letters and digits count, so that the same statement in another encoding, or with other line breaks, gives the same identity.
+ * Two lines of one file that are equal in all this are still two lines, so they are numbered: the second is `…2`. The amount is
+ * part of the identity only if there is no reference: under the same bank reference, another amount is a contradiction and not
+ * another line.
  */
 import { createHash } from 'node:crypto';
 import type { AssetCode } from '../../base/money.ts';
@@ -13,7 +14,7 @@ import type { ReadLine } from './read.ts';
 /** @returns an id per line, in the order of the lines, stable however the file is ordered */
 export function lineIds(asset: AssetCode, lines: readonly ReadLine[]): string[] {
   const kinds = lines.map((line) => kindOf(asset, line));
-  // Equal lines are numbered from the smallest amount up, not in file order.
+  // Equal lines are numbered from the smallest amount up and not in file order.
   const order = lines.map((_, i) => i).toSorted((a, b) => compare(lines[a], lines[b]) || a - b);
   const counts = new Map<string, number>();
   const ids: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * Taking a statement in: all of a file or nothing of it, each line once.
+ * Taking in a statement: all of a file or nothing of it, each line once.
  *
- * First the file is read to its end and checked on its own (csv.statement.ts, camt.ts). Then, in one transaction and with no
- * concurrent import of the rail: a file seen before changes nothing; lines known from other files are skipped, even if a file of
- * the other format worded them differently (words.ts); contradictions with lines or balances taken before reject the file; the
- * rest is stored, and the bank engine is woken to read it.
+ * First the file is read to its end and checked on its own (csv.statement.ts, camt.ts). The rest happens in one transaction,
+ * without a concurrent import of the rail. A file that was taken in before changes nothing. Lines that are known from other files
+ * are skipped, even if a file of the other format worded them differently (words.ts). A contradiction with known lines or
+ * balances rejects the file. The other lines are stored, and the bank engine is woken to read them.
  *
  * The bank engine decides the effect of lines on orders (rails/bank.ts). This file interprets only this bank's words: which
  * payout a debit belongs to, which payment was returned and why, which line reverses which.
@@ -31,7 +31,7 @@ import * as store from './store.ts';
 import { inOtherWords, type Worded } from './words.ts';
 
 export interface Imported {
-  /** `known`: this very file was taken before, and nothing has changed. */
+  /** `known`: exactly this file was taken in before, and nothing has changed. */
   outcome: 'taken' | 'known';
   import: statementStore.ImportRow;
   /** Sentences about statements that seem to be missing. */
@@ -48,15 +48,15 @@ export async function readStatement(
   chunks: Chunks,
 ): Promise<ReadFile> {
   const decimals = await context.db.asSystem((tx) => store.decimalsOf(tx, account.asset));
-  assert(decimals !== undefined, `the asset ${account.asset} of ${rail} is known`);
+  assert(decimals !== undefined, `the asset ${account.asset} of ${rail} is unknown`);
   const file = await peeked(chunks);
   const statements = await (file.isXml ? readCamt : readCsvStatement)(file.chunks, account, decimals);
   return { rail, account, format: file.isXml ? 'camt.053' : 'csv', statements, ...file.read() };
 }
 
 /**
- * @param by the operator who takes it in
- * @throws Refusal 'file_refused' with a sentence; the caller must then roll its transaction back, so that no line is taken
+ * @param by the operator who takes the file in
+ * @throws Refusal 'file_refused' with a sentence; the caller must then roll its transaction back, so that no line is stored
  */
 export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile, by: string): Promise<Imported> {
   await store.lockRail(tx, file.rail);
@@ -66,15 +66,15 @@ export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile
 }
 
 export interface NewLines {
-  /** Including an opening balance that is booked as the operator's own. */
+  /** Includes an opening balance, which is booked as the operator's own. */
   creditUnits: bigint;
   debitUnits: bigint;
   lines: number;
-  /** The import that took this very file; null when none did. */
+  /** The import that took exactly this file in; null if there is none. */
   importId: bigint | null;
 }
 
-/** The lines that taking it in would add, without changing anything. No other import of the rail runs until `tx` ends. */
+/** The lines that taking the file in would add. Changes nothing; no other import of the rail runs until `tx` ends. */
 export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): Promise<NewLines> {
   const { rail, account, sha256 } = file;
   await store.lockRail(tx, rail);
@@ -90,7 +90,7 @@ export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): 
   return { creditUnits: sum('credit') + opening, debitUnits: sum('debit'), lines: fresh.length, importId: null };
 }
 
-/** The opening balance that taking it in would book: only for the very first statement of the account. */
+/** The opening balance that taking the file in would book: only for the very first statement of the account. */
 async function openingOf(tx: Tx, { rail, account, statements }: ReadFile): Promise<bigint> {
   const [first] = statements;
   if (first === undefined || (await takenSoFar(tx, rail, account.asset)) !== undefined) return 0n;
@@ -99,8 +99,8 @@ async function openingOf(tx: Tx, { rail, account, statements }: ReadFile): Promi
 }
 
 /**
- * If a bank books a whole payout file as one debit and names the file, it has paid the file's payouts: each of them becomes a
- * line. Only if the amount equals that of the file exactly.
+ * A bank may book a whole payout file as one debit that names the file. If the amount equals that of the file exactly, each of
+ * the file's payouts becomes a line.
  */
 async function withFilesTakenApart(tx: Tx, { rail, account, statements }: ReadFile): Promise<ReadStatement[]> {
   const apart = async (line: ReadLine): Promise<ReadLine[]> => {
@@ -144,7 +144,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     importedAt: now,
     importedBy: by,
   });
-  assert(imported, 'an import was stored');
+  assert(imported, 'the insert of an import returned no row');
 
   const gaps: string[] = [];
   let taken = await takenSoFar(tx, rail, asset);
@@ -174,7 +174,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       const shownBefore = isTorn && (!place.isNew || (await statementStore.isShownBefore(tx, rail, asset, said)));
       const about = { known: lines.length - fresh.length, freshSum, freshFrom: days[0] };
       let fits = fit(taken, ends, { ...about, shownBefore });
-      // An apparent gap may be the same days in other words.
+      // An apparent gap may consist of the same days in other words.
       if (fits.fit === 'gap' && fits.missing !== null && fresh.length > 0 && !isTorn)
         fits = fit(taken, ends, { ...about, shownBefore: await statementStore.isShownBefore(tx, rail, asset, said) });
       if (fits.fit === 'too_early')
@@ -194,7 +194,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       }
       const after =
         taken === undefined ? { first: ends, newest: ends, sum: freshSum } : extended(taken, ends, freshSum);
-      // Later statements are compared with what it covers.
+      // Later statements are compared with the days that it covers.
       taken = after.newest === ends ? { ...after, newest: { ...ends, to: standsTo } } : after;
     } else taken = 'unbalanced';
     await storeLines(context, tx, file, place.id, fresh);
@@ -207,7 +207,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
   return { outcome: 'taken', import: imported, gaps };
 }
 
-/** Which of these lines are known: by id, or in the words of the other format. @throws Refusal 'file_refused' */
+/** The known lines among these: by id, or worded as in the other format. @throws Refusal 'file_refused' */
 async function linesThere(
   context: BankContext,
   tx: Tx,
@@ -271,8 +271,8 @@ async function linesThere(
 }
 
 /**
- * Whether each closing balance is the sum of the lines taken up to its last day plus the new ones. A statement of the rest of a
- * day shows other lines than that of the morning, although no more of any kind.
+ * Whether each closing balance is the sum of the known lines up to its last day plus the new ones. A statement of the rest of a
+ * day shows other lines than the statement of the morning, although it does not show more lines of any kind.
  */
 async function isExplained(
   tx: Tx,
@@ -291,7 +291,7 @@ async function isExplained(
   return true;
 }
 
-/** Which of these lines are known. @throws when one is known with other amounts */
+/** The known lines among these. @throws Refusal if one is known with another amount */
 async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly ReadLine[]): Promise<Set<string>> {
   const byId = new Map(ids.map((id, i) => [id, lines[i]]));
   const known = new Set<string>();
@@ -308,7 +308,7 @@ async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly R
   return known;
 }
 
-/** What was taken so far; `unbalanced` when some of it carries no balances; undefined when nothing was taken. */
+/** Summary of the statements taken in; `unbalanced` if some have no balances; undefined if there are none. */
 export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<Taken | undefined | 'unbalanced'> {
   const first = await statementStore.firstStatement(tx, rail, asset);
   if (first === undefined) return undefined;
@@ -317,11 +317,11 @@ export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<T
   const sum = await store.sumTaken(tx, rail, asset);
   const ties = (await statementStore.newestStatements(tx, rail, asset)).flatMap((one) => endsOf(one) ?? []);
   const newest = newestOf(ties, from, sum);
-  assert(newest !== undefined, 'a first statement without a newest');
+  assert(newest !== undefined, 'there is a first statement and no newest one');
   return { first: from, newest, sum };
 }
 
-/** The part that can be compared with others; up to its own last day by default. */
+/** The part of a statement that can be compared with others; by default up to its own last day. */
 function endsOf(statement: {
   from: string;
   to: string;
@@ -338,9 +338,9 @@ const DAY_MS = 86_400_000;
 const dayOf = (at: Date, days: number): string => new Date(at.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 
 /**
- * The last day that a statement covers. One dated ahead was written before its days had come, so it covers the days up to
- * those of the newest statement, or up to yesterday, which it may still be somewhere on earth. Statements that end before its
- * last day continue from there, and their balances must equal everything taken, as usual.
+ * The last day that a statement covers. A statement that is dated ahead was written before its last days had come, so it covers
+ * the days up to those of the newest statement, or up to yesterday, which is still today in some time zone. Statements that end
+ * before its last day continue from there, and their balances must equal the sum of all lines, as usual.
  */
 async function standsToOf(tx: Tx, { rail, account }: ReadFile, to: string, now: Date): Promise<string> {
   if (to <= dayOf(now, 1)) return to;
@@ -349,7 +349,7 @@ async function standsToOf(tx: Tx, { rail, account }: ReadFile, to: string, now: 
   return newest !== undefined && newest.to > yesterday ? newest.to : yesterday;
 }
 
-/** The row of a statement; one shown again in another file keeps its first row. */
+/** The row of a statement. A statement that another file shows again keeps its first row. */
 async function placeStatement(
   tx: Tx,
   { rail, account: { asset } }: ReadFile,
@@ -370,7 +370,7 @@ async function placeStatement(
   return { id: there.id, isNew: false };
 }
 
-/** The file as a stream, counted and hashed as it is read, after a look at its first bytes. */
+/** The file as a stream, counted and hashed while it is read, and whether it looks like XML. */
 async function peeked(chunks: Chunks) {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -388,7 +388,7 @@ async function peeked(chunks: Chunks) {
     head.push(value);
     size += value.length;
   }
-  // With a byte order mark or UTF-16, only the letters count here.
+  // Ignores a byte order mark and the zero bytes of UTF-16.
   const first = Buffer.concat(head)
     .toString('latin1')
     .replaceAll(/[^!-~]/g, '')[0];

@@ -1,13 +1,13 @@
 /**
- * The manual bank: a rail for an operator whose bank has no API. Payouts leave as files that a person uploads; statements
- * arrive as files that a person downloads.
+ * The manual bank: a rail for an operator whose bank has no API. Payouts leave as files that an operator uploads; statements
+ * arrive as files that an operator downloads.
  *
- * To the rest of the system it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here consists of
- * the lines taken in (import.ts), and `send` submits a payout, which here means listing it for the next file. From then on only
- * the statement decides its outcome. desk.ts has the operator's steps in between.
+ * To the rest of the system it is a bank like any other. The engine (rails/bank.ts) reads its statement, which here consists of
+ * the lines that were taken in (import.ts). `send` submits a payout, which here means listing it for the next file; from then on
+ * only the statement decides its outcome. desk.ts has the operator's steps in between.
  *
- * It promises nothing about keys (`deduplicatesForMs` is 0), like every bank that accepts files: no payout is sent twice. A
- * payout already on the list is not accepted a second time, and none is in two files (the database rejects it).
+ * Like every bank that accepts files, it promises nothing about keys (`deduplicatesForMs` is 0), so no payout is sent twice. A
+ * payout that is already on the list is not accepted a second time, and the database rejects a payout in a second file.
  */
 import { adapter } from '../../base/adapter.ts';
 import { later } from '../../base/clock.ts';
@@ -31,11 +31,11 @@ import * as store from './store.ts';
 export type { DeskContext, Imported, ManualDesk } from './desk.ts';
 export { type ManualBankSettings, readManualBank } from './settings.ts';
 
-/** An import wakes the reader; this is the fallback for a lost wake-up. */
+/** An import wakes the reader. This interval is the fallback for a lost wake-up. */
 const POLL_MS = 30_000;
 const PAGE_LINES = 200;
 const DAY_MS = 86_400_000;
-/** A weekend, a holiday and a day to take the statement in. */
+/** A weekend, a holiday, and a day to take the statement in. */
 const UNREAD_AT_MOST_MS = 5 * DAY_MS;
 
 export function manualBank(settings: ManualBankSettings, context: BankContext): ReturnType<typeof bankRail> {
@@ -54,7 +54,7 @@ export function manualBank(settings: ManualBankSettings, context: BankContext): 
   };
 }
 
-/** A payout that an operator may still upload cannot be declared never paid. A file that the statement shows was uploaded. */
+/** A payout whose file an operator may still upload cannot be declared never paid. A file that a statement shows was uploaded. */
 async function mayYetLeave(tx: Tx, code: string, key: string): Promise<string | undefined> {
   const listed = await store.readListed(tx, code, key);
   if (listed === undefined || listed.rejectedAt !== null) return undefined;
@@ -91,7 +91,7 @@ export const fileBank = adapter({
   },
 });
 
-/** The desk, with its previews, which read lines as the rail does. */
+/** The desk with its previews, which interpret lines as the rail does. */
 export function openManualDesk(settings: ManualBankSettings, context: DeskContext): ManualDesk {
   const adapter = adapterOf(settings, context);
   const quiet = openDesk(settings, { ...context, log: openLog('silent') });
@@ -107,7 +107,7 @@ export function openManualDesk(settings: ManualBankSettings, context: DeskContex
   };
 }
 
-/** A stored line, in the engine's form. */
+/** A stored line in the engine's form. */
 const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: statementStore.LineRow): StatementLine => ({
   bookedOn: 'day',
   ...(JSON.parse(vault.decrypt(row.content, contentPlace(code, row.externalId))) as LineContent),
@@ -122,7 +122,7 @@ const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: state
 function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankContext): BankAdapter {
   const { code, accounts } = settings;
   const accountOf = (asset: AssetCode): ManualAccount | undefined => accounts.find((one) => one.asset === asset);
-  /** This bank consists of our own tables only: when they do not answer, the bank is unavailable. */
+  /** This bank consists of our own tables only: if they do not answer, the bank is unavailable. */
   const asked = async <T>(what: string, input: () => Promise<T>): Promise<T> => {
     try {
       return await input();
@@ -147,7 +147,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       asked('the statement', async () => {
         const after = /^\d{1,18}$/.test(cursor) ? BigInt(cursor) : 0n;
         const { rows, readTo } = await db.asSystem(async (tx) => ({
-          // Read before the lines: lines taken in meanwhile are for the next read.
+          // Read before the lines, so that lines taken in meanwhile are left for the next read.
           readTo: await coverage(tx, settings),
           rows: await statementStore.linesAfter(tx, code, after, PAGE_LINES + 1),
         }));
@@ -203,9 +203,8 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 }
 
 /**
- * Up to which time the statements are complete, per asset. Lines carry a day and no time, so only whole days count: the last day
- * of a statement that was taken in before that day was over may still get lines. Nothing is returned while a statement is
- * missing.
+ * The time up to which the statements are complete, per asset. Lines have a day and no time, so only whole days count: the last
+ * day of a statement that was taken in before that day was over may still get lines. Empty while a statement is missing.
  */
 async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise<Record<AssetCode, Date>> {
   const covered: [AssetCode, Date][] = [];
@@ -219,13 +218,13 @@ async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise
   return Object.fromEntries(covered);
 }
 
-/** The last day that a statement covers: never a day after it was taken in. */
+/** The last day that a statement covers, never later than the day on which it was taken in. */
 function lastDayOf({ to, importedAt }: { to: string; importedAt: Date }): Date {
   const importDay = importedAt.toISOString().slice(0, 10);
   return new Date(`${to < importDay ? to : importDay}T00:00:00Z`);
 }
 
-/** Determined by the account whose newest statement is the oldest, and by statements missing in between. */
+/** Depends on the account whose newest statement is the oldest, and on missing statements. */
 async function health(
   { code, accounts, statementDeadlineMs }: ManualBankSettings,
   { db, clock }: BankContext,

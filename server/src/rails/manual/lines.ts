@@ -1,4 +1,4 @@
-/** Lines of a statement as they are stored: interpreted, with encrypted content. */
+/** Lines of a statement in their stored form: interpreted, with encrypted content. */
 
 import type { Tx } from '../../base/db.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
@@ -19,7 +19,7 @@ export type LineContent = Pick<
 export const LINES_AT_ONCE = 2000;
 export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
 
-/** A file that was read to its end and is consistent in itself; nothing of it is taken yet. */
+/** A file that was read to its end and is consistent in itself. Nothing of it is taken in yet. */
 export interface ReadFile {
   readonly rail: string;
   readonly account: ManualAccount;
@@ -29,7 +29,7 @@ export interface ReadFile {
   readonly bytes: number;
 }
 
-/** The balance of the account before its first statement is the operator's own money. */
+/** Stores the balance of the account before its first statement, which is the operator's own money. */
 export async function storeOpening(
   context: BankContext,
   tx: Tx,
@@ -62,7 +62,7 @@ export async function storeLines(
   statementId: bigint,
   fresh: readonly { line: ReadLine; id: string }[],
 ): Promise<void> {
-  // A reversal of a credit comes after the credit, whatever the order of the file.
+  // A reversal of a credit is stored after the credit, whatever the order of the file.
   const undoes = ({ line }: { line: ReadLine }) =>
     line.direction === 'debit' && (line.reversal || line.returned !== undefined);
   const inOrder = [...fresh.filter((one) => !undoes(one)), ...fresh.filter(undoes)];
@@ -107,8 +107,8 @@ async function undone(
 }
 
 /**
- * The reference that a payment keeps when it is returned or reversed: the payer's, or the bank's. Empty without one; otherwise
- * the present key's first.
+ * The blind index of the reference that a payment keeps when it is returned or reversed: the payer's, or the bank's. Empty if
+ * there is none; during a key rotation the present key's comes first.
  */
 function relationsOf(context: BankContext, asset: string, line: ReadLine): Buffer[] {
   const reference = line.endToEnd || line.paymentId || line.bankRef;
@@ -129,7 +129,7 @@ function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineCont
     ...(isFunding ? { funding: true } : {}),
     ...(line.dayIs === 'valued' ? { bookedOn: 'unknown' } : {}),
     free: {
-      // Our reference may be in either.
+      // Our reference may be in either of the two.
       text: `${line.text} ${line.endToEnd}`.trim(),
       ...(line.name === '' ? {} : { name: line.name }),
       ...(line.account === '' ? {} : { account: line.account }),

@@ -1,13 +1,13 @@
 /**
- * The payee of a payout as a file can carry it: checked when the payout is listed, so that a file never fails because of one
- * of its payouts. Also the key of a payout as a bank carries it, in both directions.
+ * The payee of a payout in the form that a file can carry. It is checked when the payout is listed, so that a file never fails
+ * because of one of its payouts. Also the key of a payout in the form that a bank carries, in both directions.
  */
 import type { Destination } from '../rail.ts';
 import { isBic, isIban, type ManualAccount, plainAccount } from './settings.ts';
 
 export interface PayeeDetails {
   name: string;
-  /** With an IBAN, nothing else is needed. */
+  /** If it is set, nothing else is needed. */
   iban: string;
   account: string;
   bic: string;
@@ -21,7 +21,7 @@ export interface PayeeDetails {
 const LONGEST_NAME = 70;
 const LONGEST_ACCOUNT = 34;
 
-/** @returns the payee, or why no file can pay it, as one word */
+/** @returns the payee, or as one word why no file can pay it */
 export function payeeOf(destination: Destination, account: ManualAccount): PayeeDetails | { why: string } {
   if (destination.kind !== 'account') return { why: 'not_an_account' };
   const { details } = destination;
@@ -35,7 +35,7 @@ export function payeeOf(destination: Destination, account: ManualAccount): Payee
   const bic = said('bic', 'swift').toUpperCase();
   if (bic !== '' && !isBic(bic)) return { why: 'malformed_bic' };
   if (account.payoutFile === 'pain.001.001.09') {
-    // A euro payment in SEPA requires an IBAN.
+    // SEPA requires an IBAN for a payment in euro.
     if (account.currency === 'EUR' && iban === '') return { why: 'no_iban' };
     if (plainName(name, account.currency).replaceAll(/[^A-Za-z0-9\p{L}]/gu, '').length < 2)
       return { why: 'name_not_writable' };
@@ -47,18 +47,18 @@ export function payeeOf(destination: Destination, account: ManualAccount): Payee
   return { name, iban, account: iban === '' ? number : '', bic, ifsc, bankCode };
 }
 
-/** Numbers and codes have no other characters at any bank, and some characters cannot be in XML. */
+/** No bank's numbers and codes have other characters, and some other characters are not allowed in XML. */
 const isPlain = (text: string): boolean => /^[ -~]*$/.test(text);
 
-/** `pay_17_1` as the bank carries it: SEPA allows no underscore, and at most 35 characters. */
+/** `pay_17_1` in the form that the bank carries: SEPA allows no underscore, and at most 35 characters. */
 export function endToEndOf(key: string): string {
   const carried = key.replaceAll('_', '-');
   return /^[A-Za-z0-9-]{1,35}$/.test(carried) ? carried : '';
 }
 
 /**
- * Our one key in a bank's texts, or undefined when there is none, or more than one. Banks change case and break lines
- * anywhere: if the text as it is has no key, its spaces are removed and it is searched once more.
+ * The key of ours in a bank's texts; undefined if there is none, or more than one. Banks change case and break lines anywhere: if
+ * a text has no key, it is searched again without its spaces.
  */
 export function keyIn(...texts: readonly string[]): string | undefined {
   for (const text of texts) {
@@ -105,13 +105,13 @@ export const sepaText = (text: string, longest: number): string =>
     .replaceAll(/[^A-Za-z0-9/?:().,'+ -]/g, ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim()
-    // A leading, trailing or double slash has a meaning to banks.
+    // Banks give a leading, trailing or double slash a special meaning.
     .replaceAll(/\/{2,}/g, '/')
     .replaceAll(/^\/+|\/+$/g, '')
     .slice(0, longest)
     .trim();
 
-/** A name in the characters its bank can read: SEPA's for euro; elsewhere unchanged, without control characters. */
+/** A name in characters that its bank can read: SEPA's for euro; otherwise unchanged, without control characters. */
 export const plainName = (name: string, currency: string): string =>
   currency === 'EUR'
     ? sepaText(name, LONGEST_NAME)

@@ -2,7 +2,7 @@
  * Previews: the effect of taking a statement in, or of closing a file, in a transaction that is rolled back.
  *
  * The same code runs as for the real action, so a preview differs from the action only if something changes in between. Facts are
- * collected instead of reported, so a statement's preview touches and locks no order; the effect on orders is not its subject
+ * collected instead of reported, so a statement's preview locks and changes no order, and does not show the effect on orders
  * (protocols/operator/bank.ts finds the order of a reference).
  */
 import type { Database, Tx } from '../../base/db.ts';
@@ -29,7 +29,7 @@ export interface PreviewedLine {
   means: RailFact['type'] | 'nothing';
   /** The payout that the line settles or returns. */
   payout?: string;
-  /** Our reference found in its text; '' when there is none. */
+  /** Our reference that was found in its text; '' if there is none. */
   target?: string;
   /** Why a payout was returned, a deposit was recalled, or a line is not understood. */
   why?: string;
@@ -37,7 +37,7 @@ export interface PreviewedLine {
 
 export interface StatementPreview {
   asset: string;
-  /** `known`: this very file was taken in before, and taking it in again changes nothing. */
+  /** `known`: exactly this file was taken in before, and taking it in again changes nothing. */
   outcome: 'new' | 'known';
   spans: { from: string; to: string }[];
   creditUnits: bigint;
@@ -61,18 +61,18 @@ export async function rolledBack<T>(db: Database, body: (tx: Tx) => Promise<T>):
   try {
     await db.asSystem(async (tx) => {
       found = { answer: await body(tx) };
-      // Deferred statements are executed too, so that their errors appear.
+      // Executes the deferred statements, too, so that their errors appear.
       await tx.row('select');
       throw new OnlyLooked();
     });
   } catch (error) {
     if (!(error instanceof OnlyLooked)) throw error;
   }
-  assert(found !== undefined, 'a preview ends by its answer or by an error');
+  assert(found !== undefined, 'a preview ended without a result');
   return found.answer;
 }
 
-/** @throws Refusal 'file_refused' when taking it in would be rejected, with the same sentence */
+/** @throws Refusal 'file_refused' if taking the file in would be rejected, with the same sentence */
 export function previewStatement(
   context: BankContext,
   adapter: BankAdapter,
@@ -105,7 +105,7 @@ export function previewStatement(
   });
 }
 
-/** If a payout's return is shown first, the settlement is reported with it: the line is about the return. */
+/** If a payout's return is shown before its debit, the settlement is reported with it: the line then means the return. */
 function meaningOf(facts: readonly RailFact[]): Pick<PreviewedLine, 'means' | 'payout' | 'target' | 'why'> {
   const fact = facts.findLast(({ type }) => type !== 'cost_changed') ?? facts.at(-1);
   if (fact === undefined) return { means: 'nothing' };

@@ -1,18 +1,18 @@
 /**
- * The common result of both statement readers, before it is compared with stored data: plain lines as the bank wrote them, and
- * the checks that any statement must pass on its own.
+ * The common result of both statement readers, before it is compared with stored data: lines as the bank wrote them, and the
+ * checks that any statement must pass on its own.
  */
 import { refuseFile } from './decode.ts';
 
 export interface ReadStatement {
-  /** The bank's own id of it; '' when the file has none. */
+  /** The bank's own id of the statement; '' if the file has none. */
   id: string;
   /** The bank's number of the statement, if it has one. */
   sequence: bigint | null;
-  /** Days of the first and last line, or as stated in the file, `YYYY-MM-DD`. */
+  /** Days of the first and the last line, or the days that the file states, as `YYYY-MM-DD`. */
   from: string;
   to: string;
-  /** Smallest units, negative for an overdrawn account; both null when the file carries none. */
+  /** Smallest units, negative for an overdrawn account; both are null if the file has none. */
   opening: bigint | null;
   closing: bigint | null;
   lines: ReadLine[];
@@ -20,26 +20,26 @@ export interface ReadStatement {
 
 export interface ReadLine {
   bookedOn: string;
-  /** 'valued' when the bank gives the value date only: then the booking date is unknown. */
+  /** 'valued' if the bank gives only the value date: then the booking date is unknown. */
   dayIs?: 'booked' | 'valued';
   direction: 'credit' | 'debit';
   units: bigint;
   /** Charged by the bank in addition to a debit's units. */
   chargeUnits: bigint;
-  /** The bank's own reference of the line, the same in every statement; '' when there is none. */
+  /** The bank's own reference of the line, which is the same in every statement; '' if there is none. */
   bankRef: string;
-  /** The payer's end-to-end id; '' when there is none. */
+  /** The payer's end-to-end id; '' if there is none. */
   endToEnd: string;
   /** The bank's id of the payment (not of the line). */
   paymentId: string;
-  /** The file of ours that it was booked for, as the bank repeats its name; '' when it does not. */
+  /** The file of ours for which the line was booked, by the name that the bank repeats; '' if it repeats none. */
   batch: string;
   text: string;
   name: string;
   account: string;
-  /** The bank reverses an earlier line with this one. */
+  /** Whether the line reverses an earlier line. */
   reversal: boolean;
-  /** Why a payment is returned: the bank's code, or '' without one. */
+  /** Why a payment is returned: the bank's code, or '' if there is none. Absent if the line is no return. */
   returned?: string;
 }
 
@@ -52,13 +52,13 @@ export const total = (lines: readonly Pick<ReadLine, 'direction' | 'units' | 'ch
     0n,
   );
 
-/** @throws Refusal 'file_refused' when lines and balances contradict each other: the file is truncated, or not a statement */
+/** @throws Refusal 'file_refused' if lines and balances contradict each other: the file is truncated, or no statement */
 export function addsUp({ opening, closing, lines }: ReadStatement, which: string): void {
   if (opening === null || closing === null) return;
   if (opening + total(lines) !== closing)
     throw refuseFile(`The opening balance of ${which} plus its lines is not its closing balance.`);
 }
 
-/** Removes the placeholders that banks write when there is no reference. */
+/** Removes the placeholders that banks write if there is no reference. */
 export const meant = (reference: string): string =>
   /^(|0+|NONREF|NOTPROVIDED|NOT PROVIDED|NONE|N\/?A|-+)$/i.test(reference.trim()) ? '' : reference.trim();

@@ -42,6 +42,6 @@ const REASONS: Readonly<Record<string, string>> = {
   UPAY: 'undue',
 };
 
-/** @param code the bank's, or '' without one */
+/** @param code the bank's code, or '' if there is none */
 export const returnReason = (code: string): string =>
   code === '' ? 'returned_by_bank' : `${REASONS[code] ?? 'returned_by_bank'} (${code})`;

@@ -1,8 +1,8 @@
 /**
  * Settings of the manual bank: the operator's accounts, the format of their payout files, and of their statements.
  *
- * They are a JSON text, usually a file, because an account needs more than fits an environment variable. Invalid and unknown
- * fields are rejected with their path and rule (base/fields.ts).
+ * They are a JSON text, usually in a file, because an account needs more settings than fit into an environment variable. Invalid
+ * and unknown fields are rejected with their path and rule (base/fields.ts).
  */
 import { SettingError } from '../../base/env.ts';
 import { flag, oneOf, text } from '../../base/fields.ts';
@@ -12,7 +12,7 @@ import type { AssetCode } from '../../base/money.ts';
 export type FileFormat = 'csv' | 'pain.001.001.09';
 
 export interface ManualBankSettings {
-  /** The rail's code; it is stored in rows, so it never changes. */
+  /** The rail's code. Rows store it, so it never changes. */
   code: string;
   accounts: readonly ManualAccount[];
   /** The newest statement of each account must be younger than this, or the rail is unhealthy. Weekends count. */
@@ -27,7 +27,7 @@ export interface ManualAccount {
   bank: string;
   branch: string;
   accountType: string;
-  /** At least one of account number and IBAN. */
+  /** At least one of account number and IBAN is set. */
   accountNumber: string;
   ifsc: string;
   iban: string;
@@ -36,7 +36,7 @@ export interface ManualAccount {
   payoutFile: FileFormat;
   /** The operator's own accounts that fund this one; a credit from them is funding. */
   fundingAccounts: readonly string[];
-  /** Format of a CSV statement; absent when only camt.053 is accepted. */
+  /** Format of a CSV statement; absent if only camt.053 is accepted. */
   csv?: CsvForm;
 }
 
@@ -44,17 +44,17 @@ export interface CsvForm {
   encoding: 'auto' | 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
   delimiter: string;
   decimal: '.' | ',';
-  /** Between groups of three digits; '' for none. */
+  /** Separator between groups of three digits; '' for none. */
   thousands: string;
   /** DD, MM, YYYY and their separators. */
   date: string;
-  /** Names in the header row. Either `amount` with a sign, or `credit` and `debit`. */
+  /** Names in the header row. Either `amount` with a sign, or both `credit` and `debit`. */
   columns: {
     bookedOn: string;
     amount?: string;
     credit?: string;
     debit?: string;
-    /** Joined with spaces. */
+    /** Columns that are joined with spaces. */
     text: readonly string[];
     name?: string;
     account?: string;
@@ -67,7 +67,7 @@ export interface CsvForm {
     balance?: string;
     kind?: string;
   };
-  /** Whether the last row has a line end, too. If not, a file cut within its last field goes unnoticed. */
+  /** Whether the last row ends with a line end, too. If not, a file that was cut within its last field is not detected. */
   lastRowEnds: boolean;
   /** Words in the column `kind` that mark a credit as the return of one of our payments. */
   returnKinds: readonly string[];
@@ -79,7 +79,7 @@ const LONGEST = 140;
 
 /**
  * @param json the text of the settings file
- * @param from its name in errors, such as `MANUAL_BANK_FILE`
+ * @param from name of the settings in errors, such as `MANUAL_BANK_FILE`
  * @throws SettingError with the path of the field and its rule
  */
 export function readManualBank(json: string, from = 'MANUAL_BANK_FILE'): ManualBankSettings {
@@ -103,7 +103,7 @@ export function readManualBank(json: string, from = 'MANUAL_BANK_FILE'): ManualB
 
 const railCode = text(45, /^bank\.[a-z0-9-]{1,40}$/, 'bank. and a name');
 const currency = text(3, /^[A-Z]{3}$/, 'three capital letters');
-/** Some of the words are blanks, which only quotes show. */
+/** Quotes are needed because some of the words are blanks. */
 const wordOf = <const T extends string>(words: readonly T[]) =>
   oneOf(words, `one of ${words.map((word) => `'${word}'`).join(', ')}`);
 /** A single-line text. */
@@ -193,12 +193,12 @@ function readCsvForm(given: unknown, at: string): CsvForm {
 
 const ENCODINGS = ['auto', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const;
 
-/** An account number or IBAN in comparable form: without spaces, in capitals. */
+/** An account number or IBAN in a comparable form: without spaces, in capitals. */
 export const plainAccount = (text: string): string => text.replaceAll(/[\s-]/g, '').toUpperCase();
 
 export const isBic = (text: string): boolean => /^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?$/.test(text);
 
-/** ISO 13616: the first four to the end, letters as two digits, remainder 1 by 97. */
+/** ISO 13616: move the first four characters to the end, replace letters by two digits; the remainder modulo 97 must be 1. */
 export function isIban(text: string): boolean {
   if (!/^[A-Z]{2}[0-9]{2}[A-Z0-9]{8,30}$/.test(text)) return false;
   const digits = (text.slice(4) + text.slice(0, 4)).replace(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 55));

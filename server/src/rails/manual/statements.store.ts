@@ -1,6 +1,4 @@
-/**
- * Statements of a manual bank: files taken in, what each covers, and its lines.
- */
+/** SQL of statements of a manual bank: files taken in, what each covers, and its lines. */
 import type { Tx } from '../../base/db.ts';
 import type { AssetCode } from '../../base/money.ts';
 
@@ -47,7 +45,7 @@ export interface StatementRow {
   sequence: bigint | null;
   from: string;
   to: string;
-  /** The last of its days that it covers, if it is dated ahead of when it was taken in. */
+  /** The last of its days that it covers, if it was dated ahead when it was taken in. */
   standsTo: string;
   opening: bigint | null;
   closing: bigint | null;
@@ -64,7 +62,7 @@ export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise
     asset,
   ]);
 
-/** The last day of the newest statement, and when the last one with that end was taken in. */
+/** The last day of the newest statement, and when the last statement with that end was taken in. */
 export const newestTaken = (
   tx: Tx,
   rail: string,
@@ -77,7 +75,7 @@ export const newestTaken = (
     [rail, asset],
   );
 
-/** All with the newest end, the last taken first. */
+/** All statements with the newest end, the one taken in last first. */
 export const newestStatements = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow[]> =>
   tx.rows<StatementRow>(
     `with newest as (select stands_to, sequence from manual_statements where rail = $1 and asset = $2 ${NEWEST})
@@ -119,8 +117,8 @@ export const statementsOf = (
   );
 
 /**
- * Whether new lines of a statement are known ones in other words: another statement begins or ends on the same day and has
- * brought a line that this one lacks, or covers days before and after one of theirs. Lines that sum to zero may be anywhere.
+ * Whether new lines of a statement may be known ones in other words: another statement begins or ends on the same day and has
+ * added a line that this one lacks, or covers days before and after a day of theirs. Lines that sum to zero may be anywhere.
  */
 export const isShownBefore = async (
   tx: Tx,
@@ -132,7 +130,7 @@ export const isShownBefore = async (
     to: string;
     opening: bigint;
     closing: bigint;
-    /** All of its lines, and the days of the new ones. */
+    /** All of the statement's lines, and the days of the new ones. */
     lines: readonly string[];
     days: readonly string[];
   },
@@ -149,7 +147,7 @@ export const isShownBefore = async (
     [rail, asset, one.id, one.from, one.to, one.opening, one.closing, one.days, one.lines, openingId(asset)],
   )) !== undefined;
 
-/** Whether every statement of an account has balances: only then can its lines be checked against them. */
+/** Whether every statement of an account has balances: only then can lines be checked against them. */
 export const allHaveBalances = async (tx: Tx, rail: string, asset: AssetCode): Promise<boolean> =>
   (await tx.row('select from manual_statements where rail = $1 and asset = $2 and opening_units is null limit 1', [
     rail,
@@ -192,7 +190,7 @@ export interface LineRow extends LineFacts {
 const LINE = `seq, external_id, asset, direction, units, charge_units,
   booked_on::text as booked_on, statement_id`;
 
-/** Number of the newest line taken in; 0 when there is none. */
+/** Number of the newest line; 0 if there is none. */
 export const lastLine = async (tx: Tx, rail: string): Promise<bigint> =>
   (await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) as seq from manual_lines where rail = $1', [rail]))
     ?.seq ?? 0n;
@@ -217,7 +215,7 @@ export const linesOfSpan = (
     [rail, asset, span.from, span.to, span.after, most],
   );
 
-/** Known lines among these ids. */
+/** The known lines among these ids. */
 export const linesByIds = (
   tx: Tx,
   rail: string,
@@ -236,7 +234,7 @@ export interface OtherLine
   to: string;
 }
 
-/** Lines of these days from a file of the other format, except those with these ids. */
+/** Lines of these days from files of the other format, except those with these ids. */
 export const linesOfOtherForm = (
   tx: Tx,
   rail: string,
@@ -253,7 +251,7 @@ export const linesOfOtherForm = (
     [rail, asset, input.days, input.format, input.without, openingId(asset), input.most],
   );
 
-/** Whether lines were taken in that the bank engine has not read yet. */
+/** Whether there are lines that the bank engine has not read yet. */
 export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
   (await tx.row(
     `select from manual_lines

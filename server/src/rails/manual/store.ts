@@ -1,13 +1,11 @@
-/**
- * Tables of the manual bank: the list of payouts, the files they left in, and the statements taken in.
- */
+/** SQL of the manual bank: the list of payouts, the files in which they left, and the sums of statements. */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
 import type { FileFormat } from './settings.ts';
 import { openingId } from './statements.store.ts';
 
-/** Serializes changes to one rail's files and lists: line numbers must become visible in their order. */
+/** Serializes changes to one rail's files and lists, because line numbers must become visible in their order. */
 export const lockRail = (tx: Tx, rail: string): Promise<number> =>
   tx.run(`select pg_advisory_xact_lock(hashtextextended('cloverleaf manual bank ' || $1, 0))`, [rail]);
 
@@ -31,8 +29,8 @@ const LISTED = `key, end_to_end, asset, units, listed_at, batch_id,
   rejected_at, rejected_why`;
 
 /**
- * @param notAfter real time; checked by the database when the row is written
- * @returns whether the row is new; false when the key is listed already or the time is over
+ * @param notAfter real time; the database checks it when it writes the row
+ * @returns whether the row is new; false if the key is already listed or the time is over
  */
 export async function insertListed(
   tx: Tx,
@@ -94,15 +92,15 @@ interface Until {
   most: number;
 }
 
-/** The oldest waiting ones, each with whether its payout has ended in another way. */
+/** The oldest waiting payouts, each with whether it has ended in another way. */
 export const waitingUntil = (tx: Tx, rail: string, asset: AssetCode, { until, most }: Until): Promise<Waiting[]> =>
   tx.rows(WAITING, [rail, asset, most, until ?? null]);
 
-/** Those of these that are waiting. */
+/** The payouts among these that are waiting. */
 export const waitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly string[]): Promise<Waiting[]> =>
   tx.rows(WAITING_OF, [rail, asset, keys]);
 
-/** The same, locked: after their orders. */
+/** As `waitingOf`, locked; the orders are locked before. */
 export const lockWaitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly string[]): Promise<Waiting[]> =>
   tx.rows(`${WAITING_OF} for update`, [rail, asset, keys]);
 
@@ -173,7 +171,7 @@ export async function insertBatch(
     batch.keys,
     batch.id,
   ]);
-  assert(row, 'a batch was stored');
+  assert(row, 'the insert of a batch returned no row');
   return row;
 }
 
@@ -190,7 +188,7 @@ export interface BatchPayout {
   key: string;
   endToEnd: string;
   units: bigint;
-  /** What the statement shows of it: `settled` or `returned`. */
+  /** What the statement shows of the payout: `settled` or `returned`. */
   state: string | null;
 }
 
@@ -201,7 +199,7 @@ export const payoutsOfBatch = (tx: Tx, id: bigint): Promise<BatchPayout[]> =>
     [id],
   );
 
-/** How many payouts of a file the statements have shown, whatever the state of the payouts. */
+/** Number of payouts of a file that statements have shown, whatever the state of the payouts. */
 export const shownOfBatch = async (tx: Tx, rail: string, id: bigint): Promise<number> =>
   (
     await tx.row<{ shown: number }>(
@@ -245,9 +243,9 @@ export const confirmRestore = (
   );
 
 /**
- * Debits shown since that no payout explains and that are undecided, and the payouts that they may have been: of the same amount,
- * or by another attempt of the same payout, and in no file. Includes payouts that wait because payouts are switched off, and so
- * are on no list yet.
+ * Debits shown since the restore that no payout explains and that are undecided, with the payouts that they may have paid: of the
+ * same amount, or by another attempt of the same payout, and in no file. Includes payouts that are on no list yet because payouts
+ * are switched off.
  */
 export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: string; payout: string }[]> =>
   tx.rows(
@@ -272,7 +270,7 @@ export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode, upTo?: st
     )
   )?.units ?? 0n;
 
-/** Credits of this amount under a relation: candidates for a debit that reverses one. */
+/** Credits of this amount with a relation: candidates for a debit that reverses one. */
 export const creditsRelated = async (
   tx: Tx,
   rail: string,
@@ -299,7 +297,7 @@ export interface NewLine {
   content: Buffer;
 }
 
-/** One statement for all; they are numbered in the order given. */
+/** Inserts all lines in one statement; they are numbered in the given order. */
 export const insertLines = (tx: Tx, rail: string, asset: AssetCode, lines: readonly NewLine[]): Promise<number> =>
   tx.run(
     `insert into manual_lines (rail, asset, external_id, direction, units, charge_units, booked_on, statement_id, relation, content)

@@ -1,16 +1,16 @@
 /**
- * Words: matches lines of a file with lines already taken from a file of the other format. Pure.
+ * Words: matches lines of a file with lines that are known from a file of the other format. Pure.
  *
- * A bank words the same line differently in camt.053 and in CSV, and only one of them may carry its reference. So lines of
- * the same day, direction and amount are compared. If the file shows no more of a kind than were taken, they may be the same
- * lines; else the account or the text must distinguish them. Either way the balances, if any, must confirm it (import.ts). If
- * nothing does, the file is rejected, because a guess would book money twice or not at all.
+ * A bank words the same line differently in camt.053 and in CSV, and only one of them may carry its reference. So lines of the
+ * same day, direction and amount are compared. If the file shows no more lines of a kind than are known, they may be the same
+ * lines; otherwise the account or the text must distinguish them. In both cases the balances, if there are any, must confirm the
+ * result (import.ts). If nothing confirms it, the file is rejected, because a guess would book money twice or not at all.
  */
 export interface Worded {
   id: string;
   day: string;
   direction: 'credit' | 'debit';
-  /** Including charges. */
+  /** Includes charges. */
   units: bigint;
   account: string;
   text: string;
@@ -18,15 +18,14 @@ export interface Worded {
 
 export type InOtherWords<T extends Worded> =
   | { known: Set<string> }
-  /** Undecidable which of these are the same. */
+  /** It cannot be decided which of these are the same. */
   | { unclear: { fresh: Worded[]; taken: T[] } };
 
 /**
- * @param fresh   lines of the file that are not known by their id
- * @param taken   lines of the same days taken in the other format that the file does not show by their id
- * @param isProved whether equal numbers suffice to take lines as the same: the caller then checks that the balances confirm
- *   it
- * @returns ids of `fresh` that are known already
+ * @param fresh    lines of the file that are not known by their id
+ * @param taken    lines of the same days that are known from the other format and that the file does not show by their id
+ * @param isProved whether equal numbers suffice to take lines as the same; the caller then checks that the balances confirm it
+ * @returns ids of the lines in `fresh` that are known
  */
 export function inOtherWords<T extends Worded>(
   fresh: readonly Worded[],
@@ -46,7 +45,7 @@ export function inOtherWords<T extends Worded>(
       const [other, ...more] = others.filter((candidate) => isAlike(one, candidate));
       return other !== undefined && more.length === 0 && ours.filter((same) => isAlike(same, other)).length === 1;
     });
-    // A line from another account than all those taken is new, whatever its text says.
+    // A line from another account than all known lines is new, whatever its text is.
     const open = ours.filter((one) => others.some((other) => !isOfAnother(one, other)));
     if (pairs.length < Math.min(open.length, others.length)) return { unclear: { fresh: ours, taken: others } };
     for (const { id } of pairs) known.add(id);
@@ -56,7 +55,7 @@ export function inOtherWords<T extends Worded>(
 
 const kindOf = ({ day, direction, units }: Worded): string => `${day} ${direction} ${units}`;
 const plain = (text: string): string => text.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
-/** A shorter text occurs in many others. */
+/** Shorter texts occur in many other texts. */
 const SHORTEST = 6;
 
 function isOfAnother(a: Worded, b: Worded): boolean {

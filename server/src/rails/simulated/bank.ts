@@ -1,9 +1,9 @@
 /**
- * A simulated bank: a separate outside party, for the sandbox and for tests.
+ * A simulated bank, as a separate outside party, for the sandbox and for tests.
  *
- * It is reached over HTTP on the loopback, keeps its own books (books.store.ts), and settles accepted payments later by itself;
- * so an answer can be lost while its effect remains. Failures can be ordered here: by a fault, which hits the next call or calls,
- * or by a magic account number (magic.ts).
+ * It is reached over HTTP on the loopback interface, keeps its own books (books.store.ts), and settles accepted payments later by
+ * itself. So an answer can be lost while its effect remains. Failures can be requested here: by a fault, which affects the next
+ * call or calls, or by a magic account number (magic.ts).
  *
  *   POST /payments {key, units, currency, account, name, notAfter?}   202 accepted · 422 rejected · 409 key used for another
  *   GET  /payments/:key                                               200 · 404 {proved}
@@ -36,11 +36,11 @@ import { answer, type Counter, reply } from './http.ts';
 import type { Fault, Payment, Settings } from './types.ts';
 
 export interface SimulatedBank {
-  /** Its URL for the adapter, and the token the adapter must send. */
+  /** Its URL for the adapter, and the token that the adapter must send. */
   readonly url: string;
   readonly token: string;
   /**
-   * The operator pays in own money.
+   * Deposits the operator's own money.
    * @param id idempotency key, so that seeding may be repeated
    */
   fund(funding: { currency: string; units: bigint; id: string }): Promise<void>;
@@ -60,7 +60,7 @@ export interface SimulatedBank {
    * @returns the id of the statement line
    */
   recall(lineId: string, id?: string): Promise<string>;
-  /** Returns a payment that it made, or will make. @returns whether there is one under the key that can be returned */
+  /** Returns a payment that it has made, or will make. @returns whether there is one under the key that can be returned */
   returnPayment(key: string): Promise<boolean>;
   /** Whether it has shown a line with this id. */
   hasLine(id: string): Promise<boolean>;
@@ -71,9 +71,9 @@ export interface SimulatedBank {
   clearFaults(): Promise<void>;
   /** Settles everything due now, without waiting for its own timer. */
   settlesDue(): Promise<void>;
-  /** Moves the age of the keys that it has accepted by this much real time. */
+  /** Increases the age of the keys that it has accepted by this much real time. */
   ages(ms: number): Promise<void>;
-  /** Shows another amount under the id of a line it has already shown. */
+  /** Shows another amount under the id of a line that it has already shown. */
   alterLine(lineId: string, units: bigint): Promise<void>;
   stop(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export interface SimulatedBank {
 const SETTLE_MS = 800;
 /** A duration that many banks promise. */
 const DEDUPLICATES_FOR_MS = 24 * 3_600_000;
-/** How often it checks for due payments while any are pending. */
+/** Interval between checks for due payments while any are pending. */
 const TICK_MS = 50;
 const FAILED_MS = 1_000;
 
@@ -143,7 +143,7 @@ export async function startSimulatedBank(
     async recall(lineId, id) {
       return await books.locked(async (tx) => {
         const line = await readLineById(tx, lineId);
-        assert(line, `the bank has a line ${lineId}`);
+        assert(line, `the bank has no line ${lineId}`);
         return await bookLine(tx, {
           ...line,
           ...defined({ id }),
@@ -182,11 +182,11 @@ export async function startSimulatedBank(
   };
 }
 
-/** The bank's own reference of the operator's deposits. A payer cannot write this field. */
+/** The bank's own reference of the operator's deposits. A payer cannot write into this field. */
 export const FUNDING = 'FUNDING:';
 
 /**
- * Checks for due payments: often while any are pending, else when woken. Pending payments are rows, so the first check is at
+ * Checks for due payments: often while any are pending, otherwise when woken. Pending payments are rows, so the first check is at
  * start.
  */
 function keepSettling(settle: () => Promise<boolean>, log: Log) {

@@ -1,9 +1,9 @@
 /**
  * The simulated bank's own books, in a schema that it creates itself: no other code reads or writes them, and they share no
- * transaction with us. They outlive the process, so a bank killed in the middle finishes what it accepted.
+ * transaction with ours. They outlive the process, so a bank that was killed finishes later what it accepted.
  *
- * One lock guards all writes. A bank this small need not be fast, and lines numbered under a lock become visible in number
- * order, which reading a statement from a cursor relies on.
+ * One lock guards all writes. Such a bank need not be fast, and lines that are numbered under a lock become visible in number
+ * order, on which reading a statement from a cursor relies.
  */
 import pg from 'pg';
 import { later } from '../../base/clock.ts';
@@ -65,7 +65,7 @@ create table if not exists faults (
 create table if not exists lost_calls (key text primary key);
 `;
 
-/** Advisory lock key, any constant. */
+/** Advisory lock key, an arbitrary constant. */
 const LOCK = 0x62616e6b;
 
 export interface NewLine {
@@ -90,7 +90,7 @@ export async function openBooks(adminUrl: string, settings: Settings) {
   const pool = new pg.Pool({ connectionString: adminUrl, max: 4, application_name: 'simulated_bank' });
   surviveLostConnections(pool);
 
-  /** A transaction of the bank's, with exclusive access to its books. */
+  /** A transaction of the bank, with exclusive access to its books. */
   async function locked<T>(body: (tx: Tx, client: pg.ClientBase) => Promise<T>): Promise<T> {
     const client = await pool.connect();
     let broken: Error | undefined;
@@ -137,11 +137,11 @@ export async function readSettings(tx: Tx): Promise<Settings> {
             charge_units
        from simulated_bank.settings`,
   );
-  assert(row, 'a bank with settings');
+  assert(row, 'the bank has no settings');
   return row;
 }
 
-/** Books a line. An id it has already changes nothing. @returns the id */
+/** Books a line. A known id changes nothing. @returns the id */
 export async function bookLine(tx: Tx, line: NewLine): Promise<string> {
   const row = await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) + 1 as seq from simulated_bank.lines');
   const seq = row?.seq ?? 1n;
@@ -169,7 +169,7 @@ export async function bookLine(tx: Tx, line: NewLine): Promise<string> {
   return id;
 }
 
-/** Lines after a cursor, as shown, and whether any fault is set. */
+/** Lines after a cursor, as shown, and whether a fault is set. */
 export async function readLines(
   tx: Tx,
   after: bigint,
@@ -184,7 +184,7 @@ export async function readLines(
     [after, limit],
   );
   return {
-    // A page without lines is one row that has none.
+    // A page without lines is one row whose columns are null.
     lines: rows.flatMap(({ hasFaults: _hasFaults, seq, bookedAt, ...line }) =>
       seq === null ? [] : [{ seq, shown: { ...line, bookedAt: bookedAt.toISOString() } }],
     ),
@@ -208,7 +208,10 @@ export const readPayments = (tx: Tx, key?: string): Promise<Payment[]> =>
     [key ?? null],
   );
 
-/** The payment under a key: none that it accepted longer ago than it recognises keys. Without key expiry it finds all. */
+/**
+ * The payment under a key, unless it was accepted longer ago than the bank recognises keys. Without key expiry every payment is
+ * found.
+ */
 export async function readByKey(tx: Tx, key: string): Promise<Payment[]> {
   const { deduplicatesForMs } = await readSettings(tx);
   const all = await tx.rows<Payment & { ageMs: number }>(
@@ -220,7 +223,7 @@ export async function readByKey(tx: Tx, key: string): Promise<Payment[]> {
   return deduplicatesForMs === 0 ? all : all.filter(({ ageMs }) => ageMs < deduplicatesForMs);
 }
 
-/** Ages all accepted payments by this much. */
+/** Makes all accepted payments older by this much. */
 export const agePayments = (tx: Tx, ms: number): Promise<number> =>
   tx.run('update simulated_bank.payments set taken_at = taken_at - make_interval(secs => $1)', [ms / 1000]);
 
@@ -250,7 +253,7 @@ export const returnPayment = async (tx: Tx, key: string, now: Date): Promise<boo
     [key, now],
   )) > 0;
 
-/** Settles what is due, and returns what is to bounce. @returns whether anything is still pending */
+/** Settles payments that are due, and returns those that are to bounce. @returns whether any are still pending */
 export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
   const settings = await readSettings(tx);
   const due = await tx.rows<Payment>(
@@ -292,7 +295,7 @@ export const readBalance = async (tx: Tx, currency: string): Promise<bigint> =>
     )
   )?.units ?? 0n;
 
-/** Accepted and not yet on the statement, in smallest units. */
+/** Amount accepted and not yet on the statement, in smallest units. */
 export const readPending = async (tx: Tx, currency: string): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(

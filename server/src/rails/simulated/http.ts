@@ -1,8 +1,8 @@
 /**
- * The simulated bank's HTTP answers. The paths are in the header of bank.ts.
+ * The simulated bank's HTTP answers. The header of bank.ts lists the paths.
  *
- * An order is carried out under the lock of the books; faults and magic account numbers decide whether its answer is lost, late
- * or a rejection.
+ * A payment order is carried out under the lock of the books. Faults and magic account numbers decide whether its answer is lost,
+ * late or a rejection.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, later } from '../../base/clock.ts';
@@ -25,9 +25,9 @@ import type { FaultKind } from './types.ts';
 export interface Counter {
   readonly books: Awaited<ReturnType<typeof openBooks>>;
   readonly clock: Clock;
-  /** What a caller must send. */
+  /** The token that a caller must send. */
   readonly token: string;
-  /** A payment was accepted: enqueues a check for due payments. */
+  /** Called when a payment was accepted: enqueues a check for due payments. */
   accepted(): void;
 }
 
@@ -107,7 +107,7 @@ async function showPayment(counter: Counter, response: ServerResponse, key: stri
   return reply(response, 200, { state: payment.state, reference: payment.reference, why: payment.why });
 }
 
-/** A statement without news and without faults, as most are, costs one query. */
+/** A statement without new lines and without faults, the usual case, costs one query. */
 async function showStatement(counter: Counter, response: ServerResponse, query: URLSearchParams): Promise<void> {
   const { books } = counter;
   const after = BigInt(/^\d{1,18}$/.exec(query.get('after') ?? '')?.[0] ?? 0);

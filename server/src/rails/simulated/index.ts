@@ -1,8 +1,8 @@
 /**
- * The simulated bank as a rail: the adapter that calls bank.ts of this folder over HTTP, as it would a real bank.
+ * The simulated bank as a rail: the adapter calls bank.ts of this folder over HTTP, as it would call a real bank.
  *
- * It is also the example for the next adapter: every call has a deadline and one try; every answer that is not certainly yes
- * or no is `unknown`; amounts are parsed by hand, because a bank's JSON numbers are not trusted with money.
+ * It is also the example for other adapters: every call has a deadline and is tried once; every answer that is not certainly yes
+ * or no is `unknown`; amounts are parsed by hand, because JSON numbers may lose digits.
  */
 import { adapter, type Values } from '../../base/adapter.ts';
 import { defined } from '../../base/defined.ts';
@@ -31,7 +31,7 @@ const PAYEES: Readonly<Record<AssetCode, Payee>> = {
   eur: byIban('DE02120300000000202051', 'SIMUDEFFXXX'),
   try: byIban('TR330006100519786457841326', 'SIMUTRISXXX'),
   aed: byIban('AE070331234567890123456', 'SIMUAEADXXX'),
-  // A CLABE, whose last digit is the check digit.
+  // A CLABE, whose last digit is a check digit.
   mxn: byNumber('032180000118359719'),
   ngn: byNumber('0001000200', { bankCode: '999' }),
   // A PIX key: the number of a company.
@@ -39,7 +39,7 @@ const PAYEES: Readonly<Record<AssetCode, Payee>> = {
   php: byNumber('000100020003', { bankCode: 'SIMUPHM1' }),
   gbp: byNumber('00010002', { sortCode: '000100' }),
   usd: byNumber('000100020003', { routingNumber: '021000021' }),
-  // A paybill number, and the account behind it.
+  // A paybill number, and the account there.
   kes: byNumber('000100', { bankCode: '999999' }),
 };
 
@@ -52,10 +52,10 @@ export const HOUR_MS = 3_600_000;
 export interface SimulatedBankSettings {
   url: string;
   token: string;
-  /** What the rail declares; the bank must be started with the same value. */
+  /** The duration that the rail declares; the bank must be started with the same value. */
   deduplicatesForMs: number;
   code?: string;
-  /** In the bank's spelling, and our assets for them; all of these must be in the asset registry. */
+  /** Our assets by the bank's spelling of their currencies. All of them must be in the asset registry. */
   currencies?: Readonly<Record<string, AssetCode>>;
   deadlineMs?: number;
 }
@@ -79,10 +79,10 @@ export const loopbackBank = adapter({
     simulatedBankAt({ ...place, deduplicatesForMs: recognisesForMs(values) }),
 });
 
-/** For how long the sandbox's bank recognises a key, in milliseconds, by its setting. */
+/** How long the sandbox's bank recognises a key by its setting, in milliseconds. */
 export const recognisesForMs = ({ deduplicatesForHours }: Values): number => Number(deduplicatesForHours) * HOUR_MS;
 
-/** As an installation configures it. */
+/** The bank as an installation configures it. */
 export const simulatedBankAt = (settings: SimulatedBankSettings): Bank => ({
   code: settings.code ?? CODE,
   accounts: Object.entries(settings.currencies ?? CURRENCIES).map(([currency, asset]) => ({ currency, asset })),

@@ -1,6 +1,6 @@
 /**
- * Magic account numbers and names of the simulated bank: a payout to an account number with such an ending, or to such a
- * holder's name, has the outcome stated here. Everything else is paid.
+ * Magic account numbers and names of the simulated bank: a payout to an account number with such an ending, or to a holder with
+ * such a name, has the outcome given here. Everything else is paid.
  */
 export type MagicOutcome = 'rejected' | 'returned' | 'answer_lost_after_effect' | 'answer_lost_before_effect' | 'slow';
 
@@ -16,7 +16,7 @@ export const MAGIC_ACCOUNTS: readonly { ending: string; outcome: MagicOutcome; s
   { ending: '9005', outcome: 'slow', says: 'paid a minute later than others' },
 ];
 
-/** Case-insensitive. */
+/** Compared case-insensitively. */
 export const MAGIC_NAMES: readonly { name: string; outcome: MagicOutcome; says: string }[] = [
   { name: 'Refuse Me', outcome: 'rejected', says: 'refused at once: the account is closed' },
   { name: 'Return Me', outcome: 'returned', says: 'paid, and comes back a moment later' },

@@ -4,13 +4,13 @@
 
 export interface Settings {
   /**
-   * For how long two payment orders under one key are one payment, in milliseconds of real time; 0 for never. Afterwards it
-   * has forgotten the key: it pays again, and finds nothing under it.
+   * How long two payment orders under one key are one payment, in milliseconds of real time; 0 for never. Afterwards the bank has
+   * forgotten the key: it pays again, and finds no payment under it.
    */
   deduplicatesForMs: number;
-  /** Whether "no such payment" is proof. */
+  /** Whether its answer "no such payment" is proof. */
   provesAbsence: boolean;
-  /** From accepting a payment to its line on the statement, in milliseconds of the sandbox's clock. */
+  /** Time between accepting a payment and its line on the statement, in milliseconds of the sandbox's clock. */
   settleMs: number;
   /** Charged in addition to every payment. */
   chargeUnits: bigint;
@@ -19,19 +19,19 @@ export interface Settings {
 export type FaultKind =
   | 'lose_answer_before_effect'
   | 'lose_answer_after_effect'
-  /** Takes effect, and answers only after `delayMs`. */
+  /** The call takes effect, and is answered only after `delayMs`. */
   | 'delay_answer'
   | 'refuse_next'
-  /** Settles, and is then returned. */
+  /** The payment settles, and is then returned. */
   | 'return_next'
   | 'status_unavailable'
-  /** Every line twice, and the statement from its beginning. */
+  /** Shows every line twice, and the statement from its beginning. */
   | 'statement_twice'
   | 'statement_reordered';
 
 export interface Fault {
   kind: FaultKind;
-  /** How many calls it hits; one by default. */
+  /** Number of calls that it affects; one by default. */
   times?: number;
   delayMs?: number;
 }

@@ -1,9 +1,9 @@
 /**
  * Tron as a rail: an adapter over its HTTP API for the engine in chain.ts. Tokens are TRC-20, USDT above all.
  *
- * - Blocks have a final head of their own: the solidified block. No deposit counts as confirmed before.
+ * - The chain itself reports a final block: the solidified block. No deposit counts as confirmed before its block is solidified.
  * - A transaction has a deadline, its expiration, and no nonce: see sends.ts and fates.ts.
- * - An account pays with energy and bandwidth; the part it has not staked is burnt as native coin: fees.ts.
+ * - An account pays with energy and bandwidth; what it has not staked is burnt in native units: fees.ts.
  *
  * Watching needs only the extended public key and the addresses of our wallets, the same keys as on EVM chains. Node answers
  * are parsed strictly (http.ts).
@@ -21,7 +21,7 @@ import type { Tron, TronOptions } from './node.ts';
 import { broadcast, callOf, canSend, estimated, prepare, sign, walletAddress } from './sends.ts';
 import { LONGEST_MS } from './signer.ts';
 
-/** Solidified by 19 of the 27 block producers, each of which makes one every three seconds in turn. */
+/** A block is solidified by 19 of the 27 block producers, each of which produces a block every three seconds in turn. */
 const USUALLY_FINAL = 19;
 
 export const tronRail = (options: TronOptions, context: RailContext): ChainRail =>
@@ -47,7 +47,7 @@ export function tronAdapter(options: TronOptions): ChainAdapter {
     saysFinal: true,
     keepsNoHistory: true,
     longestValidMs: LONGEST_MS,
-    // A block is two or three requests.
+    // A block takes two or three requests.
     pace: { ...PACE, blocksPerStep: 40, pollMs: 3_000, ...options.pace },
     wallets: {
       ...Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, { address }])),
@@ -74,7 +74,7 @@ export function tronAdapter(options: TronOptions): ChainAdapter {
     gasFor: (wallet, call) => estimated(tron, wallet, call),
     sign: (wallet, call, prepared) => sign(tron, wallet, call, prepared),
     broadcast: (raw) => broadcast(tron, raw),
-    // There is no auction for a place in a block, and a second transaction would pay a second time.
+    // A higher fee gives no priority in a block, and a second transaction would pay a second time.
     replace: async () => undefined,
     fates: (sends, final) => fates(tron, sends, final),
 

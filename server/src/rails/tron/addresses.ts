@@ -1,7 +1,7 @@
 /**
- * Addresses: how Tron spells accounts. 0x41 and the 20 bytes of an account, in Base58 with the first four bytes of a double
- * SHA-256 after them: `T` and 33 characters, case-sensitive. That spelling is the canonical one here; an account appears as 20
- * bytes in hex only where a contract's words are written and read.
+ * Addresses: the spelling of accounts on Tron. An address is 0x41 and the 20 bytes of an account, followed by the first four
+ * bytes of their double SHA-256, in Base58: `T` and 33 characters, case-sensitive. This spelling is the canonical one here; an
+ * account appears as 20 bytes in hex only where a contract's words are written and read.
  */
 import { createHash } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';
@@ -20,7 +20,7 @@ const checksumOf = (payload: Uint8Array): Buffer => sha256(sha256(payload)).suba
 
 /** @param account 20 bytes as hex with `0x` */
 export function addressOf(account: string): string {
-  assert(/^0x[0-9a-f]{40}$/.test(account), 'an account is 20 bytes in lower-case hex');
+  assert(/^0x[0-9a-f]{40}$/.test(account), 'an account is not 20 bytes in lower-case hex');
   const payload = Buffer.concat([Buffer.from([PREFIX]), Buffer.from(account.slice(2), 'hex')]);
   let rest = BigInt(`0x${Buffer.concat([payload, checksumOf(payload)]).toString('hex')}`);
   let text = '';
@@ -31,7 +31,7 @@ export function addressOf(account: string): string {
 /** The 20 bytes of an address that `readAddress` has accepted. @returns hex with `0x` */
 export function accountOf(address: string): string {
   const account = accountIn(address);
-  assert(account !== undefined, 'an address of Tron in its one spelling');
+  assert(account !== undefined, 'an address of Tron is not in its canonical spelling');
   return account;
 }
 
@@ -57,13 +57,13 @@ export function readAddress(text: string): string | undefined {
   return account === undefined || /^0x0{40}$/.test(account) ? undefined : text;
 }
 
-/** Addresses of the children of an extended public key, as `accountsOf`. */
+/** Addresses of the children of an extended public key, like `accountsOf`. */
 export function addressesOf(xpub: string): (index: bigint) => string {
   const accounts = accountsOf(xpub);
   return (index) => addressOf(accounts(index));
 }
 
-/** Whether the key of an address signed a text as wallets do (TIP-191): r, s and v as 65 bytes of hex. */
+/** Whether the key of an address signed a text as wallets do (TIP-191). The signature is r, s and v as 65 bytes in hex. */
 export function isSignedBy(address: string, text: string, signature: string): boolean {
   const bytes = Buffer.from(text, 'utf8');
   const prefixed = Buffer.concat([Buffer.from(`\x19TRON Signed Message:\n${bytes.length}`), bytes]);

@@ -1,5 +1,5 @@
 /**
- * Balances on Tron. A node knows them only at its newest block and at its newest solidified one: so a balance at a block is read
+ * Balances on Tron. A node knows them only at its newest block and at its newest solidified one. So a balance at a block is read
  * between two checks that this is still the newest block.
  */
 import type { Block } from '../chain.adapter.ts';
@@ -21,7 +21,7 @@ const balancesFrom = (
     contract === null ? coinOf(tron, from, address) : tokensOf(tron, from, contract, address),
   );
 
-/** An account that has never received native coin does not exist, and its balance is zero. */
+/** An account that has never received native units does not exist, and its balance is zero. */
 async function coinOf({ code, ask }: Tron, from: From, address: string): Promise<bigint> {
   const answer = await ask(`${from}/getaccount`, { address, visible: true });
   return reading(code, () => amount(object(answer, 'account').balance, 'balance'));
@@ -41,7 +41,7 @@ async function tokensOf({ code, ask }: Tron, from: From, contract: string, addre
   });
 }
 
-/** Native balances at a block, while that is the newest or the newest solidified one. */
+/** Native balances at a block, as long as it is the newest or the newest solidified one. */
 export async function nativeBalancesAt(
   tron: Tron,
   block: Block,
@@ -59,7 +59,7 @@ async function whereNewest(tron: Tron, { hash }: Block): Promise<From | undefine
   return undefined;
 }
 
-/** Balances at a final block, while that is the newest solidified one. */
+/** Balances at a final block, as long as it is the newest solidified one. */
 export async function balancesAt(
   tron: Tron,
   block: bigint,

@@ -1,9 +1,9 @@
 /**
  * Reading Tron: its head, the solidified block, blocks, and the token transfers in them.
  *
- * Outcomes of transactions are requested by block number, because the API offers nothing else, and a node that lags behind
- * answers as if the block were empty. So the block itself is read afterwards: it must be the requested one, and contain no
- * transaction whose outcome is missing.
+ * Outcomes of transactions are requested by block number, because the API offers nothing else, and a node that lags answers as if
+ * the block were empty. So the block itself is read afterwards: it must be the requested one, and contain no transaction whose
+ * outcome is missing.
  */
 import { Unavailable } from '../../base/errors.ts';
 import type { Block, SentTransaction, Transfer } from '../chain.adapter.ts';
@@ -14,7 +14,7 @@ import { blockAt, blockWithIds, each, type From, infoOf, infosOf, newestBlock, t
 import { decodeRawData } from './protobuf.ts';
 import { movedBy } from './signer.ts';
 
-/** The head last: it is never older than the solidified block requested before it. */
+/** The head is read last, so it is never older than the solidified block that was requested before it. */
 export async function head(tron: Tron) {
   const genesis = await blockAt(tron, 0n);
   const final = await newestBlock(tron, 'walletsolidity');
@@ -46,7 +46,7 @@ export async function transfers(
   return found.flat();
 }
 
-/** In final blocks, requested by number. */
+/** Transfers in final blocks, requested by number. */
 export async function transfersBetween(
   tron: Tron,
   from: bigint,

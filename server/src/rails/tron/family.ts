@@ -1,4 +1,4 @@
-/** Chains of Tron's family in the chains file. */
+/** The family of Tron's chains, as the chains file configures it. */
 import { defined } from '../../base/defined.ts';
 import { text, units, whole } from '../../base/fields.ts';
 import { readAt } from '../../base/jsonfile.ts';

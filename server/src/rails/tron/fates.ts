@@ -1,12 +1,12 @@
 /**
- * Fate of a transaction on Tron, and the proof that one can never be included.
+ * The fate of a transaction on Tron, and the proof that one can never be included.
  *
  * A block may include a transaction only if the block below it is older than the expiration. So once a final block is not older
- * than that, no block above it can: every block that could is final. A transaction is absent if none of those contains it. Each
- * of them is read with all its transactions, and they must link to each other, in addition to asking for the transaction by its
- * hash: an index may lag behind the blocks, and another node behind this one.
+ * than that, no block above it can include it: every block that could is final. A transaction is absent if none of those contains
+ * it. Each of them is read with all its transactions, and they must link to each other. Asking for the transaction by its hash is
+ * not enough, because an index may lag behind the blocks, and another node behind this one.
  *
- * Included and failed is not absent: it cost energy and transferred nothing, and its block shows that.
+ * A transaction that was included and failed is not absent: it cost energy and transferred nothing, and its block shows that.
  */
 import { Unavailable } from '../../base/errors.ts';
 import type { Block, Fate, SendAsked } from '../chain.adapter.ts';
@@ -35,7 +35,7 @@ async function fateOf(tron: Tron, { versions }: SendAsked, final: Block | undefi
   return proofs.length === 0 ? { is: 'open' } : { is: 'absent', proof: proofs.join('; ') };
 }
 
-/** @returns undefined when a final block does contain it */
+/** @returns the proof of absence; undefined if a final block contains it */
 async function absenceOf(tron: Tron, hash: string, deadline: Date, final: Block): Promise<string | undefined> {
   const { code } = tron;
   // The node must have solidified our final block, on the same branch.
@@ -44,7 +44,7 @@ async function absenceOf(tron: Tron, hash: string, deadline: Date, final: Block)
     throw new Unavailable(code, `the node has not solidified block ${final.number}, or another one`);
   if ((await infoOf(tron, hash, 'walletsolidity')) !== undefined) return undefined;
   const last = await firstNotBefore(tron, deadline, final);
-  // Its expiration was set this long after the block that was then the newest.
+  // Its expiration was set this long after the block that was the newest then.
   const first = await firstNotBefore(tron, new Date(deadline.getTime() - VALID_MS), last);
   const numbers = Array.from({ length: Number(last.number - first.number) + 1 }, (_, at) => first.number + BigInt(at));
   const blocks = await each(numbers, (number) => blockWithIds(tron, number, 'walletsolidity'));
@@ -58,7 +58,7 @@ async function absenceOf(tron: Tron, hash: string, deadline: Date, final: Block)
   );
 }
 
-/** The lowest block of this time or later; `top` is one. Binary search: blocks are ordered by time. */
+/** The lowest block of this time or later; `top` is such a block. Binary search, because blocks are ordered by time. */
 async function firstNotBefore(tron: Tron, time: Date, top: Block): Promise<Block> {
   let [low, found] = [0n, top];
   while (low < found.number) {

@@ -1,9 +1,9 @@
 /**
  * Cost of a transaction on Tron: energy for a contract's computation, bandwidth for its bytes, and the burn for opening an
- * account. There is no auction: the prices are parameters of the chain, and a higher offer gives no priority.
+ * account. The prices are parameters of the chain, and a higher offer gives no priority.
  *
- * The wallet's staked or free daily resources make it cheaper; the cost without them is counted, because other sends of ours may
- * have used them up when it is included.
+ * The wallet's staked or free daily resources make it cheaper. We count the cost without them, because other sends of ours may
+ * have used them up by the time of inclusion.
  */
 import type { Call } from '../chain.adapter.ts';
 import { amount, list, object, reading } from './http.ts';
@@ -64,7 +64,7 @@ export async function energyOf(
   });
 }
 
-/** A node writes its messages in hex. */
+/** The reason of a failure. A node encodes its messages in hex. */
 export function why(result: Readonly<Record<string, unknown>>): string {
   const { code = 'reverted', message } = result;
   const text =

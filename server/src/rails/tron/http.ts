@@ -2,8 +2,8 @@
  * Client of Tron's HTTP API, for a node that may be slow, down, overloaded or lying.
  *
  * Every request has a deadline that includes reading the answer, and every answer has a size limit. Whole numbers are read as
- * bigint, because balances do not fit a float. A broken answer is Unavailable. The URL may contain an API key, so it is in no
- * message.
+ * bigint, because balances do not fit a float. A broken answer is Unavailable. The URL may contain an API key, so no message
+ * contains it.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { ask, type Http, MAY_BE_PACKED } from '../../base/http.ts';
@@ -33,7 +33,7 @@ export function tronClient(options: {
 }): Ask {
   const { urls, source, apiKey, http = ask } = options;
   const deadlineMs = options.deadlineMs ?? 4_000;
-  // The transactions of a full block with all their logs are a few MB.
+  // The transactions of a full block with all their logs take a few MB.
   const longestBytes = options.maxResponseBytes ?? 32_000_000;
   const inTurn = nodesInTurn(urls);
   const solidInTurn = options.solidityUrls === undefined ? inTurn : nodesInTurn(options.solidityUrls);
@@ -74,7 +74,7 @@ const parse = (text: string): unknown =>
 
 /* Readers of a node's values; each throws Malformed, which `reading` turns into Unavailable. */
 
-/** Runs `read` on an answer; an unexpected format makes the node unavailable instead of our result wrong. */
+/** Runs `read` on an answer. If the format is unexpected, the node counts as unavailable, instead of our result being wrong. */
 export function reading<T>(source: string, read: () => T): T {
   try {
     return read();
@@ -94,7 +94,7 @@ export function list(value: unknown, what: string): readonly unknown[] {
   return value;
 }
 
-/** Zero or more, below 2^63. Protobuf leaves zeros out. */
+/** Zero or more, below 2^63. Protobuf omits zeros. */
 export function amount(value: unknown, what: string): bigint {
   if (value === undefined) return 0n;
   if (typeof value !== 'bigint' || value < 0n || value >= 2n ** 63n) throw new Malformed(what);

@@ -1,4 +1,4 @@
-/** One Tron chain for the functions of this folder: its options, and requests to its nodes. */
+/** One Tron chain for the functions in this folder: its options, and requests to its nodes. */
 import type { Http } from '../../base/http.ts';
 import type { Block, ChainPace } from '../chain.adapter.ts';
 import { type Ask, amount, count, hexOf, list, Malformed, type NodeUrl, object, reading } from './http.ts';
@@ -12,12 +12,12 @@ export interface TronOptions {
   url: NodeUrl;
   /** Whether that node has not been started yet. */
   isAsleep?: () => boolean;
-  /** Further nodes of the chain, used when that one does not answer. */
+  /** Further nodes of the chain, used if that one does not answer. */
   spareUrls?: readonly string[];
-  /** Nodes for solidified blocks; absent when the full nodes answer for these as well. */
+  /** Nodes for solidified blocks; absent if the full nodes answer for these, too. */
   solidityUrls?: readonly string[];
   apiKey?: string;
-  /** The last four bytes of the genesis block's id, as Tron's JSON-RPC has it: 728126428 for the main chain. */
+  /** The last four bytes of the genesis block's id, as in Tron's JSON-RPC: 728126428 for the main chain. */
   chainId: bigint;
   /** Extended public key whose children are the deposit addresses. */
   xpub: string;
@@ -25,11 +25,13 @@ export interface TronOptions {
   signers?: Readonly<Record<string, TronSigner>>;
   /** Addresses of wallets whose signers are elsewhere: they are watched, and this process cannot send from them. */
   addresses?: Readonly<Record<string, string>>;
-  /** Signers of the deposit addresses by number; only where sweeps are made. */
+  /** Signers of the deposit addresses by index; only in a process that sweeps. */
   sweepSigner?: (index: bigint) => TronSigner;
   /** How far below the head a block is usually solidified; the chain itself reports the actual one. */
   finality?: number;
-  /** Maximum native units that one transaction may burn for energy, and that a quote is ever charged per unit of it. */
+  /**
+   * Maximum native units that one transaction may burn for energy, and maximum native units that a quote charges per unit of it.
+   */
   maxFeeLimit: bigint;
   maxEnergyPrice: bigint;
   pace?: Partial<ChainPace>;
@@ -43,14 +45,14 @@ export interface Tron {
   readonly code: string;
   readonly options: TronOptions;
   readonly ask: Ask;
-  /** Deposit address of a number. */
+  /** Deposit address by index. */
   readonly address: (index: bigint) => string;
 }
 
-/** Requests at a time: the number that public providers accept. */
+/** Concurrent requests: the number that public providers accept. */
 const AT_ONCE = 8;
 
-/** One request for each item, a few at a time, with the answers in order. */
+/** Sends one request for each item, a few at a time. @returns the answers in order */
 export async function each<T, R>(all: readonly T[], question: (one: T) => Promise<R>): Promise<R[]> {
   const answers: R[] = [];
   for (let at = 0; at < all.length; at += AT_ONCE)
@@ -58,7 +60,7 @@ export async function each<T, R>(all: readonly T[], question: (one: T) => Promis
   return answers;
 }
 
-/** Which node answers: one that shows every block, or only solidified ones. */
+/** Which kind of node answers: one that shows every block, or only solidified ones. */
 export type From = 'wallet' | 'walletsolidity';
 
 export async function newestBlock({ code, ask }: Tron, from: From): Promise<Block> {
@@ -66,7 +68,7 @@ export async function newestBlock({ code, ask }: Tron, from: From): Promise<Bloc
   return reading(code, () => readBlock(answer));
 }
 
-/** @throws Unavailable when the node has no such block */
+/** @throws Unavailable if the node has no such block */
 export async function blockAt({ code, ask }: Tron, number: bigint): Promise<Block> {
   const answer = await ask('wallet/getblock', { id_or_num: String(number), detail: false });
   return reading(code, () => {
@@ -94,12 +96,12 @@ export interface Info {
   id: string;
   block: bigint;
   succeeded: boolean;
-  /** Native units: burnt for energy and bandwidth. */
+  /** Native units that were burnt for energy and bandwidth. */
   cost: bigint;
   logs: readonly unknown[];
 }
 
-/** A block with the ids of all its transactions. @throws Unavailable when the node has no such block */
+/** A block with the ids of all its transactions. @throws Unavailable if the node has no such block */
 export async function blockWithIds(
   { code, ask }: Tron,
   number: bigint,
@@ -128,7 +130,7 @@ export async function infosOf({ code, ask }: Tron, number: bigint, from: From): 
   );
 }
 
-/** Undefined when no block of this node contains it. */
+/** Undefined if no block of this node contains it. */
 export async function infoOf({ code, ask }: Tron, id: string, from: From): Promise<Info | undefined> {
   const answer = await ask(`${from}/gettransactioninfobyid`, { value: id });
   return reading(code, () => {
@@ -142,7 +144,7 @@ function readInfo(answer: unknown): Info | undefined {
   const info = object(answer, 'transaction');
   if (info.id === undefined) return undefined;
   const receipt = object(info.receipt ?? {}, 'receipt');
-  // A call reports its result; a plain transfer reports none, and has succeeded if it is in a block.
+  // A call reports its result. A plain transfer reports none, and has succeeded if it is in a block.
   const ended = receipt.result ?? 'SUCCESS';
   return {
     id: hexOf(info.id, 32, 'id'),

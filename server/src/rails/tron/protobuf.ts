@@ -1,35 +1,35 @@
 /**
- * Transactions of Tron as bytes: the small part of its protobuf that a transfer needs, written and read by hand.
+ * Tron's transactions as bytes: the small part of its protobuf format that a transfer needs, encoded and decoded by hand.
  *
- * Two contracts are known: `TransferContract` (native coin) and `TriggerSmartContract` (a call). Reading is strict: bytes that
- * contain anything else, or that would be written differently here, are rejected. So a signature covers exactly the content that
- * the signer read.
+ * Two contracts are supported: `TransferContract` (the native asset) and `TriggerSmartContract` (a call). Decoding is strict:
+ * bytes that contain anything else, or that would be encoded differently here, are rejected. So a signature covers exactly the
+ * content that the signer decoded.
  */
 import { accountOf, addressOf } from './addresses.ts';
 
 /** The content of a transaction, without its signature. */
 export interface RawData {
-  /** Bytes 6 and 7 of the number, and 8 to 15 of the id, of an earlier block that it refers to. */
+  /** Bytes 6 and 7 of the number, and bytes 8 to 15 of the id, of an earlier block to which it refers. */
   refBlockBytes: Buffer;
   refBlockHash: Buffer;
-  /** Milliseconds: it cannot be in a block that follows one of this time or later. */
+  /** In milliseconds: it cannot be in a block that follows a block of this time or later. */
   expirationMs: bigint;
   timestampMs: bigint;
-  /** Most native units burnt for energy; 0 for a transfer of native coin. */
+  /** Maximum native units burnt for energy; 0 for a native transfer. */
   feeLimit: bigint;
   owner: string;
-  /** The contract called or the account paid. */
+  /** The contract that is called, or the account that is paid. */
   target: string;
-  /** Empty: native coin. */
+  /** Empty for a native transfer. */
   data: Buffer;
-  /** Native units moved. */
+  /** Native units that are moved. */
   value: bigint;
 }
 
 const TRANSFER = { type: 1n, url: 'type.googleapis.com/protocol.TransferContract' } as const;
 const TRIGGER = { type: 31n, url: 'type.googleapis.com/protocol.TriggerSmartContract' } as const;
 
-/** Fields by their numbers, in ascending order: a whole number, or bytes. */
+/** Fields by number, in ascending order: a whole number, or bytes. */
 type Fields = readonly (readonly [number: number, value: bigint | Buffer])[];
 
 function varint(value: bigint): Buffer {
@@ -41,7 +41,7 @@ function varint(value: bigint): Buffer {
   }
 }
 
-/** Numbers of zero and empty bytes are left out, as protobuf does. */
+/** Zero and empty bytes are omitted, as in protobuf. */
 const write = (fields: Fields): Buffer =>
   Buffer.concat(
     fields.flatMap(([number, value]) => {
@@ -50,7 +50,7 @@ const write = (fields: Fields): Buffer =>
     }),
   );
 
-/** @returns undefined when it is no message of whole numbers and bytes, each field once and in order */
+/** @returns undefined if this is no message of whole numbers and bytes with each field once and in order */
 function read(bytes: Buffer): Map<number, bigint | Buffer> | undefined {
   const found = new Map<number, bigint | Buffer>();
   let at = 0;
@@ -127,7 +127,7 @@ export function encodeRawData(raw: RawData): Buffer {
   ]);
 }
 
-/** Reads exactly what `encodeRawData` writes; undefined for everything else. */
+/** Decodes exactly what `encodeRawData` encodes; undefined for everything else. */
 export function decodeRawData(bytes: Buffer): RawData | undefined {
   const raw = read(bytes);
   const contract = messageIn(raw, 11);
@@ -155,7 +155,7 @@ export function decodeRawData(bytes: Buffer): RawData | undefined {
     data: part(message, 4),
     value: number(message, 3),
   };
-  // Content that was not read would be written differently.
+  // If some content was not decoded, encoding gives different bytes.
   return encodeRawData(found).equals(bytes) ? found : undefined;
 }
 
@@ -164,7 +164,7 @@ function messageIn(of: Map<number, bigint | Buffer> | undefined, at: number): Ma
   return Buffer.isBuffer(bytes) ? read(bytes) : undefined;
 }
 
-/** A transaction with its one signature. */
+/** A transaction with its only signature. */
 export const encodeTransaction = (rawData: Buffer, signature: Buffer): Buffer =>
   write([
     [1, rawData],

@@ -1,7 +1,7 @@
 /**
- * Sending on Tron. A transaction has no nonce and is never replaced: its expiration makes it happen once. It is built here, on
- * top of a solidified block, so that no node chooses the content to sign; its bytes are stored before they are signed, and its
- * hash is computed from them.
+ * Sending on Tron. A transaction has no nonce and is never replaced: its expiration ensures that it happens once. It is built
+ * here, with a reference to a solidified block, so that no node chooses the content to sign. Its bytes are stored before they are
+ * signed, and its hash is computed from them.
  *
  * Not here: the proof that one can never be included (fates.ts).
  */
@@ -17,9 +17,11 @@ import { newestBlock, type Tron } from './node.ts';
 import { decodeRawData, decodeTransaction, encodeRawData, encodeTransaction } from './protobuf.ts';
 import { hashOf, mostOf, type TronSigner, tronSignerOf } from './signer.ts';
 
-/** From the newest block to the expiration, in milliseconds: the value that wallets of this chain use. */
+/** Time from the newest block to the expiration, in milliseconds: the value that this chain's wallets use. */
 export const VALID_MS = 60_000;
-/** A fifth more energy than now: a recipient's first balance takes a storage slot, and the price of a busy contract grows. */
+/**
+ * A fifth more energy than now, because a recipient's first balance takes a storage slot, and the price of a busy contract grows.
+ */
 const SPARE_PARTS = 5n;
 const NO_GAS = 'not enough native coin for energy and bandwidth';
 /** The engine's name of a deposit address as a sending wallet. */
@@ -31,7 +33,7 @@ export function signerFor({ code, options, address }: Tron, wallet: string): Tro
   const signer = options.sweepSigner?.(BigInt(index));
   assert(
     signer === undefined || signer.address === address(BigInt(index)),
-    `${code} sweeps with the key it watches with`,
+    `${code} sweeps with another key than it watches`,
   );
   return signer;
 }
@@ -43,7 +45,7 @@ export function walletAddress({ code, options, address }: Tron, wallet: string):
   const index = DEPOSIT_WALLET.exec(wallet)?.[1];
   const known =
     index === undefined ? (options.signers?.[wallet]?.address ?? options.addresses?.[wallet]) : address(BigInt(index));
-  assert(known, `a wallet of ${code} is named`);
+  assert(known, `a wallet of ${code} has no address`);
   return known;
 }
 
@@ -62,7 +64,7 @@ interface Estimate {
   hasUnits: bigint;
 }
 
-/** Builds the transaction to be signed now. */
+/** Builds the transaction that is to be signed. */
 export async function estimated(tron: Tron, wallet: string, call: Call): Promise<Estimate | { rejected: string }> {
   const signer = signerFor(tron, wallet);
   if (signer === undefined) return { rejected: 'no signer for this wallet' };
@@ -80,8 +82,8 @@ export async function estimated(tron: Tron, wallet: string, call: Call): Promise
     refBlockBytes: Buffer.from(base.hash.slice(12, 16), 'hex'),
     refBlockHash: Buffer.from(base.hash.slice(16, 32), 'hex'),
     expirationMs,
-    // Two transfers of one amount to one recipient must differ in something, or they are one transaction. No node checks the
-    // time, and two sends with the same hash are never stored.
+    // Two transfers of one amount to one recipient must differ in something, or they are the same transaction. No node checks
+    // this time, and two sends with the same hash are never stored.
     timestampMs: BigInt(Date.now() - randomInt(VALID_MS)),
     feeLimit,
     owner: signer.address,
@@ -114,16 +116,16 @@ export async function sign(
   { body }: Prepared,
 ): Promise<{ raw: Buffer; hash: string }> {
   const signer = signerFor(tron, wallet);
-  assert(signer, `${tron.code} has a signer for the wallet`);
+  assert(signer, `${tron.code} has no signer for the wallet`);
   const raw = body === null ? undefined : decodeRawData(body);
   const isSame = raw?.target === call.target && raw.value === call.value && raw.data.equals(call.data);
   assert(body !== null && isSame && raw.owner === signer.address, 'the stored bytes are another transfer');
   const signature = await signer.sign(body, call.depositIndex);
-  assert(tronSignerOf(body, signature) === signer.address, `the signature is that of wallet ${wallet}`);
+  assert(tronSignerOf(body, signature) === signer.address, `the signature is not that of wallet ${wallet}`);
   return { raw: encodeTransaction(body, signature), hash: hashOf(body) };
 }
 
-/** Answers without information about this transaction: the node is busy, or cannot reach the others. */
+/** Answers that say nothing about this transaction: the node is busy, or cannot reach other nodes. */
 const BUSY = /SERVER_BUSY|NO_CONNECTION|NOT_ENOUGH_EFFECTIVE_CONNECTION|BLOCK_UNSOLIDIFIED|OTHER_ERROR/;
 
 export async function broadcast({ code, ask }: Tron, raw: Buffer): Promise<Broadcast> {

@@ -1,49 +1,51 @@
 /**
- * Signers of Tron: their interface, and signing. A signature is made over the SHA-256 of the transaction's bytes with the key
- * that signs on EVM chains too.
+ * Signers of Tron: their interface, and signing. A signature is made over the SHA-256 of the transaction's bytes, with the same
+ * key as on EVM chains.
  *
- * The decision to sign is made from the bytes alone (`decodeRawData`), with the same words and limits as a transfer on an EVM
- * chain:
- * ../../signer/.
+ * The decision to sign is made from the bytes alone (`decodeRawData`), with the same messages and limits as for a transfer on an
+ * EVM chain: ../../signer/.
  */
 import { secp256k1 } from '@noble/curves/secp256k1';
 import { decodeTransferCall } from '../erc20.ts';
 import { addressOf, sha256, signerOf } from './addresses.ts';
 import type { RawData } from './protobuf.ts';
 
-/** A transfer as a signer is asked about it before it is built. */
+/** A transfer as it is shown to a signer before it is built. */
 export interface TronWanted {
   target: string;
   data: Buffer;
   value: bigint;
   /** Maximum cost, in native units. */
   feeUnits: bigint;
-  /** Number of the deposit address that is paid, if it is one of ours. */
+  /** Index of the deposit address that is paid, if it is one of ours. */
   depositIndex?: bigint | undefined;
 }
 
 export interface TronSigner {
   readonly address: string;
-  /** Why this would not be signed, or undefined. @throws NotSigned when the keys are elsewhere and do not answer */
+  /**
+   * Why this would not be signed; undefined if it would. @throws NotSigned if the keys are in another process that does not
+   * answer
+   */
   refuses(wanted: TronWanted): Promise<string | undefined>;
   /** @returns the signature: r, s, v. @throws NotSigned */
   sign(rawData: Buffer, depositIndex: bigint | undefined): Promise<Buffer>;
 }
 
-/** A later expiration is not signed: a signed transaction cannot be included later than this. */
+/** A transaction with a later expiration is not signed, so this bounds when a signed transaction can be included. */
 export const LONGEST_MS = 10 * 60_000;
 
-/** Native units burnt for a byte of a transaction, and its bytes beyond what was read: signature and frame. */
+/** Native units burnt per byte of a transaction, and its bytes beyond the raw data: signature and frame. */
 export const BYTE_PRICE = 1_000n;
 const FRAME_BYTES = 135n;
-/** Burnt when native coin opens an account: the account, and its bandwidth. */
+/** Native units burnt if a native transfer opens an account: for the account, and for its bandwidth. */
 export const NEW_ACCOUNT = 1_100_000n;
 
 /** Maximum cost of a transaction: its limit for energy, its bytes, and an account that it may open. */
 export const mostOf = ({ feeLimit, data }: Pick<RawData, 'feeLimit' | 'data'>, rawBytes: number): bigint =>
   feeLimit + (BigInt(rawBytes) + FRAME_BYTES) * BYTE_PRICE + (data.length === 0 ? NEW_ACCOUNT : 0n);
 
-/** The transfer, read from the bytes to be signed. `contract` null: native coin. */
+/** The transfer, read from the bytes to be signed. `contract` is null for the native asset. */
 export function movedBy({
   target,
   data,
@@ -61,10 +63,12 @@ export function movedBy({
 export const tronSignerOf = (rawData: Buffer, signature: Buffer): string | undefined =>
   signerOf(sha256(rawData), signature);
 
-/** The hash of a transaction: known before it is signed. */
+/** The hash of a transaction, known before it is signed. */
 export const hashOf = (rawData: Buffer): string => sha256(rawData).toString('hex');
 
-/** Signs whatever it is given; the caller has decided that it may be signed. @param privateKey 32 bytes as hex with `0x` */
+/**
+ * Signs without any check: the caller has decided that the transaction may be signed. @param privateKey 32 bytes as hex with `0x`
+ */
 export function signRawData(privateKey: string, rawData: Buffer): Buffer {
   const signature = secp256k1.sign(sha256(rawData), privateKey.slice(2));
   return Buffer.concat([signature.toCompactRawBytes(), Buffer.from([27 + signature.recovery])]);
