@@ -261,7 +261,10 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await heading('Wallets over time');
     const chart = page.getByRole('region', { name: 'usdc.matic20 over time' });
     await chart.getByRole('img', { name: /^At the end: .*usdc\.matic20/ }).waitFor();
-    await page.getByRole('row', { name: /^usdc\.matic20/ }).first().waitFor();
+    await page
+      .getByRole('row', { name: /^usdc\.matic20/ })
+      .first()
+      .waitFor();
     await page.getByRole('link', { name: '3 days' }).click();
     await page.waitForURL(/span=3d/);
     await chart.waitFor();
