@@ -106,7 +106,7 @@ export async function legsOf(
 }
 
 export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: readonly Leg[]): Promise<Standing[]> {
-  const { orderId, customerId: id, country, proofUnits, worthUnits, exchange } = asked;
+  const { orderId, customerId: id, country } = asked;
   const [records, wallets, details, exchanges, deposits] = await awaitAll(
     tx.rows<{ direction: string; address: string }>(sql.recordsOf, [orderId]),
     tx.rows<WalletRow>(sql.walletsOf, [id, legs.map(({ rail }) => rail), legs.map(({ address }) => address)]),
@@ -115,7 +115,6 @@ export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: 
     tx.rows<DepositRow>(exchangeSql.deposits, [legs.flatMap(({ depositIds }) => depositIds)]),
   );
   const isNamed = customerPerson({ id, country, details: details ?? {} }) !== undefined;
-  const needsProof = proofUnits !== null && worthUnits >= proofUnits;
   const taken = new Set<bigint>();
   const standing: Standing[] = [];
   for (const leg of legs) {
@@ -129,21 +128,32 @@ export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: 
             exchanges.filter((one) => !taken.has(one.id)),
           );
     for (const one of covered ?? []) taken.add(one.id);
-    const missing: Missing[] = [];
-    if (address === '') missing.push('sender');
-    // The sending provider has named the originator, so the wallet need not be declared.
-    else if (covered !== undefined) missing.push();
-    else if (wallet === undefined) missing.push('wallet');
-    else if (wallet.kind === 'self_hosted' && needsProof && wallet.provenAt === null) missing.push('proof');
-    else if (wallet.kind === 'hosted' && exchange === 'required')
-      missing.push(
-        ...(direction === 'in' ? (['data'] as const) : await askedOfProvider(deps, tx, asked, wallet, exchanges)),
-      );
+    const missing: Missing[] = address === '' ? ['sender'] : [];
+    // Where the sending provider has named the originator, the wallet need not be declared.
+    if (address !== '' && covered === undefined)
+      missing.push(...(await missingOfWallet(deps, tx, asked, direction, wallet, exchanges)));
     if (!isNamed) missing.push('name');
     const isRecorded = records.some((one) => one.direction === direction && one.address === address);
     standing.push({ ...leg, isRecorded, wallet, covered, missing });
   }
   return standing;
+}
+
+/** What is missing of the declaration of a wallet on the other side, its proof, and the data that its provider has. */
+async function missingOfWallet(
+  deps: RecordsDeps,
+  tx: Tx,
+  asked: Asked,
+  direction: Leg['direction'],
+  wallet: WalletRow | undefined,
+  exchanges: readonly ExchangeRow[],
+): Promise<Missing[]> {
+  if (wallet === undefined) return ['wallet'];
+  const { proofUnits, worthUnits, exchange } = asked;
+  const needsProof = proofUnits !== null && worthUnits >= proofUnits;
+  if (wallet.kind === 'self_hosted') return needsProof && wallet.provenAt === null ? ['proof'] : [];
+  if (exchange !== 'required') return [];
+  return direction === 'in' ? ['data'] : await askedOfProvider(deps, tx, asked, wallet, exchanges);
 }
 
 /** What is missing before the receiving provider has approved the transfer. */

@@ -61,11 +61,6 @@ import { notReady } from './ready.ts';
 import type { ApprovedAction, Finding, SeenFinding } from './rules.ts';
 import { isStoppedByLaw } from './stopped.ts';
 
-/** How often a payout checks again if the cause has no known end. */
-const SWITCH_EVERY_MS = 5_000;
-const DEPTH_EVERY_MS = 2_000;
-const SCREENING_EVERY_MS = 30_000;
-const UNCONFIRMED_EVERY_MS = 30_000;
 /** Asks the gate about one payout, in the transaction that would submit it. Locks its order first. */
 export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
   const now = context.clock.now();
@@ -103,7 +98,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
       if (cause === 'screening') enqueue(tx, { kind: 'rescreen_payout', subject: payout.id, dueAt: now });
       const fixedMs = until === undefined ? PAUSE_MS[cause] : Math.max(until.getTime() - now.getTime(), 100);
       // A customer may confirm the destination at any time, so it is checked more often.
-      const leftMs = cause === 'unconfirmed' ? Math.min(fixedMs, UNCONFIRMED_EVERY_MS) : fixedMs;
+      const leftMs = cause === 'unconfirmed' ? Math.min(fixedMs, PAUSE_MS.unconfirmed) : fixedMs;
       return { outcome: 'wait', why, againInMs: leftMs };
     }
   }
@@ -146,15 +141,18 @@ export async function askBeforeSigning(
   return (await isRailOff(tx, rail)) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' };
 }
 
+/** How often a payout asks again if its cause has no known end. */
 const PAUSE_MS = {
-  switched_off: SWITCH_EVERY_MS,
-  restore: SWITCH_EVERY_MS,
-  clearing: SWITCH_EVERY_MS,
-  confirmations: DEPTH_EVERY_MS,
-  screening: SCREENING_EVERY_MS,
-  lists: SCREENING_EVERY_MS,
-  travel_rule: SCREENING_EVERY_MS,
-  unconfirmed: UNCONFIRMED_EVERY_MS,
+  switched_off: 5_000,
+  restore: 5_000,
+  clearing: 5_000,
+  // A block takes a few seconds.
+  confirmations: 2_000,
+  // A provider or a person outside decides these.
+  screening: 30_000,
+  lists: 30_000,
+  travel_rule: 30_000,
+  unconfirmed: 30_000,
 } as const;
 
 /** Stores a screener's result for the gate. */
