@@ -7,6 +7,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { pathWith, read } from './api.ts';
 import { type Filter, Filters, useFilters, type Values } from './filters.tsx';
+import { counted } from './format.ts';
 import { every } from './live.ts';
 import { useSession } from './shell.tsx';
 import { type Column, Csv, Dialog, Failure, Table } from './ui.tsx';
@@ -31,7 +32,7 @@ export interface ListOf<Row> {
   readonly empty: string;
   /** The query of the filters in the URL, if the two differ. */
   readonly toQuery?: (values: Values) => Values;
-  /** Beside the button for CSV. */
+  /** After the button for CSV. */
   readonly buttons?: ReactNode;
   /** Above the rows. */
   readonly above?: (answer: Readonly<Record<string, unknown>> | undefined) => ReactNode;
@@ -83,8 +84,8 @@ export function List<Row>(p: ListOf<Row>) {
       <div className="title">
         <Heading>{p.title}</Heading>
         <div className="row">
-          {p.buttons}
           {isAsked && p.hasNoCsv !== true && <Csv href={pathWith(p.path, { ...query, format: 'csv' })} />}
+          {p.buttons}
         </div>
       </div>
       {p.says !== undefined && <p className="muted">{p.says}</p>}
@@ -97,7 +98,7 @@ export function List<Row>(p: ListOf<Row>) {
         columns={p.columns}
         rows={isAsked ? rows : []}
         keyOf={p.keyOf}
-        empty={isAsked ? p.empty : 'Say above what is wanted.'}
+        empty={isAsked ? p.empty : 'Fill in the filters: without them nothing is asked.'}
       />
       <div className="row pager">
         {begin !== undefined && (
@@ -112,7 +113,7 @@ export function List<Row>(p: ListOf<Row>) {
         )}
         {rows !== undefined && rows.length > 0 && isAsked && (
           <span className="muted">
-            {rows.length} {rows.length === 1 ? 'row' : 'rows'}
+            {counted(rows.length, 'row')}
             {next !== null && ', and more'}
           </span>
         )}
@@ -123,6 +124,11 @@ export function List<Row>(p: ListOf<Row>) {
           onClose={() => set({ ...filters, [p.cursor ?? 'below']: begin }, 'stays')}
         >
           {p.detail(detail)}
+          <div className="row">
+            <button type="button" onClick={() => set({ ...filters, [p.cursor ?? 'below']: begin }, 'stays')}>
+              Close
+            </button>
+          </div>
         </Dialog>
       )}
     </>

@@ -145,6 +145,7 @@ export function Failure({ error }: { error: unknown }) {
 
 export interface Column<Row> {
   readonly head: string;
+  /** Null and undefined are shown as none. */
   readonly cell: (row: Row) => ReactNode;
   readonly className?: string;
 }
@@ -242,7 +243,7 @@ export function Table<Row>(p: {
                 >
                   {p.columns.map(({ head, cell, className }) => (
                     <td key={head} className={className}>
-                      {cell(row)}
+                      {cell(row) ?? <span className="muted">none</span>}
                     </td>
                   ))}
                 </tr>
@@ -268,10 +269,9 @@ export const Fact = ({ name, children }: { name: ReactNode; children: ReactNode 
 /** Any data of the server, as names and values. */
 export function Facts({ of }: { of: unknown }): ReactNode {
   if (of === null || of === undefined || of === '') return <span className="muted">none</span>;
+  if (typeof of === 'object' && Object.keys(of).length === 0) return <span className="muted">none</span>;
   if (Array.isArray(of))
-    return of.length === 0 ? (
-      <span className="muted">none</span>
-    ) : (
+    return (
       <ul className="plain">
         {of.map((one, at) => (
           // Only their order distinguishes these.

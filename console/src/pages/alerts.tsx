@@ -108,7 +108,7 @@ export function Alerts() {
   const columns: readonly Column<Rule>[] = [
     ...RULES,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (rule) => (
         <span className="row nowrap">
           {(['test', 'set', 'remove'] as const).map((action) => (
@@ -178,7 +178,7 @@ export function Alerts() {
       {chosen !== undefined && (
         <ActionDialog
           action={ALERT_ACTIONS[chosen.action]}
-          about={chosen.rule?.name ?? 'a new rule'}
+          {...(chosen.rule === undefined ? {} : { about: chosen.rule.name })}
           given={chosen.action === 'set' || chosen.rule === undefined ? {} : { name: chosen.rule.name }}
           now={chosen.action === 'set' ? now(chosen.rule) : {}}
           onClose={() => setChosen(undefined)}

@@ -113,7 +113,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
     },
     { head: 'SHA-256', cell: ({ sha256 }) => <Id text={sha256} /> },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ id, withdrawnAt }) =>
         withdrawnAt === null ? (
           <span className="row nowrap">
@@ -188,7 +188,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         columns={IMPORTS}
         rows={imports.data?.imports}
         keyOf={({ id }) => id}
-        empty="None yet."
+        empty="No statement was taken in yet."
       />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}
     </>
@@ -250,7 +250,7 @@ interface Preview {
 }
 const LINES: readonly Column<StatementLine>[] = [
   { head: 'Day', cell: ({ day }) => day, className: 'nowrap' },
-  { head: 'Way', cell: ({ direction }) => direction },
+  { head: 'Direction', cell: ({ direction }) => direction },
   { head: 'Amount', cell: ({ units, asset }) => <Amount units={units} asset={asset} />, className: 'number' },
   { head: 'It is', cell: ({ means }) => means.replaceAll('_', ' '), className: 'nowrap' },
   {

@@ -84,7 +84,7 @@ function Accounts({ of, unbind }: { of: string; unbind: (identity: string) => vo
     { head: 'Known by', cell: ({ kind, value }) => <span className="long">{`${kind} ${value}`}</span> },
     { head: 'Provider', cell: ({ issuer }) => <span className="long">{issuer}</span> },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ id }) => (
         <button
           type="button"
@@ -124,7 +124,7 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, par
   const columns: readonly Column<Token>[] = [
     ...TOKENS.slice(0, 3),
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (one) =>
         isOver(one) ? (
           <span className="muted">none</span>
@@ -280,7 +280,7 @@ export function Operators() {
         columns={[
           ...RULES,
           {
-            head: 'Change',
+            head: 'Actions',
             cell: (one) => (
               <button type="button" disabled={!may(RULE_SET.right)} onClick={() => setRule(one)}>
                 Change
@@ -304,6 +304,11 @@ export function Operators() {
             of={one}
             choose={(chosen, part) => setForm({ form: chosen, ...(part === undefined ? {} : { part }) })}
           />
+          <div className="row">
+            <button type="button" onClick={() => set(others, 'stays')}>
+              Close
+            </button>
+          </div>
         </Dialog>
       )}
       {one !== undefined && form !== undefined && form !== 'create' && (

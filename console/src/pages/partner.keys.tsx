@@ -24,7 +24,7 @@ const stateOf = ({ revokedAt, heldAt }: Key) =>
   revokedAt !== null ? (['revoked', 'plain'] as const) : heldAt !== null ? (['held', 'bad'] as const) : undefined;
 
 const KEYS: readonly Column<Key>[] = [
-  { head: 'Key', cell: ({ key }) => <span className="mono nowrap">{key}</span> },
+  { head: 'Key', cell: ({ key }) => <Id text={key} /> },
   { head: 'Name', cell: ({ label }) => label },
   {
     head: 'State',
@@ -100,7 +100,7 @@ export function Keys(p: { partner: string; rows: readonly Key[]; revoke: (key: s
   const columns: readonly Column<Key>[] = [
     ...KEYS,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ key, revokedAt }) =>
         revokedAt === null && (
           <span className="row nowrap">
@@ -179,7 +179,7 @@ export function Held({ partner }: { partner: string }) {
     { head: 'Made', cell: ({ madeAt }) => <Time at={madeAt} /> },
     { head: 'By key', cell: ({ madeByKey }) => madeByKey ?? <span className="muted">unknown</span> },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (item) => (
         <span className="row nowrap">
           {(['release', 'reject'] as const).map((action) => (

@@ -34,7 +34,7 @@ export function Sessions() {
   const columns: readonly Column<SessionRow>[] = [
     ...SESSION_COLUMNS,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ id }) => (
         <button type="button" aria-label={`End session ${id}`} onClick={run(() => send('DELETE', `/sessions/${id}`))}>
           End
@@ -45,7 +45,7 @@ export function Sessions() {
   const keys: readonly Column<Passkey>[] = [
     ...PASSKEY_COLUMNS,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ id }) => (
         <button
           type="button"

@@ -101,9 +101,9 @@ function Form<Answer>(p: Parameters<typeof Act<Answer>>[0] & { onClose: () => vo
     );
   return (
     <Dialog label={p.name} onClose={p.onClose}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form className="inside-form" onSubmit={(event) => void submit(event)}>
         <h2>{p.name}</h2>
-        <p>{p.says}</p>
+        <p className="muted">{p.says}</p>
         {error !== undefined && <Failure error={error} />}
         {inputs.map((input) => (
           <Field key={input.name} id={`${id}${input.name}`} of={input} />
@@ -139,7 +139,7 @@ function Field({ id, of }: { id: string; of: Input }) {
     <div className="field">
       <label htmlFor={id}>
         {label}
-        {!isRequired && <span className="muted"> (may stay empty)</span>}
+        {!isRequired && <span className="muted"> (optional)</span>}
       </label>
       {choices !== undefined ? (
         <select id={id} name={name} defaultValue={value ?? choices[0]}>

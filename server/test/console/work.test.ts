@@ -194,7 +194,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await page.getByRole('heading', { level: 1, name: 'Changes of terms' }).waitFor();
     await isGood(page, 'Changes of terms');
     await goes('/reports/affected');
-    await page.getByText('Say above what is wanted.').waitFor();
+    await page.getByText('Fill in the filters: without them nothing is asked.').waitFor();
     await isGood(page, 'Affected orders');
   });
 

@@ -12,7 +12,7 @@ import { useSession } from '../shell.tsx';
 const SESSIONS: readonly Column<SessionRow>[] = [
   ...SESSION_COLUMNS,
   {
-    head: 'Action',
+    head: 'Actions',
     cell: ({ id }) => (
       <Act
         name="End"
@@ -27,7 +27,7 @@ const SESSIONS: readonly Column<SessionRow>[] = [
 const PASSKEYS: readonly Column<Passkey>[] = [
   ...PASSKEY_COLUMNS,
   {
-    head: 'Action',
+    head: 'Actions',
     cell: ({ id }) => (
       <Act
         name="Revoke"

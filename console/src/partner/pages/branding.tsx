@@ -122,7 +122,7 @@ function Look({ of, name }: { of: Branding; name: string }) {
           {error !== undefined && <Failure error={error} />}
           <div className="field">
             <label htmlFor={`${id}name`}>
-              Name on hosted pages<span className="muted"> (may stay empty: {name})</span>
+              Name on hosted pages<span className="muted"> (optional; else {name})</span>
             </label>
             <input
               id={`${id}name`}
@@ -136,7 +136,7 @@ function Look({ of, name }: { of: Branding; name: string }) {
           <Colour
             id={`${id}dark`}
             label="The same on dark pages"
-            hint=": made of the other one"
+            hint="; else made of the other one"
             value={accentDark}
             set={setAccentDark}
           />
@@ -172,7 +172,7 @@ function Colour(p: { id: string; label: string; hint?: string; value: string; se
     <div className="field">
       <label htmlFor={p.id}>
         {p.label}
-        <span className="muted"> (may stay empty{p.hint})</span>
+        <span className="muted"> (optional{p.hint})</span>
       </label>
       <div className="row nowrap">
         <input

@@ -235,7 +235,7 @@ export function CustomerPage() {
             columns={QUESTIONS}
             rows={questions.data?.data}
             keyOf={(one) => one.id}
-            empty="Nothing."
+            empty="The operator asks nothing."
           />
         </>
       )}
@@ -271,7 +271,13 @@ export function CustomerPage() {
           All of them
         </To>
       </div>
-      <Table label="Orders" columns={ORDER_COLUMNS} rows={orders.data?.data} keyOf={(one) => one.id} empty="None." />
+      <Table
+        label="Orders"
+        columns={ORDER_COLUMNS}
+        rows={orders.data?.data}
+        keyOf={(one) => one.id}
+        empty="No order yet."
+      />
     </>
   );
 }

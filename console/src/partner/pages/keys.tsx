@@ -1,4 +1,5 @@
 /** API keys: made, changed, rotated with an overlap, revoked. Their secrets are shown once. */
+import type { ReactNode } from 'react';
 import { type Column, Id, Time } from '../../ui.tsx';
 import { Act, type Input, Secret } from '../act.tsx';
 import { send } from '../api.ts';
@@ -36,9 +37,10 @@ const inputs = (of?: Key): readonly Input[] => [
   },
 ];
 
-const Shown = ({ of }: { of: WithSecret }) => (
+const Shown = ({ of, children }: { of: WithSecret; children?: ReactNode }) => (
   <>
-    <p className="note is-warn">Both are shown now and never again.</p>
+    <p className="note is-warn">Secret and token are shown now and never again.</p>
+    {children}
     <Secret name="Secret" text={of.secret} />
     <Secret name="Bearer token" text={of.bearerToken} />
   </>
@@ -69,7 +71,7 @@ const COLUMNS: readonly Column<Key>[] = [
 ];
 
 const ACTIONS: Column<Key> = {
-  head: 'Action',
+  head: 'Actions',
   cell: (one) =>
     one.state !== 'active' ? null : (
       <div className="row nowrap">
@@ -129,10 +131,9 @@ export function Keys() {
           inputs={inputs()}
           run={(body) => send<WithSecret>('POST', '/keys', body)}
           shows={(of) => (
-            <>
+            <Shown of={of}>
               <Secret name="Key" text={of.key} />
-              <Shown of={of} />
-            </>
+            </Shown>
           )}
         />
       }

@@ -56,7 +56,7 @@ const COLUMNS: readonly Column<Member>[] = [
 ];
 
 const ACTIONS: Column<Member> = {
-  head: 'Action',
+  head: 'Actions',
   cell: (one) =>
     one.state === 'removed' ? null : (
       <div className="row nowrap">
