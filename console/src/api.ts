@@ -210,16 +210,19 @@ export async function readSession(): Promise<Session | null> {
   }
 }
 
-/** @param isLarge the answer may have many megabytes. @throws ApiError */
+/**
+ * @param isLarge the answer may have many megabytes
+ * @param isShown the page shows the file that it answers with
+ * @throws ApiError
+ */
 export const send = <T>(
   method: 'POST' | 'DELETE',
   path: string,
   body?: unknown,
-  query: Query = {},
-  isLarge = false,
+  { query = {}, isLarge = false, isShown = false }: { query?: Query; isLarge?: boolean; isShown?: boolean } = {},
 ): Promise<T> =>
   changing<T>(() =>
-    request(method, pathWith(path, query), body, { deadlineMs: isLarge ? FILE_DEADLINE_MS : DEADLINE_MS }),
+    request(method, pathWith(path, query), body, { deadlineMs: isLarge ? FILE_DEADLINE_MS : DEADLINE_MS, isShown }),
   );
 
 /** A login, or the enrolment of a passkey: neither is repeated, and neither ends what is there when it fails. */

@@ -288,7 +288,7 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
     setCame(undefined);
     setLooked(undefined);
     void attempt(async () => {
-      const preview = await send<Preview>('POST', '/bank/statements/preview', file, { asset });
+      const preview = await send<Preview>('POST', '/bank/statements/preview', file, { query: { asset } });
       setLooked({ asset, file, preview });
     });
   };
@@ -298,7 +298,9 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
     const reason = String(new FormData(event.currentTarget).get('reason')).trim();
     void attempt(async () => {
       try {
-        setCame(await send<Outcome>('POST', '/bank/statements', looked.file, { asset: looked.asset, reason }));
+        setCame(
+          await send<Outcome>('POST', '/bank/statements', looked.file, { query: { asset: looked.asset, reason } }),
+        );
         setLooked(undefined);
       } finally {
         await client.invalidateQueries();

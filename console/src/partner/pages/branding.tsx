@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type CSSProperties, type FormEvent, useId, useState } from 'react';
 import { useAttempt } from '../../attempt.ts';
+import { dataUrlOf } from '../../document.tsx';
 import { type Column, Failure, Table } from '../../ui.tsx';
 import { Act } from '../act.tsx';
 import { read, send } from '../api.ts';
@@ -213,12 +214,3 @@ function Preview(p: { ground: keyof Colours; name: string; colours: OnGround; lo
     </section>
   );
 }
-
-/** The content policy of the console shows pictures as `data:`, and none as `blob:`. */
-const dataUrlOf = (file: File): Promise<string> =>
-  new Promise((done, failed) => {
-    const reader = new FileReader();
-    reader.addEventListener('load', () => done(String(reader.result)));
-    reader.addEventListener('error', () => failed(new Error('The file cannot be read.')));
-    reader.readAsDataURL(file);
-  });
