@@ -83,6 +83,7 @@ function Accounts({ of, unbind }: { of: string; unbind: (identity: string) => vo
     { head: 'Account', cell: ({ id }) => id },
     { head: 'Known by', cell: ({ kind, value }) => <span className="long">{`${kind} ${value}`}</span> },
     { head: 'Provider', cell: ({ issuer }) => <span className="long">{issuer}</span> },
+    { head: 'Bound', cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       head: 'Actions',
       cell: ({ id }) => (
@@ -96,7 +97,6 @@ function Accounts({ of, unbind }: { of: string; unbind: (identity: string) => vo
         </button>
       ),
     },
-    { head: 'Bound', cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   return (
     <Table
@@ -122,7 +122,7 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, par
     queryFn: () => read<{ sessions: SessionOf[] }>(`/operators/${encodeURIComponent(name)}/sessions`),
   });
   const columns: readonly Column<Token>[] = [
-    ...TOKENS.slice(0, 3),
+    ...TOKENS,
     {
       head: 'Actions',
       cell: (one) =>
@@ -139,7 +139,6 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, par
           </button>
         ),
     },
-    ...TOKENS.slice(3),
   ];
   const forms = (
     disabledAt === null ? ['role', 'token', 'bind', 'endSessions', 'disable'] : ['enable', 'role']
