@@ -1,6 +1,5 @@
 /** The operator interface, as the console uses it: the forms of replies, of which only the fields named here are read. How requests are sent: wire.ts. */
 import {
-  ApiError,
   changing,
   DEADLINE_MS,
   FILE_DEADLINE_MS,
@@ -8,6 +7,7 @@ import {
   type Query,
   reading,
   request,
+  sessionAt,
   withQuery,
 } from './wire.ts';
 
@@ -201,14 +201,7 @@ export const read = <T>(path: string, query: Query = {}, deadlineMs?: number): P
   reading<T>(() => request('GET', pathWith(path, query), undefined, { deadlineMs }));
 
 /** The signed-in operator; null without a session. */
-export async function readSession(): Promise<Session | null> {
-  try {
-    return (await request('GET', pathWith('/session'))) as Session;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
-    throw error;
-  }
-}
+export const readSession = (): Promise<Session | null> => sessionAt<Session>(pathWith('/session'));
 
 /**
  * @param isLarge the answer may have many megabytes

@@ -4,8 +4,9 @@ import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-vir
 import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { ApiError } from './api.ts';
+import { useCopy } from './copied.ts';
 import { age, dueIn, grouped, local, shortened, utc } from './format.ts';
-import { sayPasskey } from './passkey.ts';
+import { sayPasskey } from './webauthn.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'plain';
 
@@ -54,23 +55,13 @@ export const Due = ({ at }: { at: string }) => {
 
 /** An id or a hash, whole in its title and on the clipboard. */
 export function Id({ text, children }: { text: string; children?: ReactNode }) {
-  const [isCopied, setCopied] = useState(false);
+  const { isCopied, copy, forget } = useCopy(text);
   return (
     <span className="copy">
       <span className="mono" title={text}>
         {children ?? shortened(text)}
       </span>
-      <button
-        type="button"
-        aria-label={isCopied ? 'Copied' : `Copy ${shortened(text)}`}
-        onClick={() =>
-          void navigator.clipboard.writeText(text).then(
-            () => setCopied(true),
-            () => {},
-          )
-        }
-        onBlur={() => setCopied(false)}
-      >
+      <button type="button" aria-label={isCopied ? 'Copied' : `Copy ${shortened(text)}`} onClick={copy} onBlur={forget}>
         <svg viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="1.5">
           {isCopied ? <path d="M3 8.5l3.2 3.2L13 5" /> : <path d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3" />}
         </svg>

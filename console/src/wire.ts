@@ -145,3 +145,13 @@ export async function reading<T>(run: () => Promise<unknown>): Promise<T> {
     throw error;
   }
 }
+
+/** The session of the person who is signed in; null without one. */
+export async function sessionAt<Session>(path: string): Promise<Session | null> {
+  try {
+    return (await request('GET', path)) as Session;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
+    throw error;
+  }
+}

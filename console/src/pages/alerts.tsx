@@ -5,8 +5,9 @@ import { ALERT_ACTIONS } from '../actions.people.ts';
 import { read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { hour } from '../format.ts';
-import { List, RowLink } from '../list.tsx';
+import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { RowLink } from '../rowlink.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Failure, State, Table, Time, type Tone } from '../ui.tsx';
 

@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { HELD_ACTIONS, KEY_ACTIONS, PARTNER_ACTIONS } from '../actions.trade.ts';
 import { type Outcome, read } from '../api.ts';
+import { Secret } from '../codes.tsx';
 import { ActionDialog, Came } from '../form.tsx';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { type Column, Dialog, Fact, Failure, Id, State, Table, Time } from '../ui.tsx';
+import { type Column, Dialog, Failure, Id, State, Table, Time } from '../ui.tsx';
 
 export interface Key {
   readonly key: string;
@@ -44,7 +45,7 @@ const KEYS: readonly Column<Key>[] = [
 ];
 
 /** The part of the reply that is shown once, and on no later page. */
-function Secret({ of, onClose }: { of: Outcome; onClose: () => void }) {
+function SecretDialog({ of, onClose }: { of: Outcome; onClose: () => void }) {
   const { apiKey, apiSecret, bearerToken, secretFor } = of as {
     apiKey?: string;
     apiSecret?: string;
@@ -69,18 +70,7 @@ function Secret({ of, onClose }: { of: Outcome; onClose: () => void }) {
           <p className="note is-warn">
             It is stored nowhere where it could be read again. Give it to the partner over a safe channel.
           </p>
-          <dl className="facts">
-            {lines.map(
-              ([name, value]) =>
-                value !== undefined && (
-                  <Fact key={name} name={name}>
-                    <Id text={value}>
-                      <span className="long">{value}</span>
-                    </Id>
-                  </Fact>
-                ),
-            )}
-          </dl>
+          {lines.map(([name, value]) => value !== undefined && <Secret key={name} name={name} text={value} />)}
         </>
       )}
       <div className="row">
@@ -149,7 +139,7 @@ export function Keys(p: { partner: string; rows: readonly Key[]; revoke: (key: s
           onClose={() => setForm(undefined)}
         />
       )}
-      {done !== undefined && <Secret of={done} onClose={() => setDone(undefined)} />}
+      {done !== undefined && <SecretDialog of={done} onClose={() => setDone(undefined)} />}
     </>
   );
 }

@@ -174,27 +174,3 @@ function Field({ id, of }: { id: string; of: Input }) {
     </div>
   );
 }
-
-/** A secret that is shown once. */
-export function Secret({ name, text }: { name: string; text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  return (
-    <div className="field">
-      <span className="label">{name}</span>
-      <code className="secret">{text}</code>
-      <div className="row">
-        <button
-          type="button"
-          onClick={() =>
-            void navigator.clipboard.writeText(text).then(
-              () => setCopied(true),
-              () => {},
-            )
-          }
-        >
-          {isCopied ? 'Copied' : `Copy ${name.toLowerCase()}`}
-        </button>
-      </div>
-    </div>
-  );
-}

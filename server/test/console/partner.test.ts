@@ -118,6 +118,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     await goes(page, '/webhooks');
     await opens(page, 'Add an endpoint');
     await page.getByLabel('Address').fill(receiver.url);
+    await isGood(page, 'Webhook endpoints', 'partner form');
     await inDialog(page, 'Add an endpoint');
     await page.getByText(/^whsec_/).waitFor();
     await isGood(page, 'Webhook endpoints', 'partner secret');

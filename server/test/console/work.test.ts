@@ -313,7 +313,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await row.getByRole('button', { name: /^Show the secret/ }).click();
     await form.sends('to give it to them');
     const secret = page.getByRole('dialog', { name: 'The secret, once' });
-    await secret.getByText('Bearer token').waitFor();
+    await secret.getByText('Bearer token', { exact: true }).waitFor();
     await isGood(page, await page.locator('h1').innerText(), 'Secret of a key');
     await secret.getByRole('button', { name: 'Close' }).click();
     await row.getByRole('button', { name: /^Show the secret/ }).click();

@@ -1,7 +1,8 @@
 /** API keys: made, changed, rotated with an overlap, revoked. Their secrets are shown once. */
 import type { ReactNode } from 'react';
+import { Secret } from '../../codes.tsx';
 import { type Column, Id, Time } from '../../ui.tsx';
-import { Act, type Input, Secret } from '../act.tsx';
+import { Act, type Input } from '../act.tsx';
 import { send } from '../api.ts';
 import { List } from '../list.tsx';
 import { LifeState } from '../parts.tsx';
