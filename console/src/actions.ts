@@ -37,6 +37,8 @@ export interface FormAction {
   readonly isPartial?: boolean;
   /** Its answer may have many megabytes. */
   readonly isLarge?: boolean;
+  /** The page shows the file that it answers with, instead of saving it. */
+  readonly isShown?: boolean;
 }
 
 const ADDRESS: FormField = { name: 'address', label: 'Address', hint: 'On the chain of the money' };
@@ -221,10 +223,17 @@ export const CASE_ACTIONS = {
   },
 } as const satisfies Record<string, FormAction>;
 
+const ATTACHMENT = {
+  ...{ name: 'case.attachment', right: 'personal', isLarge: true },
+  path: '/cases/:case/attachments/:attachment/open',
+} as const;
 export const ATTACHMENT_ACTIONS = {
-  open: {
-    ...{ name: 'case.attachment', label: 'Save', right: 'personal' },
-    path: '/cases/:case/attachments/:attachment/open',
+  show: {
+    ...{ ...ATTACHMENT, label: 'Look at', isShown: true },
+    says: 'Decrypts the file and shows it until you leave this page. The audit records that you have seen it.',
+  },
+  save: {
+    ...{ ...ATTACHMENT, label: 'Save' },
     says: 'Decrypts the file and saves it on this device. The audit records that you have seen it.',
   },
   remove: {

@@ -1,6 +1,5 @@
 /** The operator interface, as the console uses it: the forms of replies, of which only the fields named here are read. How requests are sent: wire.ts. */
 import {
-  ApiError,
   changing,
   DEADLINE_MS,
   FILE_DEADLINE_MS,
@@ -8,6 +7,7 @@ import {
   type Query,
   reading,
   request,
+  sessionAt,
   withQuery,
 } from './wire.ts';
 
@@ -201,25 +201,21 @@ export const read = <T>(path: string, query: Query = {}, deadlineMs?: number): P
   reading<T>(() => request('GET', pathWith(path, query), undefined, { deadlineMs }));
 
 /** The signed-in operator; null without a session. */
-export async function readSession(): Promise<Session | null> {
-  try {
-    return (await request('GET', pathWith('/session'))) as Session;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
-    throw error;
-  }
-}
+export const readSession = (): Promise<Session | null> => sessionAt<Session>(pathWith('/session'));
 
-/** @param isLarge the answer may have many megabytes. @throws ApiError */
+/**
+ * @param isLarge the answer may have many megabytes
+ * @param isShown the page shows the file that it answers with
+ * @throws ApiError
+ */
 export const send = <T>(
   method: 'POST' | 'DELETE',
   path: string,
   body?: unknown,
-  query: Query = {},
-  isLarge = false,
+  { query = {}, isLarge = false, isShown = false }: { query?: Query; isLarge?: boolean; isShown?: boolean } = {},
 ): Promise<T> =>
   changing<T>(() =>
-    request(method, pathWith(path, query), body, { deadlineMs: isLarge ? FILE_DEADLINE_MS : DEADLINE_MS }),
+    request(method, pathWith(path, query), body, { deadlineMs: isLarge ? FILE_DEADLINE_MS : DEADLINE_MS, isShown }),
   );
 
 /** A login, or the enrolment of a passkey: neither is repeated, and neither ends what is there when it fails. */

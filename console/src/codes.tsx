@@ -1,8 +1,8 @@
-/** Recovery codes of one's own, shown once, in both consoles. */
-import { useState } from 'react';
+/** What both consoles show once: recovery codes of one's own, and secrets. */
+import { useCopy } from './copied.ts';
 
 export function Codes({ codes }: { codes: readonly string[] }) {
-  const [isCopied, setCopied] = useState(false);
+  const { isCopied, copy } = useCopy(codes.join('\n'));
   return (
     <>
       <p>
@@ -15,18 +15,25 @@ export function Codes({ codes }: { codes: readonly string[] }) {
         ))}
       </ul>
       <div className="row">
-        <button
-          type="button"
-          onClick={() =>
-            void navigator.clipboard.writeText(codes.join('\n')).then(
-              () => setCopied(true),
-              () => {},
-            )
-          }
-        >
+        <button type="button" onClick={copy}>
           {isCopied ? 'Copied' : 'Copy all'}
         </button>
       </div>
     </>
+  );
+}
+
+export function Secret({ name, text }: { name: string; text: string }) {
+  const { isCopied, copy } = useCopy(text);
+  return (
+    <div className="field">
+      <span className="label">{name}</span>
+      <code className="secret">{text}</code>
+      <div className="row">
+        <button type="button" onClick={copy}>
+          {isCopied ? 'Copied' : `Copy ${name.toLowerCase()}`}
+        </button>
+      </div>
+    </div>
   );
 }

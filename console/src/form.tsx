@@ -197,7 +197,7 @@ export function ActionDialog(p: {
     for (const [name, value] of Object.entries(given)) if (!action.path.includes(`:${name}`)) body[name] = value;
     const path = action.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));
     await attempt(async () => {
-      const done = await send<Outcome>('POST', path, body, {}, action.isLarge);
+      const done = await send<Outcome>('POST', path, body, action);
       if (p.onDone !== undefined && done.outcome === 'done') p.onDone(done);
       else setCame(done);
     });

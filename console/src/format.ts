@@ -49,6 +49,12 @@ export const dueIn = (iso: string, now = Date.now()): string => {
 export const shortened = (text: string): string =>
   text.length <= 20 ? text : `${text.slice(0, 10)}…${text.slice(-6)}`;
 
+/** A word of the API, such as `payout_unknown`, as the beginning of a heading. */
+export const headed = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1).replaceAll('_', ' ')}`;
+
+/** `1 order`, `2 orders`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** The sum of plain decimals, as text: no amount becomes a number of JavaScript. */
 export function sum(amounts: readonly string[]): string {
   const places = Math.max(0, ...amounts.map((one) => (one.split('.')[1] ?? '').length));

@@ -4,8 +4,9 @@ import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-vir
 import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { ApiError } from './api.ts';
+import { useCopy } from './copied.ts';
 import { age, dueIn, grouped, local, shortened, utc } from './format.ts';
-import { sayPasskey } from './passkey.ts';
+import { sayPasskey } from './webauthn.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'plain';
 
@@ -54,23 +55,13 @@ export const Due = ({ at }: { at: string }) => {
 
 /** An id or a hash, whole in its title and on the clipboard. */
 export function Id({ text, children }: { text: string; children?: ReactNode }) {
-  const [isCopied, setCopied] = useState(false);
+  const { isCopied, copy, forget } = useCopy(text);
   return (
     <span className="copy">
       <span className="mono" title={text}>
         {children ?? shortened(text)}
       </span>
-      <button
-        type="button"
-        aria-label={isCopied ? 'Copied' : `Copy ${shortened(text)}`}
-        onClick={() =>
-          void navigator.clipboard.writeText(text).then(
-            () => setCopied(true),
-            () => {},
-          )
-        }
-        onBlur={() => setCopied(false)}
-      >
+      <button type="button" aria-label={isCopied ? 'Copied' : `Copy ${shortened(text)}`} onClick={copy} onBlur={forget}>
         <svg viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="1.5">
           {isCopied ? <path d="M3 8.5l3.2 3.2L13 5" /> : <path d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3" />}
         </svg>
@@ -145,6 +136,7 @@ export function Failure({ error }: { error: unknown }) {
 
 export interface Column<Row> {
   readonly head: string;
+  /** Null and undefined are shown as none. */
   readonly cell: (row: Row) => ReactNode;
   readonly className?: string;
 }
@@ -242,7 +234,7 @@ export function Table<Row>(p: {
                 >
                   {p.columns.map(({ head, cell, className }) => (
                     <td key={head} className={className}>
-                      {cell(row)}
+                      {cell(row) ?? <span className="muted">none</span>}
                     </td>
                   ))}
                 </tr>
@@ -268,10 +260,9 @@ export const Fact = ({ name, children }: { name: ReactNode; children: ReactNode 
 /** Any data of the server, as names and values. */
 export function Facts({ of }: { of: unknown }): ReactNode {
   if (of === null || of === undefined || of === '') return <span className="muted">none</span>;
+  if (typeof of === 'object' && Object.keys(of).length === 0) return <span className="muted">none</span>;
   if (Array.isArray(of))
-    return of.length === 0 ? (
-      <span className="muted">none</span>
-    ) : (
+    return (
       <ul className="plain">
         {of.map((one, at) => (
           // Only their order distinguishes these.

@@ -18,6 +18,8 @@ export interface Outcome {
   readonly proposal?: string;
   readonly people?: number;
   readonly agreed?: readonly string[];
+  /** The file of the answer, where the page asked for it instead of saving it. */
+  readonly file?: Blob;
 }
 
 /** A failure in the words of the server. */
@@ -64,6 +66,8 @@ interface Sending {
   deadlineMs?: number | undefined;
   /** Idempotency-Key. */
   key?: string | undefined;
+  /** The page shows a file of the answer (`Outcome.file`), which is else saved on this device. */
+  isShown?: boolean | undefined;
 }
 
 /** @param token only where a token enrols a passkey: then no cookie is sent */
@@ -71,7 +75,7 @@ export async function request(
   method: string,
   path: string,
   body?: unknown,
-  { token, deadlineMs = DEADLINE_MS, key }: Sending = {},
+  { token, deadlineMs = DEADLINE_MS, key, isShown = false }: Sending = {},
 ): Promise<unknown> {
   const isFile = body instanceof Blob;
   // The browser writes the boundary of its parts into the content type.
@@ -92,9 +96,9 @@ export async function request(
   });
   if (!reply.ok) throw await failure(reply);
   const name = /filename="([^"]+)"/.exec(reply.headers.get('content-disposition') ?? '')?.[1];
-  return name === undefined
-    ? await reply.json()
-    : save(name, await reply.blob(), reply.headers.get('x-content-sha256'));
+  if (name === undefined) return await reply.json();
+  const file = await reply.blob();
+  return isShown ? { outcome: 'done', file } : save(name, file, reply.headers.get('x-content-sha256'));
 }
 
 /** Saves a file that an action answered with. @returns its name and SHA-256, for the page to show */
@@ -138,6 +142,16 @@ export async function reading<T>(run: () => Promise<unknown>): Promise<T> {
     return (await run()) as T;
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'unauthenticated') asked.signedOut();
+    throw error;
+  }
+}
+
+/** The session of the person who is signed in; null without one. */
+export async function sessionAt<Session>(path: string): Promise<Session | null> {
+  try {
+    return (await request('GET', path)) as Session;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
     throw error;
   }
 }

@@ -5,8 +5,9 @@ import { ALERT_ACTIONS } from '../actions.people.ts';
 import { read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { hour } from '../format.ts';
-import { List, RowLink } from '../list.tsx';
+import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { RowLink } from '../rowlink.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Failure, State, Table, Time, type Tone } from '../ui.tsx';
 
@@ -108,7 +109,7 @@ export function Alerts() {
   const columns: readonly Column<Rule>[] = [
     ...RULES,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (rule) => (
         <span className="row nowrap">
           {(['test', 'set', 'remove'] as const).map((action) => (
@@ -178,7 +179,7 @@ export function Alerts() {
       {chosen !== undefined && (
         <ActionDialog
           action={ALERT_ACTIONS[chosen.action]}
-          about={chosen.rule?.name ?? 'a new rule'}
+          {...(chosen.rule === undefined ? {} : { about: chosen.rule.name })}
           given={chosen.action === 'set' || chosen.rule === undefined ? {} : { name: chosen.rule.name }}
           now={chosen.action === 'set' ? now(chosen.rule) : {}}
           onClose={() => setChosen(undefined)}

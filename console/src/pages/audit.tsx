@@ -2,7 +2,8 @@
 import { useState } from 'react';
 import { read } from '../api.ts';
 import { within } from '../filters.tsx';
-import { List, RowLink } from '../list.tsx';
+import { List } from '../list.tsx';
+import { RowLink } from '../rowlink.tsx';
 import { type Column, Fact, Facts, Failure, State, Subject, Table, Time } from '../ui.tsx';
 
 interface AuditRow {

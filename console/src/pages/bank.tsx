@@ -113,7 +113,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
     },
     { head: 'SHA-256', cell: ({ sha256 }) => <Id text={sha256} /> },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ id, withdrawnAt }) =>
         withdrawnAt === null ? (
           <span className="row nowrap">
@@ -188,7 +188,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         columns={IMPORTS}
         rows={imports.data?.imports}
         keyOf={({ id }) => id}
-        empty="None yet."
+        empty="No statement was taken in yet."
       />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}
     </>
@@ -250,7 +250,7 @@ interface Preview {
 }
 const LINES: readonly Column<StatementLine>[] = [
   { head: 'Day', cell: ({ day }) => day, className: 'nowrap' },
-  { head: 'Way', cell: ({ direction }) => direction },
+  { head: 'Direction', cell: ({ direction }) => direction },
   { head: 'Amount', cell: ({ units, asset }) => <Amount units={units} asset={asset} />, className: 'number' },
   { head: 'It is', cell: ({ means }) => means.replaceAll('_', ' '), className: 'nowrap' },
   {
@@ -288,7 +288,7 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
     setCame(undefined);
     setLooked(undefined);
     void attempt(async () => {
-      const preview = await send<Preview>('POST', '/bank/statements/preview', file, { asset });
+      const preview = await send<Preview>('POST', '/bank/statements/preview', file, { query: { asset } });
       setLooked({ asset, file, preview });
     });
   };
@@ -298,7 +298,9 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
     const reason = String(new FormData(event.currentTarget).get('reason')).trim();
     void attempt(async () => {
       try {
-        setCame(await send<Outcome>('POST', '/bank/statements', looked.file, { asset: looked.asset, reason }));
+        setCame(
+          await send<Outcome>('POST', '/bank/statements', looked.file, { query: { asset: looked.asset, reason } }),
+        );
         setLooked(undefined);
       } finally {
         await client.invalidateQueries();

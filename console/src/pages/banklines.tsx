@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Line>[] = [
       <State state={foreignAt === null ? meaning : 'not ours'} tone={TONES[meaning] ?? 'plain'} />
     ),
   },
-  { head: 'Way', cell: ({ direction }) => (direction === 'credit' ? 'in' : 'out') },
+  { head: 'Direction', cell: ({ direction }) => (direction === 'credit' ? 'in' : 'out') },
   {
     head: 'Amount',
     cell: ({ units, chargeUnits, asset }) => (
@@ -72,7 +72,7 @@ export const BankLines = () => (
     cursor="below"
     filters={[
       { name: 'meaning', label: 'Meaning', choices: MEANINGS },
-      { name: 'direction', label: 'Way', choices: ['credit', 'debit'], names: { credit: 'in', debit: 'out' } },
+      { name: 'direction', label: 'Direction', choices: ['credit', 'debit'], names: { credit: 'in', debit: 'out' } },
       { name: 'rail', label: 'Bank', hint: 'bank.simulated' },
       { name: 'asset', label: 'Asset', hint: 'inr' },
       { name: 'min', label: 'At least' },

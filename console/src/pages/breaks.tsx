@@ -130,7 +130,7 @@ export function Breaks() {
         label="Breaks"
         columns={[
           ...BREAKS,
-          { head: 'Action', cell: ({ id }) => button(CORRECT.ofBreak, `break ${id}`, { item: id }) },
+          { head: 'Actions', cell: ({ id }) => button(CORRECT.ofBreak, `break ${id}`, { item: id }) },
         ]}
         rows={breaks.data?.breaks}
         keyOf={({ id }) => id}
@@ -145,7 +145,7 @@ export function Breaks() {
         columns={[
           ...MOVEMENTS,
           {
-            head: 'Action',
+            head: 'Actions',
             cell: ({ id, state }) =>
               !ENDED.includes(state) ? (
                 <span className="row nowrap">

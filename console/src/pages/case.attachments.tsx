@@ -1,12 +1,14 @@
 /**
- * Files attached to a case: a list, and a form that takes one by drag and drop or from a dialog. The page has no content of a file:
- * saving one is an action with a reason.
+ * Files attached to a case: a list, and a form that takes one by drag and drop or from a dialog. The page has no content of a file
+ * until an operator looks at it: that and saving it are one action of the server, with a reason, and each time a line in the audit.
+ * What was looked at is in the memory of this page, and nowhere else.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, type FormEvent, useId, useRef, useState } from 'react';
 import { ATTACHMENT_ACTIONS } from '../actions.ts';
-import { ApiError, type Attachment, type Case, send } from '../api.ts';
+import { ApiError, type Attachment, type Case, type Outcome, send } from '../api.ts';
 import { useAttempt } from '../attempt.ts';
+import { Document, isShownHere } from '../document.tsx';
 import { ActionDialog } from '../form.tsx';
 import { useMay } from '../shell.tsx';
 import { Failure, Time } from '../ui.tsx';
@@ -21,39 +23,60 @@ const size = (bytes: number): string =>
 export function Attachments({ of }: { of: Case }) {
   const may = useMay();
   const [chosen, setChosen] = useState<{ name: keyof typeof ATTACHMENT_ACTIONS; file: Attachment }>();
+  const [looked, setLooked] = useState<Readonly<Record<string, Blob | undefined>>>({});
   const files = of.attachments ?? [];
+  const button = (name: keyof typeof ATTACHMENT_ACTIONS, file: Attachment) => (
+    <button
+      key={name}
+      type="button"
+      className={name === 'remove' ? 'grave' : ''}
+      aria-label={`${ATTACHMENT_ACTIONS[name].label}: ${file.label}`}
+      disabled={!may(ATTACHMENT_ACTIONS[name].right)}
+      onClick={() => setChosen({ name, file })}
+    >
+      {ATTACHMENT_ACTIONS[name].label}
+    </button>
+  );
   return (
     <section className="panel" aria-label="Attachments">
       <h2>Attachments</h2>
       {files.length === 0 && <span className="muted">None.</span>}
       <ul className="plain files">
-        {files.map((file) => (
-          <li key={file.id}>
-            <div className="row">
-              <b className="long">{file.label}</b>
-              <span className="muted">
-                {file.type}, {size(file.bytes)}, {file.attachedBy} <Time at={file.attachedAt} />
-              </span>
-              {file.removedAt === null ? (
-                (['open', 'remove'] as const).map((name) => (
-                  <button
-                    key={name}
-                    type="button"
-                    aria-label={`${ATTACHMENT_ACTIONS[name].label}: ${file.label}`}
-                    disabled={!may(ATTACHMENT_ACTIONS[name].right)}
-                    onClick={() => setChosen({ name, file })}
-                  >
-                    {ATTACHMENT_ACTIONS[name].label}
-                  </button>
-                ))
-              ) : (
+        {files.map((file) => {
+          const content = file.removedAt === null ? looked[file.id] : undefined;
+          return (
+            <li key={file.id}>
+              <div className="row">
+                <b className="long">{file.label}</b>
                 <span className="muted">
-                  removed <Time at={file.removedAt} />
+                  {file.type}, {size(file.bytes)}, {file.attachedBy} <Time at={file.attachedAt} />
                 </span>
-              )}
-            </div>
-          </li>
-        ))}
+                {file.removedAt !== null ? (
+                  <span className="muted">
+                    removed <Time at={file.removedAt} />
+                  </span>
+                ) : (
+                  <>
+                    {content !== undefined ? (
+                      <button
+                        type="button"
+                        aria-label={`Hide: ${file.label}`}
+                        onClick={() => setLooked({ ...looked, [file.id]: undefined })}
+                      >
+                        Hide
+                      </button>
+                    ) : (
+                      isShownHere(file.type) && button('show', file)
+                    )}
+                    {button('save', file)}
+                    {button('remove', file)}
+                  </>
+                )}
+              </div>
+              {content !== undefined && <Document name={file.label} type={file.type} content={content} />}
+            </li>
+          );
+        })}
       </ul>
       {of.closedAt === null && may('cases') && <Attach to={of.id} />}
       {chosen !== undefined && (
@@ -61,6 +84,14 @@ export function Attachments({ of }: { of: Case }) {
           action={ATTACHMENT_ACTIONS[chosen.name]}
           about={chosen.file.label}
           given={{ case: of.id, attachment: chosen.file.id }}
+          {...(chosen.name === 'show'
+            ? {
+                onDone: ({ file }: Outcome) => {
+                  setLooked({ ...looked, [chosen.file.id]: file });
+                  setChosen(undefined);
+                },
+              }
+            : {})}
           onClose={() => setChosen(undefined)}
         />
       )}

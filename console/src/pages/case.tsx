@@ -10,6 +10,7 @@ import { CORRECT } from '../actions.money.ts';
 import { CASE_ACTIONS } from '../actions.ts';
 import { type Case, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
+import { headed } from '../format.ts';
 import { every } from '../live.ts';
 import { Pending } from '../pending.tsx';
 import { runbookOf } from '../runbooks.ts';
@@ -43,7 +44,7 @@ export function CasePage() {
   return (
     <>
       <div className="title">
-        <h1>{one === undefined ? `Case ${id}` : `${one.kind.replaceAll('_', ' ')}, case ${id}`}</h1>
+        <h1>{one === undefined ? `Case ${id}` : `${headed(one.kind)}, case ${id}`}</h1>
         {one !== undefined && (
           <div className="row">
             {isOpen && (

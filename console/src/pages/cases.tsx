@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Case>[] = [
       ),
   },
   { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
-  { head: 'Acts next', cell: ({ who }) => who ?? '' },
+  { head: 'Acts next', cell: ({ who }) => who },
   { head: 'State', cell: ({ closedAt }) => <State state={closedAt === null ? 'open' : 'closed'} /> },
 ];
 

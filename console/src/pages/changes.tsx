@@ -1,7 +1,8 @@
 /** Changes of terms, fees, limits and policies: time, operator, reason, old and new value. */
 import { Link } from '@tanstack/react-router';
 import { within } from '../filters.tsx';
-import { List, RowLink } from '../list.tsx';
+import { List } from '../list.tsx';
+import { RowLink } from '../rowlink.tsx';
 import { type Column, Fact, Facts, Time } from '../ui.tsx';
 
 interface Change {

@@ -6,6 +6,7 @@ import { DEPOSIT_ACTIONS, DEPOSIT_STATES, type FormAction, SUSPENSE_STATES } fro
 import { read } from '../api.ts';
 import { WHOSE, within } from '../filters.tsx';
 import { ActionDialog } from '../form.tsx';
+import { counted } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { Pending } from '../pending.tsx';
@@ -89,7 +90,7 @@ const SUSPENSE: readonly Column<SuspenseRow>[] = [
   { head: 'Deposit', cell: ({ deposit }) => <DepositLink id={deposit} /> },
   {
     head: 'Age',
-    cell: ({ days }) => <State state={days === 1 ? '1 day' : `${days} days`} tone={ageTone(days)} />,
+    cell: ({ days }) => <State state={days === 0 ? 'today' : counted(days, 'day')} tone={ageTone(days)} />,
   },
   { head: 'Waits for', cell: ({ waitsFor }) => <b>{waitsFor}</b> },
   { head: 'Until', cell: ({ until }) => until, className: 'wide' },
@@ -188,7 +189,8 @@ export function DepositPage() {
                 <Fact name="Partner">{one.partnerId ?? <span className="muted">none</span>}</Fact>
                 <Fact name="Why">{one.why?.replaceAll('_', ' ') ?? <span className="muted">as expected</span>}</Fact>
                 <Fact name="Seen">
-                  <Time at={one.seenAt} /> <span className="muted">{one.ageDays} days ago</span>
+                  <Time at={one.seenAt} />{' '}
+                  <span className="muted">{one.ageDays === 0 ? 'today' : `${counted(one.ageDays, 'day')} ago`}</span>
                 </Fact>
                 <Fact name="Confirmed">
                   <Time at={one.confirmedAt} />

@@ -152,20 +152,24 @@ export function Home() {
           <b>{open === undefined ? '–' : `${open.length}${cases.data?.next ? '+' : ''}`}</b>
           <span>open cases</span>
           <span className="muted">
-            {unclaimed === undefined ? 'Loading' : `${overdue} overdue, ${unclaimed} unclaimed`}
+            {unclaimed === undefined ? loadingOf(cases) : `${overdue} overdue, ${unclaimed} unclaimed`}
           </span>
         </Link>
         <Link to="/proposals" className={`tile is-${toneOf(others?.length)}`}>
           <b>{proposals.data?.proposals.length ?? '–'}</b>
           <span>open proposals</span>
-          <span className="muted">{others === undefined ? 'Loading' : `${others.length} by other operators`}</span>
+          <span className="muted">
+            {others === undefined ? loadingOf(proposals) : `${others.length} by other operators`}
+          </span>
         </Link>
         <Link to="/kill-switches" className={`tile is-${toneOf(switches.data?.killSwitches.length, 'bad')}`}>
           <b>{switches.data?.killSwitches.length ?? '–'}</b>
           <span>kill switches on</span>
           <span className="muted">
-            {switches.data?.killSwitches.map(({ kind, subject }) => `${kind} ${subject}`).join(', ') ||
-              'Nothing is switched off'}
+            {switches.data === undefined
+              ? loadingOf(switches)
+              : switches.data.killSwitches.map(({ kind, subject }) => `${kind} ${subject}`).join(', ') ||
+                'Nothing is switched off'}
           </span>
         </Link>
         <div
@@ -175,7 +179,7 @@ export function Home() {
           <span>server</span>
           <span className="muted">
             {health.data === undefined
-              ? 'Loading'
+              ? loadingOf(health)
               : `${health.data.checks.length - failing.length} of ${health.data.checks.length} checks pass`}
           </span>
         </div>
@@ -215,7 +219,7 @@ export function Home() {
         <div>
           <section className="panel">
             <h2>Health checks</h2>
-            {health.data === undefined && <span className="muted">Loading</span>}
+            {health.data === undefined && <span className="muted">{loadingOf(health)}</span>}
             {failing.length > 0 && <Checks checks={failing} />}
             {health.data !== undefined && (
               <details>
@@ -224,7 +228,7 @@ export function Home() {
               </details>
             )}
           </section>
-          <Treasury checks={health.data?.checks} />
+          <Treasury checks={health.data?.checks} loading={loadingOf(health)} />
         </div>
       </div>
     </>
@@ -245,6 +249,9 @@ const Checks = ({ checks }: { checks: Health['checks'] }) => (
 const toneOf = (count: number | undefined, bad: 'warn' | 'bad' = 'warn') =>
   count === undefined ? 'plain' : count === 0 ? 'ok' : bad;
 
+/** In the place of an answer. */
+const loadingOf = ({ error }: { error: Error | null }): string => (error === null ? 'Loading' : 'Not known');
+
 const detailsOf = (check: Readonly<Record<string, unknown>>): [string, unknown][] =>
   Object.entries(check).filter(([name]) => !['name', 'ok', 'essential', 'tookMs'].includes(name));
 
@@ -256,7 +263,7 @@ const saidOf = (check: Readonly<Record<string, unknown>>): string =>
 const isTreasury = ({ name }: Health['checks'][number]): boolean => name.startsWith('treasury ');
 
 /** Our own funds, wallet by wallet, from the health checks; the lowest are listed first. */
-function Treasury({ checks }: { checks: Health['checks'] | undefined }) {
+function Treasury({ checks, loading }: { checks: Health['checks'] | undefined; loading: string }) {
   const levels = checks
     ?.filter(isTreasury)
     .toSorted((a, b) => Number(a.ok) - Number(b.ok))
@@ -273,7 +280,7 @@ function Treasury({ checks }: { checks: Health['checks'] | undefined }) {
         <h2>Treasury</h2>
         <Link to="/treasury">All wallets</Link>
       </div>
-      {levels === undefined && <span className="muted">Loading</span>}
+      {levels === undefined && <span className="muted">{loading}</span>}
       {low.map(({ asset, wallet, level }) => (
         <div key={`${asset} ${wallet}`}>
           <State state="low" tone="bad" /> <b>{asset}</b> {wallet}

@@ -69,7 +69,7 @@ export function Limits() {
     <>
       <div className="title">
         <h1>Limits of customers</h1>
-        <button type="button" disabled={!may(LIMIT_SET.right)} onClick={() => setSetting(true)}>
+        <button type="button" className="primary" disabled={!may(LIMIT_SET.right)} onClick={() => setSetting(true)}>
           {LIMIT_SET.label}
         </button>
       </div>
@@ -97,7 +97,7 @@ export function Limits() {
         empty="No version matches these filters."
         isPart
       />
-      {isSetting && <ActionDialog action={LIMIT_SET} about="customers" given={{}} onClose={() => setSetting(false)} />}
+      {isSetting && <ActionDialog action={LIMIT_SET} given={{}} onClose={() => setSetting(false)} />}
     </>
   );
 }

@@ -98,7 +98,7 @@ const columnsFor = (partner: string | undefined): readonly Column<Row>[] => [
   { head: 'Least', cell: ({ market }) => <Amount units={market.min} asset={market.of} />, className: 'number' },
   { head: 'Most', cell: ({ market }) => <Amount units={market.max} asset={market.of} />, className: 'number' },
   {
-    head: 'Way',
+    head: 'Direction',
     cell: ({ market }) => (
       <span className="nowrap">
         {market.depositRail} <span className="muted">to</span> {market.payoutRail}
@@ -146,10 +146,15 @@ export function Markets() {
       <div className="title">
         <h1>Markets</h1>
         <div className="row">
-          <button type="button" disabled={!may(MARKET_ACTIONS.create.right)} onClick={() => setCreating(true)}>
+          <Csv href={pathWith('/prices', { format: 'csv' })} label="CSV of all prices" />
+          <button
+            type="button"
+            className="primary"
+            disabled={!may(MARKET_ACTIONS.create.right)}
+            onClick={() => setCreating(true)}
+          >
             {MARKET_ACTIONS.create.label}
           </button>
-          <Csv href={pathWith('/prices', { format: 'csv' })} label="CSV of all prices" />
         </div>
       </div>
       <Pending isAbout={(subject) => subject.startsWith('market:')} />
@@ -214,7 +219,7 @@ export function MarketPage() {
     { head: 'Fixed', cell: ({ fixed }) => <Amount units={fixed} asset={one?.fiat ?? ''} />, className: 'number' },
     { head: 'Least', cell: ({ minimum }) => <Amount units={minimum} asset={one?.fiat ?? ''} />, className: 'number' },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ kind, fixed, bps, minimum, gasUnits }) => (
         <button
           type="button"

@@ -5,9 +5,9 @@ import { useState } from 'react';
 import { OPERATOR_ACTIONS, RULE_SET } from '../actions.people.ts';
 import { read } from '../api.ts';
 import { useFilters } from '../filters.tsx';
-import { RowLink } from '../list.tsx';
 import { every } from '../live.ts';
 import { Pending } from '../pending.tsx';
+import { RowLink } from '../rowlink.tsx';
 import { hours, type Rule, useRules } from '../rules.ts';
 import { useMay, useSession } from '../shell.tsx';
 import { Amount, type Column, Dialog, Failure, State, Table, Time } from '../ui.tsx';
@@ -83,8 +83,9 @@ function Accounts({ of, unbind }: { of: string; unbind: (identity: string) => vo
     { head: 'Account', cell: ({ id }) => id },
     { head: 'Known by', cell: ({ kind, value }) => <span className="long">{`${kind} ${value}`}</span> },
     { head: 'Provider', cell: ({ issuer }) => <span className="long">{issuer}</span> },
+    { head: 'Bound', cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ id }) => (
         <button
           type="button"
@@ -96,7 +97,6 @@ function Accounts({ of, unbind }: { of: string; unbind: (identity: string) => vo
         </button>
       ),
     },
-    { head: 'Bound', cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   return (
     <Table
@@ -122,9 +122,9 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, par
     queryFn: () => read<{ sessions: SessionOf[] }>(`/operators/${encodeURIComponent(name)}/sessions`),
   });
   const columns: readonly Column<Token>[] = [
-    ...TOKENS.slice(0, 3),
+    ...TOKENS,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (one) =>
         isOver(one) ? (
           <span className="muted">none</span>
@@ -139,7 +139,6 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, par
           </button>
         ),
     },
-    ...TOKENS.slice(3),
   ];
   const forms = (
     disabledAt === null ? ['role', 'token', 'bind', 'endSessions', 'disable'] : ['enable', 'role']
@@ -280,7 +279,7 @@ export function Operators() {
         columns={[
           ...RULES,
           {
-            head: 'Change',
+            head: 'Actions',
             cell: (one) => (
               <button type="button" disabled={!may(RULE_SET.right)} onClick={() => setRule(one)}>
                 Change
@@ -304,6 +303,11 @@ export function Operators() {
             of={one}
             choose={(chosen, part) => setForm({ form: chosen, ...(part === undefined ? {} : { part }) })}
           />
+          <div className="row">
+            <button type="button" onClick={() => set(others, 'stays')}>
+              Close
+            </button>
+          </div>
         </Dialog>
       )}
       {one !== undefined && form !== undefined && form !== 'create' && (

@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { HELD_ACTIONS, KEY_ACTIONS, PARTNER_ACTIONS } from '../actions.trade.ts';
 import { type Outcome, read } from '../api.ts';
+import { Secret } from '../codes.tsx';
 import { ActionDialog, Came } from '../form.tsx';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
-import { type Column, Dialog, Fact, Failure, Id, State, Table, Time } from '../ui.tsx';
+import { type Column, Dialog, Failure, Id, State, Table, Time } from '../ui.tsx';
 
 export interface Key {
   readonly key: string;
@@ -24,7 +25,7 @@ const stateOf = ({ revokedAt, heldAt }: Key) =>
   revokedAt !== null ? (['revoked', 'plain'] as const) : heldAt !== null ? (['held', 'bad'] as const) : undefined;
 
 const KEYS: readonly Column<Key>[] = [
-  { head: 'Key', cell: ({ key }) => <span className="mono nowrap">{key}</span> },
+  { head: 'Key', cell: ({ key }) => <Id text={key} /> },
   { head: 'Name', cell: ({ label }) => label },
   {
     head: 'State',
@@ -44,7 +45,7 @@ const KEYS: readonly Column<Key>[] = [
 ];
 
 /** The part of the reply that is shown once, and on no later page. */
-function Secret({ of, onClose }: { of: Outcome; onClose: () => void }) {
+function SecretDialog({ of, onClose }: { of: Outcome; onClose: () => void }) {
   const { apiKey, apiSecret, bearerToken, secretFor } = of as {
     apiKey?: string;
     apiSecret?: string;
@@ -69,18 +70,7 @@ function Secret({ of, onClose }: { of: Outcome; onClose: () => void }) {
           <p className="note is-warn">
             It is stored nowhere where it could be read again. Give it to the partner over a safe channel.
           </p>
-          <dl className="facts">
-            {lines.map(
-              ([name, value]) =>
-                value !== undefined && (
-                  <Fact key={name} name={name}>
-                    <Id text={value}>
-                      <span className="long">{value}</span>
-                    </Id>
-                  </Fact>
-                ),
-            )}
-          </dl>
+          {lines.map(([name, value]) => value !== undefined && <Secret key={name} name={name} text={value} />)}
         </>
       )}
       <div className="row">
@@ -100,7 +90,7 @@ export function Keys(p: { partner: string; rows: readonly Key[]; revoke: (key: s
   const columns: readonly Column<Key>[] = [
     ...KEYS,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ key, revokedAt }) =>
         revokedAt === null && (
           <span className="row nowrap">
@@ -149,7 +139,7 @@ export function Keys(p: { partner: string; rows: readonly Key[]; revoke: (key: s
           onClose={() => setForm(undefined)}
         />
       )}
-      {done !== undefined && <Secret of={done} onClose={() => setDone(undefined)} />}
+      {done !== undefined && <SecretDialog of={done} onClose={() => setDone(undefined)} />}
     </>
   );
 }
@@ -179,7 +169,7 @@ export function Held({ partner }: { partner: string }) {
     { head: 'Made', cell: ({ madeAt }) => <Time at={madeAt} /> },
     { head: 'By key', cell: ({ madeByKey }) => madeByKey ?? <span className="muted">unknown</span> },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (item) => (
         <span className="row nowrap">
           {(['release', 'reject'] as const).map((action) => (

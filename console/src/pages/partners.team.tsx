@@ -47,7 +47,7 @@ export function Team({ partner }: { partner: string }) {
         invitedUntil === null ? <span className="muted">no link</span> : <Time at={invitedUntil} />,
     },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: ({ id, name, disabledAt }) =>
         disabledAt !== null ? (
           <span className="muted">removed</span>

@@ -65,7 +65,12 @@ export function Partners() {
     <>
       <div className="title">
         <h1>Partners</h1>
-        <button type="button" disabled={!may(PARTNER_ACTIONS.create.right)} onClick={() => setCreating(true)}>
+        <button
+          type="button"
+          className="primary"
+          disabled={!may(PARTNER_ACTIONS.create.right)}
+          onClick={() => setCreating(true)}
+        >
           {PARTNER_ACTIONS.create.label}
         </button>
       </div>
@@ -299,7 +304,7 @@ function Caps({ of: { id: partner, caps: rows }, choose: setForm }: { of: Whole;
   const caps: readonly Column<Cap>[] = [
     ...CAPS,
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (cap) => (
         <button
           type="button"

@@ -95,10 +95,10 @@ export function PayoutPage() {
             </section>
             <section className="panel">
               <h2>Its way</h2>
-              <ol className="timeline">
+              <ol className="timeline is-brief">
                 {(
                   [
-                    ['written', one.createdAt],
+                    ['created', one.createdAt],
                     ['submitted', one.submittedAt],
                     ['unknown', one.unknownSince],
                     [one.state, one.endedAt],
@@ -108,7 +108,6 @@ export function PayoutPage() {
                   .map(([what, at]) => (
                     <li key={what}>
                       <Time at={at} />
-                      <span className="muted">{at === null ? '' : 'since'}</span>
                       <span className="what">
                         {what.replaceAll('_', ' ')}
                         {what === 'submitted' && one.submissions > 1 && `, ${one.submissions} times under one key`}

@@ -15,29 +15,29 @@ export const Print = () => (
 
 export const Reports = () => <Navigate to="/reports/trial-balance" replace />;
 
+const TABS = [
+  ['/reports/trial-balance', 'Trial balance'],
+  ['/reports/revenue', 'Revenue'],
+  ['/reports/statement', 'Customer'],
+  ['/reports/partner', 'Partner'],
+  ['/reports/reconciliation', 'Reconciliation'],
+  ['/reports/affected', 'Affected orders'],
+  ['/changes', 'Changes of terms'],
+] as const;
+
+/** On a phone they are one line that scrolls, to the present one. */
 export const Tabs = () => (
   <nav className="tabs" aria-label="Reports">
-    <Link to="/reports/trial-balance" activeOptions={{ includeSearch: false }}>
-      Trial balance
-    </Link>
-    <Link to="/reports/revenue" activeOptions={{ includeSearch: false }}>
-      Revenue
-    </Link>
-    <Link to="/reports/statement" activeOptions={{ includeSearch: false }}>
-      Customer
-    </Link>
-    <Link to="/reports/partner" activeOptions={{ includeSearch: false }}>
-      Partner
-    </Link>
-    <Link to="/reports/reconciliation" activeOptions={{ includeSearch: false }}>
-      Reconciliation
-    </Link>
-    <Link to="/reports/affected" activeOptions={{ includeSearch: false }}>
-      Affected orders
-    </Link>
-    <Link to="/changes">Changes of terms</Link>
+    {TABS.map(([to, name]) => (
+      <Link key={to} to={to} activeOptions={{ includeSearch: false }} ref={intoSight}>
+        {name}
+      </Link>
+    ))}
   </nav>
 );
+function intoSight(tab: HTMLAnchorElement | null): void {
+  if (tab?.ariaCurrent === 'page') tab.scrollIntoView({ block: 'nearest', inline: 'center' });
+}
 
 interface Account {
   readonly account: string;

@@ -9,6 +9,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { AGAIN_REASONS, CASE_ACTIONS, REVIEW_ACTIONS, REVIEW_DECIDE, REVIEW_OUTCOMES } from '../actions.ts';
 import { type Case, type Outcome, read, send } from '../api.ts';
+import { Document } from '../document.tsx';
 import { ActionDialog, Came } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
@@ -82,10 +83,6 @@ interface StoredFile {
   readonly slot: string;
   readonly type: string;
   readonly bytes: number;
-}
-interface Shown {
-  readonly type: string;
-  readonly content: string;
 }
 
 /** Answers of groups have names like `address.city`, as in the form. */
@@ -202,7 +199,7 @@ export function ReviewPage() {
 function Submission({ customer, of, mayDecide }: { customer: string; of: Supplied; mayDecide: boolean }) {
   const client = useQueryClient();
   const [asked, setAsked] = useState<StoredFile>();
-  const [shown, setShown] = useState<Readonly<Record<string, Shown>>>({});
+  const [shown, setShown] = useState<Readonly<Record<string, Blob>>>({});
   const [again, setAgain] = useState<Readonly<Record<string, string>>>({});
   const [outcome, setOutcome] = useState<string>('verified');
   const [came, setCame] = useState<Outcome>();
@@ -287,7 +284,9 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
                 )}
                 {why(file.slot)}
               </div>
-              {shown[file.id] !== undefined && <Document of={shown[file.id] as Shown} name={file.slot} />}
+              {shown[file.id] !== undefined && (
+                <Document name={file.slot} type={file.type} content={shown[file.id] as Blob} />
+              )}
             </li>
           ))}
         </ul>
@@ -350,23 +349,13 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
           about={asked.slot}
           given={{ customer, file: asked.id }}
           onDone={(done) => {
-            setShown({ ...shown, [asked.id]: (done as Outcome & { document: Shown }).document });
+            const { content } = (done as Outcome & { document: { content: string } }).document;
+            setShown({ ...shown, [asked.id]: new Blob([Uint8Array.from(atob(content), (one) => one.charCodeAt(0))]) });
             setAsked(undefined);
           }}
           onClose={() => setAsked(undefined)}
         />
       )}
     </>
-  );
-}
-
-/** A picture is shown; anything else is not opened here, and may be saved. */
-function Document({ of, name }: { of: Shown; name: string }) {
-  const content = `data:${of.type};base64,${of.content}`;
-  if (of.type.startsWith('image/')) return <img className="document" src={content} alt={name} />;
-  return (
-    <a className="button" href={content} download={name}>
-      Save {name}
-    </a>
   );
 }

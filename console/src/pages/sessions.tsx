@@ -5,8 +5,8 @@ import { read, type SessionRow, send } from '../api.ts';
 import { Codes } from '../codes.tsx';
 import { enrolAnother } from '../passkey.ts';
 import { useSession } from '../shell.tsx';
-import { PASSKEY_COLUMNS, type Passkey, SESSION_COLUMNS } from '../signins.tsx';
-import { type Column, Failure, Table } from '../ui.tsx';
+import { type Passkey, SignIns } from '../signins.tsx';
+import { Failure } from '../ui.tsx';
 
 export function Sessions() {
   const client = useQueryClient();
@@ -31,59 +31,33 @@ export function Sessions() {
     const made = await send<{ codes: readonly string[] }>('POST', '/session/recovery-codes', {});
     setCodes(made.codes);
   };
-  const columns: readonly Column<SessionRow>[] = [
-    ...SESSION_COLUMNS,
-    {
-      head: 'Action',
-      cell: ({ id }) => (
-        <button type="button" aria-label={`End session ${id}`} onClick={run(() => send('DELETE', `/sessions/${id}`))}>
-          End
-        </button>
-      ),
-    },
-  ];
-  const keys: readonly Column<Passkey>[] = [
-    ...PASSKEY_COLUMNS,
-    {
-      head: 'Action',
-      cell: ({ id }) => (
-        <button
-          type="button"
-          className="grave"
-          aria-label={`Revoke passkey ${id}`}
-          onClick={run(() => send('DELETE', `/session/passkeys/${id}`))}
-        >
-          Revoke
-        </button>
-      ),
-    },
-  ];
   return (
     <>
       <h1>Sessions and passkeys</h1>
       {error !== undefined && <Failure error={error} />}
-      <h2>Your sessions</h2>
-      <p className="muted">A session ends after half an hour without a request, and after twelve hours.</p>
-      <Table
-        label="Your sessions"
-        columns={columns}
-        rows={sessions.data?.sessions}
-        keyOf={({ id }) => id}
-        empty="No session."
-      />
-      <div className="title">
-        <h2>Your passkeys</h2>
-        <button type="button" onClick={run(enrolAnother)}>
-          Enrol another passkey
-        </button>
-      </div>
-      <p className="muted">Revoking a passkey ends its sessions.</p>
-      <Table
-        label="Your passkeys"
-        columns={keys}
-        rows={passkeys.data?.passkeys}
-        keyOf={({ id }) => id}
-        empty="No passkey."
+      <SignIns
+        sessions={sessions.data?.sessions}
+        passkeys={passkeys.data?.passkeys}
+        end={({ id }) => (
+          <button type="button" aria-label={`End session ${id}`} onClick={run(() => send('DELETE', `/sessions/${id}`))}>
+            End
+          </button>
+        )}
+        revoke={({ id }) => (
+          <button
+            type="button"
+            className="grave"
+            aria-label={`Revoke passkey ${id}`}
+            onClick={run(() => send('DELETE', `/session/passkeys/${id}`))}
+          >
+            Revoke
+          </button>
+        )}
+        enrol={
+          <button type="button" onClick={run(enrolAnother)}>
+            Enrol another passkey
+          </button>
+        }
       />
       <div className="title">
         <h2>Your recovery codes</h2>

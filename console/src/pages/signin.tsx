@@ -1,83 +1,45 @@
 /** Signing in with a passkey, or at a provider; enrolling the first one with a token, or another one with a recovery code. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useAttempt } from '../attempt.ts';
 import { enrolByCode, enrolByToken, login } from '../passkey.ts';
+import { SignInPage } from '../signin.tsx';
 import { goToProvider, readProvider } from '../sso.ts';
 import { Failure } from '../ui.tsx';
 
-const isAddress = /^([0-9.]+|\[.*\])$/.test(window.location.hostname);
-/** The same server under the name that this machine has for itself. */
-const named = `${window.location.protocol}//localhost${window.location.port === '' ? '' : `:${window.location.port}`}/console`;
-
 export function SignIn() {
-  const client = useQueryClient();
-  const { error, isBusy, attempt } = useAttempt();
   const provider = useProvider()?.provider;
   const [enrolled, setEnrolled] = useState<string>();
-  const signIn = () => attempt(async () => void client.setQueryData(['session'], await login()));
-  const recover = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    const code = String(new FormData(form).get('code')).trim();
-    return attempt(async () => {
-      const left = await enrolByCode(code);
-      form.reset();
-      setEnrolled(`Your passkey is enrolled, and earlier ones have ended. Sign in with it now. Codes left: ${left}.`);
-    });
-  };
   return (
-    <main className="signin">
-      <h1>Cloverleaf console</h1>
-      <section className="panel" aria-label="Sign in">
-        <p>Sign in with your passkey. There is no password.</p>
-        {isAddress && (
-          <p className="note is-warn">
-            A passkey belongs to a name, and {window.location.hostname} is an address: open <a href={named}>{named}</a>.
-          </p>
-        )}
-        {enrolled !== undefined && (
+    <SignInPage
+      title="Cloverleaf console"
+      root="/console"
+      login={login}
+      note={
+        enrolled !== undefined && (
           <p className="note is-ok" role="status">
             {enrolled}
           </p>
-        )}
-        {error !== undefined && <Failure error={error} />}
-        <div className="row">
-          <button type="button" className="primary" disabled={isBusy} onClick={() => void signIn()}>
-            Sign in with a passkey
-          </button>
-          {provider && (
-            <button type="button" disabled={isBusy} onClick={() => void attempt(() => goToProvider())}>
-              Sign in with {provider}
-            </button>
-          )}
-        </div>
-      </section>
-      <details className="panel">
-        <summary>Passkey lost, recovery code at hand</summary>
-        <form className="inside-form" onSubmit={(event) => void recover(event)}>
-          <p>
-            A recovery code enrols a new passkey on this device, once. Your earlier passkeys and sessions end, and your
-            colleagues are notified.
-          </p>
-          <div className="field">
-            <label htmlFor="code">Recovery code</label>
-            <input id="code" name="code" autoComplete="off" spellCheck={false} required minLength={20} maxLength={64} />
-          </div>
-          <div className="row">
-            <button type="submit" disabled={isBusy}>
-              Enrol a new passkey
-            </button>
-          </div>
-        </form>
-      </details>
+        )
+      }
+      other={provider ? { name: provider, run: () => goToProvider() } : undefined}
+      recovery={{
+        title: 'Passkey lost, recovery code at hand',
+        says: 'A recovery code enrols a new passkey on this device, once. Your earlier passkeys and sessions end, and your colleagues are notified.',
+        button: 'Enrol a new passkey',
+        run: async (code) => {
+          const left = await enrolByCode(code);
+          setEnrolled(`${ENROLLED} Earlier ones have ended. Sign in with it now. Codes left: ${left}.`);
+        },
+      }}
+    >
       <details className="panel">
         <summary>First time here, or no recovery code left</summary>
         <EnrolByToken
           onDone={() => setEnrolled(`${ENROLLED} Sign in with it now, and then make recovery codes under Sessions.`)}
         />
       </details>
-    </main>
+    </SignInPage>
   );
 }
 

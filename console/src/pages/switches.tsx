@@ -18,7 +18,7 @@ export function Switches() {
     { head: 'By', cell: ({ by, laidBy }) => (laidBy.length > 0 ? laidBy.join(', ') : by) },
     { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
     {
-      head: 'Action',
+      head: 'Actions',
       cell: (one) => (
         <button type="button" disabled={!may(SWITCH_ACTIONS.lift.right)} onClick={() => setLifted(one)}>
           Lift
@@ -51,14 +51,7 @@ export function Switches() {
         keyOf={({ kind, subject }) => `${kind} ${subject}`}
         empty="Nothing is switched off."
       />
-      {isSetting && (
-        <ActionDialog
-          action={SWITCH_ACTIONS.set}
-          about="what is switched off"
-          given={{}}
-          onClose={() => setSetting(false)}
-        />
-      )}
+      {isSetting && <ActionDialog action={SWITCH_ACTIONS.set} given={{}} onClose={() => setSetting(false)} />}
       {lifted !== undefined && (
         <ActionDialog
           action={SWITCH_ACTIONS.lift}

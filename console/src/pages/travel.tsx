@@ -101,7 +101,12 @@ export function TravelRules() {
     <>
       <div className="title">
         <h1>Travel rule</h1>
-        <button type="button" disabled={!may(TRAVEL_ACTIONS.set.right)} onClick={() => setSetting('set')}>
+        <button
+          type="button"
+          className="primary"
+          disabled={!may(TRAVEL_ACTIONS.set.right)}
+          onClick={() => setSetting('set')}
+        >
           {TRAVEL_ACTIONS.set.label}
         </button>
       </div>
@@ -154,12 +159,7 @@ export function TravelRules() {
         empty="Data is exchanged with no provider."
       />
       {setting !== undefined && (
-        <ActionDialog
-          action={TRAVEL_ACTIONS[setting]}
-          about={setting === 'set' ? 'transfers' : 'the exchange of data'}
-          given={{}}
-          onClose={() => setSetting(undefined)}
-        />
+        <ActionDialog action={TRAVEL_ACTIONS[setting]} given={{}} onClose={() => setSetting(undefined)} />
       )}
     </>
   );

@@ -36,7 +36,7 @@ interface OwnTransfer {
 }
 interface Chosen {
   readonly action: FormAction;
-  readonly about: string;
+  readonly about?: string;
   readonly given: Readonly<Record<string, string>>;
 }
 
@@ -51,6 +51,7 @@ export function OwnAddresses() {
   const button = (action: FormAction, about: string, given: Chosen['given']) => (
     <button
       type="button"
+      className={action.isGrave === true ? 'grave' : ''}
       aria-label={`${action.label}: ${about}`}
       disabled={!may(action.right)}
       onClick={() => setChosen({ action, about, given })}
@@ -58,11 +59,13 @@ export function OwnAddresses() {
       {action.label}
     </button>
   );
+  const labelOf = (own: string) => found.data?.addresses.find(({ id }) => id === own)?.label ?? `address ${own}`;
   const addresses: readonly Column<OwnAddress>[] = [
     { head: 'Number', cell: ({ id }) => id, className: 'number' },
     { head: 'What it is', cell: ({ label }) => <b className="long">{label}</b> },
     { head: 'Chain', cell: ({ rail }) => rail, className: 'nowrap' },
-    { head: 'Address', cell: ({ address }) => <span className="mono long">{address}</span> },
+    // Whole: people compare every character of it.
+    { head: 'Address', cell: ({ address }) => <Id text={address}>{address}</Id> },
     { head: 'Wallet', cell: ({ wallet }) => wallet, className: 'nowrap' },
     { head: 'Registered by', cell: ({ registeredBy }) => registeredBy },
     {
@@ -73,19 +76,27 @@ export function OwnAddresses() {
     {
       head: 'Actions',
       cell: ({ id, label, endedAt }) =>
-        endedAt === null && (
+        endedAt === null ? (
           <span className="row nowrap">
             {button(TRANSFER_ACTIONS.send, label, { id })}
             {button(TRANSFER_ACTIONS.end, label, { id })}
           </span>
-        ),
+        ) : null,
     },
   ];
   const transfers: readonly Column<OwnTransfer>[] = [
     { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} isAge /> },
     { head: 'State', cell: ({ state }) => <State state={state} /> },
     { head: 'Amount', cell: ({ units, asset }) => <Amount units={units} asset={asset} />, className: 'number' },
-    { head: 'To', cell: ({ own, target }) => <Id text={target}>{`own.${own}`}</Id> },
+    {
+      head: 'To',
+      cell: ({ own, target }) => (
+        <>
+          <div className="long">{labelOf(own)}</div>
+          <Id text={target} />
+        </>
+      ),
+    },
     { head: 'Agreed', cell: ({ people }) => people.join(', ') },
     { head: 'Why it waits', cell: ({ why }) => why ?? <span className="muted">none</span> },
     {
@@ -94,7 +105,7 @@ export function OwnAddresses() {
     },
     {
       head: 'Actions',
-      cell: ({ key, state }) => state === 'created' && button(TRANSFER_ACTIONS.cancel, key, { transfer: key }),
+      cell: ({ key, state }) => (state === 'created' ? button(TRANSFER_ACTIONS.cancel, key, { transfer: key }) : null),
     },
   ];
   return (
@@ -105,7 +116,7 @@ export function OwnAddresses() {
           type="button"
           className="primary"
           disabled={!may(TRANSFER_ACTIONS.register.right)}
-          onClick={() => setChosen({ action: TRANSFER_ACTIONS.register, about: 'of ours', given: {} })}
+          onClick={() => setChosen({ action: TRANSFER_ACTIONS.register, given: {} })}
         >
           {TRANSFER_ACTIONS.register.label}
         </button>

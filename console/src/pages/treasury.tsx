@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { read } from '../api.ts';
+import { counted } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { Amount, type Column, Id, State, Time } from '../ui.tsx';
@@ -46,7 +47,7 @@ const LEVELS: readonly Column<Level>[] = [
       ) : (
         <>
           <Amount units={waitingUnits} asset={asset} />
-          <div className="muted">{waitingOrders} orders</div>
+          <div className="muted">{counted(Number(waitingOrders), 'order')}</div>
         </>
       ),
     className: 'number',

@@ -4,7 +4,8 @@ import { Link, useParams } from '@tanstack/react-router';
 import { DELIVERY_STATES } from '../actions.ts';
 import { read } from '../api.ts';
 import { within } from '../filters.tsx';
-import { List, RowLink } from '../list.tsx';
+import { List } from '../list.tsx';
+import { RowLink } from '../rowlink.tsx';
 import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
 
 interface Endpoint {

@@ -101,9 +101,9 @@ function Form<Answer>(p: Parameters<typeof Act<Answer>>[0] & { onClose: () => vo
     );
   return (
     <Dialog label={p.name} onClose={p.onClose}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form className="inside-form" onSubmit={(event) => void submit(event)}>
         <h2>{p.name}</h2>
-        <p>{p.says}</p>
+        <p className="muted">{p.says}</p>
         {error !== undefined && <Failure error={error} />}
         {inputs.map((input) => (
           <Field key={input.name} id={`${id}${input.name}`} of={input} />
@@ -139,7 +139,7 @@ function Field({ id, of }: { id: string; of: Input }) {
     <div className="field">
       <label htmlFor={id}>
         {label}
-        {!isRequired && <span className="muted"> (may stay empty)</span>}
+        {!isRequired && <span className="muted"> (optional)</span>}
       </label>
       {choices !== undefined ? (
         <select id={id} name={name} defaultValue={value ?? choices[0]}>
@@ -171,30 +171,6 @@ function Field({ id, of }: { id: string; of: Input }) {
           spellCheck={false}
         />
       )}
-    </div>
-  );
-}
-
-/** A secret that is shown once. */
-export function Secret({ name, text }: { name: string; text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  return (
-    <div className="field">
-      <span className="label">{name}</span>
-      <code className="secret">{text}</code>
-      <div className="row">
-        <button
-          type="button"
-          onClick={() =>
-            void navigator.clipboard.writeText(text).then(
-              () => setCopied(true),
-              () => {},
-            )
-          }
-        >
-          {isCopied ? 'Copied' : `Copy ${name.toLowerCase()}`}
-        </button>
-      </div>
     </div>
   );
 }

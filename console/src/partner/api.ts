@@ -1,6 +1,7 @@
 /** The partner API as the team's pages use it, and the endpoints of one's own session. How requests are sent: wire.ts. */
 import type { SessionRow } from '../api.ts';
-import { ApiError, changing, type Query, reading, request, withQuery } from '../wire.ts';
+import type { Passkey } from '../signins.tsx';
+import { changing, type Query, reading, request, sessionAt, withQuery } from '../wire.ts';
 
 export type { Query } from '../wire.ts';
 
@@ -38,21 +39,11 @@ export function send<T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?
 }
 
 /** The signed-in member; null without a session. */
-export async function readSession(): Promise<Session | null> {
-  try {
-    return (await request('GET', `${OWN}/session`)) as Session;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
-    throw error;
-  }
-}
+export const readSession = (): Promise<Session | null> => sessionAt<Session>(`${OWN}/session`);
 
 export const own = {
   sessions: () => reading<{ sessions: SessionRow[] }>(() => request('GET', `${OWN}/sessions`)),
-  passkeys: () =>
-    reading<{ passkeys: { id: string; since: string; used: string | null }[] }>(() =>
-      request('GET', `${OWN}/passkeys`),
-    ),
+  passkeys: () => reading<{ passkeys: Passkey[] }>(() => request('GET', `${OWN}/passkeys`)),
   send: <T>(method: 'POST' | 'DELETE', path: string, body?: unknown) =>
     changing<T>(() => request(method, `${OWN}${path}`, body)),
   /** A login, or the use of a code: neither is repeated. */

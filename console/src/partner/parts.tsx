@@ -21,11 +21,6 @@ export const DeliveryState = ({ state }: { state: string }) => <State state={sta
 const KEY_TONES: Readonly<Record<string, Tone>> = { active: 'ok', invited: 'info', held: 'bad', expired: 'warn' };
 export const LifeState = ({ state }: { state: string }) => <State state={state} tone={KEY_TONES[state] ?? 'plain'} />;
 
-/** An HTTP status, by its class. */
-export const Status = ({ of }: { of: number }) => (
-  <State state={String(of)} tone={of < 300 ? 'plain' : of < 500 ? 'warn' : 'bad'} />
-);
-
 /** A subject such as `order:17`, as a link if it has a page. */
 export function About({ text }: { text: string }) {
   const [, kind = '', id = ''] = /^(order|customer|endpoint):(.+)$/.exec(text) ?? [];

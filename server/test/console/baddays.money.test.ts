@@ -42,7 +42,7 @@ describe('a bad day with money or keys at the console', { skip: noChromium }, ()
     await page.goto(`${origin}/console/`);
     const due = page.getByRole('region', { name: 'Due next' });
     await due.getByRole('link', { name: kind, exact: true }).first().click();
-    await page.getByRole('heading', { level: 1, name: new RegExp(`^${kind}, case `) }).waitFor();
+    await page.getByRole('heading', { level: 1, name: new RegExp(`^${kind}, case `, 'i') }).waitFor();
     await page.getByText('What to do').waitFor();
     await page.keyboard.press('c');
     await page.getByRole('dialog').getByLabel('Reason').press('Control+Enter');

@@ -77,7 +77,7 @@ describe('a bad day at the console', { skip: noChromium }, () => {
     await ada.page.goto(`${origin}/console/`);
     const link = ada.page.getByRole('region', { name: 'Due next' }).getByRole('link', { name: kind, exact: true });
     await link.first().click();
-    await ada.page.getByRole('heading', { level: 1, name: new RegExp(`^${kind}, case `) }).waitFor();
+    await ada.page.getByRole('heading', { level: 1, name: new RegExp(`^${kind}, case `, 'i') }).waitFor();
     await ada.page.getByText('What to do').waitFor();
     await ada.page.keyboard.press('c');
     await ada.page.getByRole('dialog').getByLabel('Reason').press('Control+Enter');

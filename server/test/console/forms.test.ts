@@ -326,7 +326,9 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await page.getByText(SCRIPT, { exact: true }).waitFor();
     await page.getByText('#7a1fa2').waitFor();
     await page.getByAltText('Its logo').waitFor();
-    assert.equal(await page.evaluate(`document.querySelector('img.logo').naturalWidth`), 480);
+    await world.until('the logo is drawn', () =>
+      page.evaluate(`document.querySelector('img.logo').naturalWidth === 480`),
+    );
     await isGood(page, 'Corner shop', 'Partner, branded');
     await form.opens('Reset');
     await form.effect().getByText('have its name and our colours again').waitFor();

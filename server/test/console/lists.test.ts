@@ -95,6 +95,27 @@ describe('the lists of the console', { skip: noChromium }, () => {
       async () => (await page.evaluate('document.activeElement.textContent')) === row,
     );
 
+  /** Files in a review whose content is not what its type says, but in one. */
+  const FILES: Readonly<Record<string, string>> = {
+    photo: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=',
+    drawing: btoa('<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=1"></svg>'),
+    markup: btoa('<html><script>document.title=1</script></html>'),
+  };
+  async function sendsFiles(): Promise<void> {
+    await page.route('**/review/open', async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const files = Object.keys(FILES).map((slot) => ({ id: slot, slot, type: 'image/png', bytes: 70 }));
+      body.review.submission = { id: '1', state: 'open', reasons: {}, files };
+      await route.fulfill({ response, json: body });
+    });
+    await page.route('**/review/document', (route) => {
+      const { file } = route.request().postDataJSON();
+      const type = file === 'drawing' ? 'image/svg+xml' : 'image/png';
+      return route.fulfill({ json: { outcome: 'done', document: { type, content: FILES[file] } } });
+    });
+  }
+
   async function submitted(): Promise<string> {
     const given = { clientCustomerId: 'a business', phoneNumber: '+919812345670', type: 'BUSINESS' };
     const { customerId } = (await world.partner.post('kyc/url', given)).body.data;
@@ -289,7 +310,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     assert.equal(await page.getByRole('region', { name: 'Revenue', exact: true }).locator('tbody tr').count(), length);
     await isGood(page, 'Revenue');
     await goes('/reports/statement');
-    await page.getByText('Say above what is wanted.').waitFor();
+    await page.getByText('Fill in the filters: without them nothing is asked.').waitFor();
     await page.getByRole('textbox', { name: 'Customer' }).fill(sale.customerId);
     await page.getByLabel('Lines from').fill('2020-01-01T00:00');
     await page.getByLabel('Lines before').fill('2090-01-01T00:00');
@@ -345,11 +366,22 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await page.getByText('The server says: done.').waitFor();
     await page.keyboard.press('Enter');
     assert.equal(await page.getByText('Vrblova').count(), 0, 'it is shown before it was opened');
+    await sendsFiles();
     await page.getByRole('button', { name: 'Look at the submission' }).click();
     await page.getByLabel('Reason').fill('to verify the business');
     await page.getByRole('dialog').getByRole('button', { name: 'Look at the submission' }).click();
     await page.getByText('Vrblova').waitFor();
     await page.getByText(SCRIPT).waitFor();
+    for (const slot of Object.keys(FILES)) {
+      await page.getByRole('listitem').filter({ hasText: slot }).getByRole('button').click();
+      await page.getByLabel('Reason').first().fill('does it match');
+      await page.keyboard.press('Control+Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await page.getByRole('img', { name: 'photo' }).waitFor();
+    await page.getByRole('button', { name: 'Save drawing' }).waitFor();
+    await page.getByRole('button', { name: 'Save markup' }).waitFor();
+    assert.equal(await page.locator('main :is(img, iframe, object, embed)').count(), 1, 'a hostile file is rendered');
     await page.getByLabel('Outcome').selectOption('failed');
     await page.getByLabel('Why dob must be given again').selectOption('does_not_match');
     await page.getByText('To be given again: dob (does not match)').waitFor();

@@ -83,7 +83,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     assert.equal(await page.locator('.codes li').count(), 10);
     if (role === 'owner') await isGood(page, `You are in, ${name}`, 'partner welcome');
     await page.getByRole('link', { name: 'Open the console' }).click();
-    await heading(page, 'Home');
+    await heading(page, 'What needs you');
   }
 
   test('a link makes a passkey and shows recovery codes; the passkey signs in to the page that was asked for', async () => {
@@ -101,7 +101,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     const { page } = olga;
     await goes(page, '/');
     await page.getByRole('heading', { name: 'Orders that wait' }).waitFor();
-    await isGood(page, 'Home', 'partner home');
+    await isGood(page, 'What needs you', 'partner home');
     await page.getByLabel('Orders that wait').getByRole('link', { name: held.id, exact: true }).click();
     await heading(page, `Order ${held.id}`);
     await page.getByText('The operator', { exact: true }).waitFor();
@@ -118,6 +118,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     await goes(page, '/webhooks');
     await opens(page, 'Add an endpoint');
     await page.getByLabel('Address').fill(receiver.url);
+    await isGood(page, 'Webhook endpoints', 'partner form');
     await inDialog(page, 'Add an endpoint');
     await page.getByText(/^whsec_/).waitFor();
     await isGood(page, 'Webhook endpoints', 'partner secret');
@@ -152,7 +153,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
       .getByRole('dialog', { name: 'Show your passkey again' })
       .getByRole('button', { name: 'Use passkey' })
       .click();
-    await page.getByText('Both are shown now and never again.').waitFor();
+    await page.getByText('Secret and token are shown now and never again.').waitFor();
     await isGood(page, 'API keys', 'partner key secret');
     await inDialog(page, 'Close');
     await page.getByText(SCRIPT).first().waitFor();
@@ -233,7 +234,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     const has = async (colour: string) => String(await light.getAttribute('style')).includes(colour);
     await page.getByLabel('Name on hosted pages').fill('Morgenrot Wallet');
     await light.getByText('For Morgenrot Wallet').waitFor();
-    const colour = page.getByLabel('Colour of links and buttons (may stay empty)');
+    const colour = page.getByLabel('Colour of links and buttons (optional)');
     await colour.fill('#ffcc00');
     await page.getByText(/WCAG 2\.2, 1\.4\.3/).waitFor();
     await colour.fill('#9c2a5f');

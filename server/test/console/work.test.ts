@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
 import { openFolder } from '../../src/base/blobs.ts';
 import { openCase } from '../../src/compliance/index.ts';
 import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts';
@@ -15,6 +16,7 @@ import { type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 import { pdf } from '../support/pictures.ts';
+import { until } from '../support/until.ts';
 import { type Desk, deskOf, formOn, isGood } from './window.ts';
 
 const DOCS = join(CONSOLE, '../docs');
@@ -181,6 +183,99 @@ describe('a night at the console', { skip: noChromium }, () => {
     await isGood(page, await page.locator('h1').innerText(), 'Case with a removed attachment');
   });
 
+  test('a picture and a text are shown in the page after a reason, a PDF is only saved, and a hostile file is not rendered', async () => {
+    const { page } = ada;
+    const form = formOn(page);
+    await world.db.asSystem((tx) =>
+      openCase(tx, {
+        ...{ kind: 'uncovered', subject: 'rail:evm.matic20', reason: 'more left than was there' },
+        ...{ facts: {}, now: world.clock.now() },
+      }),
+    );
+    const { cases } = (await ada.person.reads('/cases?kind=uncovered')).body;
+    const { id } = cases.find(({ subject }: { subject: string }) => subject === 'rail:evm.matic20');
+    await goes(`/cases/${id}`);
+    const panel = page.getByRole('region', { name: 'Attachments' });
+    const photo = await sharp({ create: { width: 320, height: 200, channels: 3, background: '#9c2a5f' } })
+      .png()
+      .toBuffer();
+    for (const [name, mimeType, buffer] of [
+      ['photo.png', 'image/png', photo],
+      ['note.txt', 'text/plain', Buffer.from('rang the bank at 03:10\nno answer')],
+      ['letter.pdf', 'application/pdf', pdf()],
+    ] as const) {
+      await panel.getByLabel('File', { exact: true }).setInputFiles({ name, mimeType, buffer });
+      await panel.getByLabel('Reason').fill('it came by mail');
+      await panel.getByRole('button', { name: 'Attach' }).click();
+      await panel.getByRole('button', { name: `Save: ${name}` }).waitFor();
+    }
+    assert.equal(await panel.locator('img, pre').count(), 0, 'a file is shown before it was opened');
+    const looksAt = async (name: string) => {
+      await form.opens(`Look at: ${name}`);
+      await form.sends('what does it show');
+    };
+    await looksAt('photo.png');
+    const image = panel.getByRole('img', { name: 'photo.png' });
+    await image.waitFor();
+    await until('the picture is drawn', () =>
+      page.evaluate(`document.querySelector('.panel img').naturalWidth === 320`),
+    );
+    await looksAt('note.txt');
+    await panel.locator('pre', { hasText: 'rang the bank at 03:10' }).waitFor();
+    assert.equal(await panel.getByRole('button', { name: 'Look at: letter.pdf' }).count(), 0, 'no frame may show it');
+    await isGood(page, await page.locator('h1').innerText(), 'Case with a picture shown');
+    await panel.getByRole('button', { name: 'Hide: photo.png' }).click();
+    await image.waitFor({ state: 'detached' });
+    const seen = async () =>
+      (await ada.person.reads(`/audit?subject=case:${id}`)).body.audit.filter(
+        ({ action, reason }: Record<string, string>) => action === 'case.attachment' && reason === 'what does it show',
+      ).length;
+    assert.equal(await seen(), 2);
+    await looksAt('photo.png');
+    await image.waitFor();
+    assert.equal(await seen(), 3, 'the audit has no line of the second look');
+    await page.reload();
+    await panel.getByRole('button', { name: 'Look at: photo.png' }).waitFor();
+    assert.equal(await panel.locator('img, pre').count(), 0, 'a file is shown without another look');
+
+    const drawing =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="document.title=1"><script>document.title=1</script></svg>';
+    const markup = '<html><script>document.title=1</script><img src=x onerror="document.title=1"></html>';
+    for (const [type, body] of [
+      ['image/svg+xml', drawing],
+      ['image/png', drawing],
+      ['text/html', markup],
+      ['image/png', markup],
+    ] as const) {
+      await page.route('**/attachments/*/open', (route) =>
+        route.fulfill({
+          ...{ status: 200, contentType: type, body },
+          headers: { 'content-disposition': 'attachment; filename="case-1-00000000.png"' },
+        }),
+      );
+      await looksAt('photo.png');
+      await panel.getByText('is not shown here').waitFor();
+      assert.equal(
+        await panel.locator('img, pre, svg, iframe, object, embed, script').count(),
+        0,
+        `${type} is rendered`,
+      );
+      await page.unroute('**/attachments/*/open');
+      await panel.getByRole('button', { name: 'Hide: photo.png' }).click();
+    }
+    // As a text it is read, and stays one.
+    await page.route('**/attachments/*/open', (route) =>
+      route.fulfill({
+        ...{ status: 200, contentType: 'text/html', body: markup },
+        headers: { 'content-disposition': 'attachment; filename="case-1-00000000.txt"' },
+      }),
+    );
+    await looksAt('note.txt');
+    assert.equal(await panel.locator('pre').innerText(), markup);
+    await page.unroute('**/attachments/*/open');
+    assert.notEqual(await page.title(), '1');
+  });
+
   test('breaks and sweeps are lists, empty ones too', async () => {
     const { page } = ada;
     await goes('/breaks');
@@ -194,7 +289,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await page.getByRole('heading', { level: 1, name: 'Changes of terms' }).waitFor();
     await isGood(page, 'Changes of terms');
     await goes('/reports/affected');
-    await page.getByText('Say above what is wanted.').waitFor();
+    await page.getByText('Fill in the filters: without them nothing is asked.').waitFor();
     await isGood(page, 'Affected orders');
   });
 
@@ -218,7 +313,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await row.getByRole('button', { name: /^Show the secret/ }).click();
     await form.sends('to give it to them');
     const secret = page.getByRole('dialog', { name: 'The secret, once' });
-    await secret.getByText('Bearer token').waitFor();
+    await secret.getByText('Bearer token', { exact: true }).waitFor();
     await isGood(page, await page.locator('h1').innerText(), 'Secret of a key');
     await secret.getByRole('button', { name: 'Close' }).click();
     await row.getByRole('button', { name: /^Show the secret/ }).click();

@@ -1,45 +1,12 @@
 /** The signed-in member: sessions, passkeys and recovery codes. */
 import { useQuery } from '@tanstack/react-query';
-import type { SessionRow } from '../../api.ts';
 import { Codes } from '../../codes.tsx';
-import { PASSKEY_COLUMNS, type Passkey, SESSION_COLUMNS } from '../../signins.tsx';
-import { type Column, Fact, Table } from '../../ui.tsx';
+import { SignIns } from '../../signins.tsx';
+import { Fact } from '../../ui.tsx';
 import { Act } from '../act.tsx';
 import { own } from '../api.ts';
 import { enrolAnother } from '../passkey.ts';
 import { useSession } from '../shell.tsx';
-
-const SESSIONS: readonly Column<SessionRow>[] = [
-  ...SESSION_COLUMNS,
-  {
-    head: 'Action',
-    cell: ({ id }) => (
-      <Act
-        name="End"
-        label={`End session ${id}`}
-        right="read"
-        says="Ends the session; its browser has to sign in again."
-        run={() => own.send('DELETE', `/sessions/${id}`)}
-      />
-    ),
-  },
-];
-const PASSKEYS: readonly Column<Passkey>[] = [
-  ...PASSKEY_COLUMNS,
-  {
-    head: 'Action',
-    cell: ({ id }) => (
-      <Act
-        name="Revoke"
-        label={`Revoke passkey ${id}`}
-        right="read"
-        tone="grave"
-        says="Ends the passkey and its sessions. The last one stays."
-        run={() => own.send('DELETE', `/passkeys/${id}`)}
-      />
-    ),
-  },
-];
 
 export function Account() {
   const { data: session } = useSession();
@@ -67,30 +34,36 @@ export function Account() {
           </div>
         </section>
       )}
-      <h2>Your sessions</h2>
-      <p className="muted">A session ends after half an hour without a request, and after twelve hours.</p>
-      <Table
-        label="Your sessions"
-        columns={SESSIONS}
-        rows={sessions.data?.sessions}
-        keyOf={({ id }) => id}
-        empty="No session."
-      />
-      <div className="title">
-        <h2>Your passkeys</h2>
-        <Act
-          name="Enrol another passkey"
-          right="read"
-          says="Makes a passkey on this device or another one, beside those there are."
-          run={enrolAnother}
-        />
-      </div>
-      <Table
-        label="Your passkeys"
-        columns={PASSKEYS}
-        rows={passkeys.data?.passkeys}
-        keyOf={({ id }) => id}
-        empty="No passkey."
+      <SignIns
+        sessions={sessions.data?.sessions}
+        passkeys={passkeys.data?.passkeys}
+        end={({ id }) => (
+          <Act
+            name="End"
+            label={`End session ${id}`}
+            right="read"
+            says="Ends the session; its browser has to sign in again."
+            run={() => own.send('DELETE', `/sessions/${id}`)}
+          />
+        )}
+        revoke={({ id }) => (
+          <Act
+            name="Revoke"
+            label={`Revoke passkey ${id}`}
+            right="read"
+            tone="grave"
+            says="Ends the passkey and its sessions. The last one stays."
+            run={() => own.send('DELETE', `/passkeys/${id}`)}
+          />
+        )}
+        enrol={
+          <Act
+            name="Enrol another passkey"
+            right="read"
+            says="Makes a passkey on this device or another one, beside those there are."
+            run={enrolAnother}
+          />
+        }
       />
     </>
   );

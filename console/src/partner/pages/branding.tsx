@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type CSSProperties, type FormEvent, useId, useState } from 'react';
 import { useAttempt } from '../../attempt.ts';
+import { dataUrlOf } from '../../document.tsx';
 import { type Column, Failure, Table } from '../../ui.tsx';
 import { Act } from '../act.tsx';
 import { read, send } from '../api.ts';
@@ -122,7 +123,7 @@ function Look({ of, name }: { of: Branding; name: string }) {
           {error !== undefined && <Failure error={error} />}
           <div className="field">
             <label htmlFor={`${id}name`}>
-              Name on hosted pages<span className="muted"> (may stay empty: {name})</span>
+              Name on hosted pages<span className="muted"> (optional; else {name})</span>
             </label>
             <input
               id={`${id}name`}
@@ -136,7 +137,7 @@ function Look({ of, name }: { of: Branding; name: string }) {
           <Colour
             id={`${id}dark`}
             label="The same on dark pages"
-            hint=": made of the other one"
+            hint="; else made of the other one"
             value={accentDark}
             set={setAccentDark}
           />
@@ -172,7 +173,7 @@ function Colour(p: { id: string; label: string; hint?: string; value: string; se
     <div className="field">
       <label htmlFor={p.id}>
         {p.label}
-        <span className="muted"> (may stay empty{p.hint})</span>
+        <span className="muted"> (optional{p.hint})</span>
       </label>
       <div className="row nowrap">
         <input
@@ -213,12 +214,3 @@ function Preview(p: { ground: keyof Colours; name: string; colours: OnGround; lo
     </section>
   );
 }
-
-/** The content policy of the console shows pictures as `data:`, and none as `blob:`. */
-const dataUrlOf = (file: File): Promise<string> =>
-  new Promise((done, failed) => {
-    const reader = new FileReader();
-    reader.addEventListener('load', () => done(String(reader.result)));
-    reader.addEventListener('error', () => failed(new Error('The file cannot be read.')));
-    reader.readAsDataURL(file);
-  });

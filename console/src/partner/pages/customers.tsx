@@ -6,9 +6,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { To } from '../../chrome.tsx';
+import { Secret } from '../../codes.tsx';
 import { within } from '../../filters.tsx';
 import { type Column, CustomerLink, Fact, Failure, Id, State, Table, Time, type Tone } from '../../ui.tsx';
-import { Act, Secret } from '../act.tsx';
+import { Act } from '../act.tsx';
 import { type Page, read, send } from '../api.ts';
 import { List } from '../list.tsx';
 import { useMay } from '../shell.tsx';
@@ -235,7 +236,7 @@ export function CustomerPage() {
             columns={QUESTIONS}
             rows={questions.data?.data}
             keyOf={(one) => one.id}
-            empty="Nothing."
+            empty="The operator asks nothing."
           />
         </>
       )}
@@ -271,7 +272,13 @@ export function CustomerPage() {
           All of them
         </To>
       </div>
-      <Table label="Orders" columns={ORDER_COLUMNS} rows={orders.data?.data} keyOf={(one) => one.id} empty="None." />
+      <Table
+        label="Orders"
+        columns={ORDER_COLUMNS}
+        rows={orders.data?.data}
+        keyOf={(one) => one.id}
+        empty="No order yet."
+      />
     </>
   );
 }

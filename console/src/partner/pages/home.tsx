@@ -22,7 +22,7 @@ const QUESTIONS: readonly Column<Question>[] = [
   { head: 'Question', cell: ({ question }) => question, className: 'wide' },
   { head: 'Customer', cell: ({ customerId }) => <CustomerLink id={customerId} isRow /> },
   { head: 'Due', cell: ({ dueAt }) => <Time at={dueAt} /> },
-  { head: 'Action', cell: (one) => <AnswerIt of={one} /> },
+  { head: 'Actions', cell: (one) => <AnswerIt of={one} /> },
 ];
 
 function useWaiting() {
@@ -86,7 +86,7 @@ export function Home() {
     (dead.data?.length ?? 0) === 0;
   return (
     <>
-      <h1>Home</h1>
+      <h1>What needs you</h1>
       {error !== null && <Failure error={error} />}
       {session?.recoveryCodes === 0 && (
         <p className="note is-warn">
@@ -102,7 +102,7 @@ export function Home() {
             columns={QUESTIONS}
             rows={questions.data?.data}
             keyOf={({ id }) => id}
-            empty="Nothing."
+            empty="The operator asks nothing."
           />
         </>
       )}

@@ -1,6 +1,8 @@
 /** API keys: made, changed, rotated with an overlap, revoked. Their secrets are shown once. */
+import type { ReactNode } from 'react';
+import { Secret } from '../../codes.tsx';
 import { type Column, Id, Time } from '../../ui.tsx';
-import { Act, type Input, Secret } from '../act.tsx';
+import { Act, type Input } from '../act.tsx';
 import { send } from '../api.ts';
 import { List } from '../list.tsx';
 import { LifeState } from '../parts.tsx';
@@ -36,9 +38,10 @@ const inputs = (of?: Key): readonly Input[] => [
   },
 ];
 
-const Shown = ({ of }: { of: WithSecret }) => (
+const Shown = ({ of, children }: { of: WithSecret; children?: ReactNode }) => (
   <>
-    <p className="note is-warn">Both are shown now and never again.</p>
+    <p className="note is-warn">Secret and token are shown now and never again.</p>
+    {children}
     <Secret name="Secret" text={of.secret} />
     <Secret name="Bearer token" text={of.bearerToken} />
   </>
@@ -69,7 +72,7 @@ const COLUMNS: readonly Column<Key>[] = [
 ];
 
 const ACTIONS: Column<Key> = {
-  head: 'Action',
+  head: 'Actions',
   cell: (one) =>
     one.state !== 'active' ? null : (
       <div className="row nowrap">
@@ -129,10 +132,9 @@ export function Keys() {
           inputs={inputs()}
           run={(body) => send<WithSecret>('POST', '/keys', body)}
           shows={(of) => (
-            <>
+            <Shown of={of}>
               <Secret name="Key" text={of.key} />
-              <Shown of={of} />
-            </>
+            </Shown>
           )}
         />
       }

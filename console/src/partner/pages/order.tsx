@@ -185,6 +185,7 @@ function Where({ of }: { of: Trace }) {
   const isOver = of.next.step === 'nothing';
   return (
     <section className="panel" aria-label="Where the money is">
+      <h2>Where the money is</h2>
       <dl className="facts">
         <Fact name="Who has it">{HOLDER[of.heldBy] ?? words(of.heldBy)}</Fact>
         <Fact name="How much">
@@ -241,6 +242,7 @@ const Place = ({ of }: { of: Ref | null }) =>
 
 const Terms = ({ of }: { of: Order }) => (
   <section className="panel" aria-label="Terms">
+    <h2>Terms</h2>
     <dl className="facts">
       <Fact name="Customer">
         <CustomerLink id={of.customerId} />

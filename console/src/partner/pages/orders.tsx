@@ -27,7 +27,7 @@ export interface OrderRow {
 export const ORDER_COLUMNS: readonly Column<OrderRow>[] = [
   { head: 'Order', cell: ({ id }) => <OrderLink id={id} isRow /> },
   { head: 'State', cell: ({ state }) => <State state={state} /> },
-  { head: 'Way', cell: ({ direction }) => direction },
+  { head: 'Direction', cell: ({ direction }) => direction },
   { head: 'Customer pays', cell: ({ pay }) => <MoneyOf of={pay} />, className: 'number' },
   { head: 'Customer receives', cell: ({ receive }) => <MoneyOf of={receive} />, className: 'number' },
   { head: 'Customer', cell: ({ customerId }) => <CustomerLink id={customerId} /> },

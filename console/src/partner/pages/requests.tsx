@@ -4,28 +4,23 @@ import { useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useAttempt } from '../../attempt.ts';
 import { To } from '../../chrome.tsx';
-import { within } from '../../filters.tsx';
-import { type Column, Fact, Failure, Id, State, Time } from '../../ui.tsx';
+import {
+  type LoggedRequest,
+  REQUEST_FILTERS,
+  REQUESTED,
+  RequestFacts,
+  requestColumns,
+  Status,
+} from '../../requestlog.tsx';
+import { type Column, Fact, Failure, Id, State } from '../../ui.tsx';
 import { read, send } from '../api.ts';
 import { List } from '../list.tsx';
-import { RequestLink, Status } from '../parts.tsx';
+import { RequestLink } from '../parts.tsx';
 import { useMay } from '../shell.tsx';
 
-interface Line {
+interface Line extends LoggedRequest {
   readonly id: string;
-  readonly clientRequestId: string | null;
-  readonly at: string;
   readonly key: string;
-  readonly protocol: string;
-  readonly operation: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly reason: string | null;
-  readonly why: string | null;
-  readonly tookMs: number;
-  readonly replayed: boolean;
-  readonly version: string | null;
 }
 interface Detail extends Line {
   readonly idempotencyKey: string | null;
@@ -35,18 +30,7 @@ interface Detail extends Line {
 
 const COLUMNS: readonly Column<Line>[] = [
   { head: 'Request', cell: ({ id }) => <RequestLink id={id} /> },
-  { head: 'When', cell: ({ at }) => <Time at={at} /> },
-  { head: 'Interface', cell: ({ protocol }) => protocol },
-  { head: 'Endpoint', cell: ({ operation }) => operation },
-  { head: 'Status', cell: ({ status }) => <Status of={status} /> },
-  {
-    head: 'Declined for',
-    cell: ({ reason, why }) =>
-      reason === null ? <span className="muted">not</span> : why === null ? reason : `${reason}: ${why}`,
-    className: 'wide',
-  },
-  { head: 'By', cell: ({ key }) => <span className="mono">{key}</span> },
-  { head: 'Took', cell: ({ tookMs }) => `${tookMs} ms`, className: 'number' },
+  ...requestColumns<Line>(({ key }) => key),
 ];
 
 export const Requests = () => (
@@ -55,13 +39,7 @@ export const Requests = () => (
     says="Requests of your keys and your team, of the last 30 days. Of the white-label wire, what was sent and answered is not kept, and a key has at most 600 lines a minute."
     path="/request-log"
     isPaged
-    filters={[
-      { name: 'protocol', label: 'Interface', choices: ['v1', 'white-label'] },
-      { name: 'operation', label: 'Endpoint', hint: 'orders.create' },
-      { name: 'status', label: 'Status', hint: '409' },
-      { name: 'reason', label: 'Declined for', hint: 'unauthenticated' },
-      ...within('Asked'),
-    ]}
+    filters={[...REQUEST_FILTERS, ...REQUESTED]}
     columns={COLUMNS}
     keyOf={({ id, at }) => `${id} ${at}`}
     empty="No request matches these filters."
@@ -111,28 +89,20 @@ export function RequestPage() {
             </p>
           )}
           <section className="panel" aria-label="About">
-            <dl className="facts">
-              <Fact name="Interface">{data.protocol}</Fact>
-              <Fact name="Endpoint">{data.operation}</Fact>
-              <Fact name="Path">
-                <span className="mono long">
-                  {data.method} {data.path}
-                </span>
-              </Fact>
-              <Fact name="When">
-                <Time at={data.at} />
-              </Fact>
-              <Fact name="By">
-                <Id text={data.key} />
-              </Fact>
-              <Fact name="Took">{data.tookMs} ms</Fact>
-              <Fact name="Your id of it">{data.clientRequestId ?? <span className="muted">none</span>}</Fact>
-              <Fact name="Idempotency-Key">
-                {data.idempotencyKey === null ? <span className="muted">none</span> : <Id text={data.idempotencyKey} />}
-              </Fact>
-              <Fact name="Answered again">{data.replayed ? 'yes: the answer is an earlier one' : 'no'}</Fact>
-              {data.version !== null && <Fact name="Version">{data.version}</Fact>}
-            </dl>
+            <RequestFacts
+              of={data}
+              by={data.key}
+              idName="Your id of it"
+              last={
+                <Fact name="Idempotency-Key">
+                  {data.idempotencyKey === null ? (
+                    <span className="muted">none</span>
+                  ) : (
+                    <Id text={data.idempotencyKey} />
+                  )}
+                </Fact>
+              }
+            />
           </section>
           <h2>What was sent</h2>
           <Json of={data.request} />

@@ -1,7 +1,7 @@
 /** Sums of orders and earnings, by day and market, with totals. No amount becomes a number of JavaScript. */
 import { useQuery } from '@tanstack/react-query';
 import { Filters, useFilters, within } from '../../filters.tsx';
-import { sum } from '../../format.ts';
+import { counted, sum } from '../../format.ts';
 import { type Column, Failure, Table } from '../../ui.tsx';
 import { type Money, type Page, read } from '../api.ts';
 import { MoneyOf } from '../parts.tsx';
@@ -23,7 +23,7 @@ interface Day {
 const COLUMNS: readonly Column<Day>[] = [
   { head: 'Day (UTC)', cell: ({ day }) => <span className="nowrap">{day}</span> },
   { head: 'Market', cell: ({ market }) => market, className: 'number' },
-  { head: 'Way', cell: ({ direction }) => direction },
+  { head: 'Direction', cell: ({ direction }) => direction },
   { head: 'Orders', cell: ({ created }) => created, className: 'number' },
   { head: 'Settled', cell: ({ settled }) => settled, className: 'number' },
   { head: 'Refunded', cell: ({ refunded }) => refunded, className: 'number' },
@@ -82,7 +82,10 @@ export function Statement() {
                   <dt>You earned</dt>
                   <dd>
                     <MoneyOf of={{ amount: sum(of.map(({ earned }) => earned.amount)), asset }} /> in{' '}
-                    {of.reduce((all, { settled }) => all + settled, 0)} settled orders
+                    {counted(
+                      of.reduce((all, { settled }) => all + settled, 0),
+                      'settled order',
+                    )}
                   </dd>
                 </div>
               );

@@ -1,7 +1,9 @@
 /** The team: who may sign in, with what role; invitations, and what members and keys have changed. */
+
+import { Secret } from '../../codes.tsx';
 import { within } from '../../filters.tsx';
 import { type Column, Time } from '../../ui.tsx';
-import { Act, Secret } from '../act.tsx';
+import { Act } from '../act.tsx';
 import { send } from '../api.ts';
 import { List } from '../list.tsx';
 import { About, LifeState } from '../parts.tsx';
@@ -56,7 +58,7 @@ const COLUMNS: readonly Column<Member>[] = [
 ];
 
 const ACTIONS: Column<Member> = {
-  head: 'Action',
+  head: 'Actions',
   cell: (one) =>
     one.state === 'removed' ? null : (
       <div className="row nowrap">

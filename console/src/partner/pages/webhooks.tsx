@@ -2,12 +2,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { To } from '../../chrome.tsx';
+import { Secret } from '../../codes.tsx';
+import { RowLink } from '../../rowlink.tsx';
 import { type Column, Fact, Failure, State, Table, Time } from '../../ui.tsx';
-import { Act, type Input, Secret } from '../act.tsx';
+import { Act, type Input } from '../act.tsx';
 import { type Page, read, send } from '../api.ts';
 import { List } from '../list.tsx';
 import { About, DeliveryState, failureSays } from '../parts.tsx';
-import { RowLink } from '../rowlink.tsx';
 
 export interface Endpoint {
   readonly id: string;
