@@ -231,6 +231,11 @@ export const Sweeps = () => (
 export const Treasury = () => (
   <>
     <h1>Treasury</h1>
+    <p>
+      <Link to="/treasury/history">Wallets over time</Link> · <Link to="/treasury/sweeps">All sweeps</Link> ·{' '}
+      <Link to="/treasury/own">Own addresses</Link> · <Link to="/breaks">Breaks and movements</Link> · Balances of all
+      accounts: <Link to="/reports/trial-balance">trial balance</Link>
+    </p>
     <CustodyMap />
     <List<Level>
       isPart
@@ -275,10 +280,5 @@ export const Treasury = () => (
       keyOf={({ key }) => key}
       empty="Every sweep is in the books."
     />
-    <p>
-      <Link to="/treasury/history">Wallets over time</Link> · <Link to="/treasury/sweeps">All sweeps</Link> ·{' '}
-      <Link to="/treasury/own">Own addresses</Link> · <Link to="/breaks">Breaks and movements</Link> · Balances of all
-      accounts: <Link to="/reports/trial-balance">trial balance</Link>
-    </p>
   </>
 );
