@@ -100,7 +100,7 @@ export const TRANSFER_ACTIONS = {
   },
   end: {
     ...{ name: 'own-address.end', label: 'End', path: '/treasury/own-addresses/:id/end', right: 'block' },
-    says: 'Nothing more is sent to this address. What was sent there stays in the books.',
+    says: 'Ends the use of this address: nothing more is sent to it. Earlier transfers stay in the books.',
     people: 'one',
     isGrave: true,
   },

@@ -49,7 +49,7 @@ export const OPERATOR_ACTIONS = {
   },
   token: {
     ...{ ...EACH, name: 'operator.token', label: 'Admit a token', path: `${OPERATOR}/token` },
-    says: 'Lets the operator in with another token, for example after a lost passkey.',
+    says: 'Issues another token to the operator, for example after a lost passkey.',
     fields: [
       { name: 'label', label: 'Name of the token', hint: 'Such as laptop', isRequired: true },
       { name: 'days', label: 'Days', hint: 'For how many days it works, 1 to 7', isRequired: true },
@@ -68,12 +68,12 @@ export const OPERATOR_ACTIONS = {
   },
   disable: {
     ...{ ...AT_ONCE, name: 'operator.disable', label: 'Disable', path: `${OPERATOR}/disable` },
-    says: 'Locks the operator out.',
+    says: 'Disables the operator: no login and no token works.',
     isGrave: true,
   },
   enable: {
     ...{ ...EACH, name: 'operator.enable', label: 'Enable', path: `${OPERATOR}/enable` },
-    says: 'Lets a disabled operator in again.',
+    says: 'Enables the operator again.',
   },
   bind: {
     ...{ ...EACH, name: 'operator.bind', label: 'Bind an account', path: `${OPERATOR}/bind` },

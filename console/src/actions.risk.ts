@@ -18,7 +18,7 @@ export const ADDRESS_HIT_STATES = ['open', 'true_hit', 'false_positive'];
 export const TRAVEL_ACTIONS = {
   set: {
     ...{ name: 'travel.set', label: 'Set a rule', path: '/travel-rules', right: 'terms', people: 'two' },
-    says: 'From which worth on coins leave, or are paid out for, only with the data of both sides. The rule before stays among the versions.',
+    says: 'Sets the order value from which a transfer needs the data of both sides. Earlier versions stay visible.',
     fields: [
       {
         name: 'jurisdiction',
@@ -63,6 +63,6 @@ export const TRAVEL_ACTIONS = {
   open: {
     ...{ name: 'travel.open', label: 'Look at the data', path: '/orders/:order/travel-rule', right: 'personal' },
     people: 'one',
-    says: 'Shows the names and wallets that go with the transfers of the order. That you looked, and why, stands in the audit.',
+    says: 'Shows the names and wallets that go with the transfers of the order. The audit records your access and your reason.',
   },
 } as const satisfies Record<string, FormAction>;

@@ -30,7 +30,7 @@ export const PARTNER_ACTIONS = {
   },
   resume: {
     ...{ ...RULES, name: 'partner.resume', label: 'Resume', path: `${PARTNER}/resume`, right: 'partners' },
-    says: 'Answers the requests of the partner again.',
+    says: 'Accepts requests of the partner again.',
   },
   resetBranding: {
     ...{ ...ONE, name: 'partner.resetBranding', label: 'Reset', path: `${PARTNER}/branding/reset`, right: 'partners' },
@@ -148,7 +148,7 @@ export const MARKET_ACTIONS = {
   },
   fee: {
     ...{ ...TERMS, name: 'fee.set', label: 'Set a fee', path: `${MARKET}/fees` },
-    says: 'Sets a fee whole: a part that is left out is zero.',
+    says: 'Replaces the whole fee: a part that you leave empty becomes zero.',
     fields: [
       { name: 'kind', label: 'Fee', isRequired: true, choices: ['operator', 'partner', 'rail', 'chain'] },
       FOR_PARTNER,
@@ -168,7 +168,7 @@ export const MARKET_ACTIONS = {
   },
   price: {
     ...{ ...TERMS, name: 'price.confirm', label: 'Confirm a level', path: `${MARKET}/price` },
-    says: 'Lets the halted market quote again, at a price that you vouch for.',
+    says: 'Resumes quoting of the halted market at a price level that you confirm.',
     fields: [
       { name: 'level', label: 'Level', hint: 'Fiat for one coin', isRequired: true },
       { name: 'coin', label: 'Coin', hint: 'Without it, the coin of the market' },
@@ -177,7 +177,7 @@ export const MARKET_ACTIONS = {
   },
   policy: {
     ...{ ...TERMS, name: 'policy.set', label: 'Set a policy', path: `${MARKET}/policies` },
-    says: 'Says what is done with money that is not as expected.',
+    says: 'Sets how unexpected money is handled.',
     fields: [
       {
         name: 'question',

@@ -99,18 +99,18 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.destination', label: 'Name destination', path: '/orders/:order/destination', right: 'money' },
-    says: 'Names where money of the order is sent back to, or paid again.',
+    says: 'Sets the destination to which the order’s money is refunded or paid again.',
     fields: TO,
     states: HELD,
   },
   {
     ...{ name: 'order.requote', label: 'Price of now', path: '/orders/:order/requote', right: 'money' },
-    says: 'Gives an order that is held, waits or is not submitted the price of now.',
+    says: 'Reprices an order that is held, waits, or is not submitted yet, at the current price.',
     states: ['on_hold', 'awaiting_liquidity', 'payout_held', 'paying_out', 'deposit_confirmed'],
   },
   {
     ...{ name: 'order.cancel', label: 'Cancel', path: '/orders/:order/cancel', right: 'money' },
-    says: 'Ends an order for which no deposit has arrived.',
+    says: 'Cancels an order that has no deposit.',
     states: ['created'],
     isGrave: true,
   },
@@ -125,7 +125,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.block', label: 'Block by law', path: '/orders/:order/block', right: 'money' },
-    says: 'Blocks the order by law, for good.',
+    says: 'Freezes the order’s money permanently because the law requires it.',
     states: [...HELD, 'deposit_confirmed', 'awaiting_liquidity', 'paying_out'],
     isGrave: true,
   },
@@ -136,7 +136,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
       path: '/orders/:order/release-blocked',
       right: 'money',
     },
-    says: 'Lets money go that was blocked by law.',
+    says: 'Releases money that was frozen by law.',
     fields: [
       {
         name: 'legalAct',
@@ -149,7 +149,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.compensate', label: 'Compensate a fee', path: '/orders/:order/compensate', right: 'money' },
-    says: 'Pays back what a wrong fee took of a settled order.',
+    says: 'Refunds to the customer the excess of a wrong fee on a settled order.',
     fields: [
       { name: 'fee', label: 'Fee that was wrong', isRequired: true, choices: ['operator', 'partner', 'rail', 'chain'] },
       { name: 'amount', label: 'Amount', isRequired: true },
@@ -165,20 +165,20 @@ const AMOUNT: FormField = { name: 'amount', label: 'Amount', hint: 'A part of it
 export const DEPOSIT_ACTIONS: readonly FormAction[] = [
   {
     ...{ name: 'deposit.hold', label: 'Hold', path: '/deposits/:deposit/hold', right: 'block' },
-    says: 'Nothing of it that lies in suspense leaves.',
+    says: 'Holds this deposit’s money in suspense: no refund of it leaves.',
   },
   {
     ...{ name: 'deposit.release', label: 'End the hold', path: '/deposits/:deposit/release', right: 'money' },
-    says: 'What lies in suspense of it may leave again.',
+    says: 'Ends the hold: the deposit’s money in suspense may leave again.',
   },
   {
     ...{ name: 'deposit.assign', label: 'Give to an order', path: '/deposits/:deposit/assign', right: 'money' },
-    says: 'Makes money in suspense the deposit of an order; it may also replace a reversed one, or pay a debt.',
+    says: 'Assigns the deposit’s money in suspense to an order. It may replace a reversed deposit or pay a debt.',
     fields: [{ name: 'order', label: 'Order', hint: 'Number of the order', isRequired: true }, AMOUNT],
   },
   {
     ...{ name: 'deposit.refund', label: 'Refund', path: '/deposits/:deposit/refund', right: 'money' },
-    says: 'Sends back what lies in suspense of it.',
+    says: 'Refunds the deposit’s money in suspense.',
     fields: [AMOUNT, ...TO, { name: 'despiteDebt', label: 'Although its order owes: the debt stays', isFlag: true }],
   },
 ];
@@ -192,11 +192,11 @@ const TAKE_OVER: FormField = {
 export const CASE_ACTIONS = {
   claim: {
     ...{ ...ASSIGN, label: 'Claim', fields: [TAKE_OVER] },
-    says: 'Names you as the one who looks after this case. Until you give it up, no other operator can close it.',
+    says: 'Assigns this case to you. No other operator can close it until you give it up.',
   },
   assign: {
     ...{ ...ASSIGN, label: 'Assign' },
-    says: 'Names who looks after this case.',
+    says: 'Assigns this case to an operator.',
     fields: [
       { name: 'to', label: 'Operator', hint: 'Name of an operator, or none to give the case up', isRequired: true },
       TAKE_OVER,
@@ -207,11 +207,11 @@ export const CASE_ACTIONS = {
     label: 'Note',
     path: '/cases/:case/note',
     right: 'cases',
-    says: 'Keeps the reason as a note in the case.',
+    says: 'Adds the reason to the case as a note.',
   },
   close: {
     ...{ name: 'case.close', label: 'Close', path: '/cases/:case/close', right: 'cases' },
-    says: 'Closes a case that no action of ours would close.',
+    says: 'Closes a case that no other action closes.',
     fields: [
       { name: 'outcome', label: 'How it ended', hint: 'In words', isRequired: true },
       {
@@ -247,7 +247,7 @@ export const SWITCH_KINDS = ['market', 'partner', 'rail', 'payouts'] as const;
 export const SWITCH_ACTIONS = {
   set: {
     ...{ name: 'kill-switch.set', label: 'Set a kill switch', path: '/kill-switches', right: 'kill_switch' },
-    says: 'Switches off a market, a partner, a rail, or all payouts. It holds at once.',
+    says: 'Switches off a market, a partner, a rail, or all payouts. It takes effect at once.',
     fields: [
       { name: 'kind', label: 'Kind', isRequired: true, choices: SWITCH_KINDS },
       {
@@ -268,11 +268,11 @@ export const SWITCH_ACTIONS = {
 export const PROPOSAL_ACTIONS = {
   confirm: {
     ...{ name: 'proposal.confirm', label: 'Confirm', path: '/proposals/:proposal/confirm', right: 'read' },
-    says: 'Agrees to it, and does it where enough have agreed.',
+    says: 'Approves the proposal. The action runs once enough operators have approved.',
   },
   decline: {
     ...{ name: 'proposal.decline', label: 'Decline', path: '/proposals/:proposal/decline', right: 'read' },
-    says: 'Ends the proposal: it is not done.',
+    says: 'Rejects the proposal. The action does not run.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;
@@ -301,11 +301,11 @@ const REVIEW = '/customers/:customer/review';
 export const REVIEW_ACTIONS = {
   open: {
     ...{ name: 'review.open', label: 'Look at the submission', path: `${REVIEW}/open`, right: 'personal' },
-    says: 'Shows what the customer supplied. That you looked, and why, stands in the audit.',
+    says: 'Shows what the customer supplied. The audit records your access and your reason.',
   },
   document: {
     ...{ name: 'review.document', label: 'Look at the file', path: `${REVIEW}/document`, right: 'personal' },
-    says: 'Shows a file that the customer sent. That you looked, and why, stands in the audit.',
+    says: 'Shows a file that the customer sent. The audit records your access and your reason.',
   },
 } as const satisfies Record<string, FormAction>;
 export const REVIEW_DECIDE = { path: `${REVIEW}/decide`, right: 'reviews' } as const;
@@ -323,7 +323,7 @@ const CUSTOMER = '/customers/:customer';
 export const CUSTOMER_ACTIONS = {
   block: {
     ...{ name: 'customer.block', label: 'Block', path: `${CUSTOMER}/block`, right: 'block' },
-    says: 'No new orders, and what is not submitted is held. What is submitted may still arrive.',
+    says: 'Blocks the customer: no new orders, and payouts not yet submitted are held. Submitted payouts may still arrive.',
     isGrave: true,
   },
   unblock: {
@@ -332,7 +332,7 @@ export const CUSTOMER_ACTIONS = {
   },
   ask: {
     ...{ name: 'customer.ask', label: 'Ask', path: `${CUSTOMER}/questions`, right: 'reviews' },
-    says: 'Asks the partner of the customer something that its form does not.',
+    says: 'Asks the customer’s partner for information that the form does not contain.',
     fields: [
       { name: 'question', label: 'Question', hint: 'What you want to know; the partner reads it', isRequired: true },
       { name: 'days', label: 'Days', hint: 'In how many days it is due, 1 to 90', isRequired: true },
@@ -340,7 +340,7 @@ export const CUSTOMER_ACTIONS = {
   },
   hold: {
     ...{ name: 'customer.legal_hold', label: 'Legal hold', path: `${CUSTOMER}/legal-hold`, right: 'reviews' },
-    says: 'The customer is not erased while it stands.',
+    says: 'Prevents erasure of the customer while the legal hold exists.',
   },
   lift: {
     ...{
@@ -353,16 +353,16 @@ export const CUSTOMER_ACTIONS = {
   },
   personal: {
     ...{ name: 'customer.personal', label: 'Look at contact', path: `${CUSTOMER}/personal`, right: 'personal' },
-    says: 'Shows name, phone, e-mail address and accounts. That you looked, and why, stands in the audit.',
+    says: 'Shows name, phone, e-mail address and accounts. The audit records your access and your reason.',
   },
   answers: {
     ...{ name: 'customer.answers', label: 'Look at questions', path: `${CUSTOMER}/questions/open`, right: 'personal' },
-    says: 'Shows what was asked and answered, and closes the cases about it. That you looked, and why, stands in the audit.',
+    says: 'Shows what was asked and answered, and closes the cases about it. The audit records your access and your reason.',
   },
   withdraw: {
     ...{ name: 'customer.withdraw-question', label: 'Withdraw', path: `${CUSTOMER}/questions/:request/withdraw` },
     right: 'reviews',
-    says: 'Withdraws a question that need not be answered any more.',
+    says: 'Withdraws a question that no longer needs an answer.',
   },
 } as const satisfies Record<string, FormAction>;
 
@@ -370,7 +370,7 @@ export const CUSTOMER_ACTIONS = {
 export const DATA_ACTIONS = {
   export: {
     ...{ name: 'customer.export', label: 'Export', path: `${CUSTOMER}/export`, right: 'personal', people: 'one' },
-    says: 'Downloads what is held about the customer, decrypted.',
+    says: 'Downloads all data held about the customer, decrypted.',
     isLarge: true,
   },
   detachPhone: {
@@ -399,7 +399,7 @@ const HIT = '/sanctions/hits/:hit';
 export const HIT_ACTIONS = {
   open: {
     ...{ name: 'sanctions.open', label: 'Look at the hit', path: `${HIT}/open`, right: 'personal' },
-    says: 'Shows what was compared beside the entry of the list. That you looked, and why, stands in the audit.',
+    says: 'Shows what was compared beside the entry of the list. The audit records your access and your reason.',
   },
   confirm: {
     ...{ name: 'sanctions.confirm', label: 'Confirm', path: `${HIT}/confirm`, right: 'reviews' },
@@ -415,7 +415,7 @@ export const HIT_STATES = ['open', 'true_hit', 'false_positive', 'gone'];
 
 export const LIMIT_SET = {
   ...{ name: 'customer-limit.set', label: 'Set a limit', path: '/customer-limits', right: 'terms' },
-  says: 'How much customers up to a level of verification may trade. The one before stays among the versions.',
+  says: 'Limits how much customers up to a verification level may trade. Earlier versions stay visible.',
   fields: [
     { name: 'fiat', label: 'Fiat', hint: 'Code of the fiat, such as inr', isRequired: true },
     { name: 'level', label: 'Up to level', hint: 'Of verification, from 0', isRequired: true },

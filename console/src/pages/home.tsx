@@ -217,21 +217,30 @@ export function Home() {
           />
         </div>
         <div>
-          <section className="panel">
-            <h2>Health checks</h2>
-            {health.data === undefined && <span className="muted">{loadingOf(health)}</span>}
-            {failing.length > 0 && <Checks checks={failing} />}
-            {health.data !== undefined && (
-              <details>
-                <summary>{health.data.checks.length - failing.length} checks pass</summary>
-                <Checks checks={health.data.checks.filter((check) => check.ok && !isTreasury(check))} />
-              </details>
-            )}
-          </section>
+          <HealthChecks health={health.data} loading={loadingOf(health)} />
           <Treasury checks={health.data?.checks} loading={loadingOf(health)} />
         </div>
       </div>
     </>
+  );
+}
+
+/** Failing checks are listed; the others open on request. */
+function HealthChecks({ health, loading }: { health: Health | undefined; loading: string }) {
+  const failing = health?.checks.filter(({ ok }) => !ok) ?? [];
+  return (
+    <section className="panel">
+      <h2>Health checks</h2>
+      {failing.length > 0 && <Checks checks={failing} />}
+      {health === undefined ? (
+        <span className="muted">{loading}</span>
+      ) : (
+        <details>
+          <summary>{health.checks.length - failing.length} checks pass</summary>
+          <Checks checks={health.checks.filter((check) => check.ok && !isTreasury(check))} />
+        </details>
+      )}
+    </section>
   );
 }
 

@@ -188,7 +188,7 @@ export const CASES = {
   close: act({
     name: 'case.close',
     path: '/cases/:case/close',
-    says: 'Closes a case that no action of ours would close.',
+    says: 'Closes a case that no other action closes.',
     right: 'cases',
     people: 'one',
     fields: {

@@ -207,7 +207,7 @@ export const DEPOSITS = {
   assign: act({
     name: 'deposit.assign',
     path: '/deposits/:deposit/assign',
-    says: 'Makes money in suspense the deposit of an order; it may also replace a reversed one, or pay a debt.',
+    says: 'Assigns the deposit’s money in suspense to an order. It may replace a reversed deposit or pay a debt.',
     right: 'money',
     people: 'rules',
     morePeople: 'Two at least where the deposit is not that order’s.',

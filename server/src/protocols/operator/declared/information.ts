@@ -30,7 +30,7 @@ export const INFORMATION = {
   withdraw: act({
     name: 'customer.withdraw-question',
     path: '/customers/:customer/questions/:request/withdraw',
-    says: 'Withdraws a question that need not be answered any more.',
+    says: 'Withdraws a question that no longer needs an answer.',
     right: 'reviews',
     people: 'one',
     fields: { customer: customerId, request: about(id, 'Id of the question', '747983292881815') },

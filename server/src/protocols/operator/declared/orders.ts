@@ -123,7 +123,7 @@ export const ORDERS = {
   cancel: act({
     name: 'order.cancel',
     path: '/orders/:order/cancel',
-    says: 'Ends an order for which no deposit has arrived.',
+    says: 'Cancels an order that has no deposit.',
     right: 'money',
     people: 'one',
     fields: { order: id },
@@ -134,7 +134,7 @@ export const ORDERS = {
   requote: act({
     name: 'order.requote',
     path: '/orders/:order/requote',
-    says: 'Gives an order that is held, waits or is not submitted the price of now.',
+    says: 'Reprices an order that is held, waits, or is not submitted yet, at the current price.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -227,7 +227,7 @@ export const ORDERS = {
   releaseBlocked: act({
     name: 'order.release-blocked',
     path: '/orders/:order/release-blocked',
-    says: 'Lets money go that was blocked by law.',
+    says: 'Releases money that was frozen by law.',
     right: 'money',
     people: 'two',
     weighs: true,
@@ -280,7 +280,7 @@ export const ORDERS = {
   compensate: act({
     name: 'order.compensate',
     path: '/orders/:order/compensate',
-    says: 'Pays back what a wrong fee took of a settled order.',
+    says: 'Refunds to the customer the excess of a wrong fee on a settled order.',
     right: 'money',
     people: 'named',
     morePeople: 'Two at least where only the bank says whose the account is.',
