@@ -240,7 +240,7 @@ test('a confirmation policy has a step for every amount and replaces the one bef
     { fromUnits: 100n, confirmations: 12 },
   ]);
   await set([{ fromUnits: 0n, confirmations: 2 }]);
-  await assert.rejects(set([{ fromUnits: 5n, confirmations: 2 }]), /every amount/);
+  await assert.rejects(set([{ fromUnits: 5n, confirmations: 2 }]), /no step from zero/);
   const rows = await db.asSystem((tx) => tx.rows('select from_units, confirmations from confirmation_policies'));
   assert.deepEqual(rows, [{ fromUnits: 0n, confirmations: 2 }]);
 });
