@@ -1,5 +1,5 @@
 /**
- * A file that an audited action handed out, shown in the page: a picture as a picture, plain text as text.
+ * Shows a file that an audited action returned: a picture as a picture, plain text as text.
  *
  * Its bytes decide which of them it is, and not the type that came with it: only JPEG, PNG and WEBP become a picture, so that an
  * SVG or a page of HTML is never rendered, whatever it calls itself. The picture is a `data:` URL, because the policy of this page

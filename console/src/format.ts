@@ -55,6 +55,12 @@ export const headed = (word: string): string => `${word.charAt(0).toUpperCase()}
 /** `1 order`, `2 orders`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
+/** Which of two plain decimals is larger, exactly: negative, zero or positive, as a comparison for sorting. */
+export function compared(one: string, other: string): number {
+  const difference = sum([one, other.startsWith('-') ? other.slice(1) : `-${other}`]);
+  return difference.startsWith('-') ? -1 : /[1-9]/.test(difference) ? 1 : 0;
+}
+
 /** The sum of plain decimals, as text: no amount becomes a number of JavaScript. */
 export function sum(amounts: readonly string[]): string {
   const places = Math.max(0, ...amounts.map((one) => (one.split('.')[1] ?? '').length));

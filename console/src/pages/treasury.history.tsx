@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { pathWith, read } from '../api.ts';
 import { useFilters } from '../filters.tsx';
-import { grouped, local } from '../format.ts';
+import { compared, grouped, local } from '../format.ts';
 import { every } from '../live.ts';
 import { Amount, type Column, Csv, Failure, Table } from '../ui.tsx';
 
@@ -28,15 +28,17 @@ interface Series {
   readonly points: readonly Point[];
 }
 
-/** The page's width and height of a chart, in units of its drawing; it is stretched to the width that there is. */
+/** Size of a drawing, in its own units. The page stretches it to the available width. */
 const WIDTH = 600;
 const HEIGHT = 120;
-/** Only for the position of a line: an amount is shown as the text that it is. */
+/** For the position of a line only. Amounts are compared and shown as the texts that the server sent. */
 const heightOf = ({ units }: Point): number => Math.max(0, Number(units));
+
+const byUnits = (one: Point, other: Point): number => compared(one.units, other.units);
 
 function Chart({ asset, series }: { asset: string; series: readonly Series[] }) {
   const all = series.flatMap(({ points }) => points);
-  const [highest] = all.toSorted((one, other) => heightOf(other) - heightOf(one));
+  const highest = all.toSorted(byUnits).at(-1);
   const [first, last] = [all[0], all.at(-1)];
   if (highest === undefined || first === undefined || last === undefined) return null;
   const top = heightOf(highest) || 1;
@@ -99,7 +101,7 @@ const CHANGES: readonly Column<Change>[] = [
 ];
 
 function changeOf(asset: string, { name, points }: Series): Change {
-  const sorted = points.toSorted((one, other) => heightOf(one) - heightOf(other));
+  const sorted = points.toSorted(byUnits);
   const units = (point: Point | undefined) => point?.units ?? '0';
   return {
     ...{ key: `${asset} ${name}`, wallet: name, asset },
