@@ -74,6 +74,10 @@ const data = memory === undefined ? folder : folderOfRun(memory);
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort(new Error(name)));
 
+// Beside paths that have tests, a mistyped one would pass unnoticed.
+for (const pattern of positionals)
+  if (filesOf(pattern).length === 0) throw new Error(`${pattern}: there is no file of tests`);
+
 const postgres = await startTestDatabase(join(data, 'database'));
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
 process.env.TEST_DATABASE_TEMPLATE = await migratedTemplate(postgres.adminUrl);
@@ -114,14 +118,16 @@ function compileOnce(): void {
 
 function filesToRun(): string[] {
   const patterns = positionals.length > 0 ? positionals : ['server/**/*.test.ts'];
-  const found = patterns.flatMap((pattern) => {
-    const files = globSync([pattern, `${pattern}/**/*.test.ts`], { cwd: root });
-    return files.filter(
-      (path) => path.endsWith('.test.ts') && !path.includes('node_modules') && (path === pattern || isListed(path)),
-    );
-  });
+  const found = patterns.flatMap(filesOf);
   const rank = (path: string): number => (LONGEST.includes(path) ? LONGEST.indexOf(path) : LONGEST.length);
   return [...new Set(found)].toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((path) => join(root, path));
+}
+
+/** Of a file, a folder, or a pattern. */
+function filesOf(pattern: string): string[] {
+  return globSync([pattern, `${pattern}/**/*.test.ts`], { cwd: root }).filter(
+    (path) => path.endsWith('.test.ts') && !path.includes('node_modules') && (path === pattern || isListed(path)),
+  );
 }
 
 /** A file of the long run has to be named. */

@@ -138,3 +138,12 @@ test('a name chooses tests and not files, and a failed file runs once more', asy
   assert.match(flaky.said, /flaky, failed at first: .*a\.test\.ts/);
   assert.match(flaky.said, /1 flaky\n2 passed, 0 failed\n$/);
 });
+
+test('a path without tests is an error, also beside one that has some', async () => {
+  const folder = freshFolder('runner');
+  writeFileSync(join(folder, 'fine.test.ts'), `import { test } from 'node:test';\ntest('it', () => {});\n`);
+  const child = run(['scripts/test.ts', relative(root, folder), 'server/test/mistyped', '--retries', '0'], {});
+  const output = collect(child);
+  assert.equal(await new Promise<number | null>((resolve) => child.once('exit', resolve)), 1);
+  assert.match(output(), /server\/test\/mistyped: there is no file of tests/);
+});
