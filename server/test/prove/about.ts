@@ -31,7 +31,9 @@ export function hashOf(root: string, paths: readonly string[]): string {
  * @param entry the file that the step starts: of server/src, only what it imports counts; without one, all of it
  */
 export function codeOf(root: string, entry?: string): string {
-  const sources = entry === undefined ? [SOURCE] : importedBy(root, entry).filter((path) => path.startsWith(SOURCE));
+  // A file that is not committed yet has no contents that git knows; its result is not kept either.
+  const committed = new Set(gitIn(root, 'ls-tree', '-r', '--name-only', 'HEAD', SOURCE).split('\n'));
+  const sources = entry === undefined ? [SOURCE] : importedBy(root, entry).filter((path) => committed.has(path));
   return hashOf(root, [...sources, ...GROUND]);
 }
 

@@ -3,8 +3,9 @@
  * code of 1, and every number of the page comes from a result.
  */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KINDS } from '../chaos/faults.ts';
@@ -354,6 +355,40 @@ test('of the server, the simulation depends on what it imports, and the other st
     assert.ok(!imported.includes(`server/src/${path}`), path);
   assert.notEqual(codeOf(ROOT, simulate?.entry), codeOf(ROOT));
   assert.equal(codeOf(ROOT, STEPS.find(({ name }) => name === 'kills')?.entry), codeOf(ROOT));
+});
+
+test('the code of a step changes with a file that it imports, and with no other', () => {
+  const root = freshFolder('prove');
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.test', ...args], { cwd: root });
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  const code = () => codeOf(root, 'server/test/entry.ts');
+  const after = (path: string, text: string): string => {
+    write(path, text);
+    git('add', '-A');
+    git('commit', '-qm', path);
+    return code();
+  };
+  git('init', '-q');
+  for (const path of ['server/migrations/1.sql', 'server/package.json', 'package-lock.json', 'server/src/other.ts'])
+    write(path, '');
+  write('server/test/entry.ts', "import '../src/used.ts';\nimport './helper.ts';\n");
+  write('server/test/helper.ts', '');
+  const first = after('server/src/used.ts', '');
+  assert.equal(after('server/src/other.ts', '// changed'), first);
+  assert.equal(after('server/test/helper.ts', '// changed'), first, 'a test is part of the proved code');
+  // A file that git does not know yet has no part in it.
+  write('server/src/new.ts', '');
+  write('server/src/used.ts', "import './new.ts';\n");
+  git('commit', '-qam', 'used');
+  const second = code();
+  assert.notEqual(second, first);
+  assert.notEqual(after('server/src/new.ts', ''), second);
+  const third = code();
+  assert.notEqual(after('server/migrations/1.sql', 'select 1;'), third);
 });
 
 test('imports are followed however they are written, and packages are not', () => {

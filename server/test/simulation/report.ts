@@ -53,11 +53,11 @@ export interface Report {
 export interface Tally {
   add(told: Told, asked: Asked): void;
   /**
-   * For the points at which no process was ended yet, runs that reach them. The points of a run are as common as each other: after
-   * the first end it is another run, which still comes to what most runs come to, and seldom to what few do.
+   * Runs that reach the points at which no process was ended yet. Once a process has ended, the rest of a run differs from its
+   * seed: it still passes the points that most seeds pass, and seldom a rare one. So rare and common points have separate runs.
    *
-   * @param most maximum number of points per run
-   * @param mostCommon the same, of points that at least COMMON seeds passed
+   * @param most       maximum number of rare points per run
+   * @param mostCommon the same for points that at least COMMON seeds passed
    */
   unhit(most: number, mostCommon?: number): { seed: number; endAt: string[] }[];
   report(command: string, seconds: number): Report;
@@ -213,7 +213,7 @@ interface Unhit {
   seed: number;
 }
 
-/** Runs for these points, each of the lowest seed of the first point that has none yet, with the next ones that it passed too. */
+/** Assigns the points to runs: each run takes the first point that is left, its lowest seed, and further points of that seed. */
 function packed(points: readonly Unhit[], most: number): { seed: number; endAt: string[] }[] {
   const runs: { seed: number; endAt: string[] }[] = [];
   for (let left = points; left.length > 0; ) {
@@ -230,9 +230,9 @@ const sorted = (from: ReadonlyMap<string, number>) =>
 
 /** Points per run: with more, hardly anything of the first run is left. */
 export const POINTS_A_RUN = 6;
-/** Points per run, of those that most runs come to. */
+/** The same for common points, which a run still passes after its process has ended. */
 export const COMMON_POINTS_A_RUN = 20;
-/** A point that so many seeds passed is one of those. */
+/** A point is common if at least so many seeds passed it. */
 const COMMON = 25;
 
 /** From this many seeds on every point is visited, and rare kinds are reported. */
