@@ -125,7 +125,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.block', label: 'Block by law', path: '/orders/:order/block', right: 'money' },
-    says: 'Freezes the order’s money permanently because the law requires it.',
+    says: 'Freezes the order’s money because the law requires it, until it is released by law.',
     states: [...HELD, 'deposit_confirmed', 'awaiting_liquidity', 'paying_out'],
     isGrave: true,
   },

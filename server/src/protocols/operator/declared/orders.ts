@@ -269,7 +269,7 @@ export const ORDERS = {
   block: act({
     name: 'order.block',
     path: '/orders/:order/block',
-    says: 'Blocks an order by law, for good.',
+    says: 'Freezes the money of an order because the law requires it, until it is released by law.',
     right: 'money',
     people: 'one',
     fields: { order: id },
