@@ -24,6 +24,15 @@ import {
 import { listSources, THRESHOLDS, USUAL_THRESHOLD } from './compliance/index.ts';
 import { LISTS, type Lists } from './registry.ts';
 
+/**
+ * What a process does. `api` answers all requests; it runs no job, follows no chain, reads no bank and delivers no webhook.
+ * `worker` does these, and answers only /healthz, /readyz and /metrics. `all` is both. Processes of all roles run beside each
+ * other on one database, and what one needs of another goes through rows and their notifications.
+ */
+export const ROLES = ['api', 'worker', 'all'] as const;
+export const answersRequests = ({ role }: Pick<Config, 'role'>): boolean => role !== 'worker';
+export const doesWork = ({ role }: Pick<Config, 'role'>): boolean => role !== 'api';
+
 const settingsFor = ({
   priceSources,
   verifiers,
@@ -38,6 +47,12 @@ const settingsFor = ({
     'sandbox brings local chains, a simulated bank and test controls; production refuses them',
     ['sandbox', 'production'],
     'sandbox',
+  ),
+  role: oneOf(
+    'ROLE',
+    'what this process does: api answers requests and does no other work; worker does the work and answers no requests; all does both. The sandbox is always all',
+    ROLES,
+    'all',
   ),
   port: integer('PORT', 'HTTP port of the API; 0 takes a free one', 8080, { min: 0, max: 65_535 }),
   host: text('HOST', 'address the API listens on', '127.0.0.1'),
@@ -302,6 +317,8 @@ export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config
     throw new SettingError('OIDC_ISSUER and OIDC_CLIENT_ID must both be set, or neither');
   if (profile === 'production' && config.oidcIssuer?.startsWith('http://') === true)
     throw new SettingError('OIDC_ISSUER must begin with https:// in production');
+  if (profile === 'sandbox' && config.role !== 'all')
+    throw new SettingError('ROLE must be all in the sandbox: it is one process, whose controls reach the workers');
   if (profile === 'sandbox' && config.banks !== undefined)
     throw new SettingError('BANKS must not be set in the sandbox: it brings a bank of its own along');
   return Object.freeze({

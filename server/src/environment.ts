@@ -26,7 +26,8 @@ export interface Profile {
   masterKey: Buffer;
   /** The previous master key, while values are still encrypted with it. */
   oldMasterKey?: Buffer | undefined;
-  operatorToken: string;
+  /** Undefined where the process answers no requests. */
+  operatorToken: string | undefined;
   /** The PostgreSQL to use, started if necessary; the URL of a role that may create schemas and roles. */
   database(): Promise<string>;
   /** Connects to everything outside. The rows that rails need exist when it resolves. */

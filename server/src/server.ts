@@ -1,6 +1,6 @@
 /**
  * Server: the composition of one process. Config → database → outside → modules → workers and HTTP, and their shutdown in
- * reverse. It connects everything and decides nothing.
+ * reverse. It connects everything and decides nothing. A process has workers, HTTP or both, by its role (config.ts).
  *
  * Its parts are in composition/: rails.ts (rails and the receivers of their facts), workers.ts (jobs and webhooks), http.ts
  * (protocols), readiness.ts (checks and metrics).
@@ -18,13 +18,13 @@ import { migrateFor } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { type Base, type Endings, endings } from './composition/base.ts';
 import { openFiles } from './composition/files.ts';
-import { serve } from './composition/http.ts';
+import { serve, serveHealth } from './composition/http.ts';
 import { connectRails, type RailParts } from './composition/rails.ts';
 import { openReadiness, pricesAreFresh, type Readiness } from './composition/readiness.ts';
 import { enqueueLevels, enqueueRailJobs } from './composition/recurring.ts';
 import { openVerifier } from './composition/verifier.ts';
 import { startDelivery, startWork } from './composition/workers.ts';
-import type { Config } from './config.ts';
+import { answersRequests, type Config, doesWork } from './config.ts';
 import type { Environment, Profile } from './environment.ts';
 import { replayErasures } from './erasure/index.ts';
 import { openSender, outsideFor } from './events/index.ts';
@@ -32,6 +32,7 @@ import { declareInstallation, startOperator } from './operators/index.ts';
 import { type OrdersContext, openOrders } from './orders/index.ts';
 import { openPartners, type Partners } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
+import type { PriceSource } from './quotes/index.ts';
 import type { Rail } from './rails/rail.ts';
 import * as registry from './registry.ts';
 import { noteRotation } from './rotation/index.ts';
@@ -99,31 +100,43 @@ async function compose(
   ending.add(() => world.stop());
 
   const parts = connectRails(base, world);
-  const sources = registry.priceSources(config);
+  const isWorker = doesWork(config);
+  const sources: ReadonlyMap<string, PriceSource> = isWorker ? registry.priceSources(config) : new Map();
   const verifier = openVerifier(base);
   const readiness = openReadiness(base, parts, { world, sources });
-  const channels = registry.alertChannels(config);
-  await startWork(base, parts, { sources, verifier, channels, metrics: readiness.metrics });
   const partners = openPartners({ db, vault, clock: base.clock });
-  onProgress(isSandbox ? 'making partners, markets and funds' : 'booking what wallets hold');
-  await beginWorld(base, parts, { world, partners, readiness });
-
+  const orders = openOrders({ ...parts.context, vault });
   const outside = outsideFor(config.profile);
   const reach = openSender(outside);
   const send = world.webhooks?.(reach) ?? reach;
-  const orders = openOrders({ ...parts.context, vault });
-  await startDelivery(base, { orders, send });
+  if (isWorker) {
+    const channels = registry.alertChannels(config);
+    await startWork(base, parts, { sources, verifier, channels, metrics: readiness.metrics });
+    onProgress(isSandbox ? 'making partners, markets and funds' : 'booking what wallets hold');
+    await beginWorld(base, parts, { world, partners, readiness });
+    await startDelivery(base, { orders, send });
+  }
 
-  await declareOperators(base, profile);
   let sandbox: SandboxFile | undefined;
+  if (!answersRequests(config)) {
+    const urls = await serveHealth(base, readiness);
+    return { ...urls, ...running(world.ready(urls.baseUrl)) };
+  }
+  await declareOperators(base, profile);
   const urls = await serve(base, parts, {
     ...{ world, orders, partners, sources, verifier, readiness, outside, send },
     sandbox: () => sandbox,
   });
-  onProgress('waiting for first prices');
-  await pricesAreFresh(base, sources);
+  if (isWorker) {
+    onProgress('waiting for first prices');
+    await pricesAreFresh(base, sources);
+  }
   sandbox = world.ready(urls.baseUrl);
-  return { ...urls, sandbox, db, vault, rails: parts.rails, orders: parts.context, stop: () => ending.run() };
+  return { ...urls, ...running(sandbox) };
+
+  function running(file: SandboxFile): Omit<Running, 'baseUrl' | 'metricsUrl'> {
+    return { sandbox: file, db, vault, rails: parts.rails, orders: parts.context, stop: () => ending.run() };
+  }
 }
 
 /** The data folder, the key and the database, brought up to date. */
@@ -188,9 +201,10 @@ async function beginWorld(
   await watchLevels(awake().map(({ code }) => code));
 }
 
-async function declareOperators({ config, db, clock }: Base, profile: Profile): Promise<void> {
+/** By the processes that operators call; a worker has no token of theirs, and its settings would replace what those declared. */
+async function declareOperators({ config, db, clock }: Base, { operatorToken: token }: Profile): Promise<void> {
   const first = config.profile === 'sandbox' ? 'sandbox' : 'first';
-  await db.asSystem((tx) => startOperator(tx, { name: first, token: profile.operatorToken, now: clock.now() }));
+  if (token !== undefined) await db.asSystem((tx) => startOperator(tx, { name: first, token, now: clock.now() }));
   const { operators, operatorDelayS: delayS } = config;
   await db.asSystem((tx) => declareInstallation(tx, { operators, delayS, now: clock.now() }));
 }

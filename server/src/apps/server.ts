@@ -8,7 +8,7 @@ import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
-import { type Config, printConfig, readConfig } from '../config.ts';
+import { answersRequests, type Config, printConfig, ROLES, readConfig } from '../config.ts';
 import { buildConsole } from '../console/index.ts';
 import { type Running, start } from '../server.ts';
 
@@ -16,8 +16,8 @@ import { type Running, start } from '../server.ts';
 const ENCRYPTED_OTHERWISE = 'Unsupported state or unable to authenticate data';
 
 async function main(): Promise<void> {
-  const isAskedOnly = readArguments();
-  const config = readConfig(process.env);
+  const { isAskedOnly, role } = readArguments();
+  const config = readConfig(role === undefined ? process.env : { ...process.env, ROLE: role });
   if (isAskedOnly) {
     process.stdout.write(`${printConfig(config)}\n`);
     return;
@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   const begunAt = performance.now();
   // In production programs start the server, and read its one line and its log.
   const onProgress = (what: string) => void (config.profile === 'sandbox' && process.stdout.write(`· ${what}\n`));
-  const starting = withConsole(onProgress).then(() =>
+  const starting = (answersRequests(config) ? withConsole(onProgress) : Promise.resolve()).then(() =>
     start(config, {
       onProgress,
       onOutdated: (why) => {
@@ -39,7 +39,9 @@ async function main(): Promise<void> {
     const running = await starting;
     if (isEnding()) return;
     const tookMs = performance.now() - begunAt;
-    process.stdout.write(config.profile === 'production' ? plainly(running, tookMs) : banner(running, config, tookMs));
+    process.stdout.write(
+      config.profile === 'production' ? plainly(running, config, tookMs) : banner(running, config, tookMs),
+    );
   } catch (error) {
     throw explained(error, config);
   }
@@ -51,15 +53,21 @@ async function withConsole(onProgress: (what: string) => void): Promise<void> {
   if (why !== undefined) process.stderr.write(`The console could not be built, and /console answers 503: ${why}\n`);
 }
 
-/** Whether to print settings and start nothing. Everything else comes from the environment. */
-function readArguments(): boolean {
+/** Whether to print settings and start nothing; and the role, which replaces ROLE. Everything else comes from the environment. */
+function readArguments(): { isAskedOnly: boolean; role: string | undefined } {
+  const options = { 'print-config': { type: 'boolean', default: false }, role: { type: 'string' } } as const;
+  let values: { 'print-config': boolean; role?: string };
   try {
-    return parseArgs({ options: { 'print-config': { type: 'boolean', default: false } } }).values['print-config'];
+    ({ values } = parseArgs({ options }));
   } catch (error) {
     throw new SettingError(
       `${(error as Error).message.split('. ')[0]}. Settings are environment variables: npm run config lists them`,
     );
   }
+  const { role, 'print-config': isAskedOnly } = values;
+  if (role !== undefined && !ROLES.some((one) => one === role))
+    throw new SettingError(`--role must be one of ${ROLES.join(', ')}`);
+  return { isAskedOnly, role };
 }
 
 /** Whether a signal arrived. SIGHUP means a closed terminal. */
@@ -82,8 +90,8 @@ function endOnSignal(starting: Promise<Running>): () => boolean {
   return () => ending;
 }
 
-const plainly = ({ baseUrl, metricsUrl }: Running, tookMs: number): string =>
-  `Cloverleaf is ready in production (${(tookMs / 1000).toFixed(1)} s): ${baseUrl}, metrics ${metricsUrl}\n`;
+const plainly = ({ baseUrl, metricsUrl }: Running, { role }: Config, tookMs: number): string =>
+  `Cloverleaf is ready in production (${role === 'all' ? '' : `role ${role}, `}${(tookMs / 1000).toFixed(1)} s): ${baseUrl}, metrics ${metricsUrl}\n`;
 
 function banner({ baseUrl, metricsUrl, sandbox }: Running, { dataDir, docs }: Config, tookMs: number): string {
   const file = relative(process.cwd(), `${dataDir}/sandbox.json`);

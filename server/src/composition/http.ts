@@ -1,5 +1,6 @@
 /**
- * HTTP: every protocol on one server, and the metrics on a port of their own.
+ * HTTP: every protocol on one server, and the metrics on a port of their own. A worker has health and readiness in place of the
+ * protocols.
  */
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -61,7 +62,7 @@ export async function serve(
   parts: RailParts,
   served: Served,
 ): Promise<{ baseUrl: string; metricsUrl: string }> {
-  const { config, log, ending } = base;
+  const { config, log } = base;
   const { world, readiness } = served;
   const { metrics } = readiness;
   let baseUrl = '';
@@ -80,14 +81,47 @@ export async function serve(
   if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl, sends: config.profile === 'sandbox' }));
   const welcome = world.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
   if (welcome !== undefined) await app.register(welcome);
+  ({ baseUrl, metricsUrl } = await listen(base, app, readiness));
+  parts.listening.baseUrl = baseUrl;
+  return { baseUrl, metricsUrl };
+}
+
+/** What a worker serves: health, readiness and metrics. @returns the addresses */
+export async function serveHealth(base: Base, readiness: Readiness): Promise<{ baseUrl: string; metricsUrl: string }> {
+  const app = createServer({ log: base.log, unreadable: () => NOT_OF_A_WORKER });
+  readiness.metrics.measureHttp(app);
+  await app.register(opsRoutes(readiness.checks));
+  // Before anything of a request is read: no path of a protocol exists here, whatever its method and body.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.url !== undefined) return;
+    const { status, body } = NOT_OF_A_WORKER;
+    await reply.code(status).header('x-request-id', request.id).send(body);
+  });
+  return await listen(base, app, readiness);
+}
+
+const NOT_OF_A_WORKER = {
+  status: 404,
+  body: {
+    error: 'worker',
+    message:
+      'This process is a worker: it answers /healthz and /readyz only. Partners, customers and operators call a server whose role is api or all.',
+  },
+};
+
+async function listen(
+  { config, ending }: Base,
+  app: FastifyInstance,
+  { metrics }: Readiness,
+): Promise<{ baseUrl: string; metricsUrl: string }> {
   await app.listen({ port: config.port, host: config.host });
   ending.add(() => app.close());
-  baseUrl = `http://${config.host}:${(app.server.address() as AddressInfo).port}`;
-  parts.listening.baseUrl = baseUrl;
   const metricsServer = await startMetrics({ metrics, port: config.metricsPort, host: config.host });
   ending.add(() => metricsServer.stop());
-  metricsUrl = `http://${config.host}:${metricsServer.port}/metrics`;
-  return { baseUrl, metricsUrl };
+  return {
+    baseUrl: `http://${config.host}:${(app.server.address() as AddressInfo).port}`,
+    metricsUrl: `http://${config.host}:${metricsServer.port}/metrics`,
+  };
 }
 
 /** The partners' wire, the hosted pages, and the callbacks of verification providers. */

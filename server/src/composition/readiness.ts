@@ -1,6 +1,10 @@
-/** Readiness: which checks and readings this process has. */
+/**
+ * Readiness: which checks and readings this process has. Each role is judged by what it needs. A process that only answers
+ * requests is not unready because a chain, the signer or a bank is away; those are checks of the workers, which alone reach them.
+ */
+import { watchWorkers } from '../base/presence.ts';
 import { listSources } from '../compliance/index.ts';
-import type { Config } from '../config.ts';
+import { answersRequests, type Config, doesWork } from '../config.ts';
 import type { Environment } from '../environment.ts';
 import {
   breakersCheck,
@@ -25,6 +29,7 @@ import {
   treasuryCheck,
   treasuryReadings,
   workCheck,
+  workersCheck,
   writesCheck,
 } from '../ops/index.ts';
 import { markets } from '../partners/index.ts';
@@ -42,26 +47,27 @@ export interface Readiness {
 }
 
 export function openReadiness(
-  { config, db, clock }: Pick<Base, 'config' | 'db' | 'clock'>,
+  { config, db, clock, ending }: Pick<Base, 'config' | 'db' | 'clock' | 'ending'>,
   { rails, awake }: Pick<RailParts, 'rails' | 'awake'>,
   { world, sources }: { world: Environment; sources: ReadonlyMap<string, PriceSource> },
 ): Readiness {
-  const checkedAlways = alwaysChecked(config, { db, clock }, sources);
+  const isWorker = doesWork(config);
+  const checkedAlways = [
+    ...alwaysChecked(config, { db }),
+    ...(answersRequests(config) ? [killSwitchesCheck(db), operatorsCheck(db)] : []),
+    ...(isWorker ? checkedOfWork(config, { db, clock }, sources) : [checkOfWorkers({ db, ending })]),
+  ];
   let leveled: string[] = [];
   const checks = (): Check[] => [
     ...checkedAlways,
-    ...awake().map(railCheck),
-    ...world.checks,
-    reconcileCheck(db),
+    ...(isWorker ? [...awake().map(railCheck), ...world.checks, reconcileCheck(db)] : []),
     ...leveled.map((asset) => treasuryCheck(db, asset)),
   ];
   return {
     checks,
     metrics: openMetrics([
       databaseReadings(db, clock),
-      railReadings([...rails.values()]),
-      treasuryReadings(db),
-      reconcileReadings(db),
+      ...(isWorker ? [railReadings([...rails.values()]), treasuryReadings(db), reconcileReadings(db)] : []),
       checkReadings(checks),
     ]),
     // Thresholds are rows and may change at any time. A new asset's threshold is shown after the next start, or when its chain
@@ -72,22 +78,30 @@ export function openReadiness(
   };
 }
 
-const alwaysChecked = (
+function checkOfWorkers({ db, ending }: Pick<Base, 'db' | 'ending'>): Check {
+  const workforce = watchWorkers(db);
+  ending.add(() => workforce.stop());
+  return workersCheck(workforce);
+}
+
+/** Prices and their breakers are of both: workers fetch the prices that quotes are made of. */
+const alwaysChecked = (config: Config, { db }: Pick<Base, 'db'>): Check[] => [
+  databaseCheck(db),
+  writesCheck(db),
+  folderCheck(config.dataDir, config.databaseUrl === undefined),
+  clockCheck(db),
+  pricesCheck(db),
+  breakersCheck(db),
+];
+
+const checkedOfWork = (
   config: Config,
   { db, clock }: Pick<Base, 'db' | 'clock'>,
   sources: ReadonlyMap<string, PriceSource>,
 ): Check[] => [
-  databaseCheck(db),
-  writesCheck(db),
-  folderCheck(config.dataDir, config.databaseUrl === undefined),
   workCheck(db, clock),
-  clockCheck(db),
   eventsCheck(db, clock),
   failingJobsCheck(db),
-  killSwitchesCheck(db),
-  operatorsCheck(db),
-  pricesCheck(db),
-  breakersCheck(db),
   ...sanctionsChecks(config, { db, clock }),
   ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
 ];

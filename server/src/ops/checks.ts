@@ -2,7 +2,7 @@
  * Readiness checks: the database, whether it accepts writes, jobs, each rail, the prices.
  *
  * Without the database, with one that accepts no writes, or with jobs that no worker runs, a process is useless: those three
- * are essential. A rail or a price source that is down stops some markets; taking every process out of service for it would
+ * are essential, the last one only where the process runs jobs itself. A rail or a price source that is down stops some markets; taking every process out of service for it would
  * stop the others too.
  */
 
@@ -13,6 +13,7 @@ import { clockAheadMs } from '../base/databaseclock.ts';
 import { awaitAll, type Database } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { formatUnits } from '../base/money.ts';
+import type { Workforce } from '../base/presence.ts';
 import { agedWhy, listStates } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
 import { confirmers, installation } from '../operators/index.ts';
@@ -124,6 +125,27 @@ export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
         dead: sum(rows, 'dead'),
         asleep,
       };
+    },
+  };
+}
+
+/** A worker that restarts is away for less: its start takes a few seconds. */
+const UNSEEN_MS = 30_000;
+
+/**
+ * Whether a worker is alive, for a process that only answers requests. It is not essential: requests are answered and orders made
+ * without one, and taking this process out of service would only refuse them.
+ */
+export function workersCheck(workforce: Pick<Workforce, 'look' | 'unseenMs'>, unseenMs = UNSEEN_MS): Check {
+  return {
+    name: 'workers',
+    essential: false,
+    async run() {
+      const alive = await workforce.look();
+      const unseenS = Math.round(workforce.unseenMs() / 1000);
+      if (alive > 0 || workforce.unseenMs() <= unseenMs) return { alive, unseenS };
+      const why = `no worker was seen for ${unseenS} s, so orders do not advance: start a server with --role worker or all on this database`;
+      return { ok: false, alive, unseenS, why };
     },
   };
 }

@@ -19,6 +19,7 @@ export {
   sanctionsCheck,
   treasuryCheck,
   workCheck,
+  workersCheck,
   writesCheck,
 } from './checks.ts';
 export { openMetrics, startMetrics } from './metrics.ts';

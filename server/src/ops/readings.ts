@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { clockAheadMs } from '../base/databaseclock.ts';
 import type { Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
+import { workersAlive } from '../base/presence.ts';
 import { openCaseCounts } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
 import { newestEntry, sealLag, unsealedSince } from '../ledger/index.ts';
@@ -41,6 +42,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_jobs_dead', help: 'Work set aside after too many attempts.', label: 'kind' },
       { name: 'cloverleaf_jobs_failing', help: 'Work that failed again and again and is tried on.', label: 'kind' },
       { name: 'cloverleaf_jobs_asleep', help: 'Work that sleeps from a time that is yet to come.', label: 'kind' },
+      { name: 'cloverleaf_workers', help: 'Processes that run jobs, by the locks that they hold.' },
       { name: 'cloverleaf_clock_ahead_seconds', help: "How far this machine's clock is ahead of the database's." },
       { name: 'cloverleaf_jobs_oldest_due_seconds', help: 'How long the oldest due work has waited.', label: 'kind' },
       { name: 'cloverleaf_orders_open', help: 'Orders that are not over.', label: 'state' },
@@ -97,6 +99,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_jobs_dead: each(work, 'kind', (row) => Number(row.dead)),
           cloverleaf_jobs_failing: each(work, 'kind', (row) => Number(row.failing)),
           cloverleaf_jobs_asleep: each(work, 'kind', (row) => Number(row.asleep)),
+          cloverleaf_workers: [{ value: await workersAlive(tx) }],
           cloverleaf_clock_ahead_seconds: [{ value: (await clockAheadMs(tx)) / 1000 }],
           cloverleaf_jobs_oldest_due_seconds: each(work, 'kind', (row) => age(row.oldest)),
           cloverleaf_orders_open: each(orders, 'state', (row) => Number(row.count)),

@@ -43,17 +43,18 @@ async function connect({ chains, banks, signer }: Settled, deps: Connecting): Pr
     chains,
     banks.flatMap(({ accounts }) => accounts),
   );
-  // One signer holds the keys of all chains; each chain uses its own wallets.
-  const clients = new Map(
-    chains.map((chain) => {
-      const expected = {
-        wallets: { [HOT]: chain.accountOf(chain.hotWallet) },
-        xpub: chain.xpub,
-        chainId: chain.chainId,
-      };
-      return [chain.code, signerClient({ connect: () => connectTo(signer.address), secret: signer.secret, expected })];
-    }),
-  );
+  // One signer holds the keys of all chains; each chain uses its own wallets. Without one the chains are only watched.
+  const clients = new Map<string, SignerClient>();
+  for (const chain of chains) {
+    if (signer === undefined) break;
+    const expected = {
+      wallets: { [HOT]: chain.accountOf(chain.hotWallet) },
+      xpub: chain.xpub,
+      chainId: chain.chainId,
+    };
+    const { address, secret } = signer;
+    clients.set(chain.code, signerClient({ connect: () => connectTo(address), secret, expected }));
+  }
   return {
     connections: { chains: chains.map((chain) => chain.connect(clients.get(chain.code))), banks },
     screener: (usual) => usual,

@@ -8,20 +8,22 @@ import { existsSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readTextFile, SettingError } from '../base/env.ts';
-import { allOf, type Config } from '../config.ts';
+import { allOf, answersRequests, type Config, doesWork } from '../config.ts';
 import { type AnyBank, CHANNELS, chosen, type Lists, travelContext } from '../registry.ts';
 import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from '../signer/index.ts';
 import { type ProductionChain, readChains } from './chains.ts';
 
-/** The validated configuration of a production installation. */
+/** The validated configuration of a production installation, as far as this process's role needs it. */
 export interface Settled {
   masterKey: Buffer;
   oldMasterKey?: Buffer;
   databaseUrl: string;
-  operatorToken: string;
+  /** Undefined for a worker. */
+  operatorToken: string | undefined;
   chains: readonly ProductionChain[];
   banks: readonly AnyBank[];
-  signer: { address: SignerAddress; secret: string };
+  /** Undefined for a process that only answers requests: it signs nothing. */
+  signer: { address: SignerAddress; secret: string } | undefined;
 }
 
 /** Created by a sandbox in its data folder. */
@@ -33,6 +35,7 @@ const FEWEST_CHARACTERS = 6;
 
 /** @throws SettingError with a line for each reason */
 export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Settled {
+  const [isApi, isWorker] = [answersRequests(config), doesWork(config)];
   const wrong: string[] = [];
   const must = <T>(name: string, value: T | undefined, what: string): T | undefined => {
     if (value === undefined || value === '') wrong.push(`${name} must be set in production: ${what}`);
@@ -76,8 +79,8 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   const publicUrl = must('PUBLIC_URL', config.publicUrl, 'the https address under which browsers reach this server');
   if (publicUrl !== undefined && !(URL.canParse(publicUrl) && new URL(publicUrl).protocol === 'https:'))
     wrong.push('PUBLIC_URL must be an https address');
-  must('TRUSTED_PROXIES', config.trustedProxies, 'the proxy that speaks TLS in front, or none');
-  const operatorToken = secret('OPERATOR_TOKEN', config.operatorToken, 'opens the operator view');
+  if (isApi) must('TRUSTED_PROXIES', config.trustedProxies, 'the proxy that speaks TLS in front, or none');
+  const operatorToken = isApi ? secret('OPERATOR_TOKEN', config.operatorToken, 'opens the operator view') : undefined;
   /** All shared secrets, and the master key: each must be unique. */
   const secrets: [string, string | undefined][] = [
     ['MASTER_KEY', masterKey],
@@ -105,15 +108,21 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   if (new Set(banks.map(({ code }) => code)).size < banks.length) wrong.push('BANKS must each have another code');
   if (banks.filter(({ openDesk }) => openDesk !== undefined).length > 1)
     wrong.push('BANKS must name one bank without an API at most: operators have one desk');
-  const signerAt = must('SIGNER_ADDRESS', config.signerAddress, 'where the signer listens');
-  const address = signerAt === undefined ? undefined : readSignerAddress(signerAt);
-  if (signerAt !== undefined && address === undefined) wrong.push(`SIGNER_ADDRESS ${SIGNER_ADDRESS_RULE}`);
-  const signerSecret = secret('SIGNER_SECRET', config.signerSecret, 'the one that the signer has');
-  secrets.push(['SIGNER_SECRET', signerSecret]);
-  used('codeSenders');
+  const signing = (): Settled['signer'] => {
+    const signerAt = must('SIGNER_ADDRESS', config.signerAddress, 'where the signer listens');
+    const address = signerAt === undefined ? undefined : readSignerAddress(signerAt);
+    if (signerAt !== undefined && address === undefined) wrong.push(`SIGNER_ADDRESS ${SIGNER_ADDRESS_RULE}`);
+    const signerSecret = secret('SIGNER_SECRET', config.signerSecret, 'the one that the signer has');
+    secrets.push(['SIGNER_SECRET', signerSecret]);
+    return address && { address, secret: signerSecret ?? '' };
+  };
+  const signer = isWorker ? signing() : undefined;
+  if (isApi) used('codeSenders');
   used('verifiers');
-  used('priceSources');
-  for (const one of used('alertChannels')) read(() => one.create(config.valuesOf(one), CHANNELS));
+  if (isWorker) {
+    used('priceSources');
+    for (const one of used('alertChannels')) read(() => one.create(config.valuesOf(one), CHANNELS));
+  }
   used('addressRisks');
   for (const one of used('travelProtocols')) read(() => one.create(config.valuesOf(one), travelContext(config)));
 
@@ -131,8 +140,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
     wrong.push(`${names.slice(0, -1).join(', ')} and ${names.at(-1)} must each be another`);
   }
 
-  if (wrong.length > 0 || !masterKey || !databaseUrl || !operatorToken || !chains || !address)
-    throw new SettingError(wrong.join('\n'));
+  if (wrong.length > 0 || !masterKey || !databaseUrl || !chains) throw new SettingError(wrong.join('\n'));
   return {
     masterKey: Buffer.from(masterKey, 'hex'),
     ...(oldMasterKey === undefined ? {} : { oldMasterKey: Buffer.from(oldMasterKey, 'hex') }),
@@ -140,7 +148,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
     operatorToken,
     chains,
     banks,
-    signer: { address, secret: signerSecret ?? '' },
+    signer,
   };
 }
 
