@@ -74,6 +74,10 @@ const settingsFor = ({
     'DATABASE_URL',
     'PostgreSQL 15 to 18 to use instead of the embedded one; a role that may create schemas and roles',
   ),
+  databasePoolUrl: poolerAddress(
+    'DATABASE_POOL_URL',
+    'address of a PgBouncer in transaction mode, postgres://host:port, without a login: transactions go through it, and LISTEN and session locks to DATABASE_URL',
+  ),
   walArchiveDir: text(
     'WAL_ARCHIVE_DIR',
     'folder, best on another disk, for the write-ahead log of the embedded database: a restore replays it to a time after the backup',
@@ -244,6 +248,20 @@ const settingsFor = ({
   ),
 });
 
+/** Its login is the server's own, whose password no setting has. */
+function poolerAddress(name: string, about: string): Setting<string | undefined> {
+  return {
+    ...text(name, about, undefined),
+    read(value) {
+      if (value === undefined || value === '') return undefined;
+      const url = URL.canParse(value) ? new URL(value) : undefined;
+      if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol) || `${url.username}${url.password}` !== '')
+        throw new SettingError(`${name} must be postgres://host:port, without a login`);
+      return value;
+    },
+  };
+}
+
 /** Kept as it is spelt: tokens have it letter by letter. */
 function issuerAddress(name: string, about: string): Setting<string | undefined> {
   const safe = webAddress(name, about, undefined);
@@ -311,6 +329,8 @@ export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config
   const values = new Map(allOf(lists).map((one) => [one, readSettings(one.settings, env)]));
   if (config.databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
     throw new SettingError('DATABASE_URL must begin with postgres:// or postgresql://');
+  if (config.databasePoolUrl !== undefined && config.databaseUrl === undefined)
+    throw new SettingError('DATABASE_POOL_URL must be set beside DATABASE_URL only: it leads to the same database');
   const { profile, operators = profile === 'sandbox' ? 'one' : 'two', operatorDelayS = DELAY_S[profile] } = config;
   const { destinationCoolingOffS = COOLING_OFF_S[profile], sanctionsMaxAgeS = SANCTIONS_MAX_AGE_S[profile] } = config;
   if ((config.oidcIssuer === undefined) !== (config.oidcClientId === undefined))

@@ -15,6 +15,7 @@ import { type Database, openDatabase } from './base/db.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrateFor } from './base/migrate.ts';
+import { openPooled } from './base/pooled.ts';
 import { joinServers } from './base/servers.ts';
 import { type Base, type Endings, endings } from './composition/base.ts';
 import { openFiles } from './composition/files.ts';
@@ -160,7 +161,10 @@ async function openBase(
   const adminUrl = await profile.database();
   onProgress('bringing the tables up to date');
   const serverUrl = await migrateFor(adminUrl, vault);
-  const db = openDatabase(serverUrl);
+  const { databasePoolUrl: pooler } = config;
+  const openPools: Base['openPools'] = (options) =>
+    pooler === undefined ? openDatabase(serverUrl, options) : openPooled({ direct: serverUrl, pooler }, options);
+  const db = openPools();
   ending.add(() => db.close());
   await noteRotation(db, vault);
   const place = await joinServers(db, { version: VERSION, onOutdated: o.onOutdated ?? (() => void ending.run()) });
@@ -172,7 +176,7 @@ async function openBase(
   // Before anything is served: a restore has brought erased customers back.
   const erased = await replayErasures(erasing, clock.now());
   if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
-  return { base: { config, log, db, serverUrl, vault, blobs, erasing, clock, ending }, adminUrl };
+  return { base: { config, log, db, openPools, vault, blobs, erasing, clock, ending }, adminUrl };
 }
 
 async function databaseClock(db: Database, ending: Endings): Promise<Clock> {

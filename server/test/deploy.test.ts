@@ -25,9 +25,9 @@ const NAMES = new Set([
 ]);
 
 /** Names of the settings that production requires, from its message when none is set. */
-function required(): string[] {
+function required(role: string): string[] {
   try {
-    settle(readConfig({ PROFILE: 'production' }), {});
+    settle(readConfig({ PROFILE: 'production', ROLE: role }), {});
   } catch (error) {
     const names = [...(error as Error).message.matchAll(/^([A-Z_]+) must be set in production/gm)];
     assert.ok(names.length > 5, 'the message does not name the missing settings');
@@ -36,7 +36,7 @@ function required(): string[] {
   return assert.fail('production starts without any setting');
 }
 
-function assertWhole(where: string, given: readonly string[], image: readonly string[]): void {
+function assertWhole(where: string, given: readonly string[], image: readonly string[], role = 'all'): void {
   assert.deepEqual(
     given.filter((name) => !NAMES.has(name)),
     [],
@@ -44,7 +44,7 @@ function assertWhole(where: string, given: readonly string[], image: readonly st
   );
   const has = (name: string) => [...given, ...image].some((one) => one === name || one === `${name}_FILE`);
   assert.deepEqual(
-    required().filter((name) => !has(name)),
+    required(role).filter((name) => !has(name)),
     [],
     `${where} lacks settings without which production does not start`,
   );
@@ -105,8 +105,36 @@ test('the systemd units set all required settings of production', () => {
       assert.match(text, new RegExp(`^LoadCredential=${name}:`, 'm'), `${name} is no credential of its unit`);
 });
 
+for (const [role, notOf] of [
+  ['api', /SIGNER|signer/],
+  ['worker', /OPERATOR_TOKEN|operator_token|code_sender/],
+] as const) {
+  test(`the systemd unit of the role ${role} sets what production requires of it, and has no secret of the other`, () => {
+    const unit = read('deploy/systemd/cloverleaf-server@.service');
+    const own = read(`deploy/systemd/cloverleaf-server@${role}.service.d/role.conf`);
+    const names = [...`${unit}${own}`.matchAll(/^Environment=(.+)$/gm)].flatMap(([, all = '']) =>
+      all.split(' ').map((one) => one.split('=')[0] ?? ''),
+    );
+    const files = ['server.env.example', 'worker.env.example'].map((name) => read(`deploy/systemd/${name}`)).join('');
+    const inFile = [...files.matchAll(/^([A-Z_]+)=/gm)].map(([, name = '']) => name);
+    assertWhole(`cloverleaf-server@${role}`, [...names, ...inFile], [], role);
+    const settings = `${unit}${own}`.replaceAll(/^#.*$/gm, '');
+    assert.doesNotMatch(settings, notOf);
+    assert.match(settings, / --role %i$/m);
+    for (const [, name = ''] of settings.matchAll(/%d\/(\w+)/g))
+      assert.match(settings, new RegExp(`^LoadCredential=${name}:`, 'm'), `${name} is no credential of its unit`);
+  });
+}
+
 const CHART = 'deploy/helm/cloverleaf';
 const templates = readdirSync(join(ROOT, CHART, 'templates')).map((name) => read(`${CHART}/templates/${name}`));
+
+/** A template as it is rendered for one role: without the branches of the other. */
+const ofRole = (template: string, role: 'api' | 'worker'): string =>
+  template.replaceAll(
+    /^ *\{\{- if eq \$role "(\w+)" \}\}\n([^]*?)(?:^ *\{\{- else \}\}\n([^]*?))?^ *\{\{- end \}\}\n/gm,
+    (_, of: string, then: string, otherwise = '') => (of === role ? then : otherwise),
+  );
 
 test('the chart sets all required settings of production, from values that it declares', () => {
   const values = parse(read(`${CHART}/values.yaml`)) as Record<string, unknown>;
@@ -114,8 +142,16 @@ test('the chart sets all required settings of production, from values that it de
   assert.equal(chart.name, 'cloverleaf');
   const settings = Object.keys((values.server as { settings: object }).settings);
   const server = read(`${CHART}/templates/server.yaml`);
-  const fixed = [...server.matchAll(/\{ name: ([A-Z_]+), value:/g)].map(([, name = '']) => name);
-  assertWhole('the chart', [...settings, ...fixed], ofImage);
+  for (const role of ['api', 'worker'] as const) {
+    const text = ofRole(server, role);
+    assert.match(text, new RegExp(`\\{ name: ROLE, value: ${role} \\}`));
+    const fixed = [...text.matchAll(/\{ name: ([A-Z_]+), value:/g)].map(([, name = '']) => name);
+    assertWhole(`the chart's ${role}`, [...settings, ...fixed], ofImage, role);
+    const mounted = [...text.matchAll(/\{ key: (\w+), path:/g)].map(([, key = '']) => key);
+    const read = [...text.matchAll(/value: \/secrets\/(\w+)/g)].map(([, key = '']) => key);
+    assert.deepEqual(mounted.toSorted(), read.toSorted(), `the secrets of ${role}`);
+    assert.equal(text.includes('tunnel'), role === 'worker', 'only a worker reaches the signer');
+  }
   for (const text of templates)
     for (const [, path = ''] of text.matchAll(/\.Values\.([\w.]+)/g)) {
       let at: unknown = values;

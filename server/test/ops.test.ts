@@ -19,6 +19,8 @@ import { Client } from 'pg';
 import { later } from '../src/base/clock.ts';
 import { openDatabase } from '../src/base/db.ts';
 import { enqueue } from '../src/base/jobs.ts';
+import { watchWorkers } from '../src/base/presence.ts';
+import { startWorkers } from '../src/base/workers.ts';
 import { openCase } from '../src/compliance/index.ts';
 import {
   type Check,
@@ -32,6 +34,7 @@ import {
   railReadings,
   startMetrics,
   workCheck,
+  workersCheck,
   writesCheck,
 } from '../src/ops/index.ts';
 import { runCheck } from '../src/ops/routes.ts';
@@ -97,6 +100,34 @@ test('a check that never answers ends at its deadline, and is reported', async (
   const { ok, why } = await runCheck(stuck, 50);
   assert.deepEqual([ok, why, told], [false, 'no answer within 50 ms', true]);
   assert.ok(!isLate(), 'a check took longer than its deadline');
+});
+
+test('a process without a worker says so after a while, and what to do; it stays in service', async () => {
+  const { db, clock, log } = fixture;
+  const workforce = watchWorkers(db, 10);
+  try {
+    const patient = await runCheck(workersCheck(workforce, 3_600_000));
+    assert.deepEqual([patient.ok, patient.essential, patient.alive], [true, false, 0], 'a restart is reported');
+    await until('none was seen for longer than allowed', () => workforce.unseenMs() > 20);
+    const away = await runCheck(workersCheck(workforce, 20));
+    assert.equal(away.ok, false);
+    assert.match(
+      String(away.why),
+      /^no worker was seen for \d+ s, so orders do not advance: start a server with --role/,
+    );
+    const workers = await startWorkers({ db, clock, log, handlers: {} });
+    try {
+      // Seen between two questions, too.
+      await until('it was seen', () => workforce.unseenMs() < 10);
+      const there = await runCheck(workersCheck(workforce, 0));
+      assert.deepEqual([there.ok, there.alive], [true, 1]);
+    } finally {
+      await workers.stop();
+    }
+    assert.equal((await runCheck(workersCheck(workforce, 3_600_000))).alive, 0);
+  } finally {
+    workforce.stop();
+  }
 });
 
 test('asking for readiness a hundred times asks the database once', async () => {

@@ -11,8 +11,8 @@ export interface Base {
   readonly config: Config;
   readonly log: Log;
   readonly db: Database;
-  /** Database URL with the server's role, for opening a second pool. */
-  readonly serverUrl: string;
+  /** Opens further pools on the same database. */
+  readonly openPools: (options?: { partnerConnections?: number; systemConnections?: number }) => Database;
   readonly vault: Vault;
   /** Files of customers, encrypted. */
   readonly blobs: Blobs;

@@ -3,7 +3,6 @@
  * dispatcher.
  */
 import { alertHandlers, type Channel } from '../alerts/index.ts';
-import { openDatabase } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { startWorkers } from '../base/workers.ts';
 import { type AskedVerifier, checkHandlers, informationHandlers, openCase } from '../compliance/index.ts';
@@ -103,10 +102,10 @@ function handlersOf(
 
 /** Delivers events to partners' endpoints, from a pool of its own. */
 export async function startDelivery(
-  { clock, log, vault, serverUrl, ending }: Base,
+  { clock, log, vault, openPools, ending }: Base,
   { orders, send }: { orders: Orders; send: Sender },
 ): Promise<void> {
-  const db = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: DISPATCHER_CONNECTIONS });
+  const db = openPools({ partnerConnections: 1, systemConnections: DISPATCHER_CONNECTIONS });
   ending.add(() => db.close());
   const secrets = (apiKey: string) => db.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now()));
   const dispatcher = await startDispatcher({

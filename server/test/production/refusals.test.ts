@@ -53,6 +53,19 @@ test('all missing settings are named together', () => {
   ]);
 });
 
+test('each role is asked for its own settings only', () => {
+  const both = ['MASTER_KEY', 'DATABASE_URL', 'PUBLIC_URL', 'CHAINS_FILE', 'MANUAL_BANK_FILE'];
+  const own = {
+    api: ['TRUSTED_PROXIES', 'OPERATOR_TOKEN', 'CODE_SENDER_URL', 'CODE_SENDER_SECRET'],
+    worker: ['SIGNER_ADDRESS', 'SIGNER_SECRET'],
+  };
+  for (const [role, more] of Object.entries(own)) {
+    const said = reasons({ PROFILE: 'production', ROLE: role, DATA_DIR: installation().env.DATA_DIR });
+    const names = said.map((line) => /^([A-Z_]+) must be set in production: ./.exec(line)?.[1] ?? line);
+    assert.deepEqual(names.toSorted(), [...both, ...more].toSorted(), role);
+  }
+});
+
 type Change = Parameters<typeof installation>[0];
 const wrong: [string, Change, RegExp][] = [
   ['a short master key', { env: { MASTER_KEY_FILE: '', MASTER_KEY: 'ab12' } }, /^MASTER_KEY must be 64 hex digits/],

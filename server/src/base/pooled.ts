@@ -1,0 +1,102 @@
+/**
+ * The database through PgBouncer in transaction mode: transactions go through the pooler, and what needs a session goes directly
+ * to PostgreSQL, which is LISTEN and the lock of a worker's presence.
+ *
+ * A pooler gives each transaction any of its connections, so nothing may be left on one:
+ *
+ * - Role, search path and timeouts are set at the beginning of each transaction, for it alone. The login has no rights of its
+ *   own, so a statement outside a transaction fails. A direct connection sets them once, when it is opened (db.ts).
+ * - Statements have no names, because a name that was prepared on one connection means nothing on the next. So each is parsed and
+ *   planned at every run; batch.ts says what names save.
+ *
+ * What was run through a PgBouncer, and how: docs/operating/scaling.md.
+ */
+import pg from 'pg';
+import { type Statement, sendAll } from './batch.ts';
+import { type Connections, type Database, openDatabase, pools, surviveLostConnections } from './db.ts';
+
+/** As those of a direct connection. */
+const STATEMENT_TIMEOUT_MS = 15_000;
+const LOCK_TIMEOUT_MS = 10_000;
+
+/**
+ * @param direct the server's URL at PostgreSQL itself
+ * @param pooler address of the pooler, without a login: the server's own is used
+ */
+export function openPooled(
+  { direct, pooler }: { direct: string; pooler: string },
+  options: { partnerConnections?: number; systemConnections?: number } = {},
+): Database {
+  const url = loginAt(direct, pooler);
+  const partners = poolOf(url, options.partnerConnections ?? 10);
+  const system = poolOf(url, options.systemConnections ?? 10);
+  // Its own pools open no connection, because nothing asks them.
+  const sessions = openDatabase(direct);
+  return {
+    ...pools(connectionsOf(partners, 'cloverleaf_partner'), connectionsOf(system, 'cloverleaf_system')),
+    listen: sessions.listen,
+    session: sessions.session,
+    async close() {
+      await Promise.all([partners.end(), system.end(), sessions.close()]);
+    },
+  };
+}
+
+/** The pooler's address with login, password and, if it names none, the database of the direct URL. */
+function loginAt(direct: string, pooler: string): string {
+  const [from, at] = [new URL(direct), new URL(pooler)];
+  at.username = from.username;
+  at.password = from.password;
+  if (at.pathname.length <= 1) at.pathname = from.pathname;
+  return at.href;
+}
+
+function poolOf(connectionString: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max, connectionTimeoutMillis: 10_000 });
+  surviveLostConnections(pool);
+  pool.on('connect', leaveUnnamed);
+  return pool;
+}
+
+const connectionsOf = (pool: pg.Pool, role: string): Connections => ({
+  async connect() {
+    const client = await pool.connect();
+    return {
+      async send(batch) {
+        const [first, ...rest] = batch;
+        if (first === undefined || !/^begin\b/.test(first.text)) return await sendAll(client, batch);
+        const [begun, , ...answers] = await sendAll(client, [first, settingsOf(role), ...rest]);
+        return begun === undefined ? [] : [begun, ...answers];
+      },
+      release: (broken) => client.release(broken),
+    };
+  },
+});
+
+/** Until the end of the transaction, also if it fails. */
+const settingsOf = (role: string): Statement => ({
+  text: `select set_config('role', $1, true), set_config('search_path', 'cloverleaf', true),
+    set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true), set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true),
+    set_config('idle_in_transaction_session_timeout', '${STATEMENT_TIMEOUT_MS}', true)`,
+  values: [role],
+  isBlind: true,
+});
+
+/** The parts of the client's connection that prepare a statement and use it. */
+interface Wire {
+  parse(statement: { name: string; text: string; types: readonly number[] }): void;
+  bind(bound: { portal: string; statement: string; values: readonly (string | Buffer | null)[] }): void;
+}
+
+/** Has each statement of batch.ts parsed where it is bound, without its name. */
+function leaveUnnamed(client: pg.PoolClient): void {
+  const { connection } = client as unknown as { connection: Wire };
+  const parse = connection.parse.bind(connection);
+  const bind = connection.bind.bind(connection);
+  const texts = new Map<string, string>();
+  connection.parse = ({ name, text }) => void texts.set(name, text);
+  connection.bind = (bound) => {
+    parse({ name: '', text: texts.get(bound.statement) ?? '', types: [] });
+    bind({ ...bound, statement: '' });
+  };
+}
