@@ -7,7 +7,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { Database } from '../../src/base/db.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { axeFindings } from '../support/axe.ts';
-import { looksOf } from '../support/long.ts';
+import { isLong, looksOf } from '../support/long.ts';
 
 const LOOKS = looksOf(1440, 390);
 /** Folder for screenshots of the pages, for a person to look at. */
@@ -114,7 +114,8 @@ export async function signIn(page: Page, name: string): Promise<void> {
 }
 
 /**
- * On a desktop and on a phone, light and dark (support/long.ts): axe finds nothing, nothing is wider than the screen.
+ * On a desktop and on a phone, light and dark (support/long.ts): nothing is wider than the screen, and axe finds nothing. Axe takes
+ * longer than all else on a page, so in `npm test` it looks at one of the two, by the length of the name: always the same one.
  *
  * @param picture its name in a file
  */
@@ -129,7 +130,7 @@ export async function isGood(page: Page, title: string, picture = title): Promis
 }
 
 async function lookedAt(page: Page, title: string, picture: string): Promise<void> {
-  for (const { width, colorScheme } of LOOKS) {
+  for (const [at, { width, colorScheme }] of LOOKS.entries()) {
     await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
     await page.emulateMedia({ colorScheme });
     const where = `${title} at ${width} px, ${colorScheme}`;
@@ -141,7 +142,7 @@ async function lookedAt(page: Page, title: string, picture: string): Promise<voi
       const fullPage = (await page.getByRole('dialog').count()) === 0;
       await page.screenshot({ path: join(PICTURES, name), fullPage });
     }
-    assert.deepEqual(await axeFindings(page), [], where);
+    if (isLong || at === picture.length % LOOKS.length) assert.deepEqual(await axeFindings(page), [], where);
     const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     assert.ok(Number(await page.evaluate(over)) <= 0, `${where}: it scrolls sideways`);
     if (width === 390) assert.deepEqual(await tooSmall(page), [], `${where}: small for a finger`);
