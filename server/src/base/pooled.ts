@@ -14,6 +14,7 @@
 import pg from 'pg';
 import { type Statement, sendAll } from './batch.ts';
 import { type Connections, type Database, openDatabase, pools, surviveLostConnections } from './db.ts';
+import { assert } from './errors.ts';
 
 /** As those of a direct connection. */
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -96,7 +97,9 @@ function leaveUnnamed(client: pg.PoolClient): void {
   const texts = new Map<string, string>();
   connection.parse = ({ name, text }) => void texts.set(name, text);
   connection.bind = (bound) => {
-    parse({ name: '', text: texts.get(bound.statement) ?? '', types: [] });
+    const text = texts.get(bound.statement);
+    assert(text !== undefined, `statement ${bound.statement} is bound and was never parsed`);
+    parse({ name: '', text, types: [] });
     bind({ ...bound, statement: '' });
   };
 }
