@@ -31,7 +31,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
   reports: ['orders', 'quotes', 'partners', 'ledger'],
-  monitoring: ['orders', 'customers', 'compliance'],
+  monitoring: ['orders', 'customers', 'compliance', 'partners', 'rails'],
   protocols: [
     'reports',
     'monitoring',
@@ -78,7 +78,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   ],
   backup: ['partners', 'operators'],
   erasure: ['customers', 'orders', 'compliance', 'events', 'ledger', 'partners', 'operators', 'rails'],
-  rotation: ['customers', 'compliance', 'operators'],
+  rotation: ['customers', 'compliance', 'operators', 'rails'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
   // It plays a partner and a wallet, with their means: the SDK, and the test phrase of the sandbox.
   demo: ['sandbox', 'sdk'],
@@ -235,7 +235,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
     ...['orders', 'payouts', 'refunds', 'sanctions_hits', 'screenings', 'submissions', 'verifications'],
   ],
   ops: ['jobs', 'orders', 'quotes'],
-  orders: ['fiat_accounts', 'payouts'],
+  orders: ['bank_lines', 'fiat_accounts', 'payouts'],
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores', 'treasury_addresses'],
   reconcile: ['assets'],

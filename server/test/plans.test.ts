@@ -32,10 +32,14 @@ import {
   orderFacts,
   orderHandlers,
   ordersOfAccounts,
+  othersAtAccount,
+  paidSince,
+  usesOf,
 } from '../src/orders/index.ts';
 import * as partners from '../src/partners/index.ts';
 import { requestLog } from '../src/protocols/request-log.store.ts';
 import { createQuote } from '../src/quotes/index.ts';
+import { indexPayers, payerIndexes } from '../src/rails/bank.ts';
 import { watchedAnywhere } from '../src/rails/chain.addresses.store.ts';
 import type { Rail } from '../src/rails/rail.ts';
 import { revenue } from '../src/reports/index.ts';
@@ -528,6 +532,9 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
       select i % 4 + 1, 'req_' || i, 'mine ' || i % 1000, 'clv_test', 'orders.get', 'GET', '/v1/orders', 200, 1, false, '', now()
         from generate_series(1, 50000) i`);
     await admin.query(`update fiat_accounts set details = 'x', number_index = sha256(id::text::bytea)`);
+    await admin.query(
+      `update bank_lines set details = 'x', payer_index = sha256(external_id::bytea) where meaning = 'deposit'`,
+    );
     await admin.query('analyze accounts, entries, transfers, deposits, bank_lines, request_log, fiat_accounts');
     const { rows } = await admin.query<{ relname: string }>(
       `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' and reltuples >= $1`,
@@ -591,6 +598,29 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     watch.assertCheap();
   });
 
+  test('who else uses a bank account, what an order has used, and lines without an index', async () => {
+    const { vault } = fixture;
+    const watch = watching(fixture.db);
+    const until = new Date();
+    await watch.db.asSystem(async (tx) => {
+      assert.equal((await usesOf(tx, 1n)).length, 2);
+      const payees = [1n, 2n, 3n, 4n].flatMap((id) => customers.numberIndexes(vault, id, { account: '000144771203' }));
+      const payers = [1n, 2n, 3n, 4n].flatMap((id) => payerIndexes(vault, id, '000144771203'));
+      await othersAtAccount(tx, { payees, payers, until, customerId: ANOTHER_CUSTOMER });
+      const [account] = await tx.rows<{ index: Buffer }>(
+        'select number_index as index from fiat_accounts where id = 7',
+      );
+      const [line] = await tx.rows<{ index: Buffer }>(
+        `select payer_index as index from bank_lines where external_id = 'line 8'`,
+      );
+      const known = { payees: [account?.index ?? payees[0] ?? NONE], payers: [line?.index ?? NONE] };
+      await othersAtAccount(tx, { ...known, until, customerId: ANOTHER_CUSTOMER });
+      await paidSince(tx, { paidAt: new Date(until.getTime() - 30_000), payoutId: null }, until, 100);
+    });
+    assert.deepEqual(await indexPayers(watch.db, vault), { count: 0, isAll: true });
+    watch.assertCheap();
+  });
+
   test('accounts by their number, their orders, and those without an index', async () => {
     const { vault } = fixture;
     const watch = watching(fixture.db);
@@ -606,6 +636,8 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     big.assertCheap(A_STEP);
   });
 });
+
+const NONE = Buffer.alloc(0);
 
 /** A rail of which only deposit targets are used here. */
 function quietRail(code: string, kind: 'chain' | 'bank'): Rail {

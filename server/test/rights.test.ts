@@ -240,7 +240,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   member_codes: ['insert, delete', 'a code of an invitation or of recovery is used once, replaced or forgotten'],
   member_passkeys: ['insert, update', 'passkeys of teams are enrolled, counted and revoked'],
   member_sessions: ['insert, update, delete', 'sessions of teams begin, are seen, end and are forgotten'],
-  monitoring_cursor: ['insert; update (seen_at, deposit_id)', 'up to where orders were looked at'],
+  monitoring_cursor: ['insert; update (seen_at, deposit_id, paid_at, payout_id)', 'up to where orders were looked at'],
   monitoring_findings: ['insert (rule_id, order_id, customer_id, saw, found_at)', 'what rules found'],
   monitoring_rules: [
     'insert (name, version, kind, is_on, fiat_asset, worth_units, count, days, within_bps, set_by, why, set_at)',

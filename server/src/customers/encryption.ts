@@ -5,6 +5,7 @@
  * computed from the normalised value (without spaces, hyphens, case), per partner or per customer, so that equal values of two of
  * them do not look equal in a dump.
  */
+import { comparedNumber } from '../base/accountnumbers.ts';
 import type { Vault } from '../base/crypto.ts';
 
 export type Details = Readonly<Record<string, string>>;
@@ -59,7 +60,8 @@ export function identityIndexes(vault: Vault, partnerId: bigint, details: Detail
 }
 const SHORTEST_NUMBER = 5;
 
-const numberOf = (details: Details): string =>
+/** The account's number: its IBAN where it has no other. */
+export const numberOf = (details: Details): string =>
   (details.account ?? details.iban ?? Object.values(details)[0] ?? '').replace(/[\s-]/g, '');
 
 /**
@@ -67,8 +69,8 @@ const numberOf = (details: Details): string =>
  * number that is too short to be one. @param partnerId null for the account that a deposit came from
  */
 export function numberIndexes(vault: Vault, partnerId: bigint | null, details: Details): Buffer[] {
-  const number = numberOf(details).toUpperCase();
-  return number.length < SHORTEST_NUMBER ? [] : vault.indexes(number, `fiat_accounts.number:${partnerId ?? 'sender'}`);
+  const number = comparedNumber(numberOf(details));
+  return number === undefined ? [] : vault.indexes(number, `fiat_accounts.number:${partnerId ?? 'sender'}`);
 }
 
 /** The last characters, for display: at most four, and never more than a third of the number. */

@@ -10,7 +10,7 @@ import type { AssetCode } from '../base/money.ts';
 import { partnerIds } from '../partners/index.ts';
 import { type Customer, requireNotErased } from './customers.ts';
 import { compared, customerName, customerNames, type NameCompared } from './details.ts';
-import { detailsIndexes, encryptDetails, hintOf, numberIndexes, openDetails } from './encryption.ts';
+import { detailsIndexes, encryptDetails, hintOf, numberIndexes, numberOf, openDetails } from './encryption.ts';
 import { accountById, accountsOf, type FiatAccountRow, sql } from './store.ts';
 
 export interface FiatAccount {
@@ -178,6 +178,14 @@ export async function openFiatAccount(
   if (row === undefined) throw new Refusal('unknown_account');
   return { ...accountOf(row), details: openDetails(vault, id, row.details) };
 }
+
+/**
+ * The number of an account, decrypted; '' once it is erased. For comparing accounts, and never for a log.
+ *
+ * @throws Refusal 'unknown_account'
+ */
+export const accountNumber = async (tx: Tx, vault: Vault, id: bigint): Promise<string> =>
+  numberOf((await openFiatAccount(tx, vault, id)).details);
 
 /**
  * The payee of a payout to an account: its details, with the customer's name if they contain none. Only for the submission

@@ -70,6 +70,7 @@ export { sameDocument } from './duplicates.ts';
 export { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from './encryption.ts';
 export { eraseCustomerRows } from './erase.ts';
 export {
+  accountNumber,
   accountsOfNumber,
   accountsSince,
   addFiatAccount,

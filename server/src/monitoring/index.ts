@@ -2,8 +2,8 @@
  * Transaction monitoring: rules over a customer's orders, as versioned data. A finding of a rule is stored with its evidence,
  * and opens a case.
  *
- * rules.ts has the kinds of rules and evaluates them (pure). watch.ts checks orders when they receive money, and tests a new
- * rule on past orders.
+ * rules.ts has the kinds of rules and evaluates them (pure). watch.ts checks orders when they receive money and when they are paid
+ * out, and tests a new rule on past orders. facts.ts collects what the kinds read.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';

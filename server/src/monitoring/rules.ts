@@ -24,10 +24,21 @@ export interface Facts {
   readonly isFirst: boolean;
   /** Other customers paid at the wallet of this order; 0 if it pays an account. */
   readonly othersAtWallet: number;
+  /** Other customers who use the bank account of this order; of several accounts, the one that most others use. */
+  readonly atAccount: AtAccount;
   /** The customer's country, as stated by form or partner, and the country of the phone; undefined when unknown. */
   readonly country: string | undefined;
   readonly phoneCountry: string | undefined;
 }
+
+export interface AtAccount {
+  /** `paid`: who are paid at the account. `paying`: whose deposits came from it. A customer may be both. */
+  readonly customers: number;
+  readonly paid: number;
+  readonly paying: number;
+}
+
+export const NOBODY: AtAccount = { customers: 0, paid: 0, paying: 0 };
 
 export const KINDS = {
   velocity: {
@@ -46,10 +57,17 @@ export const KINDS = {
     takes: ['count'],
     mayTake: [],
   },
+  shared_account: {
+    says: 'a bank account that a number of customers, including this one, are paid at or pay from',
+    takes: ['count'],
+    mayTake: [],
+  },
   country_mismatch: { says: 'a phone of another country than the customer’s', takes: [], mayTake: [] },
 } as const satisfies Record<string, { says: string; takes: readonly Param[]; mayTake: readonly Param[] }>;
 
 export type Kind = keyof typeof KINDS;
+/** Kinds that also check an order when its payout or refund is written: only then is the account of a refund known. */
+export const OF_PAYOUTS: readonly Kind[] = ['shared_wallet', 'shared_account'];
 export type Param = 'fiat' | 'days' | 'count' | 'worth' | 'withinBps';
 export const PARAMS: readonly Param[] = ['fiat', 'worth', 'count', 'days', 'withinBps'];
 
@@ -116,6 +134,11 @@ const JUDGES: Readonly<Record<Kind, (rule: RuleText, facts: Facts) => Saw | unde
   shared_wallet(rule, { order, othersAtWallet }) {
     const customers = othersAtWallet + 1;
     return othersAtWallet > 0 && customers >= (rule.count ?? 0) ? saw(rule, [order], { customers }) : undefined;
+  },
+  shared_account(rule, { order, atAccount: { customers: others, paid, paying } }) {
+    const customers = others + 1;
+    const counts = { customers, othersPaid: paid, othersPaying: paying };
+    return others > 0 && customers >= (rule.count ?? 0) ? saw(rule, [order], counts) : undefined;
   },
   country_mismatch(rule, { order, country, phoneCountry }) {
     if (country === undefined || phoneCountry === undefined || country === phoneCountry) return undefined;

@@ -1,5 +1,6 @@
 /** Rows of monitoring: versions of rules, findings, and the position of the watch. */
 import type { Tx } from '../base/db.ts';
+import type { Cursor, PaidCursor } from '../orders/index.ts';
 import type { Kind, Saw } from './rules.ts';
 
 export interface RuleRow {
@@ -28,6 +29,9 @@ export interface FindingRow {
   foundAt: Date;
 }
 
+/** How far deposits and payouts were checked; `paidAt` is null before the first payout is. */
+export type CursorRow = Cursor & { paidAt: Date | null; payoutId: PaidCursor['payoutId'] };
+
 const RULE = `id, name, version, kind, is_on, fiat_asset, worth_units, count, days, within_bps, set_by, why, set_at`;
 
 export const sql = {
@@ -45,9 +49,10 @@ export const sql = {
     from monitoring_findings f join monitoring_rules r on r.id = f.rule_id
     where ($1::text is null or f.customer_id = $1) and ($2::text is null or r.name = $2) and ($3::bigint is null or f.id < $3)
     order by f.id desc limit $4`,
-  cursor: 'select seen_at, deposit_id from monitoring_cursor for update',
+  cursor: 'select seen_at, deposit_id, paid_at, payout_id from monitoring_cursor for update',
   begin: 'insert into monitoring_cursor (seen_at, deposit_id) values ($1, $2) on conflict (id) do nothing',
   move: 'update monitoring_cursor set seen_at = $1, deposit_id = $2',
+  movePaid: 'update monitoring_cursor set paid_at = $1, payout_id = $2',
 } as const;
 
 export const newestRules = (tx: Tx) => tx.rows<RuleRow>(sql.newest);

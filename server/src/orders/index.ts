@@ -158,12 +158,18 @@ export {
 export { ordersOfAccounts } from './read/lookup.store.ts';
 export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './read/lookup.ts';
 export {
+  type Cursor,
   depositedSince,
   isFirstPaid,
   type MonitoredOrder,
+  othersAtAccount,
   othersPaidAt,
+  type PaidCursor,
   paidIn,
+  paidSince,
   tradedBefore,
+  type Use,
+  usesOf,
 } from './read/monitored.ts';
 export { openAddresses } from './read/open-addresses.ts';
 export { opened } from './read/opened.ts';

@@ -246,7 +246,10 @@ export const readDetails = async (tx: Tx, rail: string, externalId: string): Pro
     ])
   )?.details ?? undefined;
 
-/** Erases the payers and payees of these deposits and payouts, as the bank's statement showed them. The amounts stay. */
+/**
+ * Erases the payers and payees of these deposits and payouts, as the bank's statement showed them. A trigger erases the payer's
+ * index with them. The amounts stay.
+ */
 export const eraseDetails = async (
   tx: Tx,
   input: { deposits: readonly bigint[]; payouts: readonly string[] },

@@ -10,6 +10,7 @@
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';
 import { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from '../customers/index.ts';
+import { payerIndexes } from '../rails/bank.ts';
 
 export interface Keys {
   readonly from: Vault;
@@ -122,12 +123,27 @@ export const PARTS: readonly Part[] = [
     ['endpoint_id', 'event_id'],
     (row) => `webhook_attempts.answer:${row.endpoint_id}:${row.event_id}`,
   ),
-  encrypted(
-    'bank_lines',
-    'details',
-    ['rail', 'external_id'],
-    (row) => `bank_lines.details:${row.rail}:${row.external_id}`,
-  ),
+  {
+    name: 'bank_lines.details',
+    table: 'bank_lines',
+    reads: ['rail', 'external_id', 'details', 'payer_index', 'payer_partner_id'],
+    writes: ['details', 'payer_index'],
+    rewrite(keys, row) {
+      const details = row.details as Buffer | null;
+      if (details === null || details.length === 0) return undefined;
+      const context = `bank_lines.details:${row.rail}:${row.external_id}`;
+      const { text, isNew } = opened(keys, details, context);
+      const kept = row.payer_index as Buffer | null;
+      // Null: not indexed yet. Empty: there is no account.
+      const [index = kept] =
+        kept === null || kept.length === 0
+          ? []
+          : payerIndexes(keys.to, row.payer_partner_id as bigint | null, JSON.parse(text).account ?? '');
+      const isIndexed = index === null || (kept !== null && index.equals(kept));
+      if (isNew && isIndexed) return undefined;
+      return [isNew ? details : keys.to.encrypt(text, context), index];
+    },
+  },
   encrypted(
     'bank_odd_lines',
     'details',

@@ -1,7 +1,7 @@
 /** Matches and non-matches of each kind of rule, to the unit and the second. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Facts, faultsOf, judge, type RuleText, type Traded } from '../../src/monitoring/rules.ts';
+import { type Facts, faultsOf, judge, NOBODY, type RuleText, type Traded } from '../../src/monitoring/rules.ts';
 
 const NOW = new Date('2026-06-30T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -15,7 +15,15 @@ const order = (worthUnits: bigint, hoursAgo = 0, fiat = 'inr'): Traded => ({
   createdAt: new Date(NOW.getTime() - hoursAgo * HOUR_MS),
 });
 const facts = (over: Partial<Facts> = {}): Facts => ({
-  ...{ order: order(100n), before: [], isFirst: false, othersAtWallet: 0, country: undefined, phoneCountry: undefined },
+  ...{
+    order: order(100n),
+    before: [],
+    isFirst: false,
+    othersAtWallet: 0,
+    atAccount: NOBODY,
+    country: undefined,
+    phoneCountry: undefined,
+  },
   ...over,
 });
 const finds = (one: RuleText, given: Partial<Facts>) => judge(one, facts(given)) !== undefined;
@@ -86,6 +94,15 @@ test('shared_wallet counts this customer among the others', () => {
     !finds(rule({ kind: 'shared_wallet', count: 1 }), { othersAtWallet: 0 }),
     'a single customer counted as sharing',
   );
+});
+
+test('shared_account counts this customer among those who are paid at the account or pay from it', () => {
+  const shared = rule({ kind: 'shared_account', count: 3 });
+  const atAccount = { customers: 2, paid: 1, paying: 2 };
+  const saw = judge(shared, facts({ atAccount }));
+  assert.deepEqual(saw && [saw.customers, saw.othersPaid, saw.othersPaying, saw.orders], [3, 1, 2, 1]);
+  assert.ok(!finds(shared, { atAccount: { ...atAccount, customers: 1 } }));
+  assert.ok(!finds(rule({ kind: 'shared_account', count: 1 }), {}), 'a single customer counted as sharing');
 });
 
 test('country_mismatch needs both countries', () => {

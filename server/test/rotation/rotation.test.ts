@@ -35,6 +35,7 @@ import { takeList } from '../../src/compliance/sanctions/lists.ts';
 import * as customers from '../../src/customers/index.ts';
 import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
 import { createKey, createPartner, openPartners, upsertAsset } from '../../src/partners/index.ts';
+import { indexPayers, payerIndexes, payerNumber } from '../../src/rails/bank.ts';
 import { noteRotation, rotate } from '../../src/rotation/index.ts';
 import { OTHER_BYTES, PARTS } from '../../src/rotation/parts.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -104,6 +105,16 @@ before(async () => {
     await attachFile(tx, { caseId, file, label: encryptTyped(vault, SAID), by: 'ada', now });
     return { caseId, id: file.id };
   });
+  for (let n = 0; n < MANY; n += 1)
+    await owner.query(
+      `insert into bank_lines (rail, external_id, direction, asset, units, details, meaning, booked_at, read_at)
+       values ('bank.test', $1, 'credit', 'inr', 1, $2, 'deposit', now(), now())`,
+      [
+        `line ${n}`,
+        vault.encrypt(JSON.stringify({ account: details.account }), `bank_lines.details:bank.test:line ${n}`),
+      ],
+    );
+  assert.deepEqual(await indexPayers(db, vault), { count: MANY, isAll: true });
   await takes(db, vault, 'uk', 'XXX0001', 'Taras ORLENKOV');
   await compares(db, vault);
   await db.asSystem(async (tx) => {
@@ -218,6 +229,14 @@ async function readsAll(db: Database, vault: Vault): Promise<void> {
     const named = { partnerId, clientCustomerId: 'another', phone: phoneOf(5), kind: 'INDIVIDUAL' } as const;
     await assert.rejects(customers.enroll(tx, vault, { ...named, now: new Date() }), { code: 'customer_exists' });
   });
+  const payers = payerIndexes(vault, null, details.account);
+  const lines = await owner.query<{ external_id: string }>(
+    'select external_id from bank_lines where payer_index = any($1)',
+    [payers],
+  );
+  assert.equal(lines.rowCount, MANY, 'lines of one payer are found');
+  for (const { external_id: externalId } of lines.rows)
+    assert.equal(await db.asSystem((tx) => payerNumber(tx, vault, { rail: 'bank.test', externalId })), details.account);
   const { clock } = fixture;
   assert.deepEqual((await openPartners({ db, vault, clock }).credential(apiKey))?.secrets, [apiSecret]);
   const { rows } = await owner.query<{ reason: string }>('select reason from audit');
@@ -291,6 +310,7 @@ test('killed repeatedly it continues, servers read and look up meanwhile, and no
       'customers.email',
       'customer_details.details',
       'fiat_accounts.details',
+      'bank_lines.details',
       'customer_keys.wrapped',
       'texts of audit',
     ])

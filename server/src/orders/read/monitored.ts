@@ -1,6 +1,7 @@
 /**
  * The orders that transaction monitoring reads. An order counts once money has arrived for it, whatever its later state. Its
- * value is the customer's payment in the fiat, or for a sale the gross fiat.
+ * value is the customer's payment in the fiat, or for a sale the gross fiat. And who else uses its wallet or bank account:
+ * others are counted up to the time of this order's use, so of two customers the later one is found with the earlier.
  *
  * Not here: the rules that read it (src/monitoring).
  */
@@ -11,6 +12,9 @@ import type { OrderState } from '../machine.ts';
 const UNPAID: readonly OrderState[] = ['created', 'deposit_seen', 'expired', 'cancelled'];
 /** Maximum number of orders counted per customer in 30 days: every rule has matched before that. */
 const MOST_BEFORE = 500;
+/** Maximum uses of one account that are counted, and uses of one order: an account of a payment company pays everybody. */
+const MOST_USES = 5_000;
+const MOST_USES_OF_ORDER = 50;
 
 export interface MonitoredOrder {
   orderId: bigint;
@@ -37,6 +41,27 @@ const SQL = {
   anyBefore: `select from orders o where o.customer_id = $1 and (o.created_at, o.id) < ($2, $3) and o.state <> all($4) limit 1`,
   others: `select count(distinct o.customer_id) as customers from payouts p join orders o on o.id = p.order_id
     where p.address = $1 and p.purpose = 'payout' and p.created_at <= $2 and o.customer_id <> $3`,
+  // With no id all payouts of that time were read.
+  paid: `select p.created_at as paid_at, p.id as payout_id, ${COLUMNS} from payouts p join orders o on o.id = p.order_id
+    where p.created_at >= $1 and (p.created_at > $1 or p.id > $2) and p.created_at <= $3 order by p.created_at, p.id limit $4`,
+  // A refund's payout is found by its refund: only payouts of an order itself are indexed by the order.
+  uses: `select p.address, p.fiat_account_id, null as rail, null as external_id, p.created_at as at from payouts p
+      where p.order_id = $1 and p.purpose = 'payout'
+    union all
+    select p.address, p.fiat_account_id, null, null, p.created_at from refunds r join payouts p on p.refund_id = r.id where r.order_id = $1
+    union all
+    select null, null, d.rail, d.external_id, d.seen_at from deposits d where d.order_id = $1 and d.origin = 'rail'
+    order by at desc limit ${MOST_USES_OF_ORDER}`,
+  othersAtAccount: `with used as (
+      (select f.customer_id, true as is_paid from fiat_accounts f
+        where f.number_index = any($1::bytea[]) and f.customer_id <> $4
+          and exists (select from payouts p where p.fiat_account_id = f.id and p.created_at <= $3) limit ${MOST_USES})
+      union all
+      (select o.customer_id, false from bank_lines l join deposits d on d.rail = l.rail and d.external_id = l.external_id
+          join orders o on o.id = d.order_id
+        where l.payer_index = any($2::bytea[]) and d.seen_at <= $3 and o.customer_id <> $4 limit ${MOST_USES}))
+    select count(distinct customer_id)::int as customers, count(distinct customer_id) filter (where is_paid)::int as paid,
+      count(distinct customer_id) filter (where not is_paid)::int as paying from used`,
 } as const;
 
 export interface Cursor {
@@ -66,3 +91,39 @@ export const isFirstPaid = async (tx: Tx, order: MonitoredOrder): Promise<boolea
 /** Number of other customers who were paid at an address until a time. */
 export const othersPaidAt = async (tx: Tx, of: { address: string; until: Date; customerId: string }): Promise<number> =>
   Number((await tx.row<{ customers: bigint }>(SQL.others, [of.address, of.until, of.customerId]))?.customers ?? 0);
+
+export interface PaidCursor {
+  paidAt: Date;
+  payoutId: string | null;
+}
+
+/** Orders with payouts and refunds written since `after`, in that order. An order with several appears several times. */
+export const paidSince = (tx: Tx, after: PaidCursor, until: Date, limit: number) =>
+  tx.rows<MonitoredOrder & { paidAt: Date; payoutId: string }>(SQL.paid, [after.paidAt, after.payoutId, until, limit]);
+
+/** A wallet or account that an order was paid or refunded to, or a deposit that came for it. */
+export interface Use {
+  address: string | null;
+  fiatAccountId: bigint | null;
+  /** Of the deposit. */
+  rail: string | null;
+  externalId: string | null;
+  at: Date;
+}
+
+/** What the order has used until now, the newest first. */
+export const usesOf = (tx: Tx, orderId: bigint): Promise<Use[]> => tx.rows<Use>(SQL.uses, [orderId]);
+
+/**
+ * Other customers who were paid at an account, or whose deposits came from it, until a time. Of more than MOST_USES uses of
+ * either kind, MOST_USES count.
+ *
+ * @param of.payees,of.payers the values that the indexes of the account's number may have
+ */
+export const othersAtAccount = async (
+  tx: Tx,
+  of: { payees: readonly Buffer[]; payers: readonly Buffer[]; until: Date; customerId: string },
+): Promise<{ customers: number; paid: number; paying: number }> =>
+  (await tx.row(SQL.othersAtAccount, [of.payees, of.payers, of.until, of.customerId])) ?? {
+    ...{ customers: 0, paid: 0, paying: 0 },
+  };

@@ -19,7 +19,7 @@ const kind = about(oneOf(kinds), `What it finds: ${kinds.map((one) => `${one}: $
 const PARAMS = {
   fiat: optional(about(fiatCode, 'Fiat whose orders count', 'inr')),
   worth: optional(about(amount, 'Amount in the fiat: of a sum, a limit or a first order', '50000')),
-  count: optional(about(whole(1, 10_000), 'How many orders, or customers of a wallet', 5)),
+  count: optional(about(whole(1, 10_000), 'How many orders, or customers of a wallet or account', 5)),
   days: optional(about(whole(1, 30), 'In how many days', 1)),
   withinBps: optional(about(whole(1, 9_999), 'How far below the limit, in basis points', 1_000)),
 };
