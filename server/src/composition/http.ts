@@ -162,7 +162,7 @@ async function mountForCustomers(
   await app.register(team({ db, clock, log, publicUrl, profile: config.profile }));
   await app.register(
     checkout({
-      ...{ db: front, vault, clock, log, publicUrl, orders, verifier, coolingOffMs },
+      ...{ db: front, vault, blobs, clock, log, publicUrl, orders, verifier, coolingOffMs },
       sender: codes,
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),

@@ -23,6 +23,8 @@ export interface Field {
   readonly kind?: 'date' | ReadonlyMap<string, string> | undefined;
   readonly autocomplete?: string | undefined;
   readonly numeric?: boolean | undefined;
+  /** A number with places. */
+  readonly decimal?: boolean | undefined;
   readonly mostChars?: number | undefined;
 }
 

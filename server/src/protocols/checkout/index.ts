@@ -16,6 +16,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal, Unavailable } from '../../base/errors.ts';
@@ -43,6 +44,7 @@ import { type Messages, messagesFor } from './messages.ts';
 import { type Look, linkButton, page, paragraph } from './pages.ts';
 import { returnPage } from './return.ts';
 import { beginSession, isOwnForm, readSession, sessionCookie } from './session.ts';
+import { openUploads } from './upload.ts';
 import type { Arrival, CheckoutDeps, Outcome, Visit } from './visit.ts';
 
 export { html } from './html.ts';
@@ -58,6 +60,8 @@ const PAGES: Readonly<Record<Exclude<LinkPurpose, 'checkout'>, (visit: Visit) =>
   return: returnPage,
 };
 
+/** Pages whose forms have files: those on which a customer is verified. */
+const TAKE_FILES: readonly LinkPurpose[] = ['kyc', 'checkout'];
 /** Our own form has two kilobytes; an operators' form may have sixty answers of 256 characters. */
 const MAX_BODY_BYTES = 64 * 1024;
 /** A visit is about ten requests; many people may share one address. */
@@ -80,6 +84,8 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   );
+  // Read only when the sender is known (upload.ts).
+  app.addContentTypeParser(/^\s*multipart\/form-data\s*;/i, (_request, body, done) => done(null, body));
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).headers(securityHeaders(isSecure(deps)));
   });
@@ -90,6 +96,9 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
       return send(reply, plain.page(statusCode, plain.m.badRequest));
     }
     if (cutOff(error) !== undefined) return send(reply, plain.page(403, plain.m.suspended));
+    // A body that is not complete multipart/form-data.
+    if (error instanceof Refusal && error.code === 'malformed_body')
+      return send(reply, plain.page(400, plain.m.badRequest));
     const isOutside = error instanceof Unavailable;
     deps.log[isOutside ? 'warn' : 'error'](
       { requestId: request.id, path: request.routeOptions.url, ...describeError(error) },
@@ -138,6 +147,7 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
 function answerer(deps: CheckoutDeps) {
   const limiter = openLimiter();
   const namings = openLimiter();
+  const uploads = openUploads(deps.uploadLimits);
   const perMinute = deps.requestsPerMinute ?? REQUESTS_PER_MINUTE;
 
   return async (purpose: LinkPurpose, call: Call, query: URLSearchParams): Promise<Reply> => {
@@ -178,7 +188,14 @@ function answerer(deps: CheckoutDeps) {
     const known = theirs && { ...theirs, loggedIn: theirs.loggedIn && isLogin };
     const look: Look = { ...plain.look, partner: partner.name, brand: brandingOn(branding, rootOf(deps)) };
     const action = `${rootOf(deps)}/${purpose}/${token}`;
-    const form = call.method === 'POST' ? new URLSearchParams(call.body.toString('utf8')) : undefined;
+    const isForm = call.method === 'POST';
+    if (call.upload !== undefined && !TAKE_FILES.includes(purpose)) return plain.page(415, m.badRequest);
+    // A stranger's files are not read: without a login the form is answered as one of an ended session.
+    const upload = known?.loggedIn === true && customer !== undefined ? call.upload : undefined;
+    const posted = upload && (await uploads.read(upload, call.headers['content-type'] ?? '', customer?.id ?? ''));
+    if (posted !== undefined && 'retryAfterMs' in posted)
+      return retryLater(plain.page(429, m.tooManyFiles), posted.retryAfterMs);
+    const form = isForm ? (posted?.form ?? new URLSearchParams(call.body.toString('utf8'))) : undefined;
     if (form !== undefined && !isOwnForm(known, form.get('csrf'))) {
       const { title, text, reload } = m.staleForm;
       return htmlReply(403, page(look, { title, body: html`${paragraph(text)}${linkButton(action, reload)}` }));
@@ -190,6 +207,7 @@ function answerer(deps: CheckoutDeps) {
     const through = { partnerId: partner.id, apiKey: link.madeBy ?? null, link: madeAs(link).id ?? 'earlier' };
     const arrival: Arrival = {
       ...{ deps, look, partner, session, action, query, form, now, inTx, from, mayNamePhone, through },
+      ...{ files: posted?.files ?? [], uploadFault: posted?.fault },
     };
     const outcome = await pageFor(purpose, arrival, { link, customer });
 
@@ -268,6 +286,7 @@ const callOf = (request: FastifyRequest): Call => ({
   params: request.params as Record<string, string>,
   headers: request.headers as Call['headers'],
   body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+  ...(request.body instanceof Readable ? { upload: request.body } : {}),
   address: request.ip,
 });
 

@@ -1,57 +1,86 @@
 /**
  * The verification page: the questions to a customer, and the processing of the answers.
  *
- * Details are stored first, then the verifier is called, then its result is recorded: two transactions with the call between
- * them. If the call fails, the details stay stored. If this page gets no result, a job continues (compliance/checks.ts), and
- * the page shows the result without a reload by the customer.
+ * Answers, files and people become a submission like those of a program, and pass the same checks: the wires and this page add to
+ * the same one. It is stored first, then the verifier is called, then its result is recorded: two transactions with the call
+ * between them. If the call fails, the submission stays stored. If this page gets no result, a job continues
+ * (compliance/checks.ts), and the page shows the result without a reload by the customer.
  *
- * Customers can save answers and continue on another device (customers/identity/drafts.ts). asked.ts determines the questions.
+ * Answers can be saved and continued on another device (customers/identity/drafts.ts). A file is stored with the submission as
+ * soon as it arrives, also when something else is wrong: nobody chooses a file twice. Saving never sends: a file that would
+ * complete the submission is taken only when the customer sends.
+ *
+ * asked.ts determines the questions, questions.ts has those of a reviewer.
  */
+import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
-import { Refusal, Unavailable } from '../../base/errors.ts';
+import { Unavailable } from '../../base/errors.ts';
 import { askVerifier, recordAnswer } from '../../compliance/index.ts';
 import {
   checkUnderWay,
   emptyDraft,
   findCustomer,
+  type Given,
   type GivenDetails,
   givenDetails,
-  saveDetails,
+  inspectFiles,
+  lockCustomer,
+  missingOf,
+  type StoredFile,
+  type Submission,
   saveDraft,
   submit,
 } from '../../customers/index.ts';
-import { type Asked, askedOf, declared, onPage } from './asked.ts';
-import { type Field, type Problems, readForm } from './form.ts';
-import { html } from './html.ts';
-import { alert, button, fields, group, linkButton, note, paragraph } from './pages.ts';
+import { recordActivity } from '../../partners/index.ts';
+import { keptFiles } from '../submissions.ts';
+import { type Asked, askedOf, declared, faultsIn, lackingIn } from './asked.ts';
+import { type Problems, readForm } from './form.ts';
+import { type Html, html } from './html.ts';
+import { alert, button, facts, fields, group, linkButton, note, paragraph, problemList } from './pages.ts';
+import { changedPeople, peopleFields, peopleTexts, personUrl, pressedIn } from './people.ts';
+import { keepPerson, personPage } from './person.ts';
+import { openQuestions, questionLinks, questionPage, takeAnswer } from './questions.ts';
+import { fileFields } from './slots.ts';
 import { addressBack, formOf, leave, type Outcome, show, type Visit, wayBack } from './visit.ts';
 
 /** The page for a customer who is logged in. */
 export async function kyc(visit: Visit): Promise<Outcome> {
   if (visit.link.closeAfterLogin) return leave(visit, back(visit));
-  // The pressed button adds its own `intent` after the form's, so the last one counts.
-  const intent = visit.form?.getAll('intent').at(-1);
-  if (intent === 'details') return await takeDetails(visit);
-  if (intent === 'draft') return await keepDraft(visit);
-  if (intent === 'check') return await checkAgain(visit);
-  // A login form sent again by a customer who is already logged in.
-  if (visit.form !== undefined) return { goTo: visit.action };
-
   const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
+  const step = verificationStep(visit, given);
+  // The pressed button adds its own `intent` after the form's, so the last one counts.
+  const intent = visit.form?.getAll('intent').at(-1) ?? '';
+  if (visit.form !== undefined) return await taken(visit, intent, step);
   const { m } = visit.look;
-  switch (verificationStep(visit, given)) {
-    case 'done':
-      return show(visit, { title: m.done.title, body: html`${paragraph(m.done.text)}${wayBack(visit, back(visit))}` });
-    case 'refused':
-      return show(visit, {
-        title: m.refused.title,
-        body: html`${paragraph(m.refused.text)}${wayBack(visit, back(visit))}`,
-      });
-    case 'review':
-      return reviewPage(visit, {});
-    case 'form':
-      return detailsPage(visit, await visit.inTx((tx) => askedOf(visit, tx)), {});
+  if (step === 'refused')
+    return show(visit, {
+      title: m.refused.title,
+      body: html`${paragraph(m.refused.text)}${wayBack(visit, back(visit))}`,
+    });
+  const asking = await questionPage(visit);
+  if (asking !== undefined) return asking;
+  if (step === 'review') return await reviewPage(visit, {});
+  if (step === 'form') {
+    const person = await personPage(visit);
+    if (person !== undefined) return person;
+    return await detailsPage(visit, await visit.inTx((tx) => askedOf(visit, tx)), {});
   }
+  const questions = questionLinks(visit, await openQuestions(visit));
+  const body = html`${questions}${questions === undefined && paragraph(m.done.text)}${wayBack(visit, back(visit))}`;
+  return show(visit, { title: m.done.title, body });
+}
+
+/** A form of this page. One that belongs to another step was sent again: the page shows the present step. */
+async function taken(visit: Visit, intent: string, step: Standing): Promise<Outcome> {
+  const isSent = intent === 'check' || intent === 'details';
+  if (isSent && step === 'review') return await check(visit);
+  if (intent === 'answer') return step === 'refused' ? { goTo: visit.action } : await takeAnswer(visit);
+  if (step !== 'form') return { goTo: visit.action };
+  if (intent === 'details') return await takeDetails(visit);
+  if (intent === 'person') return await keepPerson(visit);
+  if (intent === 'draft' || pressedIn(intent) !== undefined) return await keepDraft(visit, intent);
+  // A login form sent again by a customer who is already logged in.
+  return { goTo: visit.action };
 }
 
 type Standing = 'done' | 'refused' | 'review' | 'form';
@@ -70,62 +99,162 @@ export function verificationStep(
   return customer.verification === 'in_review' || isAsked ? 'review' : 'form';
 }
 
+/** Answers, people and files of a posted form. */
+interface Sent {
+  readonly given: Given;
+  readonly problems: Map<string, string>;
+}
+
+/**
+ * Reads the form and stores its files.
+ *
+ * @param p.isDraft empty answers are no problem
+ */
+async function read(visit: Visit, asked: Asked, { isDraft }: { isDraft: boolean }): Promise<Sent> {
+  const { look, form: posted = new URLSearchParams() } = visit;
+  const all = asked.groups.flatMap(({ fields: list }) => list);
+  const { values, problems: found } = readForm(all, posted, look.m);
+  const problems = new Map([...found].filter(([name]) => !isDraft || (posted.get(name) ?? '').trim() !== ''));
+  // A page that was opened before others were accepted: the submission refuses what would change.
+  const fixed = asked.accepted.flatMap(({ name }) => (posted.has(name) ? [[name, posted.get(name) ?? '']] : []));
+  const { answers, more } = declared({ ...Object.fromEntries(fixed), ...values }, asked.form);
+  const { files, faults } = await stored(visit, asked);
+  for (const [name, why] of faults) problems.set(name, why);
+  return { given: { answers, more, files }, problems };
+}
+
+/** Inspects each file and puts the good ones into the store. */
+async function stored(visit: Visit, asked: Asked): Promise<{ files: StoredFile[]; faults: Problems }> {
+  const { deps, look, customer, inTx } = visit;
+  const faults = new Map<string, string>();
+  if (visit.uploadFault !== undefined) faults.set('files', look.m.files.faults[visit.uploadFault]);
+  const good = visit.files.flatMap((file) => {
+    try {
+      return inspectFiles(asked.form.form, [file]);
+    } catch (error) {
+      for (const [name, why] of faultsIn(error, asked)) faults.set(name, name === 'files' ? look.m.files.unknown : why);
+      return [];
+    }
+  });
+  const files = good.length === 0 ? [] : await keptFiles({ deps, inTx }, customer.id, good);
+  return { files, faults };
+}
+
+/** Adds to the open submission, or begins one. */
+async function add(visit: Visit, tx: Tx, { asked, given }: { asked: Asked; given: Given }): Promise<Submission> {
+  const { deps, customer, now } = visit;
+  const { form, submissionId } = asked;
+  const of = { customerId: customer.id, submissionId, begins: submissionId === undefined };
+  const submission = await submit(tx, deps.vault, { ...of, form, given, inParts: true, now });
+  const about = { subject: `submission:${submission.id}`, facts: { customer: customer.id, state: submission.state } };
+  recordActivity(tx, visit.through, { action: 'submission.given', ...about, now });
+  return submission;
+}
+
+/** Whether the details can still be changed: of two forms sent at once the second finds what the first has done. */
+async function isOpen(visit: Visit, tx: Tx): Promise<boolean> {
+  await lockCustomer(tx, visit.customer.id);
+  // Details before the customer: a result is recorded on both in one transaction, so the customer read second is not older than
+  // the details.
+  const given = await givenDetails(tx, visit.customer.id);
+  return verificationStep({ ...visit, customer: await findCustomer(tx, visit.customer.id) }, given) === 'form';
+}
+
 async function takeDetails(visit: Visit): Promise<Outcome> {
-  const { deps, look, now } = visit;
-  const sent = visit.form ?? new URLSearchParams();
   const asked = await visit.inTx((tx) => askedOf(visit, tx));
-  const { values, problems } = readForm(fieldsIn(asked), sent, look.m);
-  if (problems.size > 0) return detailsPage(visit, asked, { given: sent, problems });
+  const sent = await read(visit, asked, { isDraft: false });
+  if (sent.problems.size > 0) {
+    const problems = await keepFiles(visit, sent);
+    return problems === undefined ? { goTo: visit.action } : await again(visit, problems);
+  }
   try {
-    const given = await visit.inTx(async (tx) => {
-      // Details before the customer: a result is recorded on both in one transaction, so the customer read second is not older than
-      // the details.
-      const before = await givenDetails(tx, visit.customer.id);
-      const customer = await findCustomer(tx, visit.customer.id);
-      // The form was sent twice: the first request has handled the details, or will before this one can (saveDetails).
-      if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
-      await emptyDraft(tx, customer.id);
-      if (asked.own === undefined)
-        return await saveDetails(tx, deps.vault, { customer, details: values, over: before, now });
-      const parts = { customerId: customer.id, form: asked.own, given: { answers: declared(values) }, inParts: true };
-      await submit(tx, deps.vault, { ...parts, now });
-      return await givenDetails(tx, customer.id);
+    const submission = await visit.inTx(async (tx) => {
+      if (!(await isOpen(visit, tx))) return undefined;
+      // Read again under the lock: a person may have been added, or the submission begun, since.
+      const newest = await askedOf(visit, tx);
+      const given = { ...sent.given, ...changedPeople(newest.people, visit.now) };
+      const made = await add(visit, tx, { asked: newest, given });
+      // What was saved is now part of the submission.
+      await emptyDraft(tx, visit.customer.id);
+      return made;
     });
-    // Files are still missing: the page says so.
-    return given?.outcome === null ? await check(visit) : { goTo: visit.action };
+    if (submission?.state !== 'open') return await check(visit);
+    const newest = await visit.inTx((tx) => askedOf(visit, tx));
+    return await again(visit, lackingIn(newest, submission.reasons, visit.look.m));
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'malformed_field') throw error;
     // A pattern of the form does not match, or an accepted field would change.
-    const faults = onPage(error.facts.fields as Record<string, string>, asked);
-    const labels = new Map(fieldsIn(asked).map(({ name, label }) => [name, label]));
-    const said = new Map([...faults].map(([name, why]) => [name, `${labels.get(name) ?? name} ${why}`]));
-    return detailsPage(visit, asked, { given: sent, problems: said });
+    return await again(visit, faultsIn(error, asked));
   }
 }
 
-const fieldsIn = ({ groups }: Asked): Field[] => groups.flatMap(({ fields: list }) => list);
-
-/** Saves the answers given so far, if none is malformed. */
-async function keepDraft(visit: Visit): Promise<Outcome> {
-  const { deps, look, now } = visit;
-  const sent = visit.form ?? new URLSearchParams();
-  return await visit.inTx(async (tx) => {
-    const asked = await askedOf(visit, tx);
-    const { values, problems } = readForm(fieldsIn(asked), sent, look.m);
-    const wrong = new Map([...problems].filter(([name]) => (sent.get(name) ?? '').trim() !== ''));
-    if (wrong.size > 0) return detailsPage(visit, asked, { given: sent, problems: wrong });
-    const customer = await findCustomer(tx, visit.customer.id);
-    if (verificationStep({ ...visit, customer }, await givenDetails(tx, customer.id)) !== 'form')
-      return { goTo: visit.action };
-    await saveDraft(tx, deps.vault, { customer, answers: declared(values), now });
-    return detailsPage(visit, asked, { given: sent, said: look.m.details.saved });
-  });
+/** The page with what was typed, and what is wrong with it. */
+async function again(visit: Visit, problems: Problems): Promise<Outcome> {
+  const asked = await visit.inTx((tx) => askedOf(visit, tx));
+  return await detailsPage(visit, asked, { given: visit.form ?? new URLSearchParams(), problems });
 }
 
-async function checkAgain(visit: Visit): Promise<Outcome> {
-  const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
-  if (given === undefined || verificationStep(visit, given) !== 'review') return { goTo: visit.action };
-  return await check(visit);
+/** A transaction that would complete the submission, and so send it. */
+class LastPart extends Error {}
+
+/**
+ * Stores the files of a form that is not sent, with its submission.
+ *
+ * @returns the problems, with those of files that are needed; undefined when the details cannot be changed any more
+ */
+async function keepFiles(visit: Visit, sent: Sent): Promise<Problems | undefined> {
+  const { deps, customer, look, now } = visit;
+  const problems = new Map(sent.problems);
+  try {
+    return await visit.inTx(async (tx) => {
+      if (!(await isOpen(visit, tx))) return undefined;
+      const asked = await askedOf(visit, tx);
+      await addFiles(visit, tx, { asked, files: sent.given.files ?? [] });
+      const { files } = await missingOf(tx, deps.vault, { customerId: customer.id, form: asked.form, now });
+      for (const name of files) {
+        const at = asked.onPage(name);
+        if (!problems.has(at)) problems.set(at, asked.refused.get(at) ?? look.m.files.missing(asked.labelOf(name)));
+      }
+      return problems;
+    });
+  } catch (error) {
+    if (!(error instanceof LastPart)) throw error;
+    return problems.set('files', look.m.files.lastPart);
+  }
+}
+
+async function addFiles(visit: Visit, tx: Tx, { asked, files }: { asked: Asked; files: readonly StoredFile[] }) {
+  if (files.length === 0) return;
+  const { state } = await add(visit, tx, { asked, given: { answers: {}, files } });
+  if (state !== 'open') throw new LastPart();
+}
+
+/** Saves the answers given so far, and the files, if none is malformed; then does what the pressed button says. */
+async function keepDraft(visit: Visit, intent: string): Promise<Outcome> {
+  const { deps, look, now } = visit;
+  const asked = await visit.inTx((tx) => askedOf(visit, tx));
+  const sent = await read(visit, asked, { isDraft: true });
+  const pressed = pressedIn(intent);
+  try {
+    const isKept = await visit.inTx(async (tx) => {
+      if (!(await isOpen(visit, tx))) return false;
+      const newest = await askedOf(visit, tx);
+      await addFiles(visit, tx, { asked: newest, files: sent.given.files ?? [] });
+      if (sent.problems.size > 0) return true;
+      const people = peopleTexts(newest.people, pressed?.what === 'remove' ? pressed : undefined);
+      const answers = { ...sent.given.answers, ...sent.given.more, ...people };
+      await saveDraft(tx, deps.vault, { customer: visit.customer, answers, now });
+      return true;
+    });
+    if (!isKept) return { goTo: visit.action };
+  } catch (error) {
+    if (error instanceof LastPart) sent.problems.set('files', look.m.files.lastPart);
+    else for (const [name, why] of faultsIn(error, asked)) sent.problems.set(name, why);
+  }
+  if (sent.problems.size > 0) return await again(visit, sent.problems);
+  if (pressed?.what === 'remove') return { goTo: `${visit.action}#${pressed.role}` };
+  if (pressed !== undefined) return { goTo: personUrl(visit.action, pressed) };
+  const newest = await visit.inTx((tx) => askedOf(visit, tx));
+  return await detailsPage(visit, newest, { given: visit.form ?? newest.given, said: look.m.details.saved });
 }
 
 async function check(visit: Visit): Promise<Outcome> {
@@ -143,8 +272,9 @@ async function check(visit: Visit): Promise<Outcome> {
   }
 }
 
-function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?: string }): Outcome {
+async function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?: string }): Promise<Outcome> {
   const { review } = visit.look.m;
+  const open = await openQuestions(visit);
   const look = formOf(visit, { intent: 'check', body: html``, button: button(review.look, 'second') });
   const elsewhere =
     p.pageUrl === undefined
@@ -152,37 +282,54 @@ function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?:
       : html`${paragraph(review.elsewhere)}${linkButton(p.pageUrl, review.goOn)}`;
   return show(visit, {
     title: review.title,
-    body: html`${p.said !== undefined && alert(p.said)}${elsewhere}${look}${wayBack(visit, back(visit))}`,
-    // The page reloads by itself, so the result appears without the button too.
-    news: { text: 'review', isOver: false },
+    body: html`${p.said !== undefined && alert(p.said)}${questionLinks(visit, open)}${elsewhere}${look}${wayBack(visit, back(visit))}`,
+    // The page reloads by itself, so the result, or a question, appears without the button too.
+    news: { text: ['review', ...open.map(({ id }) => String(id))].join(' '), isOver: false },
     ...defined({ status: p.status }),
   });
 }
 
-function detailsPage(
+async function detailsPage(
   visit: Visit,
   asked: Asked,
   p: { given?: URLSearchParams; problems?: Problems; said?: string },
-): Outcome {
+): Promise<Outcome> {
   const { look, customer } = visit;
-  const words = look.m.details;
-  const { given = asked.given, problems = new Map() } = p;
-  // Earlier rejections are shown beside their fields; the list of problems is for what was just sent.
-  const shown = problems.size > 0 ? problems : p.said === undefined ? asked.problems : new Map<string, string>();
+  const { m } = look;
+  const isBusiness = customer.kind === 'BUSINESS';
+  const words = isBusiness ? m.business : m.details;
+  const { given = asked.given, problems = new Map<string, string>() } = p;
+  // Refusals stay beside their fields; the list of problems is for what was just sent.
+  const shown = new Map([...asked.refused, ...problems]);
   const isQuiet = problems.size === 0 && p.said === undefined;
-  const body = html`${customer.verification === 'failed' && isQuiet && alert(words.failed)}
+  const body = html`${isQuiet && refusals(visit, asked)}
 ${p.said !== undefined && note(p.said)}
+${questionLinks(visit, await openQuestions(visit))}
 ${paragraph(words.intro)}
-${asked.files.length > 0 && note(words.files(asked.files.join(', ')))}
 ${formOf(visit, {
+  hasFiles: true,
   intent: 'details',
   body: html`${asked.groups.map(({ legend, fields: list }) => {
     const inside = fields(look, list, given, shown);
     return legend === undefined ? inside : group(legend, inside);
-  })}`,
-  button: html`${button(words.send)}${button(words.save, 'second', { name: 'intent', value: 'draft' })}`,
+  })}
+${asked.people !== undefined && peopleFields(look, asked.people, shown)}
+${fileFields(look, asked.slots, shown)}
+${asked.accepted.length > 0 && group(m.details.accepted, acceptedFacts(asked))}`,
+  button: html`${button(words.send)}${button(m.details.save, 'second', { name: 'intent', value: 'draft' })}`,
 })}`;
-  return show(visit, { title: words.title, body, problems });
+  const status = visit.uploadFault === 'tooLarge' ? { status: 413 } : {};
+  return show(visit, { title: words.title, body, problems, ...status });
+}
+
+const acceptedFacts = ({ accepted }: Asked): Html =>
+  facts(accepted.map(({ name, label, value }) => [label, html`<span id="${name}" tabindex="-1">${value}</span>`]));
+
+/** What was refused, each with its reason and remedy; without reasons, that the check failed. */
+function refusals({ look, customer }: Visit, { refused }: Asked): Html | undefined {
+  const { details } = look.m;
+  if (refused.size > 0) return problemList(details.again, refused, details.againIntro);
+  return customer.verification === 'failed' ? alert(details.failed) : undefined;
 }
 
 const back = ({ link, customer, partner, deps }: Visit): string | undefined =>

@@ -3,11 +3,9 @@
  * type and a line in `CATALOGUES`; leaving a message out does not compile.
  */
 import type { Direction, OrderState, PublicReason, ToldRefund } from '../../orders/index.ts';
+import { moment, verificationEn } from './messages.verification.ts';
 
 export type Messages = typeof en;
-
-/** Dates in UTC, in a format that every reader understands. */
-const moment = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ', ')} UTC`;
 
 type Said = Readonly<Record<string, string>>;
 
@@ -41,53 +39,7 @@ const en = {
     notSent: 'We could not send the code. Try again in a moment.',
   },
 
-  details: {
-    title: 'Your details',
-    intro: 'Enter them as they are on your identity document.',
-    failed: 'We could not confirm your details. Check each of them and send them again.',
-    send: 'Send my details',
-    save: 'Save and continue later',
-    saved: 'Saved. Open the link again on any device and log in to continue.',
-    files: (names: string) => `The app that sent you here also needs from you: ${names}.`,
-    fields: {
-      firstName: 'First name',
-      firstSurname: 'First surname',
-      secondSurname: 'Surname',
-      dob: 'Date of birth',
-      sex: 'Sex',
-      sourceOfFunds: 'Where your money comes from',
-      identityNumber: 'Identity number',
-      addressLine1: 'Address, line 1',
-      addressLine2: 'Address, line 2',
-      city: 'City',
-      postalCode: 'Postal code',
-    },
-    groups: { person: 'You', address: 'Your address' },
-    sex: { female: 'Female', male: 'Male', other: 'Other' },
-    sourceOfFunds: {
-      salary: 'Salary',
-      business: 'Own business',
-      savings: 'Savings',
-      investments: 'Investments',
-      pension: 'Pension',
-      gift: 'Gift or inheritance',
-      other: 'Something else',
-    },
-  },
-
-  review: {
-    title: 'We are checking your details',
-    text: 'This can take a while. You may leave this page and open the link again later.',
-    unavailable: 'We have saved your details, but the check does not answer right now. Try again in a moment.',
-    look: 'Look again',
-    elsewhere: 'The company that checks identities for us needs one more step from you.',
-    goOn: 'Continue with the check',
-  },
-  done: { title: 'You are verified', text: 'Nothing more is needed.' },
-  refused: {
-    title: 'We cannot verify you',
-    text: 'You cannot continue here. Ask the app that sent you here what to do.',
-  },
+  ...verificationEn,
 
   bank: {
     title: 'Add a bank account',
@@ -382,6 +334,7 @@ const en = {
   problems: {
     missing: (label: string) => `Enter: ${label}`,
     missingChoice: (label: string) => `Choose: ${label}`,
+    example: (example: string) => `For example ${example}.`,
     tooLong: (label: string, most: number) => `${label} must have at most ${most} characters`,
     malformed: {
       code: 'The code has six digits',
@@ -390,6 +343,7 @@ const en = {
       fiatAccount: 'Choose one from the list',
       dob: 'The date of birth must be a day in the past',
       firstName: 'The first name must not begin with a space',
+      lastName: 'The surname must not begin with a space',
       firstSurname: 'The first surname must not begin with a space',
       secondSurname: 'The surname must not begin with a space',
       sex: 'Choose one from the list',
@@ -429,6 +383,10 @@ const en = {
     title: 'This form is too old',
     text: 'Or your browser does not keep the cookies that this page needs. Open the page again.',
     reload: 'Open the page again',
+  },
+  tooManyFiles: {
+    title: 'Too many files',
+    text: 'You have sent very many forms with files. Wait some minutes, then open the page again.',
   },
   tooMany: { title: 'Too many requests', text: 'Wait a minute, then try again.' },
   badRequest: { title: 'This request cannot be read', text: 'Open the page again.' },

@@ -4,6 +4,7 @@
  * Each field has a label, its error is beside it and linked to it, and all errors are listed first with links to their fields.
  * Nothing here reads data or decides; html.ts escapes every inserted value.
  */
+import { UPLOAD_LIMITS } from '../uploads.ts';
 import type { Field, Problems } from './form.ts';
 import { Html, html } from './html.ts';
 import type { Messages } from './messages.ts';
@@ -63,7 +64,7 @@ ${p.news?.isOver === false && new Html(`<noscript><meta http-equiv="refresh" con
 ${look.partner !== '' && html`<header>${logoOf(look)}<p>${m.with(look.partner)}</p></header>`}
 <main${p.close === true && new Html(' data-close')}${p.news !== undefined && html` data-news="${p.news.text}"${!p.news.isOver && new Html(' data-waits')}`}>
 <h1>${p.title}</h1>
-${wrong && problemList(look, p.problems ?? new Map())}
+${wrong && problemList(m.errorsTitle, p.problems ?? new Map())}
 ${p.body}
 </main>
 </body>
@@ -76,18 +77,36 @@ const logoOf = ({ brand }: Look): Html | undefined =>
   brand?.logo &&
   html`<img class="logo" src="${brand.logo.src}" width="${brand.logo.width}" height="${brand.logo.height}" alt="">`;
 
-const problemList = (
-  { m }: Look,
+/** Problems with links to their fields. It gets the focus. */
+export const problemList = (
+  title: string,
   problems: Problems,
+  intro?: string,
 ): Html => html`<div class="problems" role="alert" tabindex="-1" autofocus>
-<h2>${m.errorsTitle}</h2>
+<h2>${title}</h2>${intro !== undefined && paragraph(intro)}
 <ul>${[...problems].map(([name, why]) => html`<li><a href="#${name}">${why}</a></li>`)}</ul>
 </div>`;
 
-/** A form that posts to its own page. Only the server validates, so that every browser shows the same messages. */
-export const form = (f: { action: string; csrf: string; intent: string; body: Html; button: Html }): Html =>
-  html`<form method="post" action="${f.action}" novalidate>
+/**
+ * A form that posts to its own page. Only the server validates, so that every browser shows the same messages.
+ *
+ * @param f.hasFiles the form has inputs for files; its first button, which Enter presses, is then the one of `f.intent`, although
+ * others stand before it. The script needs words for its progress
+ */
+export const form = (f: {
+  action: string;
+  csrf: string;
+  intent: string;
+  body: Html;
+  button: Html;
+  hasFiles?: Messages['files']['script'] | undefined;
+}): Html =>
+  html`<form method="post" action="${f.action}" novalidate${
+    f.hasFiles !== undefined &&
+    html` enctype="multipart/form-data" data-most="${UPLOAD_LIMITS.fileBytes}" data-all="${UPLOAD_LIMITS.bytes}" data-sending="${f.hasFiles.sending}" data-failed="${f.hasFiles.failed}" data-big="${f.hasFiles.tooBig}" data-many="${f.hasFiles.tooMuch}" data-chosen="${f.hasFiles.chosen}"`
+  }>
 <input type="hidden" name="csrf" value="${f.csrf}"><input type="hidden" name="intent" value="${f.intent}">
+${f.hasFiles !== undefined && new Html('<button type="submit" class="unseen" tabindex="-1" aria-hidden="true"></button>')}
 ${f.body}
 ${f.button}
 </form>`;
@@ -129,6 +148,55 @@ ${inputOf(m, field, common, given)}
 </div>`;
 }
 
+/**
+ * An input for a file.
+ *
+ * @param f.required undefined: neither required nor called optional @param f.state what has arrived already
+ */
+export function fileInput(
+  { m }: Look,
+  f: {
+    id: string;
+    name: string;
+    label: string;
+    required: boolean | undefined;
+    state: string | undefined;
+    why: string | undefined;
+    isMany?: boolean;
+  },
+): Html {
+  const { id, why, state, isMany = false } = f;
+  const described = [
+    `${id}-hint`,
+    ...(state === undefined ? [] : [`${id}-state`]),
+    ...(why === undefined ? [] : [`${id}-why`]),
+  ];
+  const attributes = html`${f.required === true && state === undefined && new Html(' required')}${isMany && new Html(' multiple')} aria-describedby="${described.join(' ')}"${why !== undefined && new Html(' aria-invalid="true"')}`;
+  return html`<div class="field file">
+<label for="${id}">${f.label}${f.required === false && html` <span class="optional">(${m.optional})</span>`}</label>
+<p class="hint" id="${id}-hint">${isMany ? m.files.rules : m.files.rule}</p>
+${state !== undefined && html`<p class="received" id="${id}-state">${state}</p>`}
+${why !== undefined && html`<p class="why" id="${id}-why">${why}</p>`}
+<input type="file" id="${id}" name="${f.name}" accept="image/jpeg,image/png,image/webp,application/pdf"${attributes}>
+</div>`;
+}
+
+/** A text of several lines. */
+export const longText = (f: {
+  name: string;
+  label: string;
+  given: string;
+  most: number;
+  why: string | undefined;
+}): Html => html`<div class="field">
+<label for="${f.name}">${f.label}</label>
+${f.why !== undefined && html`<p class="why" id="${f.name}-why">${f.why}</p>`}
+<textarea id="${f.name}" name="${f.name}" rows="6" maxlength="${f.most}" required${
+  f.why !== undefined && html` aria-describedby="${f.name}-why" aria-invalid="true"`
+}>
+${f.given}</textarea>
+</div>`;
+
 function inputOf(m: Messages, field: Field, common: Html, given: string): Html {
   const { kind } = field;
   if (kind instanceof Map) {
@@ -137,10 +205,10 @@ function inputOf(m: Messages, field: Field, common: Html, given: string): Html {
     );
     return html`<select${common}><option value="">${m.choose}</option>${options}</select>`;
   }
-  const most = field.mostChars !== undefined && html` maxlength="${field.mostChars}"`;
+  const most = kind !== 'date' && field.mostChars !== undefined && html` maxlength="${field.mostChars}"`;
   return html`<input type="${kind === 'date' ? 'date' : 'text'}"${common} value="${given}"${
     field.numeric === true && new Html(' inputmode="numeric"')
-  }${most}>`;
+  }${field.decimal === true && new Html(' inputmode="decimal"')}${most}>`;
 }
 
 /** A list of names with values, one per line. */

@@ -1,6 +1,7 @@
 /**
  * A visit: one request to a hosted page, after its link was decrypted and its partner and customer were read.
  */
+import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
@@ -10,15 +11,19 @@ import type { CheckoutLink, Customer, Link } from '../../customers/index.ts';
 import type { Orders } from '../../orders/index.ts';
 import type { Partner, Through } from '../../partners/index.ts';
 import type { Allowance } from '../limit.ts';
+import type { UploadedFile, UploadLimits } from '../uploads.ts';
 import type { Problems } from './form.ts';
 import { type Html, html } from './html.ts';
 import { form, type Look, linkButton, type News, page, paragraph } from './pages.ts';
 import type { CodeSender } from './sender.ts';
 import type { Session } from './session.ts';
+import type { UploadFault } from './upload.ts';
 
 export interface CheckoutDeps {
   readonly db: Database;
   readonly vault: Vault;
+  /** The store of customers' files. */
+  readonly blobs: Blobs;
   readonly clock: Clock;
   readonly log: Log;
   /** The public base URL for customers' browsers, without a trailing slash. */
@@ -31,6 +36,8 @@ export interface CheckoutDeps {
   readonly statusWord: (customer: Customer, partner: Partner) => string;
   /** Time for which a phone that the partner has changed cannot confirm a destination, in milliseconds; 0 by default. */
   readonly coolingOffMs?: number | undefined;
+  /** Those of the intake by default. */
+  readonly uploadLimits?: UploadLimits | undefined;
   /** Per network address; 120 by default. */
   readonly requestsPerMinute?: number | undefined;
 }
@@ -47,6 +54,10 @@ export interface Arrival {
   readonly query: URLSearchParams;
   /** The submitted form; undefined for a GET. */
   readonly form: URLSearchParams | undefined;
+  /** The files of the form, named by their inputs. */
+  readonly files: readonly UploadedFile[];
+  /** Why the files of the form were not taken. */
+  readonly uploadFault: UploadFault | undefined;
   readonly now: Date;
   /** The requesting network, and the link as text: the keys of rate limits. */
   readonly from: { readonly network: string; readonly link: string };
@@ -95,8 +106,14 @@ export const show = (
   page: page(visit.look, p),
 });
 
-export const formOf = (visit: Arrival, f: { intent: string; body: Html; button: Html }): Html =>
-  form({ action: visit.action, csrf: visit.session.csrf, ...f });
+export const formOf = (
+  visit: Arrival,
+  { hasFiles = false, ...f }: { intent: string; body: Html; button: Html; hasFiles?: boolean },
+): Html =>
+  form({
+    ...{ action: visit.action, csrf: visit.session.csrf, ...f },
+    hasFiles: hasFiles ? visit.look.m.files.script : undefined,
+  });
 
 /** The partner's return URL with the result added; undefined without a URL that a browser may be sent to. */
 export function addressBack(

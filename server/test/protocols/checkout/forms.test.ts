@@ -8,7 +8,6 @@ import type { Browser, Page } from 'playwright-core';
 import {
   emptyOldDrafts,
   eraseCustomerRows,
-  findCustomer,
   openDraft,
   openGivenDetails,
   saveForm,
@@ -222,19 +221,6 @@ describe('a form that operators have set', () => {
     assert.deepEqual([...phone.amiss, ...desktop.amiss], []);
     await phone.close();
     await desktop.close();
-  });
-
-  test('that needs files says which, keeps the answers, and is reviewed once a program has sent them', async () => {
-    await sets({ ...FORM, proof: { label: 'Proof of address', required: 1, type: 'file' } });
-    const { kycUrl, customerId } = await world.invited(acme);
-    const device = openBrowser();
-    assert.match((await device.login(kycUrl)).text, /also needs from you: Proof of address/);
-    const sent = await device.go('details', onPage(ANSWERS));
-    assert.deepEqual([sent.status, sent.title], [200, 'Your details']);
-    assert.equal(valueOf(sent.text, 'answer-firstName'), 'Zebulon');
-    assert.equal(await detailsOf(customerId), undefined, 'it was reviewed without its file');
-    const customer = await world.db.asSystem((tx) => findCustomer(tx, customerId));
-    assert.equal(customer.verification, 'none');
   });
 });
 

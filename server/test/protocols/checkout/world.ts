@@ -3,6 +3,7 @@
  * no redirect on its own, and fills in the forms that it is shown.
  */
 import { createHmac } from 'node:crypto';
+import { openFolder } from '../../../src/base/blobs.ts';
 import { Unavailable } from '../../../src/base/errors.ts';
 import { callbacks } from '../../../src/protocols/callbacks/index.ts';
 import { type CheckoutDeps, checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
@@ -21,6 +22,7 @@ export async function pagesWorld(
     coolingOffMs?: number;
     requestsPerMinute?: number;
     sender?: CheckoutDeps['sender'] | null;
+    uploadLimits?: CheckoutDeps['uploadLimits'];
     publicUrl?: string;
   } = {},
 ) {
@@ -47,7 +49,9 @@ export async function pagesWorld(
       const pages = checkout({
         ...fixture,
         ...(options.publicUrl === undefined ? {} : { publicUrl: () => options.publicUrl ?? '' }),
+        blobs: openFolder(fixture.blobFolder),
         coolingOffMs: options.coolingOffMs,
+        uploadLimits: options.uploadLimits,
         requestsPerMinute: options.requestsPerMinute ?? 10_000,
         sender: options.sender === null ? undefined : (options.sender ?? sandboxSender),
         statusWord: (customer, partner) => verificationWords(customer, partner).status,
@@ -91,6 +95,9 @@ export interface Shown {
   /** The target of a redirect as an absolute URL. */
   location: string | undefined;
 }
+
+/** A file for an input: the input's name, its content, and the name that the customer's device has for it. */
+export type Chosen = readonly [name: string, content: Buffer, fileName?: string];
 
 /** A browser without a script engine. `at` is the page it is on. */
 export function openBrowser(cookies = new Map<string, string>()) {
@@ -139,6 +146,22 @@ export function openBrowser(cookies = new Map<string, string>()) {
       const shown = await browser.send(intent, values);
       return shown.location === undefined ? shown : await browser.open(shown.location);
     },
+    /** Sends a form that has inputs for files, as a browser does: an input without a file is an empty part. */
+    async upload(
+      intent: string,
+      values: Record<string, string> = {},
+      files: readonly Chosen[] = [],
+      over: { empty?: readonly string[] } = {},
+    ): Promise<Shown> {
+      const page = (at.split('?', 1)[0] ?? at).split('#', 1)[0] ?? at;
+      const body = new FormData();
+      for (const [name, value] of Object.entries({ csrf, intent, ...values })) body.append(name, value);
+      for (const [name, content, fileName = 'photo.jpg'] of files)
+        body.append(name, new Blob([new Uint8Array(content)], { type: 'image/jpeg' }), fileName);
+      for (const name of over.empty ?? []) body.append(name, new Blob([]), '');
+      const shown = await ask(page, { method: 'POST', body });
+      return shown.location === undefined ? shown : await browser.open(shown.location);
+    },
     async login(url: string, code = '123456'): Promise<Shown> {
       await browser.open(url);
       await browser.go('code');
@@ -159,6 +182,8 @@ export const unescaped = (text: string): string =>
 
 export const DETAILS = {
   firstName: 'Zebulon',
+  // Of a person, and of who acts for a business.
+  lastName: 'Quagmire-Ōtaki',
   secondSurname: 'Quagmire-Ōtaki',
   dob: '1984-02-29',
   sex: 'male',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { Client as Postgres } from 'pg';
+import { openFolder } from '../../../src/base/blobs.ts';
 import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
 import { addEndpoint } from '../../../src/events/index.ts';
 import { heldDestination, recordActivity } from '../../../src/partners/index.ts';
@@ -30,12 +31,13 @@ let since = '';
 before(async () => {
   world = await wireWorld({
     beside:
-      ({ db, vault, clock, log, orders, publicUrl }) =>
+      ({ db, vault, blobFolder, clock, log, orders, publicUrl }) =>
       async (app) => {
         await app.register(operatorApi({ db, vault, clock, log }));
         await app.register(
           checkout({
             ...{ db, vault, clock, log, orders, publicUrl, sender: sandboxSender, requestsPerMinute: 10_000 },
+            blobs: openFolder(blobFolder),
             statusWord: (customer, partner) => verificationWords(customer, partner).status,
             verifier: simulatedVerifier,
           }),
