@@ -334,7 +334,12 @@ export const CUSTOMER_ACTIONS = {
     ...{ name: 'customer.ask', label: 'Ask', path: `${CUSTOMER}/questions`, right: 'reviews' },
     says: 'Asks the customer’s partner for information that the form does not contain.',
     fields: [
-      { name: 'question', label: 'Question', hint: 'What you want to know; the partner reads it', isRequired: true },
+      {
+        name: 'question',
+        label: 'Question',
+        hint: 'What you want to know; the partner and the customer read it',
+        isRequired: true,
+      },
       { name: 'days', label: 'Days', hint: 'In how many days it is due, 1 to 90', isRequired: true },
     ],
   },

@@ -1,4 +1,4 @@
-/** Questions about a customer that its partner answers. */
+/** Questions about a customer that its partner answers, or the customer on the verification page. */
 import { Type } from 'typebox';
 import { about, id, typed, whole as wholeField } from '../../declaration/fields.ts';
 import { maybe, text, time, whole } from '../../declaration/parts.ts';
@@ -15,12 +15,16 @@ export const INFORMATION = {
   ask: act({
     name: 'customer.ask',
     path: '/customers/:customer/questions',
-    says: 'Asks the partner of a customer something that its form does not, to be answered by a day.',
+    says: 'Asks a customer, or its partner, something that its form does not, to be answered by a day.',
     right: 'reviews',
     people: 'one',
     fields: {
       customer: customerId,
-      question: about(typed(1_000, /\S{2}/), 'What you want to know; the partner reads it', 'Whose money is it?'),
+      question: about(
+        typed(1_000, /\S{2}/),
+        'What you want to know; the partner and the customer read it',
+        'Whose money is it?',
+      ),
       days: about(wholeField(1, 90), 'In how many days it is due', 7),
     },
     refuses: ['unknown_customer'],
@@ -41,7 +45,7 @@ export const INFORMATION = {
   answers: act({
     name: 'customer.answers',
     path: '/customers/:customer/questions/open',
-    says: 'Shows the questions about a customer with the partner’s answers, and closes the cases about them.',
+    says: 'Shows the questions about a customer with the answers, and closes the cases about them.',
     right: 'personal',
     people: 'one',
     fields: { customer: customerId },
