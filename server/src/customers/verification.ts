@@ -117,7 +117,6 @@ export async function recordFinding(
 export async function announceReview(tx: Tx, customer: Customer, now: Date): Promise<void> {
   const { level } = customer;
   await recordVerification(tx, { customer, verifier: 'submission', outcome: 'in_review', level, now });
-  lookNow(tx, customer.id, now);
 }
 
 /**

@@ -13,6 +13,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { numericId } from '../../base/ids.ts';
+import { lookNow } from '../checks.ts';
 import { setCountry } from '../countries.ts';
 import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
 import { lockGivenDetails, saveDetails } from '../details.ts';
@@ -61,6 +62,7 @@ const submissionOf = (row: SubmissionRow): Submission => ({
  * @param s.submissionId  the submission to add to
  * @param s.begins        without an id, begins one even if a person's is open
  * @param s.inParts       missing parts may come later; otherwise the request is refused
+ * @param s.asksNow       the caller asks the verifier after the commit, and the job only if that brings no result
  * @throws Refusal 'unknown_customer' | 'unknown_submission' | 'customer_blocked'; 'malformed_field' | 'missing_fields' with every
  *   field; 'submission_exists' {submissionId} when another is under way, or this one is in review; 'submission_over'
  */
@@ -74,10 +76,11 @@ export async function submit(
     form: ChosenForm;
     given: Given;
     inParts: boolean;
+    asksNow?: boolean;
     now: Date;
   },
 ): Promise<Submission & { isNew: boolean }> {
-  const { customerId, form, given, now } = s;
+  const { customerId, form, given, asksNow = false, now } = s;
   // Two concurrent requests: the second waits here, and then sees the result of the first.
   await lockCustomer(tx, customerId);
   const customer = await findCustomer(tx, customerId);
@@ -106,7 +109,7 @@ export async function submit(
   const id = before?.id ?? numericId(now);
   const isComplete = Object.keys(reasons).length === 0;
   const version = isComplete
-    ? await toVerifier(tx, vault, { customer, answers, now })
+    ? await toVerifier(tx, vault, { customer, answers, asksNow, now })
     : (before?.detailsVersion ?? null);
   const state = isComplete ? 'in_review' : 'open';
   const encrypted = vault.encrypt(JSON.stringify(answers), contextOf(id));
@@ -225,12 +228,13 @@ async function addedTo(
 async function toVerifier(
   tx: Tx,
   vault: Vault,
-  { customer, answers, now }: { customer: Customer; answers: Answers; now: Date },
+  { customer, answers, asksNow, now }: { customer: Customer; answers: Answers; asksNow: boolean; now: Date },
 ): Promise<number> {
   // Replaces earlier details, whatever their result. The lock prevents a result from being recorded in between.
   const over = await lockGivenDetails(tx, customer.id);
   const { version } = await saveDetails(tx, vault, { customer, details: answers, over, now });
   await announceReview(tx, customer, now);
+  if (!asksNow) lookNow(tx, customer.id, now);
   return version;
 }
 

@@ -145,7 +145,7 @@ async function add(visit: Visit, tx: Tx, { asked, given }: { asked: Asked; given
   const { deps, customer, now } = visit;
   const { form, submissionId } = asked;
   const of = { customerId: customer.id, submissionId, begins: submissionId === undefined };
-  const submission = await submit(tx, deps.vault, { ...of, form, given, inParts: true, now });
+  const submission = await submit(tx, deps.vault, { ...of, form, given, inParts: true, asksNow: true, now });
   const about = { subject: `submission:${submission.id}`, facts: { customer: customer.id, state: submission.state } };
   recordActivity(tx, visit.through, { action: 'submission.given', ...about, now });
   return submission;
