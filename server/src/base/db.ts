@@ -96,6 +96,12 @@ const ATTEMPTS = 5;
 /** Maximum time of a statement, of a lock wait, and of a transaction without a statement. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
+/**
+ * If the database's machine dies, or its address moves to a standby, a connection without traffic gets no word of it. The kernel
+ * probes after this time, and ends a connection that is not answered within ten more seconds; otherwise it would wait for hours.
+ */
+const PROBED = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
+
 export function openDatabase(
   url: string,
   options: { partnerConnections?: number; systemConnections?: number } = {},
@@ -107,6 +113,7 @@ export function openDatabase(
       options: `-c role=${role} -c search_path=cloverleaf -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c lock_timeout=10000 -c idle_in_transaction_session_timeout=${STATEMENT_TIMEOUT_MS}`,
       application_name: role,
       connectionTimeoutMillis: 10_000,
+      ...PROBED,
     });
     surviveLostConnections(made);
     return made;
@@ -122,6 +129,8 @@ export function openDatabase(
         connectionString: url,
         options: `-c role=cloverleaf_system -c search_path=cloverleaf -c idle_session_timeout=${idleMs}`,
         query_timeout: idleMs,
+        connectionTimeoutMillis: 10_000,
+        ...PROBED,
       });
       client.on('error', () => {});
       await client.connect();
@@ -323,7 +332,12 @@ async function listen(url: string, channel: string, onNotify: (payload: string) 
   let retry: NodeJS.Timeout | undefined;
 
   const connect = async (): Promise<void> => {
-    const next = new pg.Client({ connectionString: url, application_name: 'cloverleaf_listen' });
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: 'cloverleaf_listen',
+      connectionTimeoutMillis: 10_000,
+      ...PROBED,
+    });
     next.on('notification', (message) => onNotify(message.payload ?? ''));
     next.on('error', () => {
       void next.end().catch(() => {});

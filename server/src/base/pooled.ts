@@ -53,7 +53,13 @@ function loginAt(direct: string, pooler: string): string {
 }
 
 function poolOf(connectionString: string, max: number): pg.Pool {
-  const pool = new pg.Pool({ connectionString, max, connectionTimeoutMillis: 10_000 });
+  const pool = new pg.Pool({
+    connectionString,
+    max,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  });
   surviveLostConnections(pool);
   pool.on('connect', leaveUnnamed);
   return pool;

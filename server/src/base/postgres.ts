@@ -53,6 +53,8 @@ export interface PostgresOptions {
   fast?: boolean;
   /** Further PostgreSQL settings: archiving, recovery. */
   settings?: Readonly<Record<string, string>>;
+  /** The cluster follows another one (`standby.signal`): it is ready once it can be read. */
+  isStandby?: boolean;
 }
 
 export interface Postgres {
@@ -191,7 +193,7 @@ async function tryStart(
         log(line);
         if (isReady) continue;
         said = `${said}${line}\n`.slice(-4_000);
-        if (line.includes('database system is ready to accept connections')) {
+        if (line.includes(`database system is ready to accept ${options.isStandby ? 'read-only ' : ''}connections`)) {
           isReady = true;
           // From now on PostgreSQL does not keep this process alive: a process that exits without `stop` ends it.
           child.unref();

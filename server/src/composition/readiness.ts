@@ -26,6 +26,8 @@ import {
   reconcileCheck,
   reconcileReadings,
   sanctionsCheck,
+  standbyReadings,
+  standbysCheck,
   treasuryCheck,
   treasuryReadings,
   workCheck,
@@ -67,6 +69,7 @@ export function openReadiness(
     checks,
     metrics: openMetrics([
       databaseReadings(db, clock),
+      standbyReadings(db),
       ...(isWorker ? [railReadings([...rails.values()]), treasuryReadings(db), reconcileReadings(db)] : []),
       checkReadings(checks),
     ]),
@@ -88,6 +91,7 @@ function checkOfWorkers({ db, ending }: Pick<Base, 'db' | 'ending'>): Check {
 const alwaysChecked = (config: Config, { db }: Pick<Base, 'db'>): Check[] => [
   databaseCheck(db),
   writesCheck(db),
+  standbysCheck(db),
   folderCheck(config.dataDir, config.databaseUrl === undefined),
   clockCheck(db),
   pricesCheck(db),

@@ -25,3 +25,4 @@ export {
 export { openMetrics, startMetrics } from './metrics.ts';
 export { checkReadings, databaseReadings, railReadings, reconcileReadings, treasuryReadings } from './readings.ts';
 export { type Check, opsRoutes } from './routes.ts';
+export { standbyReadings, standbysCheck } from './standbys.ts';

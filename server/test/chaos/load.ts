@@ -192,10 +192,10 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
       clearTimeout(timer);
       gaveUp = false;
     },
-    /** The number that the wire shows for each order, by its id. */
-    async statuses(): Promise<ReadonlyMap<string, string>> {
+    /** The number that the wire shows for each order but those that are gone, by its id. */
+    async statuses(gone: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
       const shown = new Map<string, string>();
-      const waiting = [...made];
+      const waiting = made.filter(({ id }) => !gone.has(id));
       const worker = async () => {
         for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
           const { id, direction, customerId } = one;

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos -- [--minutes M | --seconds S] [--seed N] [--bank deduplicating|repeating|both] [--rate R] [--only a,b] [--json
- * FILE]`: real processes, real trade, and real kills; then all faults are undone, the work is awaited, and the result is counted.
+ * `npm run chaos -- [--minutes M | --seconds S] [--seed N] [--bank deduplicating|repeating|both] [--rate R] [--only a,b] [--failover N
+ * [--behind S]] [--json FILE]`: real processes, real trade, and real kills; then all faults are undone, the work is awaited, and the result is counted.
  *
  * Bounded: faults for the given time, recovery for HEAL_MS at most, and then the end. No process is left: it stops those it
  * started, and reaper.process.ts ends the rest, however this process ends. The folder of a run with findings is kept.
@@ -25,6 +25,10 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '2' },
     only: { type: 'string' },
     json: { type: 'string' },
+    /** Instead of all other faults: the database's primary dies this many times, and its standby takes its place. */
+    failover: { type: 'string' },
+    /** The standby is asynchronous, and this many seconds late when the primary dies. */
+    behind: { type: 'string', default: '0' },
     /** Has a repeating bank make one payment twice, which the checks have to find. */
     plant: { type: 'boolean', default: false },
   },
@@ -43,6 +47,13 @@ if (!(seconds > 0 && seconds <= 86_400)) throw new Error('--minutes and --second
 if (!Number.isSafeInteger(seed)) throw new Error('--seed is a whole number');
 if (!(rate > 0 && rate <= 50)) throw new Error('--rate is orders a second, above 0 and at most 50');
 if (modes === undefined) throw new Error('--bank is deduplicating, repeating or both');
+const [times, behind] = [Number(values.failover ?? 1), Number(values.behind)];
+if (!(Number.isSafeInteger(times) && times >= 1 && times <= 100))
+  throw new Error('--failover is how often, from 1 to 100');
+if (!(behind >= 0 && behind <= 60)) throw new Error('--behind is seconds, from 0 to 60');
+if (values.failover === undefined && behind > 0) throw new Error('--behind needs --failover');
+if (values.failover !== undefined && only !== undefined) throw new Error('--only and --failover exclude each other');
+const failover = values.failover === undefined ? undefined : { times, behindMs: behind * 1_000 };
 for (const kind of only ?? []) if (!KINDS.includes(kind)) throw new Error(`--only: one of ${KINDS.join(', ')}`);
 
 const interrupted = new AbortController();
@@ -70,7 +81,7 @@ for (const mode of modes) {
   try {
     const ms = (seconds * 1_000) / modes.length;
     const { plant } = values;
-    const outcome = await run({ folder, mode, seed, ms, rate, only, plant, signal: interrupted.signal, say });
+    const outcome = await run({ folder, mode, seed, ms, rate, only, plant, failover, signal: interrupted.signal, say });
     outcomes.push(outcome);
     keep = !outcome.good && !interrupted.signal.aborted;
     isGood &&= outcome.good;

@@ -6,11 +6,14 @@ import { collect, run as command } from '../support/process.ts';
 import type { BankMode } from './bank.ts';
 import { FINALITY } from './chain.ts';
 import { blockedWithoutDebt, judge, type Verdict, whatIsLeft } from './checks.ts';
+import { FAILOVER, failOverFor } from './failover.ts';
 import { faultFor, KINDS } from './faults.ts';
 import { openLoad } from './load.ts';
 import { type ChaosWorld, openWorld, until } from './world.ts';
 
 export interface Outcome extends Verdict {
+  /** Orders that were acknowledged and are not in the database. */
+  gone: string[];
   mode: BankMode;
   seed: number;
   seconds: number;
@@ -53,22 +56,28 @@ export async function run(options: {
   only?: readonly string[] | undefined;
   /** Has one payment repeated unnoticed, to see that the checks find it. */
   plant?: boolean | undefined;
+  /** Instead of all other faults, the primary dies this many times; with `behindMs`, its standby is asynchronous and that late. */
+  failover?: { times: number; behindMs: number } | undefined;
   signal: AbortSignal;
   say: (line: string) => void;
 }): Promise<Outcome> {
   const { mode, seed, say, signal } = options;
   const { int } = chanceOf(seed);
   const chance = (below: number): number => int(0, Math.max(0, below - 1));
-  const world = await openWorld({ ...options, chance });
+  const { failover } = options;
+  const standby = failover && (failover.behindMs > 0 ? 'asynchronous' : 'synchronous');
+  const world = await openWorld({ ...options, standby, chance });
   try {
     signal.throwIfAborted();
     const begun = Date.now();
     const load = openLoad(world, { chance, perSecond: options.rate });
     const person = openOperator(world, say);
-    const faults = await faultFor(
-      { world, chance },
-      { ms: options.ms, signal, say, ...(options.only ? { only: options.only } : {}) },
-    );
+    const faults = failover
+      ? await failOverFor(world, { ...failover, ms: options.ms, signal, say })
+      : await faultFor(
+          { world, chance },
+          { ms: options.ms, signal, say, ...(options.only ? { only: options.only } : {}) },
+        );
     const seconds = (Date.now() - begun) / 1_000;
     signal.throwIfAborted();
     say(`healing: ${load.made.length} orders made`);
@@ -83,7 +92,8 @@ export async function run(options: {
     await person.stop();
     const healedAfterS = (Date.now() - begun) / 1_000 - seconds;
     say(`all has come to its end, ${healedAfterS.toFixed(1)} s later`);
-    const statuses = await load.statuses();
+    const gone = await goneFrom(world, load.made);
+    const statuses = await load.statuses(new Set(gone));
     await world.stopServers();
     const verdict = await judge(world, load.made, statuses);
     const ledger = await verified(world);
@@ -92,9 +102,11 @@ export async function run(options: {
       'select state, count(*)::int as times from orders group by state order by state',
     );
     const unowed = await blockedWithoutDebt(world, load.blocked);
+    trouble.push(...sharedTargets(load.made));
     const all = [...trouble, ...load.trouble, ...unowed, ...world.trouble];
     const outcome = {
       ...verdict,
+      gone: gone.map((id) => `order ${id}: its partner has the answer, and the database does not have it`),
       mode,
       seed,
       seconds,
@@ -110,11 +122,28 @@ export async function run(options: {
       trouble: all,
     };
     const { paidTwice, lost, unexplained, broken } = verdict;
-    const good = [paidTwice, lost, unexplained, broken, all].every(({ length }) => length === 0) && outcome.orders > 0;
+    const good =
+      [gone, paidTwice, lost, unexplained, broken, all].every(({ length }) => length === 0) && outcome.orders > 0;
     return { ...outcome, good, summary: summaryOf({ ...outcome, good }) };
   } finally {
     await world.stop();
   }
+}
+
+/** Orders whose partner got an answer, and that the database does not have. */
+async function goneFrom({ look }: ChaosWorld, made: readonly { id: string }[]): Promise<string[]> {
+  const rows = await look<{ id: string }>('select id::text from orders');
+  const there = new Set(rows.map(({ id }) => id));
+  return made.map(({ id }) => id).filter((id) => !there.has(id));
+}
+
+/** Two orders with one address or reference: the money of one is credited to the other. */
+function sharedTargets(made: readonly { id: string; depositTarget: string }[]): string[] {
+  const owners = new Map<string, string[]>();
+  for (const { id, depositTarget } of made) owners.set(depositTarget, [...(owners.get(depositTarget) ?? []), id]);
+  return [...owners].flatMap(([target, ids]) =>
+    ids.length > 1 ? [`orders ${ids.join(' and ')} have the same deposit target ${target}`] : [],
+  );
 }
 
 /** Before an order that is still being made is awaited. @returns the parts that do not come back */
@@ -210,11 +239,11 @@ function summaryOf(outcome: Omit<Outcome, 'summary'>): string {
     '',
     `${outcome.mode} bank, seed ${outcome.seed}: ${outcome.seconds.toFixed(0)} s of faults, healed ${outcome.healedAfterS.toFixed(0)} s later`,
     `orders ${outcome.orders} (${outcome.sales} sales), ${outcome.perSecond.toFixed(2)} a second; ended as ${list(outcome.states)}; ${outcome.retries} requests made again`,
-    `faults: ${list(outcome.faults)}; came to nothing: ${outcome.missed.length}; never: ${KINDS.filter((kind) => outcome.faults[kind] === undefined).join(', ') || 'none'}`,
-    `paid twice ${outcome.paidTwice.length}, lost ${outcome.lost.length}, unexplained ${outcome.unexplained.length}, broken ${outcome.broken.length}, trouble ${outcome.trouble.length}; left with a case ${outcome.left.length}`,
+    `faults: ${list(outcome.faults)}; came to nothing: ${outcome.missed.length}${FAILOVER in outcome.faults ? '' : `; never: ${KINDS.filter((kind) => outcome.faults[kind] === undefined).join(', ') || 'none'}`}`,
+    `acknowledged and gone ${outcome.gone.length}, paid twice ${outcome.paidTwice.length}, lost ${outcome.lost.length}, unexplained ${outcome.unexplained.length}, broken ${outcome.broken.length}, trouble ${outcome.trouble.length}; left with a case ${outcome.left.length}`,
   ];
-  const { paidTwice, lost, unexplained, broken, trouble, left } = outcome;
-  for (const [what, found] of Object.entries({ paidTwice, lost, unexplained, broken, trouble, left }))
+  const { gone, paidTwice, lost, unexplained, broken, trouble, left } = outcome;
+  for (const [what, found] of Object.entries({ gone, paidTwice, lost, unexplained, broken, trouble, left }))
     for (const sentence of found) lines.push(`  ${what}: ${sentence}`);
   lines.push(outcome.good ? 'good' : 'FAILED');
   return lines.join('\n');

@@ -28,6 +28,7 @@ import { startSigner } from '../support/signer.ts';
 import { until as waitUntil } from '../support/until.ts';
 import { BANK, type BankMode, CURRENCY, deduplicatesForMs, openBank } from './bank.ts';
 import { FINALITY, openChain } from './chain.ts';
+import { openPair, type Pair } from './pair.ts';
 
 const MUCH = { perTransfer: 10n ** 30n, perHour: 10n ** 32n };
 const SERVERS = 3;
@@ -60,10 +61,12 @@ export type ChaosWorld = Awaited<ReturnType<typeof openWorld>>;
 export async function openWorld(options: {
   folder: string;
   mode: BankMode;
+  /** A primary and a standby behind one address, instead of one PostgreSQL. */
+  standby?: 'synchronous' | 'asynchronous' | undefined;
   chance: (below: number) => number;
   say: (line: string) => void;
 }) {
-  const { folder, mode, say } = options;
+  const { folder, mode, standby, say } = options;
   const ending: (() => Promise<unknown>)[] = [];
   const trouble: string[] = [];
   let stopping = false;
@@ -75,6 +78,13 @@ export async function openWorld(options: {
     await Promise.all(slots.map(stopSlot));
     await Promise.all(running);
     for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end().catch(() => {});
+  }
+
+  async function openOurs(): Promise<{ adminUrl: string; stop(): Promise<void>; pair?: Pair }> {
+    const settings = { max_connections: String(MAX_CONNECTIONS) };
+    if (standby === undefined) return await startPostgres({ dataDir: join(folder, 'ours'), settings });
+    const pair = await openPair(folder, { isSynchronous: standby === 'synchronous', settings });
+    return { adminUrl: pair.adminUrl, stop: pair.stop, pair };
   }
 
   async function stopSlot(slot: Slot): Promise<void> {
@@ -89,10 +99,7 @@ export async function openWorld(options: {
 
   try {
     const [postgres, bank, chain, hosts, codes] = await Promise.all([
-      startPostgres({
-        dataDir: join(folder, 'ours'),
-        settings: { max_connections: String(MAX_CONNECTIONS) },
-      }).then((one) => (ending.push(() => one.stop()), one)),
+      openOurs().then((one) => (ending.push(() => one.stop()), one)),
       openBank(folder, mode).then((one) => (ending.push(() => one.stop()), one)),
       openChain(folder, options.chance).then((one) => (ending.push(() => one.stop()), one)),
       priceHosts().then((one) => (ending.push(() => one.stop()), one)),
@@ -125,6 +132,7 @@ export async function openWorld(options: {
 
     const vault = vaultOf(env);
     const serverUrl = await migrate(postgres.adminUrl, vault.derive('database login'));
+    await postgres.pair?.attach();
     const db = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: 2 });
     ending.push(() => db.close());
     const keys = await db.asSystem((tx) => seedEuros(tx, vault, { token: chain.token, bank: BANK, now: new Date() }));
@@ -222,7 +230,9 @@ export async function openWorld(options: {
       const url = slots[0]?.url ?? '';
       customers.push(await verifiedCustomer({ url, partner: openClient(url, keys), codes }, operates, n));
     }
-    say(`${SERVERS} servers on one PostgreSQL, a signer, a chain, a ${mode} bank, ${CUSTOMERS} customers`);
+    say(
+      `${SERVERS} servers on one PostgreSQL${standby === undefined ? '' : ` with a standby (${standby})`}, a signer, a chain, a ${mode} bank, ${CUSTOMERS} customers`,
+    );
 
     return {
       ...{ folder, slots, postgres, bank, chain, signer, hot, keys, vault, db, serverUrl, customers, trouble },

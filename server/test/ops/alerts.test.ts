@@ -13,6 +13,7 @@ import {
   databaseReadings,
   railReadings,
   reconcileReadings,
+  standbyReadings,
   treasuryReadings,
 } from '../../src/ops/index.ts';
 import { STATES } from '../../src/orders/index.ts';
@@ -164,6 +165,7 @@ const declared = [
   railReadings([]),
   treasuryReadings(nothing),
   reconcileReadings(nothing),
+  standbyReadings(nothing),
   checkReadings(() => []),
 ].flatMap(({ readings }) => readings);
 const labelOf = (name: string) => declared.find((one) => one.name === name)?.label;

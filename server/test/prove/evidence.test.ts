@@ -77,7 +77,7 @@ const chaosRun = (mode: Chaos['mode']): Chaos => ({
     trouble: [],
     ledger: '4242 entries',
   },
-  ...{ paidTwice: [], lost: [], unexplained: [], broken: [], left: [], good: true, summary: '' },
+  ...{ gone: [], paidTwice: [], lost: [], unexplained: [], broken: [], left: [], good: true, summary: '' },
 });
 const fuzzed = {
   inputs: 1_234_567,

@@ -1,0 +1,31 @@
+/** The faults of a run with `--failover`: the primary dies, its standby takes its place, and the new primary gets a standby. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Struck } from './faults.ts';
+import type { ChaosWorld } from './world.ts';
+
+export const FAILOVER = 'primary killed and standby promoted';
+
+export async function failOverFor(
+  { postgres: { pair }, look }: Pick<ChaosWorld, 'postgres' | 'look'>,
+  options: { times: number; behindMs: number; ms: number; signal: AbortSignal; say: (line: string) => void },
+): Promise<Struck> {
+  const { times, behindMs, signal, say } = options;
+  if (pair === undefined) throw new Error('the world has no standby');
+  const struck: Struck = { counts: {}, missed: [] };
+  const pause = () => sleep(options.ms / (times + 1), undefined, { signal }).catch(() => {});
+  for (let n = 1; n <= times; n += 1) {
+    await pause();
+    if (signal.aborted) return struck;
+    const orders = async () => (await look<{ count: bigint }>('select count(*) from orders'))[0]?.count;
+    const tookMs = await pair.failOver({ behindMs });
+    struck.counts[FAILOVER] = n;
+    say(
+      `${FAILOVER}, after ${tookMs} ms${behindMs > 0 ? `, ${behindMs / 1_000} s behind` : ''}; it has ${await orders()} orders`,
+    );
+    // The last one is not attached: the run ends on a primary alone, as an operator has until the next machine is there.
+    if (n < times) await pair.attach();
+    if (n < times) say('the new primary has a standby');
+  }
+  await pause();
+  return struck;
+}
