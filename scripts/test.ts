@@ -56,6 +56,7 @@ const LONGEST = [
   'sdk/package',
   'sdk/certify',
   'crash/kills',
+  'crash/travel',
   'examples',
   'backup/whole',
   'stories/reversed',
