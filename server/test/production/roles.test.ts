@@ -217,7 +217,17 @@ test('a process that answers requests starts without signer, prices and bank, do
   const { status, checks } = await readiness(api);
   assert.equal(status, 200);
   assert.deepEqual([...checks.keys()].toSorted(), [
-    ...['clock', 'data folder', 'database', 'kill_switches', 'operators', 'price breakers', 'prices', 'workers'],
+    ...[
+      'clock',
+      'data folder',
+      'database',
+      'kill_switches',
+      'operators',
+      'price breakers',
+      'prices',
+      'standbys',
+      'workers',
+    ],
     'writes',
   ]);
   assert.deepEqual([checks.get('workers')?.alive, checks.get('workers')?.essential], [0, false]);
