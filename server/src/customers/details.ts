@@ -117,11 +117,20 @@ export async function customerName(tx: Tx, vault: Vault, customerId: string): Pr
   return personIn((await openGivenDetails(tx, vault, customerId)) ?? {});
 }
 
-/** The person's name and, for a business, also the company's. Empty when no name was given. */
+/** The person's name and, for a business, also the company's names. Empty when no name was given. */
 export async function customerNames(tx: Tx, vault: Vault, customerId: string): Promise<string[]> {
   const given = (await openGivenDetails(tx, vault, customerId)) ?? {};
-  const company = given.companyName ?? given.legalName ?? given.businessName;
-  return [personIn(given), company].filter((name) => name !== undefined && name !== '') as string[];
+  const person = personIn(given);
+  return [...(person === undefined ? [] : [person]), ...companyNames(given)];
+}
+
+/** Answers that name a business: of forms, and `entityName`, which the wires take beside a form. */
+export const COMPANY_NAMES = ['companyName', 'legalName', 'businessName', 'entityName'] as const;
+
+/** Every name that a business was given, because one must not hide another from screening. */
+export function companyNames(details: Readonly<Record<string, string>>): string[] {
+  const names = COMPANY_NAMES.map((field) => (details[field] ?? '').trim());
+  return [...new Set(names)].filter((name) => name !== '');
 }
 
 function personIn(given: Readonly<Record<string, string>>): string | undefined {

@@ -57,6 +57,8 @@ export {
   waitsUntil,
 } from './destinations.ts';
 export {
+  COMPANY_NAMES,
+  companyNames,
   comparePayer,
   customerName,
   type GivenDetails,

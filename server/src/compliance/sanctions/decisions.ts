@@ -12,7 +12,7 @@ import { blockCustomer } from '../../customers/index.ts';
 import { record } from '../decisions.ts';
 import type { ListEntry } from './entry.ts';
 import { entriesAt } from './lists.ts';
-import { matchEntry, prepare, RULES_VERSION, readRules, type Subject } from './match.ts';
+import { matchEntry, prepare, REPLAYED, readRules, type Subject } from './match.ts';
 import { nameOf } from './names.ts';
 import { openInputs, openSealed, tellOwner } from './results.ts';
 import { type FoundEntry, type HitRow, type ResultRow, sql } from './store.ts';
@@ -137,7 +137,7 @@ export async function replayScreening(db: Database, vault: Vault, id: bigint): P
   const subjects = openInputs(vault, row);
   if (subjects === undefined) return { outcome: 'inputs_erased' };
   const rules = readRules(row.rules);
-  if (rules?.version !== RULES_VERSION) return { outcome: 'rules_changed' };
+  if (rules === undefined || !REPLAYED.includes(rules.version)) return { outcome: 'rules_changed' };
   const found: FoundEntry[] = [];
   const given = subjects.map((subject: Subject) => ({ subject, names: subject.names.map(nameOf) }));
   for await (const entries of entriesAt((body) => db.asSystem(body), { version: row.screenedTo, lists: rules.lists }))

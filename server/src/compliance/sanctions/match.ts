@@ -9,21 +9,24 @@
  * Then evidence: a date of birth inside a period of the entry, or outside all of them, and countries. Evidence changes the score
  * and decides nothing alone: dates on lists are often wrong, and a full match of a name stays a hit against a different date.
  *
- * Rules are data with a version. A change of scores, here or in names.ts, needs a new version: results are stored under it, and a
- * new version screens all subjects again.
+ * Rules are data with a version. A change of scores, here or in names.ts, or of the names that are compared (subjects.ts), needs a
+ * new version: results are stored under it, and a new version screens all subjects again.
  */
 import { createHash } from 'node:crypto';
 import { addressKey, type Birth, type ListEntry, type SubjectKind } from './entry.ts';
 import { type Likeness, likeness, MEANS, type Name, nameOf, type Unit } from './names.ts';
 
 export interface MatchRules {
-  /** Changes whenever a score may change. */
+  /** Changes whenever a score or the compared names may change. */
   readonly version: number;
   /** In ten-thousandths: a score at or above this is a hit. */
   readonly threshold: number;
 }
 
-export const RULES_VERSION = 1;
+/** 2: a business is compared by all of its names, also by `entityName`; scores are those of 1. */
+export const RULES_VERSION = 2;
+/** Versions with the present scores: their results can be computed again. */
+export const REPLAYED: readonly number[] = [1, 2];
 /**
  * Chosen with the pairs of server/test/fixtures/sanctions/pairs.tsv: a higher value misses true pairs, a lower one adds false
  * ones.

@@ -8,7 +8,7 @@
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
-import { findCustomer, givenDetails, openFiatAccount, openGivenDetails } from '../../customers/index.ts';
+import { companyNames, findCustomer, givenDetails, openFiatAccount, openGivenDetails } from '../../customers/index.ts';
 import type { Subject } from './match.ts';
 import { sql } from './store.ts';
 
@@ -73,13 +73,13 @@ async function ofCustomer(tx: Tx, vault: Vault, id: string): Promise<Known> {
   const isPerson = kind === 'INDIVIDUAL';
   const { firstName = '', lastName = '', firstSurname = '', secondSurname = '' } = details;
   const person = bounded([firstName, lastName, firstSurname, secondSurname].filter(Boolean).join(' '));
-  const company = bounded(details.companyName ?? details.legalName ?? details.businessName ?? '');
+  const companies = companyNames(details).map(bounded);
   const own: Subject[] = [
     // The form of a business asks for a contact person's name too.
     ...(person === ''
       ? []
       : [evidence({ names: [person], kind: 'person' }, details.dob ?? details.dateOfBirth, country)]),
-    ...(company === '' ? [] : [evidence({ names: [company], kind: 'entity' }, undefined, country)]),
+    ...(companies.length === 0 ? [] : [evidence({ names: companies, kind: 'entity' }, undefined, country)]),
   ];
   const behind = isPerson ? [] : [...peopleIn(details.owners), ...peopleIn(details.directors)];
   return {

@@ -6,6 +6,7 @@
  *
  * Source: the JSON schema at https://github.com/codevasp-lab/IVMS101 (after intervasp.org).
  */
+import { companyNames } from '../../customers/index.ts';
 
 /** A person in the format of IVMS101. */
 type Person = Readonly<Record<string, unknown>>;
@@ -37,7 +38,7 @@ const cut = (text: string): string => text.trim().slice(0, LONGEST);
 
 /** The customer as a person; undefined without a name. */
 export function customerPerson({ id, country, details }: Known['customer']): Person | undefined {
-  const company = cut(details.companyName ?? details.legalName ?? details.businessName ?? '');
+  const company = cut(companyNames(details)[0] ?? '');
   if (company !== '')
     return {
       legalPerson: { name: legalName(company), customerNumber: id, countryOfRegistration: country },

@@ -15,6 +15,7 @@ import { Refusal } from '../../base/errors.ts';
 import {
   BUSINESS_FORM,
   type ChosenForm,
+  COMPANY_NAMES,
   documentsOf,
   FIELD_REASONS,
   type FieldReasons,
@@ -211,14 +212,11 @@ function groupsOf(form: Form, making: Making): Group[] {
   ];
 }
 
-/** Fields of a form that are the name of the business, as screening reads them. */
-const NAMES = ['companyName', 'legalName', 'businessName'];
-
 /** Name and legal form of a business, unless the form itself asks for them. */
 function besideIn(form: Form, m: Messages): Field[] {
   const names = new Set(fieldsOf(form).map(({ name }) => name));
   return Object.entries(BESIDE).flatMap(([name, mostChars]) =>
-    names.has(name) || (name === 'entityName' && NAMES.some((one) => names.has(one)))
+    names.has(name) || (name === 'entityName' && COMPANY_NAMES.some((one) => names.has(one)))
       ? []
       : [
           {

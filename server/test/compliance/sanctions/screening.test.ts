@@ -78,10 +78,11 @@ interface Listed {
   id: string;
   name: string;
   born?: string;
+  kind?: 'Individual' | 'Entity';
 }
 
-const designation = ({ id, name, born = '' }: Listed): string =>
-  `<Designation><UniqueID>${id}</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
+const designation = ({ id, name, born = '', kind = 'Individual' }: Listed): string =>
+  `<Designation><UniqueID>${id}</UniqueID><IndividualEntityShip>${kind}</IndividualEntityShip>
       <Names><Name><Name6>${name}</Name6><NameType>Primary Name</NameType></Name></Names>
       <IndividualDetails><Individual><DOBs><DOB>${born}</DOB></DOBs></Individual></IndividualDetails></Designation>`;
 
@@ -90,6 +91,13 @@ async function lists(sanctions: ReturnType<typeof open>, entries: readonly Liste
   writeFileSync(join(dir, 'uk.xml'), `<Designations>${entries.map(designation).join('')}</Designations>`);
   utimesSync(join(dir, 'uk.xml'), now(), now());
   await sanctions.handlers.refresh_sanctions?.('uk');
+}
+
+async function businessOf(details: Record<string, string>): Promise<string> {
+  const given = { partnerId: partner.id, phone: newPhone(), kind: 'BUSINESS', now: now() } as const;
+  const { id } = await inTx((tx) => enroll(tx, fixture.vault, { ...given, clientCustomerId: newPhone() }));
+  await gives(id, details);
+  return id;
 }
 
 async function customerNamed(firstName: string, lastName: string, more: Record<string, string> = {}): Promise<string> {
@@ -130,6 +138,8 @@ const only = <T>(all: readonly T[]): T => {
 const TARAS = { id: 'XXX0001', name: 'Taras Ilyich ORLENKOV', born: 'dd/mm/1971' };
 const OTHER = { id: 'XXX0002', name: 'Harun Mustafa KHAYALI' };
 
+const WORKS = { id: 'XXX0009', name: 'ZEBRAFELL MARITIME WORKS', kind: 'Entity' } as const;
+
 test('without any list no customer is cleared: the screener is unavailable, and the gate waits', async () => {
   const sanctions = open();
   const id = await customerNamed('Asha', 'Rao');
@@ -157,6 +167,21 @@ test('a list gets a new version only if it differs, and an unchanged entry keeps
     tx.rows<{ addedIn: bigint }>(`select added_in from sanctions_entries where entry = 'XXX0001'`),
   );
   assert.deepEqual(rows, [{ addedIn: first.versionId }]);
+});
+
+test('a business is compared by every name that a form or a wire gives it, beside its contact person', async () => {
+  const sanctions = open();
+  await lists(sanctions, [WORKS]);
+  const contact = { firstName: 'Asha', lastName: 'Rao' };
+  for (const field of ['entityName', 'companyName', 'legalName', 'businessName']) {
+    const id = await businessOf({ ...contact, [field]: 'Zebrafell Maritime Works' });
+    await sanctions.ensure(input(id));
+    assert.deepEqual(await rulesOf(sanctions, id), ['sanctions_undecided'], field);
+  }
+  // A form may ask for a name, and the wire may give another beside it: neither hides the other.
+  const both = await businessOf({ ...contact, companyName: 'Rao Traders', entityName: 'Zebrafell Maritime Works' });
+  await sanctions.ensure(input(both));
+  assert.deepEqual(await rulesOf(sanctions, both), ['sanctions_undecided']);
 });
 
 test('a customer with a listed name has an open hit with a case; people see alert and entry; two dismiss it for good', async () => {
@@ -247,7 +272,7 @@ test('a true hit on any of a customer’s subjects blocks the customer, and our 
     verdict.hits.map(({ rule }) => rule),
     ['customer_blocked', 'sanctions_hit'],
   );
-  assert.match(verdict.rules, /names 1, threshold 8000, lists uk/);
+  assert.match(verdict.rules, /names 2, threshold 8000, lists uk/);
 });
 
 test('a payer without a customer is compared too, and the deposit owns its hit', async () => {
