@@ -94,13 +94,17 @@ export async function awaitAll<T extends readonly unknown[]>(
 
 const ATTEMPTS = 5;
 /** Maximum time of a statement, of a lock wait, and of a transaction without a statement. */
-const STATEMENT_TIMEOUT_MS = 15_000;
+export const TIME_LIMITS = {
+  statement_timeout: 15_000,
+  lock_timeout: 10_000,
+  idle_in_transaction_session_timeout: 15_000,
+} as const;
 
 /**
  * If the database's machine dies, or its address moves to a standby, a connection without traffic gets no word of it. The kernel
  * probes after this time, and ends a connection that is not answered within ten more seconds; otherwise it would wait for hours.
  */
-const PROBED = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
+export const PROBED = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
 
 export function openDatabase(
   url: string,
@@ -110,7 +114,9 @@ export function openDatabase(
     const made = new pg.Pool({
       connectionString: url,
       max,
-      options: `-c role=${role} -c search_path=cloverleaf -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c lock_timeout=10000 -c idle_in_transaction_session_timeout=${STATEMENT_TIMEOUT_MS}`,
+      options: Object.entries({ role, search_path: 'cloverleaf', ...TIME_LIMITS })
+        .map(([name, value]) => `-c ${name}=${value}`)
+        .join(' '),
       application_name: role,
       connectionTimeoutMillis: 10_000,
       ...PROBED,

@@ -251,8 +251,8 @@ export async function holdPresence(
   };
 }
 
-/** First half of the advisory lock's key; a lock with this half means that a worker is alive. */
-const PRESENCE = 0x776f726b;
+/** First half of the advisory lock's key; a lock with this half means that a worker is alive (presence.ts counts them). */
+export const PRESENCE = 0x776f726b;
 
 /** Clocks of servers follow the database's clock and differ a little. */
 const CLOCKS_DIFFER_MS = 1_000;

@@ -13,12 +13,16 @@
  */
 import pg from 'pg';
 import { type Statement, sendAll } from './batch.ts';
-import { type Connections, type Database, openDatabase, pools, surviveLostConnections } from './db.ts';
+import {
+  type Connections,
+  type Database,
+  openDatabase,
+  PROBED,
+  pools,
+  surviveLostConnections,
+  TIME_LIMITS,
+} from './db.ts';
 import { assert } from './errors.ts';
-
-/** As those of a direct connection. */
-const STATEMENT_TIMEOUT_MS = 15_000;
-const LOCK_TIMEOUT_MS = 10_000;
 
 /**
  * @param direct the server's URL at PostgreSQL itself
@@ -53,13 +57,7 @@ function loginAt(direct: string, pooler: string): string {
 }
 
 function poolOf(connectionString: string, max: number): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString,
-    max,
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-  });
+  const pool = new pg.Pool({ connectionString, max, connectionTimeoutMillis: 10_000, ...PROBED });
   surviveLostConnections(pool);
   pool.on('connect', leaveUnnamed);
   return pool;
@@ -81,13 +79,14 @@ const connectionsOf = (pool: pg.Pool, role: string): Connections => ({
 });
 
 /** Until the end of the transaction, also if it fails. */
-const settingsOf = (role: string): Statement => ({
-  text: `select set_config('role', $1, true), set_config('search_path', 'cloverleaf', true),
-    set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true), set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true),
-    set_config('idle_in_transaction_session_timeout', '${STATEMENT_TIMEOUT_MS}', true)`,
-  values: [role],
-  isBlind: true,
-});
+const settingsOf = (role: string): Statement => {
+  const settings = Object.entries({ role, search_path: 'cloverleaf', ...TIME_LIMITS });
+  return {
+    text: `select ${settings.map((_, at) => `set_config($${2 * at + 1}, $${2 * at + 2}, true)`).join(', ')}`,
+    values: settings.flatMap(([name, value]) => [name, String(value)]),
+    isBlind: true,
+  };
+};
 
 /** The parts of the client's connection that prepare a statement and use it. */
 interface Wire {

@@ -8,9 +8,7 @@
  * Not here: whether the work is done in time, which the due times of jobs show.
  */
 import type { Database, Tx } from './db.ts';
-
-/** First half of a worker's advisory lock (jobs.store.ts). A test finds a running worker by it. */
-const WORKER = 0x776f726b;
+import { PRESENCE } from './jobs.store.ts';
 
 /**
  * The number of workers that hold their lock. For a moment it may be one too many, while a worker takes the lock of a dead one
@@ -19,7 +17,7 @@ const WORKER = 0x776f726b;
 export async function workersAlive(tx: Tx): Promise<number> {
   const row = await tx.row<{ alive: bigint }>(
     `select count(distinct objid) as alive from pg_locks
-      where locktype = 'advisory' and classid = ${WORKER} and objsubid = 2 and granted
+      where locktype = 'advisory' and classid = ${PRESENCE} and objsubid = 2 and granted
         and database = (select oid from pg_database where datname = current_database())`,
   );
   return Number(row?.alive ?? 0n);

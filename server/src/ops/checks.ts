@@ -2,8 +2,8 @@
  * Readiness checks: the database, whether it accepts writes, jobs, each rail, the prices.
  *
  * Without the database, with one that accepts no writes, or with jobs that no worker runs, a process is useless: those three
- * are essential, the last one only where the process runs jobs itself. A rail or a price source that is down stops some markets; taking every process out of service for it would
- * stop the others too.
+ * are essential, the last one only where the process runs jobs itself. A rail or a price source that is down stops some markets;
+ * taking every process out of service for it would stop the others too.
  */
 
 import { open, rm } from 'node:fs/promises';
