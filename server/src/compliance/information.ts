@@ -28,7 +28,7 @@ export async function informationEnded(
     kind: ANSWERED,
     subject: subjectOf(id),
     partnerId,
-    reason: `the partner answered a question about customer ${customerId}`,
+    reason: `a question about customer ${customerId} was answered`,
     facts: { customer: customerId },
     now,
   });

@@ -150,14 +150,14 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   information_overdue: {
-    means: 'The partner has not answered a question about its customer by the requested day.',
+    means: 'Neither the partner nor the customer has answered a question about the customer by the requested day.',
     remedy:
       'Ask the partner again, withdraw the question (customer withdraw-question), or decide the review without it. The case closes with the answer.',
     who: 'partner',
     page: PAGE,
   },
   information_answered: {
-    means: 'The partner has answered a question about its customer.',
+    means: 'The partner or the customer has answered a question about the customer.',
     remedy:
       'Read the answer (customer answers); reading it closes the case. If a review waits for this answer, decide it now.',
     who: 'operator',

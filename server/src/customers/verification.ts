@@ -111,9 +111,7 @@ export async function recordFinding(
   });
 }
 
-/**
- * Announces that a program has submitted details and the verifier is being asked, because the verifier's answer may take days.
- */
+/** Announces that details were submitted and the verifier is being asked, because the verifier's answer may take days. */
 export async function announceReview(tx: Tx, customer: Customer, now: Date): Promise<void> {
   const { level } = customer;
   await recordVerification(tx, { customer, verifier: 'submission', outcome: 'in_review', level, now });

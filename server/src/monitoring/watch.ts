@@ -4,9 +4,9 @@
  * would be found with the other.
  *
  * A job reads deposits in the order in which they were seen, and payouts as they were written, in batches and with a delay,
- * because a transaction may commit after another that began later. Its findings and its position are stored in one transaction, and a rule matches an order
- * once; so after a crash no finding is repeated, and two servers are serialized by the lock on the cursor. While no rule is on,
- * the cursor moves along: a new rule checks later orders, and `tryRule` earlier ones.
+ * because a transaction may commit after another that began later. Its findings and its position are stored in one transaction,
+ * and a rule matches an order once; so after a crash no finding is repeated, and two servers are serialized by the lock on the
+ * cursor. While no rule is on, the cursor moves along: a new rule checks later orders, and `tryRule` earlier ones.
  *
  * It holds no money. The customer is not notified: events and partners get no information about it.
  */
