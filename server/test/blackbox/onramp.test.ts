@@ -281,7 +281,7 @@ test('an unknown customer buys by an anonymous link, and the coins are in the wa
   assert.equal(visitor.title(), 'Your details');
   await visitor.press('Send my details', {
     firstName: 'Mina',
-    secondSurname: 'Visser',
+    lastName: 'Visser',
     dob: '1990-05-17',
     sex: 'female',
     identityNumber: 'MV19900517',
