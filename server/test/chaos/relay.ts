@@ -8,9 +8,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-
-/** As the server sets it (base/db.ts). */
-const PROBED_AFTER_MS = 10_000;
+import { PROBED } from '../../src/base/db.ts';
 
 interface Line {
   near: Socket;
@@ -71,7 +69,7 @@ export async function openRelay(first: number) {
       for (const { near, isDead, hasUnanswered } of lines) {
         if (!isDead) continue;
         if (hasUnanswered) near.resetAndDestroy();
-        else setTimeout(() => near.resetAndDestroy(), PROBED_AFTER_MS).unref();
+        else setTimeout(() => near.resetAndDestroy(), PROBED.keepAliveInitialDelayMillis).unref();
       }
     },
     async stop(): Promise<void> {

@@ -85,7 +85,7 @@ export const verificationEn = {
     script: {
       sending: 'Sending: {} %',
       failed:
-        'Nothing was sent: the connection failed, or we are busy. What you entered is still here. Try again in a moment.',
+        'We have no answer: the connection failed, or we are busy. What you entered is still here. Send it again in a moment: nothing counts twice.',
       tooBig: 'This file is larger than 5 MB. Choose a smaller one.',
       tooMuch: 'The files together are larger than 20 MB. Choose fewer, and save in between.',
       chosen: 'Chosen: {}',
