@@ -338,6 +338,9 @@ test('an answer that never comes holds the payout at the deadline; one that is l
   const order = await bought(anAddress());
   await names(order, other.travelAddress('x/never'));
   const { callback } = JSON.parse((await last('/x/never')).body) as Told;
+  // The deadline is counted from the wait, which may be written after the other side was asked.
+  const waits = () => a.world.read((tx) => tx.rows('select from travel_waits where order_id = $1', [order.id]));
+  await a.world.until('the order waits for the answer', async () => (await waits()).length > 0);
   a.world.clock.advance(2 * 3_600_000 + 60_000);
   await stateIs(a, order, 'payout_held');
   assert.equal((await post(callback, approvalOf(order.address))).status, 204);

@@ -24,8 +24,10 @@ export async function openWindow(
   page.setDefaultTimeout(20_000);
   const amiss: string[] = [];
   page.on('console', (message) => {
-    // Chromium's own message about an error status, such as the answer to a form with mistakes.
-    if (!/status of 40\d|status of 503/.test(message.text())) amiss.push(message.text());
+    // Chromium's own messages about an error status, such as the answer to a form with mistakes, and about a page that the test has
+    // given the focus before it was loaded.
+    if (!/status of 40\d|status of 503|^Autofocus processing was blocked/.test(message.text()))
+      amiss.push(message.text());
   });
   page.on('pageerror', (error) => amiss.push(error.message));
   page.on('request', (request) => {
