@@ -197,7 +197,10 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
         return exchange === undefined ? undefined : await step(exchange, subject);
       },
 
-      /** At the deadline: writes what the `send` policy lets go, whose payout then passes the gate; or refunds under `return`. */
+      /**
+       * At the deadline: writes what the `send` policy lets go; or refunds under `return`. Otherwise the gate is asked at once, which
+       * now lets the payout go or holds it: a payout that has waited for long looks seldom by itself.
+       */
       async [TRAVEL_DUE](subject): Promise<Handled> {
         const id = BigInt(subject);
         let goesBack = false;
@@ -211,6 +214,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
           await settle(deps, tx, found.asked, found.legs);
           const standing = await standingOf(deps, tx, found.asked, found.legs);
           goesBack = found.asked.policy === 'return' && standing.some(({ isRecorded }) => !isRecorded);
+          if (!goesBack) await deps.wake(tx, id);
           return undefined;
         });
         if (goesBack) await deps.giveBack(id);
