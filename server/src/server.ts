@@ -33,6 +33,7 @@ import { declareInstallation, startOperator } from './operators/index.ts';
 import { type OrdersContext, openOrders } from './orders/index.ts';
 import { openPartners, type Partners } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
+import { takeEffect } from './protocols/operator/index.ts';
 import type { PriceSource } from './quotes/index.ts';
 import type { Rail } from './rails/rail.ts';
 import * as registry from './registry.ts';
@@ -124,6 +125,8 @@ async function compose(
     return { ...urls, ...running(world.ready(urls.baseUrl)) };
   }
   await declareOperators(base, profile);
+  // Before a quote is made: terms may have changed while no server ran.
+  await takeEffect(base);
   const urls = await serve(base, parts, {
     ...{ world, orders, partners, sources, verifier, readiness, outside, send },
     sandbox: () => sandbox,

@@ -266,6 +266,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   partner_members: ['insert, update', 'people of a team are invited, join, change role and are removed'],
   partners: ['insert, update', 'operators make, suspend and resume partners'],
   payouts: ['insert, update', 'money that goes out'],
+  planned_changes: [
+    'insert; update (state, ended_at, ended_by, failed_why)',
+    'a change is decided, and takes effect, fails or is withdrawn once',
+  ],
   people_rules: ['insert, update, delete', 'how many people an action takes'],
   policies: ['insert, update, delete', TERMS],
   price_levels: ['insert, update', 'the price breaker keeps what it has accepted, and whether it halts'],

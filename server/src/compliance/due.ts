@@ -25,6 +25,7 @@ const HOURS = {
       'sweep_rejected',
       'sweep_failed',
       'price_halted',
+      'change_failed',
       'statement_gap',
     ],
     'statement_line_refused',

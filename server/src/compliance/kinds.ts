@@ -4,6 +4,8 @@
  * Written for a tired reader who sees the kind for the first time. A kind without a row here does not compile. Ids and
  * amounts are in the case itself; here are only words.
  *
+ * Long because it is one table.
+ *
  * To add a kind: a line here and one in docs/operating/cases.md.
  */
 
@@ -445,6 +447,13 @@ export const CASE_KINDS = {
     means:
       'The only operator of this installation proposed an action that takes two people in an installation with several. It can be confirmed after a delay.',
     remedy: 'Read the proposal. If you did not make it, decline it at once, revoke the token, and set a kill switch.',
+    who: 'operator',
+    page: PAGE,
+  },
+  change_failed: {
+    means: 'A planned change of terms was refused at its time. The terms stay as they are.',
+    remedy:
+      'Read the reason and the planned change (plan). Change the term now, or plan it again. Then close the case; orders meanwhile have the old terms (report affected).',
     who: 'operator',
     page: PAGE,
   },

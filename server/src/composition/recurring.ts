@@ -12,6 +12,7 @@ import { seal } from '../ledger/index.ts';
 import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
 import { DORMANCY, OVERDUE } from '../orders/index.ts';
+import { TAKE_EFFECT } from '../protocols/operator/index.ts';
 import { purgeIdempotencyRecords } from '../protocols/whitelabel/index.ts';
 import { POLL, pollPrices } from '../quotes/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
@@ -61,6 +62,8 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
     if (subjects.tells === true) enqueue(tx, { kind: TELL, subject: 'all', dueAt });
     if (subjects.monitors === true) enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
+    // Due when the next planned change is; enqueued here in case its row was lost or is dead.
+    enqueue(tx, { kind: TAKE_EFFECT, subject: 'all', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'journal', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'audit', dueAt });
   });

@@ -12,6 +12,7 @@ import { monitoringHandlers } from '../monitoring/index.ts';
 import { purgeSessions, purgeSsoLogins } from '../operators/index.ts';
 import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
+import { plannedHandlers } from '../protocols/operator/index.ts';
 import { purgeRequestLog } from '../protocols/v1/index.ts';
 import { flatFormat, whitelabelFormat } from '../protocols/whitelabel/index.ts';
 import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
@@ -94,6 +95,7 @@ function handlersOf(
     ...parts.addressRisk?.handlers,
     ...parts.travelRule.handlers,
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
+    ...plannedHandlers({ db, vault, clock, log }),
     ...informationHandlers({ db, clock }),
     ...monitoringHandlers({ db, vault, clock }),
     ...checkHandlers({ db, vault, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),

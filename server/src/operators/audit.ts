@@ -60,10 +60,18 @@ export async function recordLook(tx: Tx, doing: Doing, subject: string): Promise
   await recordAction(tx, doing, { ...look, outcome: 'done' });
 }
 
-/** An action without a signed-in operator: at a server's start, by a restore. */
+/** An action without a signed-in operator: at a server's start, by a restore, at the time of a planned change. */
 export async function recordByMachine(
   tx: Tx,
-  did: { action: string; subject: string; reason: string; now: Date; before?: unknown; after?: unknown },
+  did: {
+    action: string;
+    subject: string;
+    reason: string;
+    now: Date;
+    outcome?: 'failed';
+    before?: unknown;
+    after?: unknown;
+  },
 ): Promise<void> {
   await store.insertAudit(tx, {
     at: did.now,
@@ -74,7 +82,7 @@ export async function recordByMachine(
     reason: did.reason,
     action: did.action,
     subject: did.subject,
-    outcome: 'done',
+    outcome: did.outcome ?? 'done',
     proposal: null,
     before: canonical(did.before ?? null),
     after: canonical(did.after ?? null),

@@ -1,6 +1,7 @@
 /**
  * Operators: the people who run this installation, each with a name, a role and tokens (people.ts); their actions (audit.ts,
- * sealed by seals.ts); how many of them an action takes (rules.ts); and actions that wait for others' approval (proposals.ts).
+ * sealed by seals.ts); how many of them an action takes (rules.ts); actions that wait for others' approval (proposals.ts); and
+ * decided changes that wait for their time (planned.ts).
  *
  * Not here: which actions exist (protocols/operator).
  */
@@ -28,6 +29,7 @@ export {
   lockNamed,
   lockOperator,
   may,
+  operatorById,
   operatorOf,
   operators,
   RIGHTS,
@@ -38,6 +40,20 @@ export {
   startOperator,
   tokensOf,
 } from './people.ts';
+export {
+  endPlan,
+  findPlan,
+  lockDuePlan,
+  lockPlan,
+  MAX_PLANNED,
+  nextPlanAt,
+  PLAN_STATES,
+  type PlannedRow,
+  plan,
+  plans,
+  requireAhead,
+  withdrawPlan,
+} from './planned.ts';
 export {
   agree,
   confirmers,

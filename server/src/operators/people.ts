@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
-import { Refusal } from '../base/errors.ts';
+import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { recordByMachine } from './audit.ts';
 import { identityStore } from './identities.store.ts';
@@ -78,6 +78,13 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
 /** Prevents that this operator is disabled or enabled until `tx` ends. @throws Refusal 'unknown_operator' */
 export async function lockNamed(tx: Tx, name: string): Promise<void> {
   await store.lockOperator(tx, (await findOperator(tx, name)).id);
+}
+
+/** The operator as stored, disabled or not. */
+export async function operatorById(tx: Tx, id: bigint): Promise<Operator> {
+  const row = await store.byId(tx, id);
+  assert(row !== undefined, `operator ${id} is missing`);
+  return row;
 }
 
 /**

@@ -14,7 +14,8 @@ export type Outcome =
   | 'declined'
   | 'overtaken'
   | 'refused'
-  | 'failed';
+  | 'failed'
+  | 'planned';
 export const PROPOSAL_STATES = ['open', 'confirmed', 'declined', 'overtaken', 'expired', 'failed'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
@@ -119,6 +120,7 @@ const RULES_LOCK = 0x72756c65;
 const sql = {
   operators: `select ${OPERATOR} from operators order by id limit 500`,
   byName: `select ${OPERATOR} from operators where name = $1`,
+  byId: `select ${OPERATOR} from operators where id = $1`,
   insertOperator: `insert into operators (name, role, created_at) values ($1, $2, $3)
     on conflict (name) do nothing returning ${OPERATOR}`,
   setRole: 'update operators set role = $2 where id = $1',
@@ -198,6 +200,7 @@ export interface KnownToken extends OperatorRow {
 export const store = {
   operators: (tx: Tx) => tx.rows<OperatorRow>(sql.operators),
   byName: (tx: Tx, name: string) => tx.row<OperatorRow>(sql.byName, [name]),
+  byId: (tx: Tx, id: bigint) => tx.row<OperatorRow>(sql.byId, [id]),
   insertOperator: (tx: Tx, o: { name: string; role: Role; now: Date }) =>
     tx.row<OperatorRow>(sql.insertOperator, [o.name, o.role, o.now]),
   setRole: (tx: Tx, id: bigint, role: Role) => tx.run(sql.setRole, [id, role]),

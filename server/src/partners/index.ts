@@ -161,6 +161,7 @@ export {
   type PolicyQuestion,
   policyFor,
   readPolicy,
+  requirePolicy,
   setPolicy,
 } from './policies.ts';
 export { remember } from './remember.ts';

@@ -151,6 +151,12 @@ export function readPolicy(kept: unknown): Policy {
   return over(BUILT_IN_POLICY, Object.fromEntries(asked));
 }
 
+/** @throws Refusal 'malformed_field' that names the question or field and its rule */
+export function requirePolicy(question: string, answer: unknown): void {
+  const wrong = wrongIn(question, answer);
+  if (wrong !== undefined) throw new Refusal('malformed_field', { fields: { [wrong.name]: wrong.rule } });
+}
+
 /**
  * Sets the answer to one question on a market, for one partner or (null) for all without their own; a null answer removes it.
  * Recorded with who and why.
@@ -163,8 +169,7 @@ export async function setPolicy<Q extends PolicyQuestion>(
   reason: Reason = UNSAID,
 ): Promise<void> {
   const { marketId, partnerId, question, answer } = p;
-  const wrong = wrongIn(question, answer ?? {});
-  if (wrong !== undefined) throw new Refusal('malformed_field', { fields: { [wrong.name]: wrong.rule } });
+  requirePolicy(question, answer ?? {});
   const look = () => jsonOf(tx, sql.policyJson, [marketId, partnerId, question]);
   const before = await look();
   if (answer === null) await tx.run(sql.removePolicy, [marketId, partnerId, question]);

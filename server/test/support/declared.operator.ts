@@ -8,8 +8,8 @@ import { reasonsOf } from '../../src/protocols/operator/advice.ts';
 import type { Declared, DeclaredAction } from '../../src/protocols/operator/declare.ts';
 import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
 import { PROPOSALS } from '../../src/protocols/operator/declared/people.ts';
-import { proposes } from '../../src/protocols/operator/openapi.ts';
-import { FAILURE, PROPOSED } from '../../src/protocols/operator/replies.ts';
+import { mayPlan, proposes } from '../../src/protocols/operator/openapi.ts';
+import { FAILURE, PLANNED, PROPOSED } from '../../src/protocols/operator/replies.ts';
 import type { Came } from './client.ts';
 
 const forms = ENDPOINTS.map((declared) => ({
@@ -51,5 +51,9 @@ export function assertDeclaredOperator(asked: { method: string; path: string }, 
   }
   // A confirmed proposal answers with the schema of its action.
   const does = found === PROPOSALS.confirm ? (byName.get(String(body.action)) ?? found) : found;
+  if (body.outcome === 'planned') {
+    assert.ok(mayPlan(does), `${where} plans, and does not declare it`);
+    return assertSchema(PLANNED, body, where);
+  }
   assertSchema(does.gives, body, `${where}${does === found ? '' : ` of ${body.action}`}`);
 }

@@ -6,12 +6,15 @@
  * row with before and after. An action that calls outside is audited as begun, runs its own transactions, and is audited
  * again with its end.
  *
+ * With a time, the action is planned instead: its row waits (operators/planned.ts), and the machine performs it at its time.
+ *
  * If one person is not enough the action becomes a proposal. Confirming reads the subject again: if it has changed, the
  * proposal is superseded and nothing is done. If the action throws a Refusal, the proposal ends with that reason.
  */
 
 import type { Tx } from '../../base/db.ts';
 import { assert, BugError, Refusal } from '../../base/errors.ts';
+import { enqueueAt } from '../../base/jobs.ts';
 import { encryptTyped, openTyped, openTypedIn } from '../../base/typed.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import {
@@ -30,9 +33,11 @@ import {
   type Operator,
   type Proposed,
   peopleWanted,
+  plan,
   propose,
   type Right,
   recordAction,
+  requireAhead,
   requireOther,
   type Session,
   validAgreers,
@@ -43,6 +48,17 @@ import { encryptFields, type Fields, readFields, type Values } from '../declarat
 import { type DeclaredAction, reason } from './declare.ts';
 import type { OperatorDeps } from './deps.ts';
 import { needsFresh } from './fresh.ts';
+
+/**
+ * The parts of an action that may be planned. They need no connection of this process: the machine uses them at the time of the
+ * change.
+ */
+export interface Plan<F extends Fields = Fields> {
+  /** Throws the Refusal that the change would end with at its time, as far as that is known when it is decided. */
+  check(tx: Tx, input: Values<F>): Promise<void>;
+  look(tx: Tx, input: Values<F>): Promise<unknown>;
+  perform(tx: Tx, input: Values<F>, doing: Doing): Promise<void>;
+}
 
 /** The approval that an action needs; of several needs, the one that takes most people decides. */
 export type Needs = Need | readonly Need[];
@@ -74,9 +90,14 @@ export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
    * confirmation.
    */
   outside?(deps: OperatorDeps, input: Values<F>, doing: Doing, seen: unknown): Promise<void>;
+  /** Set for an action with the field `effectiveAt`. */
+  plan?: Plan<F>;
   /** Set for an action that can be confirmed only by uploading the same file again: the instruction to do so. */
   byFile?: string;
 }
+
+/** The job that carries out planned changes whose time has come (planned.ts). */
+export const TAKE_EFFECT = 'take_effect';
 
 /** All actions by name: the names that a rule may use. */
 export const ACTIONS = new Map<string, Action>();
@@ -86,6 +107,24 @@ export function action<F extends Fields>(written: Action<F>): Action {
   const made = written as unknown as Action;
   ACTIONS.set(made.name, made);
   return made;
+}
+
+/** Declares an action that may be planned: at once or at its time, it does the same. */
+export function plannable<F extends Fields>(
+  written: Omit<Action<F>, 'look' | 'perform' | 'plan' | 'needs'> & Plan<F>,
+): Action {
+  const { check, look, perform, ...declared } = written;
+  assert(
+    declared.plans === true && declared.right === 'terms',
+    `${declared.name} does not declare that it may be planned`,
+  );
+  return action<F>({
+    ...(declared as unknown as DeclaredAction<F> & Pick<Action<F>, 'subject'>),
+    needs: async () => 'rule' as const,
+    look: (_deps, tx, input) => look(tx, input),
+    perform: (_deps, tx, input, doing) => perform(tx, input, doing),
+    plan: { check, look, perform },
+  });
 }
 
 export interface ActReply {
@@ -133,6 +172,7 @@ export async function perform(
     const doing = await doingNow(tx, caller, { why: String(why), now });
     requireRight(doing.operator, action.right);
     const input = (await action.bind?.(deps, tx, asked, doing)) ?? asked;
+    await timeOf(tx, action, input, now);
     const before = await action.look(deps, tx, input);
     const wanted = await wantedOf(deps, tx, { action, input, doing }, doing.operator.id);
     const people = await peopleWanted(tx, wanted);
@@ -331,7 +371,11 @@ function saidBy(
 }
 
 /** A proposal's fields, parsed again by the rules of its action. Encrypted texts stay exactly as they were shown. */
-function askedOf({ vault }: OperatorDeps, { fields }: Action, kept: Readonly<Record<string, unknown>>) {
+export function askedOf(
+  { vault }: Pick<OperatorDeps, 'vault'>,
+  { fields }: Action,
+  kept: Readonly<Record<string, unknown>>,
+) {
   const opened = openTypedIn(vault, kept) as Readonly<Record<string, unknown>>;
   const asked = encryptFields(vault, fields, readFields(fields, opened));
   return Object.fromEntries(
@@ -374,11 +418,35 @@ interface Going {
   proposal?: bigint;
 }
 
-type Begun = { after: unknown; shown: Readonly<Record<string, unknown>> } | { isOutside: true; seen: unknown };
+type Begun =
+  | { after: unknown; shown: Readonly<Record<string, unknown>> }
+  | { isOutside: true; seen: unknown }
+  | { plan: bigint; effectiveAt: Date };
+
+/**
+ * When the change takes effect; undefined for at once.
+ *
+ * @throws Refusal 'malformed_field', or of the action: what would fail at its time is refused when it is decided
+ */
+async function timeOf(tx: Tx, action: Action, input: Readonly<Record<string, unknown>>, now: Date) {
+  const { effectiveAt } = input;
+  if (action.plan === undefined || !(effectiveAt instanceof Date)) return undefined;
+  requireAhead(effectiveAt, now);
+  await action.plan.check(tx, input);
+  return effectiveAt;
+}
 
 async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unknown }): Promise<Begun> {
   const { action, input, doing, before, proposal } = going;
   const about = { action: action.name, subject: action.subject(input), proposal };
+  const effectiveAt = await timeOf(tx, action, input, doing.now);
+  if (effectiveAt !== undefined) {
+    const { effectiveAt: _, ...asked } = input;
+    const { id } = await plan(tx, doing, { ...about, input: asked, effectiveAt });
+    await recordAction(tx, doing, { ...about, outcome: 'planned', before, after: { plan: id, ...input } });
+    enqueueAt(tx, { kind: TAKE_EFFECT, subject: 'all', dueAt: effectiveAt });
+    return { plan: id, effectiveAt };
+  }
   if (action.outside !== undefined) {
     await recordAction(tx, doing, { ...about, outcome: 'begun', before, after: input });
     return { isOutside: true, seen: before };
@@ -397,6 +465,8 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
     status: 200,
     body: { action: action.name, subject: about.subject, outcome: 'done', after, ...shown },
   });
+  if ('plan' in begun)
+    return { status: 200, body: { action: action.name, subject: about.subject, outcome: 'planned', ...begun } };
   if (!('isOutside' in begun)) return reply(begun.after, { ...begun.shown, ...(await action.shows?.(deps, input)) });
   assert(action.outside !== undefined, `${action.name} has no outside`);
   try {

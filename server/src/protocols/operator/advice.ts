@@ -109,6 +109,7 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'Wait a minute.',
   ),
   unknown_token: advice('The operator has no such token.', 'Read `operator`, or `self`.'),
+  unknown_plan: advice('There is no such planned change.', 'Read `planned`.'),
   unknown_proposal: advice('There is no such proposal.', 'Read `proposals`.'),
   unknown_bulk: advice('There is no such bulk action.', 'Use the number from the reply of the action.'),
   unknown_movement: advice('There is no such movement.', 'Read `movements`.'),
@@ -178,6 +179,7 @@ const OWN: Partial<Record<Reason, Advice>> = {
   batch_refused: advice('The bank desk cannot do this now; the sentence says why.', 'Do what the sentence says first.'),
   file_needed: advice('It is confirmed by sending its file, and no other way.', 'Send the same file.'),
   proposal_exists: advice('The same action is already proposed, and waits.', 'Have another operator confirm it.'),
+  plan_over: advice('The planned change has taken effect, has failed, or is withdrawn.', 'Change the term itself.'),
   proposal_over: advice('The proposal was already decided, or has expired.', 'Propose it again.'),
   proposal_overtaken: advice(
     'The subject of the proposal, or its proposer, has changed since. Nothing was done.',

@@ -7,7 +7,7 @@
 import type { TSchema } from 'typebox';
 import type { RefusalCode } from '../../base/errors.ts';
 import type { Right } from '../../operators/index.ts';
-import { type Fields, id, oneOf, optional, text, time, typed, whole } from '../declaration/fields.ts';
+import { about, type Fields, id, oneOf, optional, text, time, typed, whole } from '../declaration/fields.ts';
 import { pages } from './replies.ts';
 
 /**
@@ -80,6 +80,8 @@ export interface DeclaredAction<F extends Fields = Fields> extends Declared<F> {
   readonly weighs?: true;
   /** Its `needs` are all `named` or `always`, so a rule for every action (`*`) does not apply. */
   readonly onlyNamed?: true;
+  /** It may be planned: it has the field `effectiveAt`, and may answer that it waits for its time. */
+  readonly plans?: true;
   /** By session it needs a fresh login, although its right alone does not. */
   readonly isFresh?: true;
   /** It has a default reason. */
@@ -105,6 +107,15 @@ export interface DeclaredRead<F extends Fields = Fields> extends Declared<F> {
 
 /** The reason for an action: every action takes it in addition to its own fields. */
 export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
+
+/** From when on a change holds. Without it, at once. */
+export const effectiveAt = optional(
+  about(
+    time,
+    'From when on it holds; at once where not given. In the future, at most 365 days ahead',
+    '2027-01-31T00:00:00Z',
+  ),
+);
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 

@@ -74,6 +74,10 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
       `The order is ${facts.state}${facts.why === undefined ? '' : ` (${facts.why})`}, where this cannot be done.`,
   },
   proposal_exists: { status: 409, say: () => 'The same action is proposed already and waits for another operator.' },
+  plan_over: {
+    status: 409,
+    say: (facts) => `The planned change is ${facts.state}: only one that still waits for its time can be withdrawn.`,
+  },
   proposal_over: { status: 409, say: (facts) => `The proposal is ${facts.state}.` },
   proposal_waits: {
     status: 409,
@@ -175,6 +179,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_passkey: missing('passkey of yours'),
   unknown_identity: missing('account of this operator'),
   unknown_proposal: missing('proposal'),
+  unknown_plan: missing('planned change'),
   unknown_partner: missing('partner'),
   unknown_market: missing('market'),
   unknown_bulk: missing('action on unpaid orders'),

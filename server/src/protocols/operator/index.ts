@@ -71,12 +71,15 @@ import { failureOf } from './errors.ts';
 import { needsFresh } from './fresh.ts';
 import { LIMIT_ACTIONS } from './limits.ts';
 import { MONITORING_ACTIONS } from './monitoring.ts';
+import { PLANNED_ACTIONS } from './planned.ts';
 import { READS } from './reads.ts';
 import { identify, sessionRoutes } from './session.ts';
 import { TRAVEL_ACTIONS } from './travel.ts';
 
+export { TAKE_EFFECT } from './action.ts';
 export type { OperatorDeps, SingleSignOn } from './deps.ts';
 export { readHandbook } from './handbook.ts';
+export { plannedHandlers, takeEffect } from './planned.ts';
 
 /** All operator actions; with a bank without an API also those of actions/bank.ts. */
 export const OPERATOR_API_ACTIONS: readonly Action[] = [
@@ -104,6 +107,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...TEAM_ACTIONS,
   ...TERM_ACTIONS,
   ...LIMIT_ACTIONS,
+  ...PLANNED_ACTIONS,
   ...MONITORING_ACTIONS,
   ...INFORMATION_ACTIONS,
   ...BULK_ACTIONS,

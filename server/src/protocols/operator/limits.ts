@@ -13,7 +13,7 @@ import {
   setCustomerLimit,
 } from '../../partners/index.ts';
 import type { Values } from '../declaration/fields.ts';
-import { type Action, action } from './action.ts';
+import { type Action, plannable } from './action.ts';
 import { marketOf } from './actions/terms.ts';
 import { CUSTOMER_LIMITS } from './declared/limits.ts';
 import { type Read, read } from './read.ts';
@@ -55,18 +55,25 @@ async function scopeOf(tx: Tx, input: Setting): Promise<{ scope: LimitScope; dec
   return { scope, decimals: fiat.decimals };
 }
 
+/** @throws Refusal as `scopeOf`, or 'malformed_amount' */
+async function mostOf(tx: Tx, input: Setting): Promise<{ scope: LimitScope; maxUnits: bigint | null }> {
+  const { scope, decimals } = await scopeOf(tx, input);
+  return { scope, maxUnits: input.max === 'none' ? null : parseUnits(input.max, decimals) };
+}
+
 export const LIMIT_ACTIONS: readonly Action[] = [
-  action({
+  plannable({
     ...CUSTOMER_LIMITS.set,
     subject: ({ fiat }) => `asset:${fiat}`,
-    async look(_deps, tx, input) {
+    async look(tx, input) {
       const row = await customerLimitRow(tx, (await scopeOf(tx, input)).scope);
       return row === undefined ? null : (await shownIn(tx))(row);
     },
-    needs: async () => 'rule' as const,
-    async perform(_deps, tx, input, { operator, reason, now }) {
-      const { scope, decimals } = await scopeOf(tx, input);
-      const maxUnits = input.max === 'none' ? null : parseUnits(input.max, decimals);
+    async check(tx, input) {
+      await mostOf(tx, input);
+    },
+    async perform(tx, input, { operator, reason, now }) {
+      const { scope, maxUnits } = await mostOf(tx, input);
       await setCustomerLimit(tx, { ...scope, maxUnits, now }, { by: operator.name, why: reason });
     },
   }),

@@ -20,7 +20,7 @@ import { PROPOSALS } from './declared/people.ts';
 import { type Reason, statusOf } from './errors.ts';
 import { MEANINGS, peopleSentence } from './meaning.ts';
 import { PARTS } from './parts.ts';
-import { FAILURE, PROPOSED } from './replies.ts';
+import { FAILURE, PLANNED, PROPOSED } from './replies.ts';
 
 /** All fields of an endpoint: an action also has a reason. */
 export function takenBy(declared: Declared): Fields {
@@ -34,6 +34,10 @@ export function takenBy(declared: Declared): Fields {
 /** Whether the reply may be a proposal instead. */
 export const proposes = (declared: Declared): boolean =>
   declared === PROPOSALS.confirm || !['one', undefined].includes((declared as DeclaredAction).people);
+
+/** Whether the reply may be that it waits for its time instead. */
+export const mayPlan = (declared: Declared): boolean =>
+  declared === PROPOSALS.confirm || (declared as DeclaredAction).plans === true;
 
 const operationId = (declared: Declared): string => {
   const { name } = declared as DeclaredAction;
@@ -86,9 +90,13 @@ function responses(declared: Declared, components: Components): Json {
   return {
     responses: {
       200: {
-        description: 'Done',
+        description: mayPlan(declared) ? 'Done, or planned for its time' : 'Done',
         content: {
-          [isFile ? '*/*' : 'application/json']: { schema: components.referring(gives) },
+          [isFile ? '*/*' : 'application/json']: {
+            schema: mayPlan(declared)
+              ? { anyOf: [components.referring(gives), { $ref: '#/components/schemas/Planned' }] }
+              : components.referring(gives),
+          },
           ...(table === undefined
             ? {}
             : { 'text/csv': { schema: { type: 'string', description: `Columns: ${table.columns.join(', ')}` } } }),
@@ -156,6 +164,7 @@ export function openapi(version: string): Json {
       schemas: {
         Failure: plain(FAILURE),
         Proposed: plain(PROPOSED),
+        Planned: plain(PLANNED),
         ...components.schemas(),
       },
     },

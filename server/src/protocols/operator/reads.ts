@@ -95,6 +95,7 @@ import { LISTS } from './lists.ts';
 import { MONEY_READS } from './money.ts';
 import { MONITORING_READS } from './monitoring.ts';
 import { OUTSIDE_READS, shownRequest } from './outside.ts';
+import { PLANNED_READS } from './planned.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { RECONCILIATION_READ } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
@@ -126,6 +127,7 @@ export const READS: readonly Read[] = [
   ...REPORTS,
   RECONCILIATION_READ,
   ...LIMIT_READS,
+  ...PLANNED_READS,
   ...ALERT_READS,
   ...HANDBOOK_READS,
   ...MONEY_READS,

@@ -7,7 +7,7 @@ import type { CommandOf, Declared, DeclaredAction, DeclaredRead } from './declar
 import { ENDPOINTS, GROUPS } from './declared/index.ts';
 import { type Reason, statusOf } from './errors.ts';
 import { exampleOf, MEANINGS, peopleSentence } from './meaning.ts';
-import { proposes, takenBy } from './openapi.ts';
+import { mayPlan, proposes, takenBy } from './openapi.ts';
 
 const commandsOf = ({ command }: Declared): readonly CommandOf[] => [command ?? []].flat() as readonly CommandOf[];
 
@@ -56,6 +56,9 @@ function section(declared: Declared): string[] {
     ...(table === undefined
       ? []
       : [`CSV: the rows of \`${table.list}\`, with ${table.columns.map((one) => `\`${one}\``).join(', ')}.`, '']),
+    ...(mayPlan(declared)
+      ? ['200 with `outcome` `planned`, `plan` and `effectiveAt` if it waits for its time.', '']
+      : []),
     ...(proposes(declared) ? ['202 if it takes more people or waits: [a proposal](#proposals).', ''] : []),
     ...(own.length === 0
       ? []

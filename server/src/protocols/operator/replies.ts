@@ -47,6 +47,15 @@ export const PROPOSED = thing(
   ],
   'It is a proposal now, and waits',
 );
+/** The reply of an action that takes effect at a later time. */
+export const PLANNED = thing(
+  [
+    ...['action', 'subject'],
+    { outcome: Type.Literal('planned'), plan: Type.String({ description: 'Number of the planned change' }) },
+    { effectiveAt: Type.String({ description: 'When it takes effect: ISO 8601 in UTC' }) },
+  ],
+  'It is decided, and waits for its time',
+);
 export const FAILURE = thing([
   { error: Type.String({ description: 'A sentence' }), reason: Type.String({ description: 'The word to branch on' }) },
   {

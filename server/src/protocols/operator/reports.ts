@@ -2,6 +2,7 @@
  * Reports over HTTP: a trial balance at any instant, a customer's statement, revenue, orders affected by a wrong fee or price.
  */
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatRate, formatUnits, parseRate, parseUnits } from '../../base/money.ts';
 import { type AccountAt, balancesAt, trialBalance } from '../../ledger/index.ts';
@@ -99,12 +100,14 @@ export const REPORTS: readonly Read[] = [
     async answer(_deps, tx, { market: marketId, from, until, partner, after, limit: most = 100, ...wanted }) {
       const market = await marketOf(tx, marketId);
       const { partnerId } = await narrowed(tx, { partner, from, until });
-      const { terms, partnerId: only } = await termsOf(tx, market, wanted);
+      const { terms, partnerId: only, since } = await termsOf(tx, market, wanted);
       if (only !== undefined && partnerId !== undefined && only !== partnerId)
         throw new Refusal('malformed_field', {
           fields: { partner: `must be ${only}: only that fee was changed` },
         });
-      const found = await affectedOrders(tx, { market, from, until, partnerId: only ?? partnerId, terms });
+      const found = await affectedOrders(tx, {
+        ...{ market, from: fromWhen(from, since), until, partnerId: only ?? partnerId, terms },
+      });
       const amounts = await amountsIn(tx);
       const shown = <T extends { asset: string; was: bigint; other: bigint; difference: bigint }>(one: T) => ({
         ...one,
@@ -117,7 +120,7 @@ export const REPORTS: readonly Read[] = [
       const page = found.orders.slice(begin, begin + most);
       const orders = page.map(({ id: order, ...one }) => ({ order, ...shown(one) }));
       return {
-        compared: saidOf(terms, market),
+        compared: { ...saidOf(terms, market), ...defined({ since }) },
         charged: shown(found.charged),
         promised: shown(found.promised),
         orders,
@@ -159,7 +162,7 @@ function totalsOf(lines: Awaited<ReturnType<typeof customerStatement>>) {
 }
 
 /**
- * The terms to compare with, given in one of three ways.
+ * The terms to compare with, given in one of three ways; for a change, also when it took effect.
  *
  * @throws Refusal 'malformed_field'
  */
@@ -167,7 +170,7 @@ export async function termsOf(
   tx: Tx,
   market: Market,
   { change, fee, bps, fixed, minimum, rate }: Values<typeof TERMS>,
-): Promise<{ terms: OtherTerms; partnerId?: bigint }> {
+): Promise<{ terms: OtherTerms; partnerId?: bigint; since?: Date }> {
   const given = [change, fee, rate].filter((value) => value !== undefined);
   const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
   if (given.length !== 1) throw wrong({ change: 'or fee or rate must be given, and one of them only' });
@@ -191,6 +194,10 @@ export async function termsOf(
   return await asBefore(tx, market, change ?? 0n);
 }
 
+/** A change affects no order from before it took effect. */
+export const fromWhen = (from: Date, since: Date | undefined): Date =>
+  since !== undefined && since > from ? since : from;
+
 interface FeeJson {
   fixed_units?: number | string;
   bps?: number;
@@ -199,7 +206,11 @@ interface FeeJson {
 }
 
 /** The fee before one of its changes (`changes`), for the partners to whom it applied. */
-async function asBefore(tx: Tx, market: Market, id: bigint): Promise<{ terms: OtherTerms; partnerId?: bigint }> {
+async function asBefore(
+  tx: Tx,
+  market: Market,
+  id: bigint,
+): Promise<{ terms: OtherTerms; partnerId?: bigint; since: Date }> {
   const found = await findChange(tx, id);
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { change: rule } });
   if (found?.what !== 'fee' || found.marketId !== market.id)
@@ -217,7 +228,8 @@ async function asBefore(tx: Tx, market: Market, id: bigint): Promise<{ terms: Ot
     minimumUnits: BigInt(before.minimum_units ?? 0),
     notFor: found.partnerId === null ? await partnersWithOwnFee(tx, market.id, fee) : [],
   };
-  return found.partnerId === null ? { terms } : { terms, partnerId: found.partnerId };
+  const { partnerId, at: since } = found;
+  return partnerId === null ? { terms, since } : { terms, since, partnerId };
 }
 
 /** Units may have more digits than a JSON number can hold, so they are read as text. */

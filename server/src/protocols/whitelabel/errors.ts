@@ -56,6 +56,7 @@ const NOT_OF_THIS_WIRE = {
   too_many_members: elsewhere,
   too_many_keys: elsewhere,
   unknown_proposal: elsewhere,
+  unknown_plan: elsewhere,
   unknown_partner: elsewhere,
   unknown_market: elsewhere,
   unknown_bulk: elsewhere,
@@ -70,6 +71,7 @@ const NOT_OF_THIS_WIRE = {
 
   proposal_exists: elsewhere,
   proposal_over: elsewhere,
+  plan_over: elsewhere,
   operator_exists: elsewhere,
   rail_not_halted: elsewhere,
   market_not_halted: elsewhere,

@@ -22,7 +22,7 @@ import { type Values } from '../../declaration/fields.ts';
 import { type Action, action } from '../action.ts';
 import { BULK, ORDERS } from '../declared/orders.ts';
 import { amountsIn } from '../read.ts';
-import { termsOf } from '../reports.ts';
+import { fromWhen, termsOf } from '../reports.ts';
 import { marketOf, requirePartner } from './terms.ts';
 
 interface Said {
@@ -50,7 +50,7 @@ async function bulkAskOf(tx: Tx, said: BulkSaid) {
   const { market: marketId, from, until, partner, most, ...wanted } = said;
   const market = await marketOf(tx, marketId);
   const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
-  const { terms, partnerId: only } = await termsOf(tx, market, { ...wanted, rate: undefined });
+  const { terms, partnerId: only, since } = await termsOf(tx, market, { ...wanted, rate: undefined });
   if ('rate' in terms) throw wrong({ fee: 'or change must be given' });
   if (only !== undefined && partner !== undefined && only !== partner)
     throw wrong({ partner: `must be ${only}: only that fee was changed` });
@@ -60,7 +60,7 @@ async function bulkAskOf(tx: Tx, said: BulkSaid) {
   if (mostUnits <= 0n) throw wrong({ most: 'must be above zero' });
   const bulk: BulkTerms = { asset, mostUnits, fee, fixedUnits, bps, minimumUnits, notFor: [...notFor] };
   const partnerId: bigint | undefined = only ?? partner;
-  return { market, span: { from, until, partnerId }, terms, bulk };
+  return { market, span: { from: fromWhen(from, since), until, partnerId }, terms, bulk };
 }
 
 export const COMPENSATION_ACTIONS: readonly Action[] = [

@@ -4,7 +4,7 @@
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits, parseRate, parseUnits } from '../../../base/money.ts';
-import type { Doing } from '../../../operators/index.ts';
+import { type Doing, MAX_PLANNED, plans } from '../../../operators/index.ts';
 import { dustThreshold, setDustThreshold } from '../../../orders/index.ts';
 import {
   type Asset,
@@ -18,6 +18,7 @@ import {
   type Market,
   type PolicyQuestion,
   policyRow,
+  requirePolicy,
   setExposureCap,
   setFee,
   setLimit,
@@ -25,7 +26,8 @@ import {
   upsertMarket,
 } from '../../../partners/index.ts';
 import { confirmLevel, confirmPair, pollPrices, priceLevels } from '../../../quotes/index.ts';
-import { type Action, action } from '../action.ts';
+import type { Values } from '../../declaration/fields.ts';
+import { type Action, action, plannable } from '../action.ts';
 import { UNCLAIMED } from '../declared/deposits.ts';
 import { TERMS_OF_TRADE } from '../declared/terms.ts';
 
@@ -164,48 +166,14 @@ export const TERM_ACTIONS: readonly Action[] = [
       );
     },
   }),
-  action({
+  plannable({
     ...TERMS_OF_TRADE.set,
     subject,
-    look: async (_deps, tx, input) => shownMarket(await lockMarket(tx, input.market)),
-    needs: terms,
-    async perform(_deps, tx, input, doing) {
-      const market = await lockMarket(tx, input.market);
-      const { decimals } = depositAssetOf(market);
-      const units = (text: string | undefined, before: bigint) =>
-        text === undefined ? before : parseUnits(text, decimals);
-      const ms = (seconds: number | undefined, before: number) => (seconds === undefined ? before : seconds * 1000);
-      const minUnits = units(input.min, market.minUnits);
-      const maxUnits = units(input.max, market.maxUnits);
-      if (minUnits <= 0n) throw new Refusal('malformed_field', { fields: { min: 'must be above zero' } });
-      if (maxUnits < minUnits) throw new Refusal('malformed_field', { fields: { max: 'must not be below min' } });
-      const { priceQuorum = market.priceQuorum, singleSource = market.singleSource && priceQuorum === 1 } = input;
-      // An undeclared market must be declared when its prices are set or it is opened, not when its limits are.
-      if (input.priceQuorum !== undefined || input.singleSource !== undefined || input.enabled === true)
-        requireDeclared(priceQuorum, singleSource, market.priceSources);
-      await upsertMarket(
-        tx,
-        {
-          ...market,
-          crypto: market.crypto.code,
-          fiat: market.fiat.code,
-          enabled: input.enabled ?? market.enabled,
-          isDefault: input.isDefault ?? market.isDefault,
-          minUnits,
-          maxUnits,
-          quoteTtlMs: ms(input.quoteTtlS, market.quoteTtlMs),
-          depositTtlMs: ms(input.depositTtlS, market.depositTtlMs),
-          clearingMs: ms(input.clearingS, market.clearingMs),
-          priceMaxAgeMs: ms(input.priceMaxAgeS, market.priceMaxAgeMs),
-          priceQuorum,
-          outlierBps: input.outlierBps === undefined ? market.outlierBps : BigInt(input.outlierBps),
-          singleSource,
-          jumpBps: input.jumpBps === undefined ? market.jumpBps : BigInt(input.jumpBps),
-          resumeMs: ms(input.resumeAfterS, market.resumeMs),
-          taxBps: input.taxBps === undefined ? market.taxBps : BigInt(input.taxBps),
-        },
-        reasonOf(doing),
-      );
+    look: async (tx, input) => shownMarket(await lockMarket(tx, input.market)),
+    check: requireInOrder,
+    async perform(tx, input, doing) {
+      const market = changedMarket(await lockMarket(tx, input.market), input);
+      await upsertMarket(tx, { ...market, crypto: market.crypto.code, fiat: market.fiat.code }, reasonOf(doing));
       if (input.enabled === true) pollPrices(tx, market.priceSources, doing.now);
     },
   }),
@@ -255,54 +223,41 @@ export const TERM_ACTIONS: readonly Action[] = [
     },
   }),
   // A fee is set as a whole: omitted parts become zero.
-  action({
+  plannable({
     ...TERMS_OF_TRADE.fee,
     subject,
-    async look(_deps, tx, input) {
+    async look(tx, input) {
       const { decimals } = (await marketOf(tx, input.market)).fiat;
       return termsRow(await feeRow(tx, input.market, await requirePartner(tx, input.partner), input.kind), decimals);
     },
-    needs: terms,
-    async perform(_deps, tx, input, doing) {
-      const { decimals } = (await marketOf(tx, input.market)).fiat;
-      const fee = {
-        marketId: input.market,
-        partnerId: input.partner ?? null,
-        kind: input.kind,
-        fixedUnits: parseUnits(input.fixed ?? '0', decimals),
-        bps: BigInt(input.bps ?? 0),
-        minimumUnits: parseUnits(input.minimum ?? '0', decimals),
-        gasUnits: BigInt(input.gasUnits ?? 0),
-      };
-      await setFee(tx, fee, reasonOf(doing));
+    async check(tx, input) {
+      await feeOf(tx, input);
     },
+    perform: async (tx, input, doing) => await setFee(tx, await feeOf(tx, input), reasonOf(doing)),
   }),
-  action({
+  plannable({
     ...TERMS_OF_TRADE.limit,
     subject,
-    async look(_deps, tx, input) {
+    async look(tx, input) {
       const { decimals } = depositAssetOf(await marketOf(tx, input.market));
       return termsRow(await limitRow(tx, input.market, input.level), decimals);
     },
-    needs: terms,
-    async perform(_deps, tx, input, doing) {
-      const { decimals } = depositAssetOf(await marketOf(tx, input.market));
-      const maxUnits = input.max === 'none' ? null : parseUnits(input.max, decimals);
-      await setLimit(tx, { marketId: input.market, level: input.level, maxUnits }, reasonOf(doing));
+    async check(tx, input) {
+      await limitOf(tx, input);
     },
+    perform: async (tx, input, doing) => await setLimit(tx, await limitOf(tx, input), reasonOf(doing)),
   }),
-  action({
+  plannable({
     ...TERMS_OF_TRADE.cap,
     subject: ({ partner }) => `partner:${partner}`,
-    async look(_deps, tx, input) {
+    async look(tx, input) {
       await requirePartner(tx, input.partner);
       return termsRow(await capRow(tx, input.partner, input.fiat), await decimalsOf(tx, input.fiat));
     },
-    needs: terms,
-    async perform(_deps, tx, input, doing) {
-      const maxUnits = input.max === 'none' ? null : parseUnits(input.max, await decimalsOf(tx, input.fiat));
-      await setExposureCap(tx, { partnerId: input.partner, fiat: input.fiat, maxUnits }, reasonOf(doing));
+    async check(tx, input) {
+      await capFrom(tx, input);
     },
+    perform: async (tx, input, doing) => await setExposureCap(tx, await capFrom(tx, input), reasonOf(doing)),
   }),
   action({
     ...UNCLAIMED.dust,
@@ -318,21 +273,117 @@ export const TERM_ACTIONS: readonly Action[] = [
       await setDustThreshold(tx, asset, below === 'none' ? 0n : parseUnits(below, decimals));
     },
   }),
-  action({
+  plannable({
     ...TERMS_OF_TRADE.policy,
     subject,
-    async look(_deps, tx, input) {
+    async look(tx, input) {
       await marketOf(tx, input.market);
       return json(await policyRow(tx, input.market, await requirePartner(tx, input.partner), input.question));
     },
-    needs: terms,
-    async perform(_deps, tx, input, doing) {
+    check: async (_tx, { question, answer }) => requirePolicy(question, answer === 'none' ? {} : answer),
+    async perform(tx, input, doing) {
       const answer = input.answer === 'none' ? null : input.answer;
       const { market: marketId, partner, question } = input;
       await setPolicy<PolicyQuestion>(tx, { marketId, partnerId: partner ?? null, question, answer }, reasonOf(doing));
     },
   }),
 ];
+
+type Setting = Values<(typeof TERMS_OF_TRADE.set)['fields']>;
+
+/** The market with changed terms; terms that are left out stay. @throws Refusal 'malformed_field' | 'malformed_amount' */
+function changedMarket(market: Market, input: Omit<Setting, 'market' | 'effectiveAt'>): Market {
+  const { decimals } = depositAssetOf(market);
+  const units = (text: string | undefined, before: bigint) =>
+    text === undefined ? before : parseUnits(text, decimals);
+  const ms = (seconds: number | undefined, before: number) => (seconds === undefined ? before : seconds * 1000);
+  const bps = (given: number | undefined, before: bigint) => (given === undefined ? before : BigInt(given));
+  const minUnits = units(input.min, market.minUnits);
+  const maxUnits = units(input.max, market.maxUnits);
+  if (minUnits <= 0n) throw new Refusal('malformed_field', { fields: { min: 'must be above zero' } });
+  if (maxUnits < minUnits) throw new Refusal('malformed_field', { fields: { max: 'must not be below min' } });
+  const { priceQuorum = market.priceQuorum, singleSource = market.singleSource && priceQuorum === 1 } = input;
+  // An undeclared market must be declared when its prices are set or it is opened, not when its limits are.
+  if (input.priceQuorum !== undefined || input.singleSource !== undefined || input.enabled === true)
+    requireDeclared(priceQuorum, singleSource, market.priceSources);
+  return {
+    ...market,
+    enabled: input.enabled ?? market.enabled,
+    isDefault: input.isDefault ?? market.isDefault,
+    minUnits,
+    maxUnits,
+    quoteTtlMs: ms(input.quoteTtlS, market.quoteTtlMs),
+    depositTtlMs: ms(input.depositTtlS, market.depositTtlMs),
+    clearingMs: ms(input.clearingS, market.clearingMs),
+    priceMaxAgeMs: ms(input.priceMaxAgeS, market.priceMaxAgeMs),
+    priceQuorum,
+    outlierBps: bps(input.outlierBps, market.outlierBps),
+    singleSource,
+    jumpBps: bps(input.jumpBps, market.jumpBps),
+    resumeMs: ms(input.resumeAfterS, market.resumeMs),
+    taxBps: bps(input.taxBps, market.taxBps),
+  };
+}
+
+/**
+ * Carries out all planned changes of a market's terms on paper, in their order, with this one among them.
+ *
+ * @throws Refusal of this change after those before it; 'malformed_field' that names a later change that it would break
+ */
+async function requireInOrder(tx: Tx, input: Setting): Promise<void> {
+  const at = input.effectiveAt ?? new Date(0);
+  const waiting = (await plans(tx, { state: 'planned', subject: subject(input), limit: MAX_PLANNED })).filter(
+    ({ action }) => action === TERMS_OF_TRADE.set.name,
+  );
+  const before = waiting.filter(({ effectiveAt }) => effectiveAt <= at);
+  const later = waiting.filter(({ effectiveAt }) => effectiveAt > at);
+  const start = before.reduce(planned, await lockMarket(tx, input.market));
+  let market = changedMarket(start, input);
+  for (const row of later)
+    try {
+      market = changedMarket(market, row.input as Setting);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw new Refusal('malformed_field', {
+        fields: { effectiveAt: `must not come before planned change ${row.id}, which would then break a rule` },
+      });
+    }
+}
+
+/** One that would fail at its time changes nothing. */
+function planned(market: Market, row: { input: Record<string, unknown> }): Market {
+  try {
+    return changedMarket(market, row.input as Setting);
+  } catch (error) {
+    if (error instanceof Refusal) return market;
+    throw error;
+  }
+}
+
+/** @throws Refusal 'unknown_market' | 'unknown_partner' | 'malformed_amount' */
+async function feeOf(tx: Tx, input: Values<(typeof TERMS_OF_TRADE.fee)['fields']>) {
+  const { decimals } = (await marketOf(tx, input.market)).fiat;
+  return {
+    marketId: input.market,
+    partnerId: await requirePartner(tx, input.partner),
+    kind: input.kind,
+    fixedUnits: parseUnits(input.fixed ?? '0', decimals),
+    bps: BigInt(input.bps ?? 0),
+    minimumUnits: parseUnits(input.minimum ?? '0', decimals),
+    gasUnits: BigInt(input.gasUnits ?? 0),
+  };
+}
+
+/** @throws Refusal 'unknown_market' | 'malformed_amount' */
+async function limitOf(tx: Tx, { market, level, max }: Values<(typeof TERMS_OF_TRADE.limit)['fields']>) {
+  const { decimals } = depositAssetOf(await marketOf(tx, market));
+  return { marketId: market, level, maxUnits: max === 'none' ? null : parseUnits(max, decimals) };
+}
+
+/** @throws Refusal 'malformed_field' | 'malformed_amount' */
+async function capFrom(tx: Tx, { partner, fiat, max }: Values<(typeof TERMS_OF_TRADE.cap)['fields']>) {
+  return { partnerId: partner, fiat, maxUnits: max === 'none' ? null : parseUnits(max, await decimalsOf(tx, fiat)) };
+}
 
 async function assetOf(tx: Tx, code: string): Promise<Asset> {
   const asset = (await assets(tx)).get(code);

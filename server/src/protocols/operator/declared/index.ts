@@ -18,6 +18,7 @@ import { OUTSIDE } from './outside.ts';
 import { PARTNERS } from './partners.ts';
 import { MOVEMENTS, PAYOUTS } from './payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './people.ts';
+import { PLANNED_CHANGES } from './planned.ts';
 import { REPORTS_OF } from './reports.ts';
 import { SANCTIONS } from './sanctions.ts';
 import { SESSIONS } from './session.ts';
@@ -60,6 +61,11 @@ export const GROUPS: readonly Group[] = [
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
   group('Partners', 'Partners, their keys, and items held after a leak.', PARTNERS, TEAM),
   group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE, CUSTOMER_LIMITS),
+  group(
+    'Planned changes',
+    'Changes of terms that take effect at a time. An action of the group before that is given `effectiveAt` answers `outcome` `planned`, `plan` (its number) and `effectiveAt`; its people are asked for when it is decided.',
+    PLANNED_CHANGES,
+  ),
   group(
     'Proposals',
     'Actions that wait for others to agree, or for their delay. Such an action answers 202 with `action`, `subject`, `outcome` (`proposed`, or `agreed` where others are still wanted), `proposal` (its number), `people`, `agreed`, `expiresAt` and `readyAt`.',

@@ -3,7 +3,7 @@ import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import { PERIODS } from '../../../partners/index.ts';
 import { about, amount, id, oneOf, optional, orNone, whole } from '../../declaration/fields.ts';
 import { maybe, whole as number, time, text as word } from '../../declaration/parts.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { act, effectiveAt, limit, look, PROPOSES } from '../declare.ts';
 import { done, pages, rows } from '../replies.ts';
 import { customerId, fiatCode } from './forms.ts';
 
@@ -51,6 +51,7 @@ export const CUSTOMER_LIMITS = {
     says: 'Sets how much customers up to a level of verification may trade with one order, in any 24 hours or in any 30 days, across all of their orders.',
     right: 'terms',
     people: 'rules',
+    plans: true,
     fields: {
       fiat: fiatCode,
       level: whole(0, HIGHEST_LEVEL),
@@ -64,6 +65,7 @@ export const CUSTOMER_LIMITS = {
         ),
       ),
       market: optional(about(id, 'Only orders on this market count; without it, all markets of the fiat', '3')),
+      effectiveAt,
     },
     refuses: ['unknown_market', 'malformed_amount', ...PROPOSES],
     gives: done(VERSION),

@@ -248,7 +248,7 @@ export const REPORTS_OF = {
   }),
   affected: look({
     path: '/reports/affected',
-    says: 'Lists orders created in a span, with the difference to other terms: those before a change, another fee, or another rate.',
+    says: 'Lists orders created in a span, with the difference to other terms: those before a change (of the orders since it took effect), another fee, or another rate.',
     fields: {
       ...{ market: id, ...span, partner: FILTERS.partner, ...TERMS },
       ...{ after: optional(id), limit: limit(MAX_ROWS) },

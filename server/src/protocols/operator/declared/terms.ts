@@ -15,7 +15,7 @@ import {
   time,
   whole,
 } from '../../declaration/fields.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { act, effectiveAt, limit, look, PROPOSES } from '../declare.ts';
 import { done, many, maybe, rows, thing } from '../replies.ts';
 import { coinCode, fiatCode, policyQuestion } from './forms.ts';
 
@@ -154,12 +154,14 @@ export const TERMS_OF_TRADE = {
     says: 'Changes terms of a market; terms that are left out stay.',
     right: 'terms',
     people: 'rules',
+    plans: true,
     fields: {
       market: id,
       enabled: optional(flag),
       min: optional(amount),
       max: optional(about(amount, 'Largest amount of a deposit, in its asset', '5000')),
       ...times,
+      effectiveAt,
     },
     refuses: ['unknown_market', 'malformed_amount', ...PROPOSES],
     gives: seenMarket,
@@ -215,6 +217,7 @@ export const TERMS_OF_TRADE = {
     says: 'Sets a fee whole: a part that is left out is nothing.',
     right: 'terms',
     people: 'rules',
+    plans: true,
     fields: {
       market: id,
       partner,
@@ -223,6 +226,7 @@ export const TERMS_OF_TRADE = {
       bps: optional(whole(0, 10_000)),
       minimum: optional(amount),
       gasUnits: optional(about(whole(0, 100_000_000), 'Gas that the fee of the chain pays for', 65_000)),
+      effectiveAt,
     },
     refuses: ['unknown_market', 'unknown_partner', 'malformed_amount', ...PROPOSES],
     gives: kept('The stored fee, in smallest units'),
@@ -234,10 +238,12 @@ export const TERMS_OF_TRADE = {
     says: 'Sets the largest amount for customers up to a level of verification.',
     right: 'terms',
     people: 'rules',
+    plans: true,
     fields: {
       market: id,
       level: whole(0, HIGHEST_LEVEL),
       max: about(orNone(amount), 'The amount, in the asset of the deposit; none takes the limit away', '1000'),
+      effectiveAt,
     },
     refuses: ['unknown_market', 'malformed_amount', ...PROPOSES],
     gives: kept('The stored limit, in smallest units'),
@@ -249,10 +255,12 @@ export const TERMS_OF_TRADE = {
     says: 'Sets the largest sum of the live quotes of a partner.',
     right: 'terms',
     people: 'rules',
+    plans: true,
     fields: {
       partner: id,
       fiat: fiatCode,
       max: about(orNone(amount), 'The sum, in the fiat; none takes the cap away', '100000'),
+      effectiveAt,
     },
     refuses: ['unknown_partner', 'malformed_amount', ...PROPOSES],
     gives: kept('The stored cap, in smallest units'),
@@ -264,11 +272,13 @@ export const TERMS_OF_TRADE = {
     says: 'Sets one answer of a policy: how unexpected money is handled.',
     right: 'terms',
     people: 'rules',
+    plans: true,
     fields: {
       market: id,
       partner,
       question: policyQuestion,
       answer: about(orNone(object), 'The answer (docs/operating/policies.md); none removes it', { then: 'refund' }),
+      effectiveAt,
     },
     refuses: ['unknown_market', 'unknown_partner', ...PROPOSES],
     gives: kept('The stored answer'),
