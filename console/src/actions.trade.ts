@@ -1,5 +1,5 @@
 /** Forms about partners, markets and their terms. */
-import type { FormAction, FormField } from './actions.ts';
+import { type FormAction, type FormField, FROM_WHEN } from './actions.ts';
 
 const RULES = { people: 'rules' } as const;
 const ONE = { people: 'one' } as const;
@@ -43,6 +43,7 @@ export const PARTNER_ACTIONS = {
     fields: [
       { name: 'fiat', label: 'Fiat', hint: 'Code of the fiat, such as inr', isRequired: true },
       { name: 'max', label: 'At most', hint: 'In the fiat; none removes the cap', isRequired: true },
+      FROM_WHEN,
     ],
   },
   revokeKey: {
@@ -143,7 +144,7 @@ export const MARKET_ACTIONS = {
   set: {
     ...{ ...TERMS, name: 'market.set', label: 'Change terms', path: MARKET },
     says: 'Changes terms of the market. Fields that you leave as they are stay.',
-    fields: [{ name: 'enabled', label: 'Open', isSwitch: true }, ...LIMITS(false), ...TIMES],
+    fields: [{ name: 'enabled', label: 'Open', isSwitch: true }, ...LIMITS(false), ...TIMES, FROM_WHEN],
     isPartial: true,
   },
   fee: {
@@ -156,6 +157,7 @@ export const MARKET_ACTIONS = {
       { name: 'fixed', label: 'Fixed part', hint: 'In the fiat of the market' },
       { name: 'minimum', label: 'Least fee', hint: 'In the fiat of the market' },
       { name: 'gasUnits', label: 'Gas', hint: 'That the fee of the chain pays for' },
+      FROM_WHEN,
     ],
   },
   limit: {
@@ -164,6 +166,7 @@ export const MARKET_ACTIONS = {
     fields: [
       { name: 'level', label: 'Up to level', hint: 'Of verification, from 0', isRequired: true },
       { name: 'max', label: 'At most', hint: 'In the asset of the deposit; none removes the limit', isRequired: true },
+      FROM_WHEN,
     ],
   },
   price: {
@@ -196,6 +199,13 @@ export const MARKET_ACTIONS = {
         isRequired: true,
         isLong: true,
       },
+      FROM_WHEN,
     ],
   },
 } as const satisfies Record<string, FormAction>;
+
+export const PLAN_WITHDRAW = {
+  ...{ name: 'plan.withdraw', label: 'Withdraw', path: '/planned/:plan/withdraw', right: 'terms' },
+  says: 'Withdraws the planned change: the terms stay as they are.',
+  isGrave: true,
+} as const satisfies FormAction;

@@ -41,6 +41,13 @@ export interface FormAction {
   readonly isShown?: boolean;
 }
 
+/** The time from which a change of terms holds: the server then makes it by itself. */
+export const FROM_WHEN: FormField = {
+  name: 'effectiveAt',
+  label: 'From when',
+  hint: 'In your time zone, at most a year ahead; without it, at once',
+  isTime: true,
+};
 const ADDRESS: FormField = { name: 'address', label: 'Address', hint: 'On the chain of the money' };
 const ACCOUNT: FormField = {
   name: 'fiatAccountId',
@@ -439,6 +446,7 @@ export const LIMIT_SET = {
       choices: ['offramp', 'onramp'],
     },
     { name: 'market', label: 'Market', hint: 'Number of the only market that counts' },
+    FROM_WHEN,
   ],
 } as const satisfies FormAction;
 

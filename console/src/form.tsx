@@ -8,9 +8,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import type { FormAction, FormField } from './actions.ts';
+import { type FormAction, type FormField, FROM_WHEN } from './actions.ts';
 import { ApiError, type Outcome, send } from './api.ts';
 import { useAttempt } from './attempt.ts';
+import { utc } from './format.ts';
 import { hours, useRules } from './rules.ts';
 import { Dialog, Fact, Failure } from './ui.tsx';
 
@@ -65,7 +66,7 @@ function Field({ field, rule, now = '' }: { field: FormField; rule: string | und
   );
 }
 
-/** The outcome of an action: it is done, or it waits for another person. */
+/** The outcome of an action: it is done, or it waits for another person or for its time. */
 export function Came({ outcome }: { outcome: Outcome }) {
   if (outcome.proposal !== undefined && outcome.outcome !== 'declined')
     return (
@@ -75,6 +76,13 @@ export function Came({ outcome }: { outcome: Outcome }) {
           proposal {outcome.proposal}
         </Link>
         .
+      </div>
+    );
+  if (outcome.effectiveAt !== undefined)
+    return (
+      <div className="note is-ok" role="status">
+        <b>It is planned.</b> It takes effect at {utc(outcome.effectiveAt)}, as{' '}
+        <Link to="/planned">planned change {outcome.plan}</Link>. Until then it can be withdrawn.
       </div>
     );
   const state = (outcome.after as { state?: unknown } | null | undefined)?.state;
@@ -108,7 +116,9 @@ const typedIn = (form: HTMLFormElement): Typed =>
 
 /** Fields whose value differs from the present one. The server leaves an emptied field unchanged. */
 const changedIn = (fields: readonly FormField[], now: Typed, typed: Typed): readonly FormField[] =>
-  fields.filter(({ name }) => (typed[name] ?? '') !== '' && typed[name] !== (now[name] ?? ''));
+  fields.filter(
+    ({ name }) => name !== FROM_WHEN.name && (typed[name] ?? '') !== '' && typed[name] !== (now[name] ?? ''),
+  );
 
 function Changes({ fields, now, typed }: { fields: readonly FormField[]; now: Typed; typed: Typed }) {
   const changed = changedIn(fields, now, typed);
@@ -122,6 +132,18 @@ function Changes({ fields, now, typed }: { fields: readonly FormField[]; now: Ty
         </Fact>
       ))}
     </dl>
+  );
+}
+
+/** When a planned change takes effect, in UTC too: a time zone is easily forgotten. */
+function When({ typed }: { typed: string | undefined }) {
+  const at = new Date(typed ?? '');
+  if (Number.isNaN(at.getTime())) return null;
+  return (
+    <p>
+      It takes effect by itself at <b>{utc(at.toISOString())}</b>. Until then it can be withdrawn under{' '}
+      <b>Planned changes</b>. Quotes made before keep their price.
+    </p>
   );
 }
 
@@ -234,6 +256,7 @@ export function ActionDialog(p: {
               <h3>What it will do</h3>
               {action.isPartial === true && <Changes fields={fields} now={now} typed={typed} />}
               {p.effect?.(typed)}
+              <When typed={typed[FROM_WHEN.name]} />
               {people !== undefined && (
                 <p>
                   <People people={people} />

@@ -24,6 +24,7 @@ import { Orders } from './pages/orders.tsx';
 import { PartnerPage, Partners } from './pages/partners.tsx';
 import { PayoutPage } from './pages/payout.tsx';
 import { Payouts } from './pages/payouts.tsx';
+import { PlannedChanges } from './pages/planned.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
 import { PartnerStatement, Reconciliation } from './pages/reports.partner.tsx';
 import { AffectedOrders, Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
@@ -82,6 +83,7 @@ const routeTree = root.addChildren([
   route('/reports/partner', PartnerStatement),
   route('/reports/reconciliation', Reconciliation),
   route('/changes', Changes),
+  route('/planned', PlannedChanges),
   route('/audit', Audit),
   route('/reviews', Reviews),
   route('/reviews/$customer', ReviewPage),

@@ -23,6 +23,7 @@ const OF = {
     ['/partners', 'Partners', 'n'],
     ['/markets', 'Markets', 'm'],
     ['/limits', 'Limits', 'l'],
+    ['/planned', 'Planned', '2'],
     ['/travel-rules', 'Travel rule', '1'],
     ['/webhooks', 'Webhooks', 'w'],
   ],

@@ -9,13 +9,15 @@ export const DEADLINE_MS = 15_000;
 /** A statement may have 64 MB. */
 export const FILE_DEADLINE_MS = 120_000;
 
-/** The reply of an action: it is done, or it waits for others as a proposal. */
+/** The reply of an action: it is done, or it waits for others as a proposal, or for its time as a planned change. */
 export interface Outcome {
   readonly action?: string;
   readonly subject?: string;
   readonly outcome: string;
   readonly after?: unknown;
   readonly proposal?: string;
+  readonly plan?: string;
+  readonly effectiveAt?: string;
   readonly people?: number;
   readonly agreed?: readonly string[];
   /** The file of the answer, where the page asked for it instead of saving it. */

@@ -8,6 +8,7 @@ import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Failure, State, Table, Time } from '../ui.tsx';
+import { PlannedFor } from './planned.tsx';
 
 export interface Scope {
   readonly fiat: string;
@@ -86,6 +87,7 @@ export function Limits() {
         keyOf={({ id }) => id}
         empty="No limit of customers is set."
       />
+      <PlannedFor action={LIMIT_SET.name} />
       <List<Version>
         title="Versions"
         path="/customer-limits/versions"

@@ -13,6 +13,7 @@ import { every } from '../live.ts';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Csv, Fact, Facts, Failure, State, Table, Time } from '../ui.tsx';
+import { PlannedFor } from './planned.tsx';
 import { type Fee, MarketDialog, type MarketForm } from './terms.forms.tsx';
 
 interface Price {
@@ -252,6 +253,7 @@ export function MarketPage() {
         )}
       </div>
       <Pending isAbout={(subject) => subject === `market:${market}`} />
+      <PlannedFor subject={`market:${market}`} />
       <Filters filters={[{ name: 'partner', label: 'Fees of partner' }]} />
       {found.error !== null && <Failure error={found.error} />}
       {one !== undefined && (

@@ -12,6 +12,7 @@ import { Amount, type Column, Fact, Failure, State, Table, Time } from '../ui.ts
 import { useSwitches } from './home.tsx';
 import { Held, type Key, Keys } from './partner.keys.tsx';
 import { Team } from './partners.team.tsx';
+import { PlannedFor } from './planned.tsx';
 import { type OfPartner, PartnerDialog } from './terms.forms.tsx';
 import { EndpointLink } from './webhooks.tsx';
 
@@ -192,6 +193,7 @@ export function PartnerPage() {
       </div>
       {found.error !== null && <Failure error={found.error} />}
       <Pending isAbout={(subject) => subject === `partner:${partner}`} />
+      <PlannedFor subject={`partner:${partner}`} />
       {off !== undefined && (
         <p className="note is-bad">
           Switched off by {off.by} since <Time at={off.at} />: {off.reason}. It is lifted under{' '}

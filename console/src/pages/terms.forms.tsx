@@ -6,7 +6,13 @@ import { grouped } from '../format.ts';
 
 const amount = (value: string | undefined, asset: string): string =>
   value === undefined || value === '' || value === 'none' ? 'none' : `${grouped(value)} ${asset}`;
-const LATER = 'It applies to quotes from about two seconds on. Orders under way keep the terms that they began with.';
+/** From when on it holds; the form itself says so for a planned change. */
+const Later = ({ typed }: { typed: Typed }) => (
+  <p>
+    {(typed.effectiveAt ?? '') === '' && 'It applies to quotes from about two seconds on. '}
+    Orders under way keep the terms that they began with.
+  </p>
+);
 
 export type PartnerForm = keyof typeof PARTNER_ACTIONS;
 export interface OfPartner {
@@ -125,7 +131,7 @@ function NewFee({ typed, of }: { typed: Typed; of: OfMarket }) {
           );
         })}
       </ul>
-      <p>{LATER}</p>
+      <Later typed={typed} />
     </>
   );
 }
@@ -149,7 +155,10 @@ function NewAnswer({ typed, of }: { typed: Typed; of: OfMarket }) {
           </>
         )}
       </p>
-      <p>It applies to orders created from about two seconds on. Orders under way keep their policy.</p>
+      <p>
+        {(typed.effectiveAt ?? '') === '' && 'It applies to orders created from about two seconds on. '}
+        Orders under way keep their policy.
+      </p>
     </>
   );
 }
@@ -161,7 +170,7 @@ const marketEffects: Readonly<Record<MarketForm, (typed: Typed, of: OfMarket | u
       It quotes nothing: set its fees and limits, then open it under its terms.
     </p>
   ),
-  set: () => <p>{LATER}</p>,
+  set: (typed) => <Later typed={typed} />,
   fee: (typed, of) => of && <NewFee typed={typed} of={of} />,
   limit: ({ level, max }, of) => (
     <p>

@@ -5,7 +5,13 @@ import { describe, test } from 'node:test';
 import { CORRECT, MOVEMENT_ACTIONS, PAYOUT_ACTIONS, TRANSFER_ACTIONS } from '../../../console/src/actions.money.ts';
 import { ALERT_ACTIONS, OPERATOR_ACTIONS, RIGHTS as ROLES_OF, RULE_SET } from '../../../console/src/actions.people.ts';
 import { ADDRESS_HIT_ACTIONS, ADDRESS_HIT_STATES, TRAVEL_ACTIONS } from '../../../console/src/actions.risk.ts';
-import { HELD_ACTIONS, KEY_ACTIONS, MARKET_ACTIONS, PARTNER_ACTIONS } from '../../../console/src/actions.trade.ts';
+import {
+  HELD_ACTIONS,
+  KEY_ACTIONS,
+  MARKET_ACTIONS,
+  PARTNER_ACTIONS,
+  PLAN_WITHDRAW,
+} from '../../../console/src/actions.trade.ts';
 import {
   AGAIN_REASONS,
   ATTACHMENT_ACTIONS,
@@ -64,6 +70,7 @@ const FORMS: readonly FormAction[] = [
   ...Object.values(KEY_ACTIONS),
   ...Object.values(HELD_ACTIONS),
   ...Object.values(MARKET_ACTIONS),
+  PLAN_WITHDRAW,
 ];
 /** Filled in by the page, and not by a field of the form. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
