@@ -41,7 +41,8 @@ function isBuilt(wanted: string): boolean {
 
 function hashOfSources(): string {
   const hash = createHash('sha256');
-  const sources = readdirSync(join(CONSOLE, 'src'), { recursive: true, withFileTypes: true })
+  const sources = ['src', 'public']
+    .flatMap((folder) => readdirSync(join(CONSOLE, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();

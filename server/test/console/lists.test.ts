@@ -379,6 +379,10 @@ describe('the lists of the console', { skip: noChromium }, () => {
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
     await page.getByRole('img', { name: 'photo' }).waitFor();
+    assert.match(
+      String(await page.locator('.marked:has(img)').getAttribute('data-mark')),
+      /^ada \d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
+    );
     await page.getByRole('button', { name: 'Save drawing' }).waitFor();
     await page.getByRole('button', { name: 'Save markup' }).waitFor();
     assert.equal(await page.locator('main :is(img, iframe, object, embed)').count(), 1, 'a hostile file is rendered');

@@ -183,7 +183,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await isGood(page, await page.locator('h1').innerText(), 'Case with a removed attachment');
   });
 
-  test('a picture and a text are shown in the page after a reason, a PDF is only saved, and a hostile file is not rendered', async () => {
+  test('a picture and a text are shown in the page after a reason, with a mark, and a hostile file is not rendered', async () => {
     const { page } = ada;
     const form = formOn(page);
     await world.db.asSystem((tx) =>
@@ -220,9 +220,13 @@ describe('a night at the console', { skip: noChromium }, () => {
     await until('the picture is drawn', () =>
       page.evaluate(`document.querySelector('.panel img').naturalWidth === 320`),
     );
+    assert.match(
+      String(await panel.locator('.marked:has(img)').getAttribute('data-mark')),
+      /^ada \d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
+    );
     await looksAt('note.txt');
     await panel.locator('pre', { hasText: 'rang the bank at 03:10' }).waitFor();
-    assert.equal(await panel.getByRole('button', { name: 'Look at: letter.pdf' }).count(), 0, 'no frame may show it');
+    await panel.getByRole('button', { name: 'Look at: letter.pdf' }).waitFor();
     await isGood(page, await page.locator('h1').innerText(), 'Case with a picture shown');
     await panel.getByRole('button', { name: 'Hide: photo.png' }).click();
     await image.waitFor({ state: 'detached' });

@@ -197,10 +197,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
         return exchange === undefined ? undefined : await step(exchange, subject);
       },
 
-      /**
-       * At the deadline: writes what the `send` policy lets go; or refunds under `return`. Otherwise the gate is asked at once, which
-       * now lets the payout go or holds it: a payout that has waited for long looks seldom by itself.
-       */
+      /** At the deadline: writes what `send` lets go, or refunds under `return`. Otherwise the gate is asked at once, and decides. */
       async [TRAVEL_DUE](subject): Promise<Handled> {
         const id = BigInt(subject);
         let goesBack = false;

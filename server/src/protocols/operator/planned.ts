@@ -38,7 +38,7 @@ interface PlanDeps {
   log: Log;
 }
 
-const shown = ({ people, proposalId: proposal, plannedBy: _, ...row }: PlannedRow) => {
+const shown = ({ plannedBy: _plannedBy, people, proposalId: proposal, ...row }: PlannedRow) => {
   const [proposedBy, ...confirmedBy] = people;
   return { ...row, proposal, proposedBy, confirmedBy };
 };
