@@ -3,7 +3,8 @@
  *
  * The job does not poll: it is due when the next change is, and ends when none waits. It carries out all changes whose time has
  * come, in order, each in a transaction of its own. So after an outage none is left out and none is done twice. A change that is
- * refused ends as failed, with a case: the terms stay as they are.
+ * refused, or that the database or a bug of ours would stop again at each try, ends as failed, with a case: the terms stay as they
+ * are, and those after it, and the start of a server, go on.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -99,12 +100,24 @@ async function nextTakesEffect({ db, vault, clock, log }: PlanDeps): Promise<boo
     });
   } catch (error) {
     const failed = taken;
-    const why = error instanceof Refusal ? error.code : error instanceof BugError ? 'internal' : undefined;
+    const why = whyFailed(error);
     if (failed === undefined || why === undefined) throw error;
     log.error({ plan: String(failed.id), action: failed.action, ...describeError(error) }, 'a planned change failed');
     await db.asSystem((tx) => ended(tx, vault, failed, { why, now: clock.now() }));
   }
   return taken !== undefined;
+}
+
+const OUR_BUGS = [BugError, TypeError, RangeError, SyntaxError];
+/** Codes of PostgreSQL: what was to be stored breaks a rule of its table, or is not of its type. */
+const NOT_STORABLE = /^2[23]...$/;
+
+/** Why it would fail at every try; undefined for what may be over at the next one, such as an outage of the database. */
+function whyFailed(error: unknown): string | undefined {
+  if (error instanceof Refusal) return error.code;
+  const { code } = error as { code?: unknown };
+  const isNotStorable = typeof code === 'string' && NOT_STORABLE.test(code);
+  return isNotStorable || OUR_BUGS.some((one) => error instanceof one) ? 'internal' : undefined;
 }
 
 async function performed(tx: Tx, vault: Vault, row: PlannedRow, now: Date): Promise<void> {

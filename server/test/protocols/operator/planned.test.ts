@@ -240,6 +240,33 @@ describe('planned terms of a market', () => {
 });
 
 describe('a planned change', () => {
+  test('that the database refuses at its time fails, with a case, and holds up neither the one after it nor a start', async () => {
+    await world.query('alter table fee_schedules add constraint no_66 check (bps <> 66)');
+    const broken = await plansFee(66, HOUR_MS);
+    const next = await plansFee(85, 2 * HOUR_MS);
+    await timeComes(3 * HOUR_MS);
+    await world.query('alter table fee_schedules drop constraint no_66');
+    const one = (await ada.reads(`/planned/${broken}`)).body;
+    assert.deepEqual([one.state, one.failedWhy], ['failed', 'internal']);
+    assert.equal((await ada.reads(`/planned/${next}`)).body.state, 'done');
+    assert.equal(await feeNow(), '85');
+    const { cases } = (await ada.reads('/cases?kind=change_failed')).body;
+    const [about] = cases.filter(({ subject }: Came) => subject === `plan:${broken}`);
+    const closed = await ada.does(`/cases/${about.id}/close`, { outcome: 'the fee was set by hand' });
+    assert.equal(closed.status, 200, JSON.stringify(closed.body));
+  });
+
+  test('is not ended by an outage of the database: it takes effect when that is over', async () => {
+    const id = await plansFee(86, HOUR_MS);
+    world.clock.advance(2 * HOUR_MS);
+    const lost = Object.assign(new Error('terminating connection'), { code: '57P01' });
+    const db = { ...world.db, asSystem: () => Promise.reject(lost) };
+    await assert.rejects(takeEffect({ ...deps(), db }), lost);
+    assert.equal((await ada.reads(`/planned/${id}`)).body.state, 'planned');
+    await takeEffect(deps());
+    assert.equal(await feeNow(), '86');
+  });
+
   test('of a limit, a cap, a policy or a limit of customers takes effect as if it were set at its time', async () => {
     const effectiveAt = inMs(HOUR_MS);
     const partner = String(shop.partner.id);
@@ -268,6 +295,8 @@ describe('a planned change', () => {
       [`/markets/${market}/fees`, { kind: 'operator', partner: '999999' }, 'unknown_partner'],
       ['/markets/999999/fees', { kind: 'operator' }, 'unknown_market'],
       [`/markets/${market}/policies`, { question: 'late', answer: { then: 'burn' } }, 'malformed_field'],
+      [`/markets/${market}/limits`, { level: 1, max: '0' }, 'malformed_field'],
+      [`/partners/${shop.partner.id}/caps`, { fiat: 'inr', max: '0.00' }, 'malformed_field'],
       ['/customer-limits', { fiat: 'usdc', level: 1, per: 'day', max: '1' }, 'malformed_field'],
     ] as const)
       assert.equal((await ada.does(path, { ...body, effectiveAt })).body.reason, reason, path);

@@ -374,15 +374,23 @@ async function feeOf(tx: Tx, input: Values<(typeof TERMS_OF_TRADE.fee)['fields']
   };
 }
 
-/** @throws Refusal 'unknown_market' | 'malformed_amount' */
+/** @param max an amount above zero, or none. @throws Refusal 'malformed_field' | 'malformed_amount' */
+function mostOf(max: string, decimals: number): bigint | null {
+  if (max === 'none') return null;
+  const units = parseUnits(max, decimals);
+  if (units <= 0n) throw new Refusal('malformed_field', { fields: { max: 'must be above zero, or none' } });
+  return units;
+}
+
+/** @throws Refusal 'unknown_market' | 'malformed_field' | 'malformed_amount' */
 async function limitOf(tx: Tx, { market, level, max }: Values<(typeof TERMS_OF_TRADE.limit)['fields']>) {
   const { decimals } = depositAssetOf(await marketOf(tx, market));
-  return { marketId: market, level, maxUnits: max === 'none' ? null : parseUnits(max, decimals) };
+  return { marketId: market, level, maxUnits: mostOf(max, decimals) };
 }
 
 /** @throws Refusal 'malformed_field' | 'malformed_amount' */
 async function capFrom(tx: Tx, { partner, fiat, max }: Values<(typeof TERMS_OF_TRADE.cap)['fields']>) {
-  return { partnerId: partner, fiat, maxUnits: max === 'none' ? null : parseUnits(max, await decimalsOf(tx, fiat)) };
+  return { partnerId: partner, fiat, maxUnits: mostOf(max, await decimalsOf(tx, fiat)) };
 }
 
 async function assetOf(tx: Tx, code: string): Promise<Asset> {
