@@ -52,6 +52,7 @@ export {
   plan,
   plans,
   requireAhead,
+  requireRoom,
   withdrawPlan,
 } from './planned.ts';
 export {

@@ -14,6 +14,7 @@ import { canonical, type Doing } from './audit.ts';
 
 export const PLAN_STATES = ['planned', 'done', 'withdrawn', 'failed'] as const;
 export type PlanState = (typeof PLAN_STATES)[number];
+/** Of one subject, that wait; also the most rows of a page. */
 export const MAX_PLANNED = 200;
 
 /** Beyond this a time is more likely a typing error than a plan. */
@@ -61,6 +62,7 @@ const SQL = {
   due: `select ${COLUMNS} from planned_changes where state = 'planned' and effective_at <= $1
     order by effective_at, id limit 1 for update`,
   next: `select min(effective_at) as at from planned_changes where state = 'planned'`,
+  count: `select count(*) from planned_changes where state = 'planned' and subject = $1`,
   end: `update planned_changes set state = $2, ended_at = $3, ended_by = $4, failed_why = $5 where id = $1 and state = 'planned'`,
 } as const;
 
@@ -76,6 +78,14 @@ export function requireAhead(effectiveAt: Date, now: Date): void {
   };
   if (effectiveAt <= now) throw wrong('in the future');
   if (effectiveAt > later(now, MOST_AHEAD_MS)) throw wrong('at most 365 days ahead');
+}
+
+/** @throws Refusal 'malformed_field' when MAX_PLANNED changes of the subject wait */
+export async function requireRoom(tx: Tx, subject: string): Promise<void> {
+  const { count = 0n } = (await tx.row<{ count: bigint }>(SQL.count, [subject])) ?? {};
+  if (count < BigInt(MAX_PLANNED)) return;
+  const rule = `must be left out while ${MAX_PLANNED} planned changes of it wait: withdraw one first`;
+  throw new Refusal('malformed_field', { fields: { effectiveAt: rule } });
 }
 
 /** Stores a decided change until its time. */

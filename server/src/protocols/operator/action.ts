@@ -39,6 +39,7 @@ import {
   recordAction,
   requireAhead,
   requireOther,
+  requireRoom,
   type Session,
   validAgreers,
   type Wanted,
@@ -432,6 +433,7 @@ async function timeOf(tx: Tx, action: Action, input: Readonly<Record<string, unk
   const { effectiveAt } = input;
   if (action.plan === undefined || !(effectiveAt instanceof Date)) return undefined;
   requireAhead(effectiveAt, now);
+  await requireRoom(tx, action.subject(input));
   await action.plan.check(tx, input);
   return effectiveAt;
 }

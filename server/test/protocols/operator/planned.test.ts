@@ -302,6 +302,24 @@ describe('a planned change', () => {
       assert.equal((await ada.does(path, { ...body, effectiveAt })).body.reason, reason, path);
   });
 
+  test('is one of at most 200 of a subject that wait', async () => {
+    await world.query(
+      `insert into planned_changes (action, subject, input, effective_at, people, planned_by, reason, planned_at)
+      select action, 'asset:inr', input, $1, people, planned_by, reason, planned_at
+        from planned_changes, generate_series(1, 200) where id = (select max(id) from planned_changes)`,
+      [inMs(DAY_MS)],
+    );
+    const limit = { fiat: 'inr', level: 1, per: 'day', max: '1', effectiveAt: inMs(HOUR_MS) };
+    const said = await ada.does('/customer-limits', limit);
+    assert.equal(said.status, 400, JSON.stringify(said.body));
+    assert.match(said.body.fields.effectiveAt, /^must be left out while 200 planned changes of it wait/);
+    await world.query(`update planned_changes set state = 'withdrawn', ended_at = now(), ended_by = 'a test'
+      where subject = 'asset:inr' and state = 'planned'`);
+    const fits = await ada.does('/customer-limits', limit);
+    assert.equal(fits.status, 202);
+    assert.equal((await ada.does(`/proposals/${fits.body.proposal}/decline`)).status, 200);
+  });
+
   test('takes one person where a rule says so, and then names nobody who confirmed', async () => {
     await world.db.asSystem((tx) => takes(tx, 1, { action: 'limit.set' }));
     const said = await ada.does(`/markets/${market}/limits`, { level: 2, max: '5', effectiveAt: inMs(HOUR_MS) });
