@@ -25,15 +25,19 @@ interface PdfDocument {
   readonly numPages: number;
   getPage(number: number): Promise<PdfPage>;
 }
+interface Drawing {
+  readonly promise: Promise<void>;
+  cancel(): void;
+}
 interface PdfPage {
   getViewport(given: { scale: number }): { readonly width: number; readonly height: number };
-  render(given: Readonly<Record<string, unknown>>): { readonly promise: Promise<void>; cancel(): void };
+  render(given: Readonly<Record<string, unknown>>): Drawing;
   cleanup(): void;
 }
 
 export interface OpenPdf {
   readonly pages: number;
-  /** @throws Error that says what is wrong */
+  /** Stops a page that is still being drawn. @throws Error that says what is wrong */
   draw(page: number, canvas: HTMLCanvasElement): Promise<void>;
   close(): void;
 }
@@ -44,7 +48,15 @@ class TooLong extends Error {}
 export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
   const pdfjs = (await import(/* @vite-ignore */ `${ROOT}/pdf.js`)) as PdfJs;
   const port = new Worker(`${ROOT}/pdf.worker.js`, { type: 'module' });
-  const close = () => port.terminate();
+  // The page is drawn outside the worker: that goes on without it, through all that the worker has sent, until it is cancelled.
+  let drawing: Drawing | undefined;
+  let turn = 0;
+  let isClosed = false;
+  const close = () => {
+    isClosed = true;
+    drawing?.cancel();
+    port.terminate();
+  };
   const died = new Promise<never>((_, failed) => {
     port.addEventListener('error', () => failed(new Error('the worker of pdf.js failed')));
   });
@@ -54,8 +66,8 @@ export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, failed) => {
       timer = setTimeout(() => {
-        close();
         failed(new TooLong());
+        close();
       }, STEP_MS);
     });
     try {
@@ -81,14 +93,34 @@ export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
       }).promise,
     );
     if (document.numPages < 1) throw new Error('it has no page');
-    return { pages: document.numPages, close, draw: (page, canvas) => step(drawn(document, page, canvas)).catch(said) };
+    const draw = async (page: number, canvas: HTMLCanvasElement): Promise<void> => {
+      if (isClosed) throw new TooLong();
+      drawing?.cancel();
+      turn += 1;
+      const mine = turn;
+      const begun = (task: Drawing) => {
+        if (isClosed || mine !== turn) task.cancel();
+        else drawing = task;
+      };
+      try {
+        await step(drawn(document, page, canvas, begun));
+      } finally {
+        if (mine === turn) drawing = undefined;
+      }
+    };
+    return { pages: document.numPages, close, draw: (page, canvas) => draw(page, canvas).catch(said) };
   } catch (error) {
     close();
     return said(error);
   }
 }
 
-async function drawn(document: PdfDocument, number: number, canvas: HTMLCanvasElement): Promise<void> {
+async function drawn(
+  document: PdfDocument,
+  number: number,
+  canvas: HTMLCanvasElement,
+  begun: (task: Drawing) => void,
+): Promise<void> {
   const page = await document.getPage(number);
   const { width, height } = page.getViewport({ scale: 1 });
   const scale = Math.min(MOST_WIDTH / width, MOST_HEIGHT / height);
@@ -96,8 +128,13 @@ async function drawn(document: PdfDocument, number: number, canvas: HTMLCanvasEl
   const viewport = page.getViewport({ scale });
   canvas.width = Math.max(1, Math.floor(viewport.width));
   canvas.height = Math.max(1, Math.floor(viewport.height));
-  await page.render({ canvas, viewport }).promise;
-  page.cleanup();
+  const task = page.render({ canvas, viewport });
+  begun(task);
+  try {
+    await task.promise;
+  } finally {
+    page.cleanup();
+  }
 }
 
 /** What is wrong, in words. @throws always */
