@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { readConfig } from '../src/config.ts';
+import { STAMPED } from '../src/console/build.ts';
 import { settle } from '../src/production/refusals.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -205,4 +206,6 @@ test('the image has every file that server and signer read', () => {
       assert.ok(kept.some((one) => isIn(file, one)) && !left.some((one) => isIn(file, one)), `${file} is ignored`);
     }
   }
+  for (const name of [...STAMPED.folders, ...STAMPED.files])
+    assert.ok(copied.includes(`console/${name}`), `the stamp covers console/${name}, and the image does not have it`);
 });

@@ -12,6 +12,11 @@ import { fileURLToPath } from 'node:url';
 
 export const CONSOLE = fileURLToPath(new URL('../../../console/', import.meta.url));
 const STAMP = '.built';
+/** What the stamp covers, besides the lock file. An image without one of them cannot tell that its console is built. */
+export const STAMPED = {
+  folders: ['src', 'public'],
+  files: ['index.html', 'partner.html', 'vite.config.ts', 'package.json'],
+} as const;
 const DEADLINE_MS = 120_000;
 
 /** @returns why the console could not be built; undefined when it is ready. The server runs without a console, too. */
@@ -41,12 +46,12 @@ function isBuilt(wanted: string): boolean {
 
 function hashOfSources(): string {
   const hash = createHash('sha256');
-  const sources = ['src', 'public']
+  const sources = STAMPED.folders
     .flatMap((folder) => readdirSync(join(CONSOLE, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
-  const fixed = ['index.html', 'partner.html', 'vite.config.ts', 'package.json', '../package-lock.json'];
+  const fixed = [...STAMPED.files, '../package-lock.json'];
   for (const path of [...fixed.map((name) => join(CONSOLE, name)), ...sources]) {
     const content = readFileSync(path);
     hash.update(`${path.slice(CONSOLE.length)}\0${content.length}\0`).update(content);
