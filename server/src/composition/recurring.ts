@@ -44,6 +44,7 @@ export async function enqueueRecurring(
     asksAddresses?: boolean;
     tells?: boolean;
     monitors?: boolean;
+    plans?: boolean;
   },
 ): Promise<void> {
   const dueAt = clock.now();
@@ -63,7 +64,7 @@ export async function enqueueRecurring(
     if (subjects.tells === true) enqueue(tx, { kind: TELL, subject: 'all', dueAt });
     if (subjects.monitors === true) enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
     // Due when the next planned change is; enqueued here in case its row was lost or is dead.
-    enqueue(tx, { kind: TAKE_EFFECT, subject: 'all', dueAt });
+    if (subjects.plans === true) enqueue(tx, { kind: TAKE_EFFECT, subject: 'all', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'journal', dueAt });
     enqueue(tx, { kind: 'seal', subject: 'audit', dueAt });
   });

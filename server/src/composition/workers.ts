@@ -50,6 +50,7 @@ export async function startWork(
     asksAddresses: parts.addressRisk !== undefined,
     tells: more.channels.size > 0,
     monitors: true,
+    plans: true,
   });
 }
 
