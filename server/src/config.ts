@@ -78,6 +78,12 @@ const settingsFor = ({
     'DATABASE_POOL_URL',
     'address of a PgBouncer in transaction mode, postgres://host:port, without a login: transactions go through it, and LISTEN and session locks to DATABASE_URL',
   ),
+  databaseFailover: oneOf(
+    'DATABASE_FAILOVER',
+    'which standbys are ever promoted. synchronous: only one that has every commit, and the server goes on. any: one may lack the last commits, so a promoted database is marked as restored and its payouts are switched off',
+    ['any', 'synchronous'],
+    'any',
+  ),
   walArchiveDir: text(
     'WAL_ARCHIVE_DIR',
     'folder, best on another disk, for the write-ahead log of the embedded database: a restore replays it to a time after the backup',

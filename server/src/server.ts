@@ -7,7 +7,7 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { archiveSettings } from './backup/index.ts';
+import { archiveSettings, continueTimeline } from './backup/index.ts';
 import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { openDatabaseClock } from './base/databaseclock.ts';
@@ -164,9 +164,14 @@ async function openBase(
   const adminUrl = await profile.database();
   onProgress('bringing the tables up to date');
   const serverUrl = await migrateFor(adminUrl, vault);
+  const losesNothing = config.databaseFailover === 'synchronous';
+  const onOtherTimeline = onceAtATime(() => continueTimeline(adminUrl, { losesNothing, log }));
+  await onOtherTimeline();
   const { databasePoolUrl: pooler } = config;
-  const openPools: Base['openPools'] = (options) =>
-    pooler === undefined ? openDatabase(serverUrl, options) : openPooled({ direct: serverUrl, pooler }, options);
+  const openPools: Base['openPools'] = (asked) => {
+    const options = { ...asked, onOtherTimeline };
+    return pooler === undefined ? openDatabase(serverUrl, options) : openPooled({ direct: serverUrl, pooler }, options);
+  };
   const db = openPools();
   ending.add(() => db.close());
   await noteRotation(db, vault);
@@ -180,6 +185,19 @@ async function openBase(
   const erased = await replayErasures(erasing, clock.now());
   if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
   return { base: { config, log, db, openPools, vault, blobs, erasing, clock, ending }, adminUrl };
+}
+
+/** Calls that come while one runs get its result. */
+function onceAtATime(run: () => Promise<unknown>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= run()
+      .then(() => {})
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  };
 }
 
 async function databaseClock(db: Database, ending: Endings): Promise<Clock> {

@@ -18,6 +18,7 @@ const EVERYBODYS = [
   'chains',
   'confirmation_policies',
   'customer_limits',
+  'database_timeline',
   'gas_prices',
   'issued_targets',
   'market_limits',

@@ -12,7 +12,7 @@
  * All of this is one transaction as the database's owner, independent of the roles that the server uses.
  */
 import pg from 'pg';
-import { txOn } from '../base/db.ts';
+import { PROBED, type Tx, txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { recordByMachine } from '../operators/index.ts';
 import { killSwitches, layersOf, liftKillSwitch, MACHINE, setKillSwitch } from '../partners/index.ts';
@@ -35,58 +35,88 @@ const BY = 'the machine';
  * @returns when the newest entry of the books was posted
  * @throws SettingError if the database has no books
  */
-export async function markRestored(
+export const markRestored = (
   adminUrl: string,
   about: { takenAt?: Date; now: Date },
-): Promise<{ lastCommitAt: Date | null; reason: string }> {
-  const client = new pg.Client({
-    connectionString: adminUrl,
-    connectionTimeoutMillis: 10_000,
-    options: '-c search_path=cloverleaf',
-  });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    const tx = txOn(client);
-    const { now } = about;
+): Promise<{ lastCommitAt: Date | null; reason: string }> =>
+  inOwnersTransaction(adminUrl, async (tx) => {
     const found = await tx.row<{ there: boolean }>(
       `select to_regclass('cloverleaf.kill_switches') is not null as there`,
     );
     if (!found?.there) throw new SettingError('DATABASE_URL has no books of ours: there is nothing to stop');
+    return await markIn(tx, about);
+  });
+
+/**
+ * One transaction on a connection of its own. Servers wait for it before they use a connection, so it ends. The limit of a statement is
+ * far, because a mark reads all of the orders' history.
+ */
+export async function inOwnersTransaction<T>(adminUrl: string, body: (tx: Tx) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: adminUrl,
+    connectionTimeoutMillis: 10_000,
+    options: '-c search_path=cloverleaf -c statement_timeout=600000 -c lock_timeout=30000',
+    ...PROBED,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  try {
     await client.query('begin');
-    const row = await tx.row<{ at: Date | null }>(
-      'select greatest((select max(at) from entries), (select max(at) from order_history)) as at',
-    );
-    const lastCommitAt = row?.at ?? null;
-    const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
-    const until = lastCommitAt === null ? 'no entry' : `its newest entry was made at ${lastCommitAt.toISOString()}`;
-    // There is only one kill switch for all payouts, so this one includes the reason of an operator's earlier one. The earlier
-    // operator still counts: lifting the switch takes as many people.
-    const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
-    const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
-    if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
-    const also = before === undefined ? '' : `; stopped before by ${before.by}: ${before.reason}`;
-    const reason = `restored${from}, ${until}: payments made after that are not in the books${also}`;
-    await setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });
-    for (const layer of layers) await setKillSwitch(tx, { kind: 'payouts', subject: 'all', ...layer });
-    await recordByMachine(tx, {
-      action: 'kill-switch.set',
-      subject: 'payouts:all',
-      reason,
-      now,
-      before: { stopped: before !== undefined },
-      after: { stopped: true, by: BY, at: now },
-    });
-    // From now on these addresses are watched, although no order in the books has them (rails/ahead.ts).
-    await tx.run(
-      `insert into restores (backup_taken_at, restored_at, first_lost_index)
-       select $1, $2, case when is_called then last_value + 1 else last_value end from deposit_indexes`,
-      [about.takenAt ?? lastCommitAt ?? now, now],
-    );
-    await tx.rows(KNOWN_OUTSIDE);
+    const result = await body(txOn(client));
     await client.query('commit');
-    return { lastCommitAt, reason };
+    return result;
   } finally {
     await client.end();
   }
+}
+
+/** `markRestored` in a transaction of the owner. */
+export async function markIn(
+  tx: Tx,
+  { takenAt, now }: { takenAt?: Date; now: Date },
+): Promise<{ lastCommitAt: Date | null; reason: string }> {
+  // First, because it locks its row: a server that marks at this moment waits for it before it locks anything else.
+  await noteTimeline(tx);
+  const row = await tx.row<{ at: Date | null }>(
+    'select greatest((select max(at) from entries), (select max(at) from order_history)) as at',
+  );
+  const lastCommitAt = row?.at ?? null;
+  const from = takenAt === undefined ? '' : ` from the backup of ${takenAt.toISOString()}`;
+  const until = lastCommitAt === null ? 'no entry' : `its newest entry was made at ${lastCommitAt.toISOString()}`;
+  // There is only one kill switch for all payouts, so this one includes the reason of an operator's earlier one. The earlier
+  // operator still counts: lifting the switch takes as many people.
+  const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
+  const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
+  if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
+  const also = before === undefined ? '' : `; stopped before by ${before.by}: ${before.reason}`;
+  const reason = `restored${from}, ${until}: payments made after that are not in the books${also}`;
+  await setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });
+  for (const layer of layers) await setKillSwitch(tx, { kind: 'payouts', subject: 'all', ...layer });
+  await recordByMachine(tx, {
+    action: 'kill-switch.set',
+    subject: 'payouts:all',
+    reason,
+    now,
+    before: { stopped: before !== undefined },
+    after: { stopped: true, by: BY, at: now },
+  });
+  // From now on these addresses are watched, although no order in the books has them (rails/ahead.ts).
+  await tx.run(
+    `insert into restores (backup_taken_at, restored_at, first_lost_index)
+     select $1, $2, case when is_called then last_value + 1 else last_value end from deposit_indexes`,
+    [takenAt ?? lastCommitAt ?? now, now],
+  );
+  await tx.rows(KNOWN_OUTSIDE);
+  return { lastCommitAt, reason };
+}
+
+/** From now on the books continue in this cluster, on this timeline. A backup from before migration 0050 gets its row by that one. */
+export async function noteTimeline(tx: Tx): Promise<void> {
+  const found = await tx.row<{ there: boolean }>(
+    `select to_regclass('cloverleaf.database_timeline') is not null as there`,
+  );
+  if (found?.there)
+    await tx.run(
+      'update database_timeline set cluster = system_identifier, timeline = written_timeline() from pg_control_system()',
+    );
 }

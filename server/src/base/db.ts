@@ -106,10 +106,23 @@ export const TIME_LIMITS = {
  */
 export const PROBED = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
 
-export function openDatabase(
-  url: string,
-  options: { partnerConnections?: number; systemConnections?: number } = {},
-): Database {
+export interface PoolOptions {
+  partnerConnections?: number;
+  systemConnections?: number;
+  /**
+   * Called when PostgreSQL writes to another cluster or timeline than the books were on: before the first statement of a connection,
+   * or of a transaction through a pooler. It records what that means; without it, nothing is asked.
+   */
+  onOtherTimeline?: () => Promise<void>;
+}
+
+/** Migration 0050. */
+export const REFUSE_OTHER_TIMELINE = 'cloverleaf.refuse_other_timeline()';
+/** Of that function alone: CL001 and CL002 are refusals of partners (partners/activity.ts). */
+export const isOtherTimeline = (error: unknown): boolean => (error as { code?: string }).code === 'CL003';
+
+export function openDatabase(url: string, options: PoolOptions = {}): Database {
+  const { onOtherTimeline } = options;
   const pool = (role: string, max: number) => {
     const made = new pg.Pool({
       connectionString: url,
@@ -120,6 +133,7 @@ export function openDatabase(
       application_name: role,
       connectionTimeoutMillis: 10_000,
       ...PROBED,
+      ...(onOtherTimeline === undefined ? {} : { onConnect: (client) => onSameTimeline(client, onOtherTimeline) }),
     });
     surviveLostConnections(made);
     return made;
@@ -146,6 +160,17 @@ export function openDatabase(
       await Promise.all([partners.end(), system.end()]);
     },
   };
+}
+
+/** A pool waits for it before it hands the connection out, and closes the connection if it throws. */
+async function onSameTimeline(client: pg.ClientBase, onOther: () => Promise<void>): Promise<void> {
+  try {
+    await client.query(`select ${REFUSE_OTHER_TIMELINE}`);
+  } catch (error) {
+    if (!isOtherTimeline(error)) throw error;
+    await onOther();
+    await client.query(`select ${REFUSE_OTHER_TIMELINE}`);
+  }
 }
 
 /**
@@ -237,7 +262,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
 
 /** Each batch is its own transaction: `readOnlyAsPartner` promises one snapshot per batch, no more. */
 async function look<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
-  const { tx } = converse(async (batch) => {
+  const once = async (batch: readonly Statement[]): Promise<Answer[]> => {
     const connection = await pool.connect();
     let broken: Error | undefined;
     try {
@@ -249,6 +274,14 @@ async function look<T>(pool: Connections, begin: readonly Statement[], body: Bod
       throw error;
     } finally {
       connection.release(broken);
+    }
+  };
+  const { tx } = converse(async (batch) => {
+    try {
+      return await once(batch);
+    } catch (error) {
+      if (error instanceof Collision) return await once(batch);
+      throw error;
     }
   });
   return await body(onlyAsking(tx));

@@ -14,11 +14,15 @@
 import pg from 'pg';
 import { type Statement, sendAll } from './batch.ts';
 import {
+  Collision,
   type Connections,
   type Database,
+  isOtherTimeline,
   openDatabase,
+  type PoolOptions,
   PROBED,
   pools,
+  REFUSE_OTHER_TIMELINE,
   surviveLostConnections,
   TIME_LIMITS,
 } from './db.ts';
@@ -30,7 +34,7 @@ import { assert } from './errors.ts';
  */
 export function openPooled(
   { direct, pooler }: { direct: string; pooler: string },
-  options: { partnerConnections?: number; systemConnections?: number } = {},
+  options: PoolOptions = {},
 ): Database {
   const url = loginAt(direct, pooler);
   const partners = poolOf(url, options.partnerConnections ?? 10);
@@ -38,7 +42,10 @@ export function openPooled(
   // Its own pools open no connection, because nothing asks them.
   const sessions = openDatabase(direct);
   return {
-    ...pools(connectionsOf(partners, 'cloverleaf_partner'), connectionsOf(system, 'cloverleaf_system')),
+    ...pools(
+      connectionsOf(partners, 'cloverleaf_partner', options.onOtherTimeline),
+      connectionsOf(system, 'cloverleaf_system', options.onOtherTimeline),
+    ),
     listen: sessions.listen,
     session: sessions.session,
     async close() {
@@ -63,20 +70,30 @@ function poolOf(connectionString: string, max: number): pg.Pool {
   return pool;
 }
 
-const connectionsOf = (pool: pg.Pool, role: string): Connections => ({
+const connectionsOf = (pool: pg.Pool, role: string, onOther: PoolOptions['onOtherTimeline']): Connections => ({
   async connect() {
     const client = await pool.connect();
     return {
       async send(batch) {
         const [first, ...rest] = batch;
         if (first === undefined || !/^begin\b/.test(first.text)) return await sendAll(client, batch);
-        const [begun, , ...answers] = await sendAll(client, [first, settingsOf(role), ...rest]);
-        return begun === undefined ? [] : [begun, ...answers];
+        try {
+          const ours = [settingsOf(role), ...(onOther === undefined ? [] : [SAME_TIMELINE])];
+          const [begun, ...answers] = await sendAll(client, [first, ...ours, ...rest]);
+          return begun === undefined ? [] : [begun, ...answers.slice(ours.length)];
+        } catch (error) {
+          if (onOther === undefined || !isOtherTimeline(error)) throw error;
+          await onOther();
+          throw new Collision('the database was promoted or restored since the last transaction');
+        }
       },
       release: (broken) => client.release(broken),
     };
   },
 });
+
+/** In each transaction, because the pooler may have connected to a promoted standby since the last one. */
+const SAME_TIMELINE: Statement = { text: `select ${REFUSE_OTHER_TIMELINE}`, isBlind: true };
 
 /** Until the end of the transaction, also if it fails. */
 const settingsOf = (role: string): Statement => {

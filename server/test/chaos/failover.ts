@@ -1,5 +1,6 @@
 /** The faults of a run with `--failover`: the primary dies, its standby takes its place, and the new primary gets a standby. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../support/until.ts';
 import type { Struck } from './faults.ts';
 import type { ChaosWorld } from './world.ts';
 
@@ -28,4 +29,29 @@ export async function failOverFor(
   }
   await pause();
   return struck;
+}
+
+/**
+ * What operators do after a failover that lost time: the servers have marked the database as restored and pay nothing. The run has
+ * no manual bank, so two of them lift the kill switch once the servers are ready, which is as early as anybody could.
+ */
+export async function liftPayouts(
+  { look, operates, confirms }: ChaosWorld,
+  say: (line: string) => void,
+): Promise<void> {
+  const stopped = () => look<{ by: string }>(`select by from kill_switches where kind = 'payouts'`);
+  if ((await stopped())[0]?.by !== 'the machine') throw new Error('nobody has marked the promoted database');
+  say('the servers have marked the promoted database: two operators lift the kill switch');
+  await until(
+    'payouts are switched on',
+    async () => {
+      const { proposal } = await operates<{ proposal?: bigint }>('/kill-switches/lift', {
+        kind: 'payouts',
+        subject: 'all',
+      });
+      if (proposal !== undefined) await confirms(proposal).catch(() => {});
+      return (await stopped()).length === 0;
+    },
+    { withinMs: 60_000, everyMs: 1_000 },
+  );
 }

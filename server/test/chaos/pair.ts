@@ -127,6 +127,11 @@ export async function openPair(
 
   return {
     adminUrl: admin.href,
+    /** Where the standby itself is reached. */
+    standbyUrl(): string {
+      if (standby === undefined) throw new Error('there is no standby');
+      return standby.postgres.adminUrl;
+    },
     attach,
     failOver,
     async stop(): Promise<void> {

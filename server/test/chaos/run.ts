@@ -6,7 +6,7 @@ import { collect, run as command } from '../support/process.ts';
 import type { BankMode } from './bank.ts';
 import { FINALITY } from './chain.ts';
 import { blockedWithoutDebt, judge, type Verdict, whatIsLeft } from './checks.ts';
-import { FAILOVER, failOverFor } from './failover.ts';
+import { FAILOVER, failOverFor, liftPayouts } from './failover.ts';
 import { faultFor, KINDS } from './faults.ts';
 import { openLoad } from './load.ts';
 import { type ChaosWorld, openWorld, until } from './world.ts';
@@ -83,6 +83,7 @@ export async function run(options: {
     say(`healing: ${load.made.length} orders made`);
     await world.bank.clearFaults();
     const late = await untilBack(world);
+    if (standby === 'asynchronous') await liftPayouts(world, say);
     if (options.plant) {
       await until('the bank has paid something', async () => (await world.bank.payments()).length > 0);
       await world.bank.paysAgain();

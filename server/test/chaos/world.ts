@@ -124,6 +124,7 @@ export async function openWorld(options: {
       env: {
         ...around.env,
         LOG_LEVEL: 'error',
+        DATABASE_FAILOVER: standby === 'synchronous' ? 'synchronous' : 'any',
         CHAOS_BANK_URL: bank.url,
         CHAOS_BANK_TOKEN: bank.token,
         CHAOS_BANK_DEDUPLICATES_FOR_MS: String(deduplicatesForMs(mode)),
