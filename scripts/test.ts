@@ -56,7 +56,6 @@ const LONGEST = [
   'sdk/package',
   'sdk/certify',
   'crash/kills',
-  'crash/travel',
   'examples',
   'backup/whole',
   'stories/reversed',

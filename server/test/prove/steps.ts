@@ -101,7 +101,12 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     script: 'chaos',
     args: ['--minutes', minutes, '--bank', bank, '--json', '{json}'],
   })),
-  ofTests('kills', 'kill -9 of the server at random moments of the demo', ['server/test/crash'], { KILLS: kills }),
+  ofTests(
+    'kills',
+    'kill -9 of the server at random moments of the demo, and of two servers that exchange travel rule data',
+    ['server/test/crash'],
+    { KILLS: kills, LONG_TESTS: '1' },
+  ),
   ofTests(
     'long',
     'what `npm test` does in a smaller size: pages at each width in each scheme, programs in each language',

@@ -27,7 +27,6 @@ import { verifyLedger } from '../../src/reconcile/index.ts';
 import { operatorNamed, type Person, twoDo } from '../protocols/operator/people.ts';
 import { type Client, newPhone, openClient } from '../support/client.ts';
 import { freshDatabase } from '../support/database.ts';
-import { isLong } from '../support/long.ts';
 import { freePort, makeDataDir, removeDataDir, type ServerProcess, startProcess } from '../support/process.ts';
 import { until as waitUntil } from '../support/until.ts';
 import { openV1, type V1Client } from '../support/v1.ts';
@@ -432,9 +431,7 @@ test('killed at each moment of each message, both sides end with the same exchan
         return answer;
       },
     ]);
-    // In the short run each message meets one moment.
-    const met = isLong ? moments : moments.slice(KINDS.indexOf(kind)).slice(0, 1);
-    for (const [at, [what, killed, delivery]] of met.entries()) {
+    for (const [at, [what, killed, delivery]] of moments.entries()) {
       const done = next(to, kind, delivery);
       if (kind === 'inquiry' && at === 0) await names(pair);
       await done;
