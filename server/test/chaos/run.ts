@@ -223,6 +223,11 @@ function openOperator({ look, operates, confirms }: ChaosWorld, say: (line: stri
           if (!told.has(why)) say(why);
           told.add(why);
         });
+      // What paid an order that a failover has lost. A movement that fits a payout of the books is adopted without a case.
+      const unmatched = await look<{ movement: string }>(
+        `select split_part(subject, ':', 2) as movement from cases where kind = 'movement_unmatched' and closed_at is null`,
+      ).catch(() => []);
+      for (const { movement } of unmatched) await operates(`/movements/${movement}/foreign`, {}).catch(() => {});
       const proposed = await look<{ id: bigint }>(`select id from proposals where state = 'open'`).catch(() => []);
       for (const { id } of proposed) await confirms(id).catch(() => {});
     }
