@@ -57,7 +57,7 @@ async function owner<R>(text: string): Promise<R[]> {
 const stops = async () => (await db.asSystem(killSwitches)).map(({ kind, subject, by }) => `${kind}:${subject} ${by}`);
 const marks = async () => (await owner('select from restores')).length;
 const lift = () => owner(`delete from kill_switches`);
-/** What the next transactions meet, each on a new connection. */
+/** Three transactions on three connections: each holds its own for a moment. */
 const several = (from: Database) =>
   Promise.all([1, 2, 3].map(() => from.asSystem((tx) => tx.row('select pg_sleep(0.1)'))));
 

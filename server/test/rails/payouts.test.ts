@@ -623,7 +623,7 @@ describe('a payout that is rejected', () => {
     const w = await make({ deduplicatesForMs: 0, submitMs: 2_000, graceMs: 0 });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
-    await w.sleep(2_100);
+    w.clock.advance(2_100);
     const forgetful = behaving(w.rail, { status: async () => ({ outcome: 'absent' }) });
     await w.looksAt(id, forgetful);
     await w.looksAt(id, forgetful);

@@ -341,6 +341,14 @@ test('an answer that never comes holds the payout at the deadline; one that is l
   // The deadline is counted from the wait, which may be written after the other side was asked.
   const waits = () => a.world.read((tx) => tx.rows('select from travel_waits where order_id = $1', [order.id]));
   await a.world.until('the order waits for the answer', async () => (await waits()).length > 0);
+  // As if it had waited for long, and looked seldom: the deadline itself has to wake it.
+  await a.world.server.db.asSystem((tx) =>
+    tx.run(
+      `update jobs set due_at = due_at + interval '1 day'
+        where kind in ('send_payout', 'fund_order') and subject in ($1, 'pay_' || $1 || '_1')`,
+      [String(order.id)],
+    ),
+  );
   a.world.clock.advance(2 * 3_600_000 + 60_000);
   await stateIs(a, order, 'payout_held');
   assert.equal((await post(callback, approvalOf(order.address))).status, 204);
