@@ -84,7 +84,7 @@ function About({ subject }: { subject: string }) {
 }
 
 const confirmed = ({ confirmedBy }: Plan) =>
-  confirmedBy.length === 0 ? <span className="muted">nobody: it took one</span> : confirmedBy.join(', ');
+  confirmedBy.length === 0 ? <span className="muted">nobody: one person was enough</span> : confirmedBy.join(', ');
 
 const AT: Column<Plan> = {
   head: 'Takes effect',

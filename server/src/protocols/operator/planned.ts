@@ -6,7 +6,6 @@
  * refused, or that the database or a bug of ours would stop again at each try, ends as failed, with a case: the terms stay as they
  * are, and those after it, and the start of a server, go on.
  */
-
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
