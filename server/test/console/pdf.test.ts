@@ -186,15 +186,15 @@ describe('a PDF in the console', { skip: noChromium }, () => {
     await hides();
   });
 
-  test('of a page as large as a house, or of thousands of pages, is drawn within bounds', async () => {
+  test('of a page as large as a house, or of more than a thousand pages, is drawn within bounds', async () => {
     await opens(pdfOf([{ content: `${RED} rg 0 0 2000000 2000000 re f`, box: '0 0 2000000 1000000' }]));
     await isDrawn(1, 1);
     assert.equal(await colourAt(0.5, 0.5), '204 0 0');
     const size = 'document.querySelector(".pdf canvas").width + "x" + document.querySelector(".pdf canvas").height';
     assert.equal(await page.evaluate(size), '1800x900');
     await hides();
-    await opens(pdfOf(Array.from({ length: 5_000 }, () => says('Again', BLUE))));
-    await isDrawn(1, 5_000);
+    await opens(pdfOf(Array.from({ length: 1_500 }, () => says('Again', BLUE))));
+    await isDrawn(1, 1_500);
     assert.equal(await panel().locator('canvas').count(), 1);
     await hides();
   });
