@@ -17,7 +17,6 @@ import { registerHooks } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import * as runner from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { forgetAll } from '../server/src/partners/remember.ts';
 import { patience } from '../server/test/support/patience.ts';
 
 type Declare = (...args: unknown[]) => unknown;
@@ -118,7 +117,6 @@ async function runFile(file: string): Promise<void> {
         for (const hook of hooks) await hook();
         await untilClosed(open);
         runner.mock.reset();
-        forgetAll();
         process.chdir(folder);
         restore(env);
         const errors = uncaught;

@@ -245,11 +245,12 @@ test('a confirmation policy has a step for every amount and replaces the one bef
   assert.deepEqual(rows, [{ fromUnits: 0n, confirmations: 2 }]);
 });
 
-test('a memory is bounded, keeps nothing absent, and forgets a read that failed', async () => {
+test('a memory is bounded and separate for each database, keeps nothing absent, and forgets a read that failed', async () => {
+  const of = { cacheKey: {} };
   const memory = remember<number | undefined>({ forMs: 60_000, most: 2 });
   let reads = 0;
   const get = (key: string, value?: number) =>
-    memory.get(key, async () => {
+    memory.get(of, key, async () => {
       reads += 1;
       return value;
     });
@@ -265,6 +266,7 @@ test('a memory is bounded, keeps nothing absent, and forgets a read that failed'
   await get('none');
   await get('none');
   assert.equal(reads, 6, 'a missing value was cached');
-  await assert.rejects(memory.get('bad', () => Promise.reject(new Error('down'))));
+  await assert.rejects(memory.get(of, 'bad', () => Promise.reject(new Error('down'))));
   assert.equal(await get('bad', 7), 7);
+  assert.equal(await memory.get({ cacheKey: {} }, 'bad', async () => 8), 8, 'a row of another database was used');
 });

@@ -721,6 +721,7 @@ function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknow
       defer: (text, values) => void inTurn(text, values, () => tx.run(text, values)),
       deferLast: (key, text, values) => tx.deferLast(key, text, values),
       attempts: tx.attempts,
+      cacheKey: tx.cacheKey,
     },
     said: () => last,
   };

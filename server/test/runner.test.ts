@@ -57,9 +57,7 @@ for (const [where, ...options] of [['in a shared process'], ['in a process of it
     assert.doesNotMatch(said, / 0 failed\n$/);
   });
 
-const REMEMBER = JSON.stringify(new URL('../src/partners/remember.ts', import.meta.url).href);
-
-test('files that share a process do not see each other: hooks, environment, working folder, time, remembered rows', async () => {
+test('files that share a process do not see each other: hooks, environment, working folder, time', async () => {
   const { code, said } = await ranWith({
     a: `process.env.LEFT = 'by a'; process.env.HOME = '/nowhere'; process.chdir('/');
       let began = 0; before(() => { began += 1; }); after(() => console.log('a began ' + began));
@@ -67,13 +65,10 @@ test('files that share a process do not see each other: hooks, environment, work
         test('one', () => {}); test('two', () => { if (each !== 2) throw new Error('each ' + each);
           const waits = setInterval(() => {}, 1_000); after(() => clearInterval(waits)); }); });`,
     b: `import { mock } from 'node:test'; globalThis.pid = process.pid;
-      import { remember } from ${REMEMBER};
-      globalThis.rows = remember({ forMs: 600_000, most: 1 }); await globalThis.rows.get('a row', async () => 'of b');
       ${it(`mock.timers.enable({ apis: ['Date'], now: 0 }); if (began()) throw new Error('hooks of a');`)}
       const began = () => process.env.LEFT !== undefined || process.env.HOME === '/nowhere' || process.cwd() === '/';`,
     c: it(
-      `if (Date.now() === 0) throw new Error('the time of b'); if (globalThis.pid !== process.pid) throw new Error('alone');
-       if ((await globalThis.rows.get('a row', async () => 'of c')) !== 'of c') throw new Error('a row of b');`,
+      `if (Date.now() === 0) throw new Error('the time of b'); if (globalThis.pid !== process.pid) throw new Error('alone');`,
     ),
   });
   assert.equal(code, 0, said);

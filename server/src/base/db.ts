@@ -55,6 +55,8 @@ export interface Tx {
    * a WeakMap.
    */
   readonly attempts: object;
+  /** The same object in every transaction of one `Database`: the key of what a process caches of it, in a WeakMap. */
+  readonly cacheKey: object;
 }
 
 /** Ends this attempt of a transaction; it is rolled back and runs again. */
@@ -66,6 +68,8 @@ export class Collision extends Error {
 type Body<T> = (tx: Tx) => Promise<T> | T;
 
 export interface Database {
+  /** `cacheKey` of all its transactions. */
+  readonly cacheKey: object;
   asPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
   /** Read-only. Statements issued together share one round trip and one snapshot; later statements may see newer data. */
   readOnlyAsPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
@@ -204,11 +208,22 @@ const connectionsOf = (pool: pg.Pool): Connections => ({
 export const pools = (
   partners: Connections,
   system: Connections,
-): Pick<Database, 'asPartner' | 'readOnlyAsPartner' | 'asSystem'> => ({
-  asPartner: (partnerId, body) => transact(partners, [{ text: 'begin' }, seenBy(partnerId)], body),
-  readOnlyAsPartner: (partnerId, body) => look(partners, [{ text: 'begin read only' }, seenBy(partnerId)], body),
-  asSystem: (body) => transact(system, [{ text: 'begin' }], body),
-});
+): Pick<Database, 'cacheKey' | 'asPartner' | 'readOnlyAsPartner' | 'asSystem'> => {
+  const cacheKey = {};
+  return {
+    cacheKey,
+    asPartner: (partnerId, body) =>
+      transact(partners, { cacheKey, begin: [{ text: 'begin' }, seenBy(partnerId)] }, body),
+    readOnlyAsPartner: (partnerId, body) =>
+      look(partners, { cacheKey, begin: [{ text: 'begin read only' }, seenBy(partnerId)] }, body),
+    asSystem: (body) => transact(system, { cacheKey, begin: [{ text: 'begin' }] }, body),
+  };
+};
+
+interface Opening {
+  cacheKey: object;
+  begin: readonly Statement[];
+}
 
 const seenBy = (partnerId: bigint): Statement => ({
   text: `select set_config('cloverleaf.partner', $1, true)`,
@@ -219,18 +234,21 @@ const COMMIT: Statement = { text: 'commit' };
 const ROLLBACK: Statement = { text: 'rollback' };
 
 /** One transaction on one of these connections. Runs again after a retryable error. */
-async function transact<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
+async function transact<T>(pool: Connections, { cacheKey, begin }: Opening, body: Body<T>): Promise<T> {
   const attempts = {};
   for (let attempt = 1; ; attempt += 1) {
     const connection = await pool.connect();
     let hasBegun = false;
     let isOver = false;
-    const { tx, ask, sendLast } = converse(async (batch) => {
-      assert(!isOver, 'a statement was issued, but its transaction is over');
-      const first = hasBegun ? [] : begin;
-      hasBegun = true;
-      return await answersTo(connection, { first, batch });
-    }, attempts);
+    const { tx, ask, sendLast } = converse(
+      async (batch) => {
+        assert(!isOver, 'a statement was issued, but its transaction is over');
+        const first = hasBegun ? [] : begin;
+        hasBegun = true;
+        return await answersTo(connection, { first, batch });
+      },
+      { attempts, cacheKey },
+    );
     let broken: Error | undefined;
     try {
       const result = await body(tx);
@@ -261,7 +279,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
 }
 
 /** Each batch is its own transaction: `readOnlyAsPartner` promises one snapshot per batch, no more. */
-async function look<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
+async function look<T>(pool: Connections, { cacheKey, begin }: Opening, body: Body<T>): Promise<T> {
   const once = async (batch: readonly Statement[]): Promise<Answer[]> => {
     const connection = await pool.connect();
     let broken: Error | undefined;
@@ -276,14 +294,17 @@ async function look<T>(pool: Connections, begin: readonly Statement[], body: Bod
       connection.release(broken);
     }
   };
-  const { tx } = converse(async (batch) => {
-    try {
-      return await once(batch);
-    } catch (error) {
-      if (error instanceof Collision) return await once(batch);
-      throw error;
-    }
-  });
+  const { tx } = converse(
+    async (batch) => {
+      try {
+        return await once(batch);
+      } catch (error) {
+        if (error instanceof Collision) return await once(batch);
+        throw error;
+      }
+    },
+    { cacheKey },
+  );
   return await body(onlyAsking(tx));
 }
 
@@ -300,7 +321,10 @@ async function answersTo(
  * Collects statements into batches. Statements issued before anything is awaited are one batch, in order; the next batch is sent
  * when the first is answered. If a statement fails, every caller that waits for its batch gets the error.
  */
-function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>, attempts: object = {}) {
+function converse(
+  send: (batch: readonly Statement[]) => Promise<Answer[]>,
+  { cacheKey, attempts = {} }: { cacheKey: object; attempts?: object },
+) {
   let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
   const last: { key: string; statement: Statement }[] = [];
   let isUnderWay = false;
@@ -334,6 +358,7 @@ function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>, atte
     defer: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
     deferLast: (key, text, values) => void last.push({ key, statement: { text, values, isBlind: true } }),
     attempts,
+    cacheKey,
   };
   const sendLast = (): void => {
     for (const { statement } of last.toSorted((a, b) => byKey(a.key, b.key))) said.push({ statement });
@@ -352,7 +377,8 @@ function worthRepeating(error: unknown): boolean {
 }
 
 /** A Tx over one client, for migrations and tests, which own the connection and send `begin` and `commit` themselves. */
-export const txOn = (client: pg.ClientBase): Tx => onlyAsking(converse((batch) => sendAll(client, batch)).tx);
+export const txOn = (client: pg.ClientBase): Tx =>
+  onlyAsking(converse((batch) => sendAll(client, batch), { cacheKey: client }).tx);
 
 /** `defer` throws here: this module does not send the commit, so a deferred statement at the end would never be sent. */
 const onlyAsking = (tx: Tx): Tx => ({

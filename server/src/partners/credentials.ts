@@ -100,7 +100,7 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
   return {
     async credential(apiKey, mayLookUp) {
       if (!/^[\x21-\x7e]{1,128}$/.test(apiKey)) return undefined;
-      const found = await known.get(apiKey, () => look(apiKey, mayLookUp));
+      const found = await known.get(db, apiKey, () => look(apiKey, mayLookUp));
       return found === undefined || found.row.heldAt !== null ? undefined : credentialAt(found, clock.now());
     },
     async noteUse(apiKey) {

@@ -60,13 +60,13 @@ export const covers = (
 
 /** The limits of customers of this level; with a market, those that cover its orders. */
 export async function customerLimits(tx: Tx, level: number, market?: Market): Promise<readonly CustomerLimit[]> {
-  const found = inForce(await current.get('', () => newestLimits(tx)), level);
+  const found = inForce(await current.get(tx, '', () => newestLimits(tx)), level);
   return market === undefined ? found : found.filter((limit) => covers(limit, market));
 }
 
 /** The lowest level whose customers may do more than this limit allows; null when there is none. */
 export async function levelWithMore(tx: Tx, limit: CustomerLimit, level: number): Promise<number | null> {
-  const rows = await current.get('', () => newestLimits(tx));
+  const rows = await current.get(tx, '', () => newestLimits(tx));
   for (let higher = level + 1; higher <= HIGHEST; higher += 1) {
     const there = inForce(rows, higher).find((other) => isSameScope(other, limit));
     if (there === undefined || there.maxUnits > limit.maxUnits) return higher;
@@ -99,6 +99,6 @@ export async function setCustomerLimit(
   if ((before?.maxUnits ?? null) === l.maxUnits) return before;
   const saved = await insertLimit(tx, { ...l, version: (before?.version ?? 0) + 1, ...reason });
   assert(saved !== undefined, 'the stored limit was not returned');
-  current.forget();
+  current.forget(tx);
   return saved;
 }

@@ -21,7 +21,7 @@ const remembered = remember<FeeTerms>({ forMs: 2_000, most: 10_000 });
 
 /** A partner's own row overrides the general one; no row, no fee. */
 export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promise<FeeTerms> {
-  return await remembered.get(`${market.id}:${partnerId}`, async () => {
+  return await remembered.get(tx, `${market.id}:${partnerId}`, async () => {
     const terms: Record<FeeKind, FeeTerm> = { operator: NO_FEE, partner: NO_FEE, rail: NO_FEE, chain: NO_FEE };
     for (const row of await feeRows(tx, market.id, partnerId)) {
       terms[row.kind] = {
@@ -74,7 +74,7 @@ export async function addFees(
     ...{ minimum_units: minimumUnits, gas_units: gasUnits },
   }));
   await tx.run(sql.addFees, [rowsJson(rows), by, why]);
-  remembered.forget();
+  remembered.forget(tx);
 }
 
 /** Sets one fee of a market, for one partner or (null) for all without their own; recorded with who and why. */
@@ -89,5 +89,5 @@ export async function setFee(
   await tx.run(sql.upsertFee, [f.marketId, f.partnerId, f.kind, fixedUnits, bps, minimumUnits, gasUnits]);
   const { marketId, partnerId, kind } = f;
   await recordChange(tx, { what: 'fee', marketId, partnerId, item: kind, before, after: await look(), reason });
-  remembered.forget();
+  remembered.forget(tx);
 }

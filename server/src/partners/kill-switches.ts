@@ -59,7 +59,7 @@ export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> 
     const newest = layers.at(-1)?.at ?? own.at;
     await insertLayer(tx, { ...stop, at: newest < stop.at ? stop.at : later(newest, 1) });
   }
-  remembered.forget();
+  remembered.forget(tx);
   return isNew;
 }
 
@@ -67,7 +67,7 @@ export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> 
 export async function liftKillSwitch(tx: Tx, kind: KillSwitchKind, subject: string): Promise<boolean> {
   await lockKillSwitches(tx);
   const wasThere = (await removeKillSwitch(tx, kind, subject)) === 1;
-  remembered.forget();
+  remembered.forget(tx);
   return wasThere;
 }
 
@@ -86,7 +86,7 @@ export async function requireOpen(
 ): Promise<void> {
   const rows = input.exactly
     ? await switchRows(tx)
-    : await remembered.get(String(input.partnerId), () => switchRows(tx));
+    : await remembered.get(tx, String(input.partnerId), () => switchRows(tx));
   const stopped = (kind: KillSwitchKind, id: bigint) =>
     rows.some((row) => row.kind === kind && row.subject === String(id));
   if (stopped('partner', input.partnerId)) throw new Refusal('partner_switched_off');

@@ -25,7 +25,7 @@ export async function maxUnitsFor(tx: Tx, market: Market, level: number): Promis
 
 /** The same by the level's row alone; undefined when no row limits this level. */
 export async function levelMaxUnits(tx: Tx, market: Market, level: number): Promise<bigint | undefined> {
-  const rows = await limits.get('', () => limitRows(tx));
+  const rows = await limits.get(tx, '', () => limitRows(tx));
   return rows.find((one) => one.marketId === market.id && one.level >= level)?.maxUnits;
 }
 
@@ -45,7 +45,7 @@ export async function setLimit(
   else await tx.run(sql.upsertLimit, [l.marketId, l.level, l.maxUnits]);
   const item = String(l.level);
   await recordChange(tx, { what: 'limit', marketId: l.marketId, item, before, after: await look(), reason });
-  limits.forget();
+  limits.forget(tx);
 }
 
 /**
@@ -55,7 +55,7 @@ export async function setLimit(
  */
 export async function lockExposure(tx: Tx, partnerId: bigint, fiat: AssetCode): Promise<bigint | null> {
   const read = async () => (await capOf(tx, partnerId, fiat))?.maxUnits ?? null;
-  const cap = await caps.get(`${partnerId}:${fiat}`, read);
+  const cap = await caps.get(tx, `${partnerId}:${fiat}`, read);
   // A separate statement before the count, so that the count sees what the last holder of the lock committed.
   if (cap !== null) tx.defer(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);
   return cap;
@@ -73,5 +73,5 @@ export async function setExposureCap(
   if (c.maxUnits === null) await tx.run(sql.removeCap, [partnerId, fiat]);
   else await tx.run(sql.upsertCap, [partnerId, fiat, c.maxUnits]);
   await recordChange(tx, { what: 'exposure', partnerId, item: fiat, before, after: await look(), reason });
-  caps.forget();
+  caps.forget(tx);
 }

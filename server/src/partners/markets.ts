@@ -143,7 +143,7 @@ export async function upsertAsset(tx: Tx, asset: Asset): Promise<void> {
   const { code, kind, coin, chain, contract, decimals, native } = asset;
   const rows = await tx.run(sql.upsertAsset, [code, kind, coin, chain, contract, decimals, native]);
   assert(rows === 1, `asset ${code} keeps its decimals, chain and contract`);
-  remembered.forget();
+  remembered.forget(tx);
 }
 
 /** Terms that a caller may omit, because they have a default. */
@@ -194,7 +194,7 @@ export async function addMarkets(
     by,
     why,
   ]);
-  remembered.forget();
+  remembered.forget(tx);
   return rows;
 }
 
@@ -207,7 +207,7 @@ export async function upsertMarket(tx: Tx, m: MarketTerms, reason: Reason = UNSA
   const row = await tx.row<{ id: bigint }>(sql.upsertMarket, Object.values(columnsOf(m)));
   assert(row !== undefined, 'an upserted market is returned');
   await recordChange(tx, { what: 'market', marketId: row.id, before, after: await look(), reason });
-  remembered.forget();
+  remembered.forget(tx);
   return row.id;
 }
 
@@ -230,7 +230,7 @@ export async function setConfirmationPolicy(
 
 /** An empty registry is not cached: a new installation is still being filled, and gets requests as soon as it is ready. */
 async function registry(tx: Tx): Promise<Registry> {
-  const kept = await remembered.get('', async () => {
+  const kept = await remembered.get(tx, '', async () => {
     const read = await readRegistry(tx);
     return read.all.length === 0 ? undefined : read;
   });

@@ -135,7 +135,7 @@ const remembered = remember<Policy>({ forMs: 2_000, most: 10_000 });
 
 /** The policy for a new order of this partner on this market. */
 export async function policyFor(tx: Tx, market: Pick<Market, 'id'>, partnerId: bigint): Promise<Policy> {
-  return await remembered.get(`${market.id}:${partnerId}`, async () => {
+  return await remembered.get(tx, `${market.id}:${partnerId}`, async () => {
     const rows = await policyRows(tx, market.id, partnerId);
     return rows.reduce((policy, row) => over(policy, { [row.question]: row.answer }), BUILT_IN_POLICY);
   });
@@ -175,7 +175,7 @@ export async function setPolicy<Q extends PolicyQuestion>(
   if (answer === null) await tx.run(sql.removePolicy, [marketId, partnerId, question]);
   else await tx.run(sql.upsertPolicy, [marketId, partnerId, question, JSON.stringify(answer)]);
   await recordChange(tx, { what: 'policy', marketId, partnerId, item: question, before, after: await look(), reason });
-  remembered.forget();
+  remembered.forget(tx);
 }
 
 /** Merges answers over others, field by field. Values written without `setPolicy` are validated here, and throw. */

@@ -1,5 +1,5 @@
 /**
- * Remember: a cache for a few seconds, with a bounded number of keys.
+ * Remember: a cache for a few seconds, with a bounded number of keys, separate for each database that the process has open.
  *
  * Rows that people change (a suspension, a fee, a limit) must take effect without a restart, so nothing is cached longer than
  * `forMs`, and the oldest entry is evicted beyond `most`. `undefined` is not cached: unknown keys that a stranger sends must
@@ -7,22 +7,20 @@
  *
  * Only completed results are shared, never a pending read, because that belongs to another transaction, which may still fail.
  */
+import type { Tx } from '../base/db.ts';
+
 export interface Memory<V> {
-  get(key: string, read: () => Promise<V>): Promise<V>;
-  forget(): void;
-}
-
-const memories: Pick<Memory<unknown>, 'forget'>[] = [];
-
-/** Empties all caches, for a process that continues with another database, as tests do between files. */
-export function forgetAll(): void {
-  for (const memory of memories) memory.forget();
+  /** @param of a transaction on the database that `read` reads */
+  get(of: Pick<Tx, 'cacheKey'>, key: string, read: () => Promise<V>): Promise<V>;
+  forget(of: Pick<Tx, 'cacheKey'>): void;
 }
 
 export function remember<V>({ forMs, most }: { forMs: number; most: number }): Memory<V> {
-  const kept = new Map<string, { until: number; value: V }>();
-  const memory: Memory<V> = {
-    async get(key, read) {
+  const byDatabase = new WeakMap<object, Map<string, { until: number; value: V }>>();
+  return {
+    async get({ cacheKey }, key, read) {
+      const kept = byDatabase.get(cacheKey) ?? new Map<string, { until: number; value: V }>();
+      byDatabase.set(cacheKey, kept);
       const found = kept.get(key);
       if (found !== undefined && found.until > performance.now()) return found.value;
       const value = await read();
@@ -32,8 +30,6 @@ export function remember<V>({ forMs, most }: { forMs: number; most: number }): M
       if (kept.size > most) kept.delete(kept.keys().next().value ?? key);
       return value;
     },
-    forget: () => kept.clear(),
+    forget: ({ cacheKey }) => void byDatabase.delete(cacheKey),
   };
-  memories.push(memory);
-  return memory;
 }

@@ -15,7 +15,7 @@ const remembered = remember<OwnRequirements | null>({ forMs: 2_000, most: 1_000 
 
 /** null: the default applies. */
 export async function kybRequirementsOf(tx: Tx, partnerId: bigint): Promise<OwnRequirements | null> {
-  return await remembered.get(String(partnerId), async () => {
+  return await remembered.get(tx, String(partnerId), async () => {
     const row = await tx.row<{ requirements: OwnRequirements }>(sql.kybRequirements, [partnerId]);
     return row?.requirements ?? null;
   });
@@ -34,7 +34,7 @@ export async function setKybRequirements(
   if (slow !== undefined) throw new Refusal('malformed_field', { fields: { [slow[0]]: patternProblem(slow[1]) } });
   if (r.requirements === null) await tx.run(sql.removeKybRequirements, [r.partnerId]);
   else await tx.run(sql.upsertKybRequirements, [r.partnerId, JSON.stringify(r.requirements), r.now]);
-  remembered.forget();
+  remembered.forget(tx);
 }
 
 /** Every pattern of a form, with its path. */

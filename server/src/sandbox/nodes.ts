@@ -111,7 +111,7 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
   async function mineNow(blocks: number): Promise<string> {
     await bringBackIfDead();
     if (blocks === 1) await call(rpcUrl, 'evm_mine');
-    else await call(rpcUrl, 'anvil_mine', [`0x${blocks.toString(16)}`]);
+    else await call(rpcUrl, 'anvil_mine', [`0x${blocks.toString(16)}`], 5_000 + blocks * MINING_MS);
     lastMinedAt = Date.now();
     unsaved += blocks;
     const head = await headOf(rpcUrl);
@@ -402,6 +402,9 @@ async function headOf(url: string): Promise<{ number: string; hash: string; tran
 async function genesisOf(url: string): Promise<string> {
   return (await call<{ hash: string }>(url, 'eth_getBlockByNumber', ['0x0', false])).hash;
 }
+
+/** Time allowed per block when one call mines several. */
+const MINING_MS = 30;
 
 /** A node's whole state is one answer; Node.js cannot hold a longer text. */
 const LONGEST_ANSWER = 512 * 1024 * 1024;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, isGoneWithin } from '../../src/base/processes.ts';
 import { call, type NodeOptions, type SandboxNode, startNode } from '../../src/sandbox/nodes.ts';
@@ -27,8 +27,15 @@ interface Block {
   timestamp: string;
 }
 
-const open = (dataDir: string, more: Partial<NodeOptions> = {}) =>
-  startNode(SPEC, { dataDir, mnemonic: MNEMONIC, ...more });
+const opened: SandboxNode[] = [];
+/** A test that fails stops nothing itself. */
+afterEach(() => Promise.all(opened.splice(0).map((node) => node.stop())));
+
+async function open(dataDir: string, more: Partial<NodeOptions> = {}): Promise<SandboxNode> {
+  const node = await startNode(SPEC, { dataDir, mnemonic: MNEMONIC, ...more });
+  opened.push(node);
+  return node;
+}
 /** Mines only on request: the loop runs once an hour. */
 const openStill = (dataDir: string) => open(dataDir, { blockMs: 3_600_000, idleMs: 3_600_000 });
 const pidOf = (dataDir: string) =>

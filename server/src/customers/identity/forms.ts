@@ -39,6 +39,7 @@ const remembered = remember<FormRow | null>({ forMs: 2_000, most: 1_000 });
 export async function formFor(tx: Tx, scope: FormScope, now: Date): Promise<ChosenForm> {
   const key = [scope.kind, scope.fiat, scope.country, scope.level];
   const row = await remembered.get(
+    tx,
     JSON.stringify(key),
     async () => (await tx.row<FormRow>(sql.formFor, [...key.map((part) => part ?? null), now])) ?? null,
   );
@@ -68,6 +69,6 @@ export async function saveForm(
     f.needsDocument,
     ...[f.effectiveAt, f.by, f.now],
   ]);
-  remembered.forget();
+  remembered.forget(tx);
   return saved;
 }

@@ -217,4 +217,5 @@ export const whenNeeded = (db: Database): Tx => ({
     throw new BugError('a read of cached data tried to write');
   },
   attempts: db,
+  cacheKey: db.cacheKey,
 });
