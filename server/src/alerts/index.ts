@@ -22,13 +22,13 @@ import type { Log } from '../base/log.ts';
 import { DUE, isCaseKind, OTHERS } from '../compliance/index.ts';
 import type { Channel } from './channel.ts';
 import { hourIn, isWithin, isZone } from './hours.ts';
-import { type About, type RuleRow, type Says, store, type Told } from './store.ts';
+import { type About, type NewCase, type RuleRow, type Says, store } from './store.ts';
 
 export type { Channel, ChannelContext, Message } from './channel.ts';
 export { ABOUT, type About } from './store.ts';
 
 /** Recurring job, subject `all`. */
-export const TELL = 'tell_alerts';
+export const ALERTS_JOB = 'tell_alerts';
 /** The job's subject is the message's id. */
 const SEND = 'send_alert';
 const EVERY_MS = 15_000;
@@ -138,7 +138,7 @@ async function tellCases(tx: Tx, rule: RuleRow, now: Date): Promise<void> {
   if (message !== undefined) await store.told(tx, rule.id, ids(cases), message);
 }
 
-const ids = (cases: readonly Told[]): bigint[] => cases.map(({ id }) => id);
+const ids = (cases: readonly NewCase[]): bigint[] => cases.map(({ id }) => id);
 
 const WORDS: Readonly<Record<Exclude<About, 'digest'>, string>> = {
   opened: 'needs a person',
@@ -146,7 +146,7 @@ const WORDS: Readonly<Record<Exclude<About, 'digest'>, string>> = {
   overdue: 'is overdue',
 };
 
-function saysOf(rule: RuleRow, cases: readonly Told[]): Says {
+function saysOf(rule: RuleRow, cases: readonly NewCase[]): Says {
   const [first] = cases;
   const word = WORDS[rule.about as Exclude<About, 'digest'>];
   const isOne = cases.length === 1 && first !== undefined;
@@ -208,7 +208,7 @@ export function alertHandlers(deps: {
 }): Handlers {
   const { db, clock, log, channels, publicUrl } = deps;
   return {
-    async [TELL]() {
+    async [ALERTS_JOB]() {
       await tell(db, clock.now());
       return { againInMs: EVERY_MS };
     },

@@ -41,7 +41,7 @@ export interface MessageRow {
   failedAt: Date | null;
 }
 
-export interface Told {
+export interface NewCase {
   id: bigint;
   kind: string;
   orderId: bigint | null;
@@ -117,7 +117,7 @@ export const store = {
     now: Date,
     most: number,
   ) =>
-    tx.rows<Told>(sql.cases, [
+    tx.rows<NewCase>(sql.cases, [
       ...[rule.id, rule.kinds, rule.about === 'overdue', due.kinds, due.hours, due.others, rule.afterMinutes, now],
       ...[rule.about === 'unclaimed', rule.asset, rule.leastUnits, most],
     ]),

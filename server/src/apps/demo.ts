@@ -111,7 +111,7 @@ interface Scene {
 }
 
 /** Waits until the partner has received the order's last event. @returns the faults found */
-async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
+async function untilToldOfEnd({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
   const isTold = () => heard.some(({ subject, what }) => subject === `order:${orderId}` && what === 'order.settled');
   const giveUpAt = Date.now() + PATIENCE_MS;
   while (!isTold() && Date.now() < giveUpAt) await new Promise((wake) => setTimeout(wake, 50));
@@ -150,7 +150,7 @@ async function sell({ client, chain, token, ...scene }: Scene, customerId: strin
   say("customer's wallet sent the tokens", 'under way to us', hash);
 
   const traced = await follow(scene, id);
-  const untold = await told(scene, id);
+  const untold = await untilToldOfEnd(scene, id);
   const { state, evidence } = await seen(client, id);
   printTrace(traced);
   const paid = evidence.find(({ what }) => what === 'payout_settled')?.amount?.amount;
@@ -181,7 +181,7 @@ async function buy({ client, chain, token, ...scene }: Scene, customerId: string
   say("customer's bank sent the money", 'under way to us', payment.reference);
 
   const traced = await follow(scene, id);
-  const untold = await told(scene, id);
+  const untold = await untilToldOfEnd(scene, id);
   const { state } = await seen(client, id);
   printTrace(traced);
   const arrived = await tokensOf(chain, token.address, wallet);

@@ -38,11 +38,11 @@ export async function openCase(
  *
  * @param c.facts ids and amounts only
  */
-export async function tellCase(
+export async function upsertCase(
   tx: Tx,
   c: { kind: CaseKind; subject: string; reason: string; facts: Readonly<Record<string, unknown>>; now: Date },
 ): Promise<void> {
-  await tx.run(sql.tellCase, [c.kind, c.subject, c.reason, json(c.facts), c.now]);
+  await tx.run(sql.upsertCase, [c.kind, c.subject, c.reason, json(c.facts), c.now]);
 }
 
 /** Closes open cases of a subject or several: of one kind, or of every kind if none is given. */

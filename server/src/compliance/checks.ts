@@ -18,7 +18,7 @@ import { Unavailable } from '../base/errors.ts';
 import type { Handled, Handlers } from '../base/jobs.ts';
 import { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, recordFinding } from '../customers/index.ts';
 import { closeCases, openCase } from './cases.ts';
-import { tellDuplicates } from './duplicates.ts';
+import { openDuplicateCase } from './duplicates.ts';
 
 /** The functions used of a verifier; the full contract is verifiers/verifier.ts. */
 export interface AskedVerifier {
@@ -121,7 +121,7 @@ export function checkHandlers(deps: {
   return {
     async [CHECK_VERIFICATION](customerId): Promise<Handled> {
       const check = await db.asSystem(async (tx) => {
-        await tellDuplicates(tx, vault, customerId, clock.now());
+        await openDuplicateCase(tx, vault, customerId, clock.now());
         return await checkUnderWay(tx, customerId);
       });
       if (check === undefined) {
@@ -136,13 +136,14 @@ export function checkHandlers(deps: {
         asking += 1;
         finding = await askAgain(verifier, check).finally(() => (asking -= 1));
       } catch (error) {
-        await db.asSystem((tx) => tellOverdue(tx, { check, verifier: verifier.code, overdueAt, now: clock.now() }));
+        await db.asSystem((tx) => openOverdueCase(tx, { check, verifier: verifier.code, overdueAt, now: clock.now() }));
         throw error;
       }
       const now = clock.now();
       await db.asSystem(async (tx) => {
         await recordAnswer(tx, { check, verifier: verifier.code, finding, polls: 1, now });
-        if (finding.outcome === 'in_review') await tellOverdue(tx, { check, verifier: verifier.code, overdueAt, now });
+        if (finding.outcome === 'in_review')
+          await openOverdueCase(tx, { check, verifier: verifier.code, overdueAt, now });
       });
       // A recorded result has enqueued this job again; the next run closes the case.
       if (finding.outcome !== 'in_review') return undefined;
@@ -161,7 +162,10 @@ export function pauseOf({ pending = {} }: Pick<Finding, 'pending'>, polls: numbe
   return pauseAfter(polls, { firstMs: Math.max(SHORTEST_PAUSE_MS, namedMs), longestMs: LONGEST_PAUSE_MS });
 }
 
-async function tellOverdue(tx: Tx, o: { check: Check; verifier: string; overdueAt: Date; now: Date }): Promise<void> {
+async function openOverdueCase(
+  tx: Tx,
+  o: { check: Check; verifier: string; overdueAt: Date; now: Date },
+): Promise<void> {
   const { customerId, partnerId, version, givenAt } = o.check;
   if (o.now < o.overdueAt) return;
   await openCase(tx, {

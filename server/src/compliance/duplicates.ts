@@ -14,12 +14,12 @@ import { sql } from './store.ts';
 
 const KIND = 'identity_duplicate';
 
-export async function tellDuplicates(tx: Tx, vault: Vault, customerId: string, now: Date): Promise<void> {
+export async function openDuplicateCase(tx: Tx, vault: Vault, customerId: string, now: Date): Promise<void> {
   const others = await sameDocument(tx, vault, customerId);
   if (others.length === 0) return;
   const subject = `customer:${customerId}`;
-  const told = await tx.row<{ facts: { others?: unknown } }>(sql.newestCase, [KIND, subject]);
-  if (JSON.stringify(told?.facts.others) === JSON.stringify(others)) return;
+  const newest = await tx.row<{ facts: { others?: unknown } }>(sql.newestCase, [KIND, subject]);
+  if (JSON.stringify(newest?.facts.others) === JSON.stringify(others)) return;
   const { partnerId } = await findCustomer(tx, customerId);
   await openCase(tx, {
     ...{ kind: KIND, subject, partnerId, now },

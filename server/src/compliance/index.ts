@@ -56,7 +56,7 @@ export {
   openCase,
   openCaseCounts,
   requireUnclaimed,
-  tellCase,
+  upsertCase,
 } from './cases.ts';
 export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './checks.ts';
 export { decisionsOf, record } from './decisions.ts';

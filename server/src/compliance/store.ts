@@ -26,7 +26,7 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6::jsonb, $7)`,
   openCase: `insert into cases (kind, subject, order_id, partner_id, reason, facts, opened_at)
     values ($1, $2, $3, $4, $5, $6::jsonb, $7) on conflict (kind, subject) where closed_at is null do nothing`,
-  tellCase: `insert into cases (kind, subject, reason, facts, opened_at) values ($1, $2, $3, $4::jsonb, $5)
+  upsertCase: `insert into cases (kind, subject, reason, facts, opened_at) values ($1, $2, $3, $4::jsonb, $5)
     on conflict (kind, subject) where closed_at is null do update set reason = excluded.reason, facts = excluded.facts
     where (cases.reason, cases.facts) is distinct from (excluded.reason, excluded.facts)`,
   closeCases: `update cases set closed_at = $4, outcome = $3

@@ -2,7 +2,7 @@
  * Recurring jobs: jobs that re-enqueue themselves. Polling rails, sweeping, prices, gas, sealing journal and audit, deleting
  * expired idempotency records.
  */
-import { TELL } from '../alerts/index.ts';
+import { ALERTS_JOB } from '../alerts/index.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { BugError } from '../base/errors.ts';
@@ -23,7 +23,7 @@ import { SWEEP, WATCH } from '../treasury/index.ts';
 /** Kinds of jobs that poll every few seconds. */
 export const POLLS: readonly string[] = [
   ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE],
-  ...['refresh_gas', POLL, 'watch_prices', 'seal', TELL],
+  ...['refresh_gas', POLL, 'watch_prices', 'seal', ALERTS_JOB],
 ];
 
 /**
@@ -42,7 +42,7 @@ export async function enqueueRecurring(
     chains: string[];
     lists?: readonly string[];
     asksAddresses?: boolean;
-    tells?: boolean;
+    alerts?: boolean;
     monitors?: boolean;
     plans?: boolean;
   },
@@ -61,7 +61,7 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });
     enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
-    if (subjects.tells === true) enqueue(tx, { kind: TELL, subject: 'all', dueAt });
+    if (subjects.alerts === true) enqueue(tx, { kind: ALERTS_JOB, subject: 'all', dueAt });
     if (subjects.monitors === true) enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
     // Due when the next planned change is; enqueued here in case its row was lost or is dead.
     if (subjects.plans === true) enqueue(tx, { kind: TAKE_EFFECT, subject: 'all', dueAt });

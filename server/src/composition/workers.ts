@@ -48,7 +48,7 @@ export async function startWork(
     chains: [...parts.chains.keys()],
     lists: parts.sanctions?.lists ?? [],
     asksAddresses: parts.addressRisk !== undefined,
-    tells: more.channels.size > 0,
+    alerts: more.channels.size > 0,
     monitors: true,
     plans: true,
   });

@@ -38,11 +38,9 @@ export async function lockGivenDetails(tx: Tx, customerId: string): Promise<Give
  * Stores details, encrypted, and enqueues their check (checks.ts). Submitting the same details again before a result exists
  * returns the same version.
  *
- * @param d.over the newest details that the caller's decision was based on, undefined when there were none. others were storedd
- * r a result was recorded since, nothing is stored: the second of two requests must not replace details that were verifiedd
- * etween itss
- * If other details were stored or a result was recorded since, nothing is stored: the second of two requests must not replace
- * details that were verified between its decision and this write.
+ * @param d.over the newest details that the caller's decision was based on; undefined when there were none. If other details were
+ * stored or a result was recorded since, nothing is stored: the second of two requests must not replace details that were
+ * verified between its decision and this write
  * @returns the newest details, stored now or by another request
  */
 export async function saveDetails(

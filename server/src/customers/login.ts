@@ -74,7 +74,7 @@ export async function issueCode(
   const since = later(now, -WINDOW_MS);
   const counts = await tx.row<SendCounts>(sql.loginSends, [customer.id, by.session, by.link, by.network, since]);
   assert(counts !== undefined, 'the counts were not returned');
-  const told = toldBy(counts, asking.isOpen, now);
+  const told = refusalBy(counts, asking.isOpen, now);
   if (told !== undefined) return told;
   const isSent =
     !asking.isOpen ||
@@ -95,7 +95,7 @@ export async function issueCode(
 }
 
 /** The refusal that the requester's own activity causes; undefined when a code may be issued. */
-function toldBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued, { outcome: 'issued' }> | undefined {
+function refusalBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued, { outcome: 'issued' }> | undefined {
   if (Number(counts.wrong) >= LOCK_AFTER)
     return { outcome: 'locked', until: later(counts.sessionOldest ?? now, WINDOW_MS) };
   const waits = [

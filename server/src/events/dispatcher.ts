@@ -154,12 +154,12 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
 
   async function loop(): Promise<void> {
     let purgedAt = performance.now();
-    let isTold = true;
+    let wasNotified = true;
     while (!stopped) {
       wakeup.begin();
       let pauseMs = POLL_MS;
       try {
-        const around = isTold ? undefined : await lookAround();
+        const around = wasNotified ? undefined : await lookAround();
         if (around?.some !== false) await round();
         else if (!around.waits) pauseMs = IDLE_MS;
         if (performance.now() - purgedAt > PURGE_EVERY_MS) {
@@ -169,7 +169,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
       } catch (error) {
         if (!stopped) log.error(describeError(error), 'events could not be delivered');
       }
-      if (!stopped) isTold = await wakeup.wait(pauseMs);
+      if (!stopped) wasNotified = await wakeup.wait(pauseMs);
     }
   }
 

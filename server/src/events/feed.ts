@@ -44,7 +44,7 @@ export async function publish(deps: { db: Database; clock: Clock; formats: Forma
       last.set(row.partnerId, row.position);
     }
     await tx.run(sql.setPositions, [rows.map(({ id }) => id), rows.map(({ position }) => position)]);
-    await tellEndpoints(tx, deps, rows);
+    await enqueueDeliveries(tx, deps, rows);
     return rows.length;
   });
 }
@@ -52,7 +52,7 @@ export async function publish(deps: { db: Database; clock: Clock; formats: Forma
 const lastPosition = async (tx: Tx, partnerId: bigint): Promise<bigint> =>
   (await tx.row<{ last: bigint }>(sql.lastPosition, [partnerId]))?.last ?? 0n;
 
-async function tellEndpoints(
+async function enqueueDeliveries(
   tx: Tx,
   { clock, formats }: { clock: Clock; formats: Formats },
   rows: readonly EventRow[],

@@ -14,7 +14,7 @@ import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
-import { tellCase } from '../compliance/index.ts';
+import { upsertCase } from '../compliance/index.ts';
 import { depositedSince, type MonitoredOrder, paidIn, paidSince } from '../orders/index.ts';
 import { indexPayers } from '../rails/bank.ts';
 import { factsOf } from './facts.ts';
@@ -110,7 +110,7 @@ async function keep(tx: Tx, f: { rule: RuleRow; order: MonitoredOrder; saw: Saw;
   const { id, name, version } = rule;
   const found = [id, order.orderId, order.customerId, JSON.stringify(saw), now];
   if ((await tx.run(sql.insertFinding, found)) === 0) return;
-  await tellCase(tx, {
+  await upsertCase(tx, {
     ...{ kind: 'monitoring', subject: `customer:${order.customerId}`, now },
     reason: `the rule ${name}, version ${version}, found something in order ${order.orderId}`,
     facts: { rule: name, version, order: String(order.orderId), saw },

@@ -40,7 +40,7 @@ import { type EntryName, legalFrom, next, type OrderEvent, type OrderState, type
 import { destinationNow, ownDestination } from './payouts/destination.ts';
 import { firstInTurn, waitsBehind } from './payouts/queue.store.ts';
 import { shortageChanged } from './payouts/short.ts';
-import { told, toldState } from './read/told.ts';
+import { publicMoney, publicState } from './read/public.ts';
 import type { Refund } from './refunds/store.ts';
 import type { Noted, Order, OrderTerms } from './store.ts';
 import * as store from './store.ts';
@@ -305,7 +305,7 @@ export const emitSubmitted = (tx: Tx, order: Order, at: Date): Promise<void> =>
 export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, order.state, at);
 
 /** Tax is included only if some is withheld; otherwise the event has four fees. */
-const toldFees = ({ tax, ...fees }: Fees): Partial<Fees> => (tax === 0n ? fees : { ...fees, tax });
+const shownFees = ({ tax, ...fees }: Fees): Partial<Fees> => (tax === 0n ? fees : { ...fees, tax });
 
 /** The event carries the whole resource, so that a receiver needs no second call. */
 async function announce(
@@ -326,8 +326,8 @@ async function announce(
       orderId: String(order.id),
       customerId: order.customerId,
       direction: order.direction,
-      state: toldState(order.state),
-      ...(await told(tx, order)),
+      state: publicState(order.state),
+      ...(await publicMoney(tx, order)),
       depositAsset: order.depositAsset,
       depositUnits: String(order.depositUnits),
       depositAmount: amount(order.depositUnits, order.depositAsset),
@@ -336,7 +336,7 @@ async function announce(
       payoutAmount: amount(order.payoutUnits, order.payoutAsset),
       receivedUnits: order.receivedUnits === null ? null : String(order.receivedUnits),
       fiatAsset: order.fiatAsset,
-      fees: toldFees(order.fees),
+      fees: shownFees(order.fees),
       rate: formatRate(order.rate),
       rateLockedUntil: order.rateLockedUntil.toISOString(),
       expiresAt: order.expiresAt.toISOString(),

@@ -40,13 +40,13 @@ import {
   isUnnamed,
   isUnreleased,
   type Known,
+  type PublicMoney,
+  publicMoney,
+  publicMoneyOf,
+  publicState,
+  type RefundPage,
   readKnown,
-  type Told,
-  type ToldPage,
-  told,
-  toldOf,
-  toldState,
-} from './read/told.ts';
+} from './read/public.ts';
 import { isAllOver, partsOf } from './read/whereabouts.ts';
 import { nameDestination } from './refunds/actions.ts';
 import { type PayoutAddress, readAddressOn } from './refunds/destinations.ts';
@@ -173,8 +173,15 @@ export {
 } from './read/monitored.ts';
 export { openAddresses } from './read/open-addresses.ts';
 export { opened } from './read/opened.ts';
+export {
+  MOST_ASKED,
+  type PublicAmount,
+  type PublicMoney,
+  type PublicRefund,
+  type PublicReturn,
+  publicState,
+} from './read/public.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './read/reasons.ts';
-export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn, toldState } from './read/told.ts';
 export { type MoneyTrace, trace } from './read/trace.ts';
 export {
   assignDeposit,
@@ -278,9 +285,9 @@ export interface Orders {
   enterReturnAddress(tx: Tx, asked: LinkAsked & { text: string }): ReturnType<typeof enterReturnAddress>;
   forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void>;
   confirmReturnAddress(tx: Tx, asked: LinkAsked & { address: string; loggedInAt: Date; now: Date }): Promise<void>;
-  /** What the partner sees of its order's money. @see told.ts */
-  told(tx: Tx, order: Order, page?: ToldPage): Promise<Told>;
-  /** Money received, paid out and refunded: the rows behind `told`. */
+  /** What the partner sees of its order's money. @see publicMoney.ts */
+  publicMoney(tx: Tx, order: Order, page?: RefundPage): Promise<PublicMoney>;
+  /** Money received, paid out and refunded: the rows behind `publicMoney`. */
   parts(tx: Tx, order: Order): Promise<OrderParts>;
   /** Orders of the role's partner that match the filters, newest first. @param input.below the `next` of the previous page */
   page(tx: Tx, input: OrderPage): Promise<{ orders: Order[]; next: bigint | null }>;
@@ -304,7 +311,7 @@ export interface Orders {
 }
 
 export interface OrderMoney {
-  told: Told;
+  publicMoney: PublicMoney;
   /** Money received, with its state (`deposits`). */
   deposits: readonly { asset: string; units: bigint; state: string }[];
   /** The amount for which an unpaid order still waits, minus the amount under way; in the deposit's units. */
@@ -381,7 +388,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
     enterReturnAddress: (tx, asked) => enterReturnAddress(context, tx, asked),
     forgetReturnAddress,
     confirmReturnAddress: (tx, asked) => confirmReturnAddress(context, tx, asked),
-    told: (tx, order, page) => told(tx, order, page),
+    publicMoney: (tx, order, page) => publicMoney(tx, order, page),
 
     async parts(tx, order) {
       const [known, history] = await awaitAll(readKnown(tx, order.id), historyStore.history(tx, order.id));
@@ -426,7 +433,7 @@ async function money({ rails }: Pick<OrdersContext, 'rails'>, tx: Tx, order: Ord
   const known = await readKnown(tx, order.id);
   const assetsKnown = await assets(tx);
   return {
-    told: toldOf(order, known, assetsKnown),
+    publicMoney: publicMoneyOf(order, known, assetsKnown),
     deposits: known.deposits
       .filter(({ origin }) => isNewMoney(origin))
       .map(({ id, asset, units, state }) => ({
@@ -481,10 +488,10 @@ const isAskable = (state: RefundState, why: string | null): boolean =>
  * to the deadline.
  */
 export const isPayable = ({ state, expiresAt }: ListedOrder, now: Date): boolean =>
-  !isFinal(toldState(state)) && now < expiresAt;
+  !isFinal(publicState(state)) && now < expiresAt;
 
 function requireNotOver({ state }: Order): void {
-  if (isFinal(toldState(state))) throw new Refusal('order_over', { state });
+  if (isFinal(publicState(state))) throw new Refusal('order_over', { state });
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -181,13 +181,13 @@ export async function setPolicy<Q extends PolicyQuestion>(
 /** Merges answers over others, field by field. Values written without `setPolicy` are validated here, and throw. */
 function over(policy: Policy, answers: unknown): Policy {
   assert(isObject(answers), 'the policy is not an object of answers');
-  const laid: Record<string, object> = { ...policy };
+  const merged: Record<string, object> = { ...policy };
   for (const [question, answer] of Object.entries(answers)) {
     const wrong = wrongIn(question, answer);
     assert(wrong === undefined, `the stored policy for ${wrong?.name} ${wrong?.rule}`);
-    laid[question] = { ...laid[question], ...(answer as object) };
+    merged[question] = { ...merged[question], ...(answer as object) };
   }
-  return laid as Policy;
+  return merged as Policy;
 }
 
 function wrongIn(question: string, answer: unknown): { name: string; rule: string } | undefined {

@@ -12,7 +12,7 @@ import { databaseNow } from '../base/databaseclock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { formatRate, type Rate } from '../base/money.ts';
-import { closeCases, listCases, tellCase } from '../compliance/index.ts';
+import { closeCases, listCases, upsertCase } from '../compliance/index.ts';
 import { type Asset, assets, chargingGas, type Market, marketById, markets } from '../partners/index.ts';
 import { endQuotes, type LevelRow, levelRows, levelsOf, livePrices, lockPrices, saveLevel } from './breaker.store.ts';
 import { type Agreed, accepted, type BreakerRules, isNear, NO_LEVEL, observe } from './breaker.ts';
@@ -66,7 +66,7 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
     resumed.has(pair) ? 'sources agreed for long enough' : 'no quote rests on that price any more';
   // A halted row stays halted until it resumes, even if its market is disabled; so without a halted row no case is open.
   const wereAny = [...rows.values()].flat().some(({ haltedAt }) => haltedAt !== null);
-  if (wereAny || halts.length > 0) await tellHalts(tx, halts, { outcomeOf, now });
+  if (wereAny || halts.length > 0) await updateHaltCases(tx, halts, { outcomeOf, now });
 }
 
 /** The price that the sources agree on, computed once for all markets with the same pair and rules. */
@@ -118,7 +118,7 @@ const MOST_NAMED = 50;
  * @param halts all present halts
  * @param about.outcomeOf why a pair is no longer halted
  */
-async function tellHalts(
+async function updateHaltCases(
   tx: Tx,
   halts: readonly Halt[],
   { outcomeOf, now }: { outcomeOf: (pair: string) => string; now: Date },
@@ -128,9 +128,9 @@ async function tellHalts(
   );
   const causes = Map.groupBy(halts, ({ market, row }) => `price:${pairOf(market, row.coin)}:${row.why}`);
   for (const [subject, those] of causes) {
-    const told = causeOf(those);
-    if (open.get(subject)?.facts.markets !== told.facts.markets)
-      await tellCase(tx, { kind: KIND, subject, ...told, now });
+    const cause = causeOf(those);
+    if (open.get(subject)?.facts.markets !== cause.facts.markets)
+      await upsertCase(tx, { kind: KIND, subject, ...cause, now });
   }
   for (const { subject } of open.values()) {
     if (causes.has(subject)) continue;
@@ -213,7 +213,7 @@ export async function confirmLevel(
     { agreedOn: agreements(await livePrices(tx), now), level: input.level, now },
   );
   if (wrong !== undefined) throw new Refusal('malformed_field', { fields: { level: wrong } });
-  await tellConfirmed(tx, pairOf(market, input.coin), input.by, now);
+  await closeConfirmedHalts(tx, pairOf(market, input.coin), input.by, now);
 }
 
 /**
@@ -244,7 +244,7 @@ export async function confirmPair(
   const [rule] = rules;
   if (confirmed.length === 0 && rule === undefined) throw new Refusal('market_not_halted', { coin: pair });
   if (confirmed.length === 0) throw new Refusal('malformed_field', { fields: { level: rule } });
-  await tellConfirmed(tx, pair, input.by, now);
+  await closeConfirmedHalts(tx, pair, input.by, now);
   return { confirmed, halted };
 }
 
@@ -273,8 +273,8 @@ async function haltsNow(tx: Tx): Promise<Halt[]> {
 }
 
 /** Removes the resumed markets from the cases. */
-async function tellConfirmed(tx: Tx, confirmed: string, by: string, now: Date): Promise<void> {
+async function closeConfirmedHalts(tx: Tx, confirmed: string, by: string, now: Date): Promise<void> {
   const outcomeOf = (pair: string): string =>
     pair === confirmed ? `level confirmed by ${by}` : 'no quote rests on that price any more';
-  await tellHalts(tx, await haltsNow(tx), { outcomeOf, now });
+  await updateHaltCases(tx, await haltsNow(tx), { outcomeOf, now });
 }

@@ -10,7 +10,7 @@ import { type Engine, HOT } from './chain.engine.ts';
 import * as sendStore from './chain.sends.store.ts';
 
 /** The treasury's next rows may match a transfer between our own wallets; after this time a case is opened. */
-const OWN_TOLD_AFTER_MS = 10 * 60_000;
+const REPORT_OWN_AFTER_MS = 10 * 60_000;
 
 /**
  * Adopts movements that match exactly one payout which matches no other movement, and reports the others. @returns those still
@@ -52,7 +52,7 @@ export async function matchFound(engine: Engine, tx: Tx): Promise<found.FoundMov
     await settleAs(engine, tx, row, { ...candidate, version: 1 });
   }
   const left = await found.waitingFound(tx, rail, found.AT_ONCE);
-  await tell(
+  await reportMovements(
     engine,
     tx,
     left.filter(({ state, wallet }) => state === 'open' && !unread.has(wallet)),
@@ -75,7 +75,7 @@ async function settleAs(
     rail,
     movement: row.id,
     key: as.key,
-    left: await found.countTold(tx, rail),
+    left: await found.countReported(tx, rail),
   });
 }
 
@@ -107,7 +107,7 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
     rail,
     movement: row.id,
     key: 'an empty transfer that cancels it',
-    left: await found.countTold(tx, rail),
+    left: await found.countReported(tx, rail),
   });
 }
 
@@ -123,7 +123,7 @@ async function endKept({ rail }: Engine, tx: Tx, row: found.FoundMovement, key: 
 }
 
 /** Reports each movement once. If it is not between our own wallets, the receiver halts the rail's payouts. */
-async function tell(engine: Engine, tx: Tx, open: readonly found.FoundMovement[]): Promise<void> {
+async function reportMovements(engine: Engine, tx: Tx, open: readonly found.FoundMovement[]): Promise<void> {
   const { rail, report } = engine;
   const strange: found.FoundMovement[] = [];
   for (const row of open) {
@@ -131,9 +131,9 @@ async function tell(engine: Engine, tx: Tx, open: readonly found.FoundMovement[]
     const isOwn =
       row.wallet !== HOT ||
       (row.recipient !== null && (await addressStore.indexOf(tx, rail, row.recipient)) !== undefined);
-    if (isOwn && Date.now() - row.foundAt.getTime() < OWN_TOLD_AFTER_MS) continue;
+    if (isOwn && Date.now() - row.foundAt.getTime() < REPORT_OWN_AFTER_MS) continue;
     if (!isOwn) strange.push(row);
-    await found.markTold(tx, row.id);
+    await found.markReported(tx, row.id);
     await report(tx, {
       type: 'send_found',
       rail,

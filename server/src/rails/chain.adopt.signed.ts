@@ -12,7 +12,7 @@ import { NONCE_GAP } from './chain.nonces.ts';
 import * as sendStore from './chain.sends.store.ts';
 
 /** If a signed transaction that the node knows is not mined within this time, a case is opened. */
-const SIGNED_TOLD_AFTER_MS = 10 * 60_000;
+const REPORT_SIGNED_AFTER_MS = 10 * 60_000;
 
 /**
  * The signer's journal from a nonce on, as long as the lost time is not examined; undefined if the signer does not answer.
@@ -127,12 +127,12 @@ export async function signedOtherwise(
       (one) => one.wallet === wallet && one.nonce === nonce,
     );
     if (row === undefined || row.toldAt !== null) return;
-    await found.markTold(tx, row.id);
-    await tellOfSigned(engine, tx, row);
+    await found.markReported(tx, row.id);
+    await reportSignedSend(engine, tx, row);
   });
 }
 
-const tellOfSigned = ({ rail, report }: Engine, tx: Tx, row: found.FoundMovement) =>
+const reportSignedSend = ({ rail, report }: Engine, tx: Tx, row: found.FoundMovement) =>
   report(tx, {
     type: 'send_found',
     rail,
@@ -143,14 +143,14 @@ const tellOfSigned = ({ rail, report }: Engine, tx: Tx, row: found.FoundMovement
   });
 
 /** Reports each signed transaction once: at once if the node does not know it, otherwise if it stays unmined for long. */
-export async function tellSigned(engine: Engine, tx: Tx, pending: bigint): Promise<void> {
+export async function reportSigned(engine: Engine, tx: Tx, pending: bigint): Promise<void> {
   const { rail } = engine;
   for (const row of await found.waitingFound(tx, rail, found.AT_ONCE)) {
     if (!row.signed || row.state !== 'unread' || row.toldAt !== null || row.nonce === null) continue;
     if (row.cancelAt !== null) continue;
-    if (row.nonce < pending && Date.now() - row.foundAt.getTime() < SIGNED_TOLD_AFTER_MS) continue;
-    await found.markTold(tx, row.id);
-    await tellOfSigned(engine, tx, row);
+    if (row.nonce < pending && Date.now() - row.foundAt.getTime() < REPORT_SIGNED_AFTER_MS) continue;
+    await found.markReported(tx, row.id);
+    await reportSignedSend(engine, tx, row);
   }
 }
 

@@ -249,11 +249,11 @@ export const endFound = (
     [id, end.state, 'key' in end ? end.key : null],
   );
 
-export const markTold = (tx: Tx, id: bigint): Promise<number> =>
+export const markReported = (tx: Tx, id: bigint): Promise<number> =>
   tx.run('update found_movements set told_at = clock_timestamp() where id = $1 and told_at is null', [id]);
 
 /** Number of reported movements that are still open. */
-export const countTold = async (tx: Tx, rail: string): Promise<bigint> =>
+export const countReported = async (tx: Tx, rail: string): Promise<bigint> =>
   (
     await tx.row<{ count: bigint }>(
       `select count(*) as count from found_movements where rail = $1 and state in ('unread', 'open') and told_at is not null`,

@@ -31,7 +31,7 @@ import { assert, Refusal } from '../base/errors.ts';
 import type { SentTransaction } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { matchFound } from './chain.adopt.match.ts';
-import { noteSigned, sendCancel, signedSince, tellSigned } from './chain.adopt.signed.ts';
+import { noteSigned, reportSigned, sendCancel, signedSince } from './chain.adopt.signed.ts';
 import * as found from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
 import { lookForLost } from './chain.lost.ts';
@@ -102,7 +102,7 @@ async function findNonces(engine: Engine): Promise<void> {
     }
     if (signed === undefined) return;
     const after = await noteSigned(engine, tx, signed, mined > next ? mined : next);
-    await tellSigned(engine, tx, pending);
+    await reportSigned(engine, tx, pending);
     if (pending <= after) await found.noteLooked(tx, rail, HOT);
   });
   memory.nonces = said;

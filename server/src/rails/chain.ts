@@ -36,7 +36,7 @@ export { type ChainAdapter, type ChainPace, NotSigned, type RailContext, type Se
 export { firstAddress, indexOf, trustFundingSource, watchAddress } from './chain.addresses.store.ts';
 export {
   adoptAs,
-  countTold,
+  countReported,
   endFound,
   type FoundMovement,
   findFound,

@@ -86,7 +86,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
   let isEnding = false;
   let written: SandboxFile | undefined;
   /** Writes the file again and updates the object already returned, so that both contain a woken chain. */
-  const tellChains = (): void => {
+  const rewriteChains = (): void => {
     if (written !== undefined) writeSandboxFile(file, Object.assign(written, world.chains()));
   };
   return {
@@ -112,7 +112,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
       world.wakesWith(async (code) => {
         const rail = chains.get(railCode(code));
         assert(rail !== undefined, `chain ${code} has no rail`);
-        tellChains();
+        rewriteChains();
         await follow(rail.code);
         await rail.refreshGas();
         await fundChain(funding, rail);
@@ -134,7 +134,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
     },
     ready(baseUrl) {
       written = { baseUrl, partners: seeded, ...world.chains() };
-      tellChains();
+      rewriteChains();
       return written;
     },
     async stop() {

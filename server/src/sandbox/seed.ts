@@ -69,12 +69,12 @@ export interface DeployedToken {
 export interface SandboxFile {
   baseUrl: string;
   partners: SeededPartner[];
-  chains: ({ rpcUrl: string } & ToldChain)[];
+  chains: ({ rpcUrl: string } & ListedChain)[];
   /** Offered chains whose node starts when first needed; a woken chain moves to `chains`. */
-  asleep?: ToldChain[];
+  asleep?: ListedChain[];
 }
 
-interface ToldChain {
+interface ListedChain {
   code: string;
   /** URL of the chain's own API, if it differs from that of its EVM node. */
   tronUrl?: string;

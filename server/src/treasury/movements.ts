@@ -18,7 +18,7 @@ import {
   adoptAs,
   type ChainRail,
   claimDepositsBefore,
-  countTold,
+  countReported,
   depositWallet,
   endFound,
   type FoundMovement,
@@ -154,7 +154,7 @@ async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promis
   await adoptAs(tx, row, { key, version: 1, asset: row.asset, units: row.units });
   if (key.startsWith(TRANSFER_KEY)) await noteTransfer(tx, key, { state: 'submitted', why: null });
   else if (OWN_KEY.test(key)) await store.note(tx, key, { state: 'submitted', why: null, at: now });
-  const left = await countTold(tx, row.rail);
+  const left = await countReported(tx, row.rail);
   await movementKnown(tx, { rail: row.rail, movement: row.id, left, outcome: `matched with ${key}`, now });
 }
 
@@ -282,7 +282,7 @@ async function foreign(context: Deciding, tx: Tx, id: bigint): Promise<void> {
       units: coin,
       reference,
     });
-  const left = await countTold(tx, code);
+  const left = await countReported(tx, code);
   await movementKnown(tx, { rail: code, movement: row.id, left, outcome: 'not ours', now });
 }
 

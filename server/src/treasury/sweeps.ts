@@ -83,7 +83,7 @@ const marginOf = (units: bigint): bigint => units / 4n + 1n;
 /** A sweep that is not mined after this time may lack gas for a higher fee. */
 const STUCK_MS = 120_000;
 /** How long a sweep may be rejected before a case opens, and before it is dropped for now. */
-const REJECTED_TOLD_MS = 600_000;
+const REPORT_REJECTED_AFTER_MS = 600_000;
 const REJECTED_DROPPED_MS = 3_600_000;
 /** How long a released nonce waits for another send to take it. */
 const GAP_MS = 5_000;
@@ -268,7 +268,7 @@ async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTra
   log.info({ rail: rail.code, key: transfer.key, why }, 'own transfer rejected');
   await db.asSystem(async (tx) => {
     await store.note(tx, transfer.key, { state: 'created', why, at: now });
-    if (transfer.kind === 'gas' || since >= REJECTED_TOLD_MS) {
+    if (transfer.kind === 'gas' || since >= REPORT_REJECTED_AFTER_MS) {
       await openCase(tx, { ...caseOf(transfer), reason: why, facts: { key: transfer.key }, now });
     }
   });

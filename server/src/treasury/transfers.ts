@@ -140,7 +140,7 @@ async function advance(context: TransferContext, rail: ChainRail, row: store.Wal
   }
   log.info({ rail: rail.code, key, why: sent.why }, 'transfer to an own address not sent');
   // A rejected transfer reserved nothing, for example because of a limit of the signer or too little gas.
-  if (sent.outcome === 'rejected') await db.asSystem((tx) => told(context, tx, row, sent.why));
+  if (sent.outcome === 'rejected') await db.asSystem((tx) => holdTransfer(context, tx, row, sent.why));
   else await noted(context, row, sent.why);
   return WAIT_MS;
 }
@@ -148,7 +148,7 @@ async function advance(context: TransferContext, rail: ChainRail, row: store.Wal
 /** Asks the gate, and opens a case if it holds the transfer. */
 async function asked(context: TransferContext, tx: Tx, row: store.WalletTransfer): Promise<SendAnswer> {
   const answer = await askTransfer(context, tx, row);
-  if (answer.outcome === 'hold') await told(context, tx, row, answer.why);
+  if (answer.outcome === 'hold') await holdTransfer(context, tx, row, answer.why);
   else {
     if (answer.outcome === 'wait') await store.noteTransfer(tx, row.key, { state: 'created', why: answer.why });
     await closeCases(tx, { kind: 'transfer_held', subject: row.key, outcome: 'it goes on', now: context.clock.now() });
@@ -156,7 +156,7 @@ async function asked(context: TransferContext, tx: Tx, row: store.WalletTransfer
   return answer;
 }
 
-async function told({ clock }: Pick<TransferContext, 'clock'>, tx: Tx, row: store.WalletTransfer, why: string) {
+async function holdTransfer({ clock }: Pick<TransferContext, 'clock'>, tx: Tx, row: store.WalletTransfer, why: string) {
   const { key, rail, asset, units } = row;
   await store.noteTransfer(tx, key, { state: 'created', why });
   const facts = { rail, asset, units: String(units) };

@@ -11,13 +11,13 @@ import { slackChannel } from '../../src/alerts/channels/slack.ts';
 import { webhookChannel } from '../../src/alerts/channels/webhook.ts';
 import { hourIn, isWithin } from '../../src/alerts/hours.ts';
 import {
+  ALERTS_JOB,
   alertHandlers,
   alertMessages,
   type Channel,
   type Message,
   type RuleInput,
   setAlertRule,
-  TELL,
 } from '../../src/alerts/index.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { assignCase, closeCases, openCase } from '../../src/compliance/index.ts';
@@ -163,7 +163,7 @@ describe('rules', () => {
     alertHandlers({ ...fixture, channels: new Map([['test', channel]]), publicUrl: 'https://ramp.example' });
   /** Writes the messages that are due and sends them. */
   const tells = async (): Promise<string[]> => {
-    await handlers()[TELL]?.('all');
+    await handlers()[ALERTS_JOB]?.('all');
     const waiting = await fixture.db.asSystem((tx) => alertMessages(tx, { limit: 50 }));
     for (const { id, sentAt, failedAt } of waiting)
       if (sentAt === null && failedAt === null) await handlers().send_alert?.(String(id));

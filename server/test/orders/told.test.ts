@@ -1,7 +1,7 @@
 /** The partner's view of an order's money is bounded, however many parts a payer makes; the rest is returned on request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Known, MOST_TOLD, toldOf } from '../../src/orders/read/told.ts';
+import { type Known, MOST_SHOWN, publicMoneyOf } from '../../src/orders/read/public.ts';
 import type { Refund } from '../../src/orders/refunds/store.ts';
 import type { Order } from '../../src/orders/store.ts';
 import type { Payout } from '../../src/rails/payouts.ts';
@@ -25,31 +25,31 @@ const known = (refunds: number, payouts = 0): Known => ({
   ...{ deposits: [], history: [], confirmed: new Set<bigint>() },
   ...{ refunds: upTo(refunds).map((id) => refund(id)), payouts: upTo(payouts).map(back) },
 });
-const ids = ({ refunds }: ReturnType<typeof toldOf>) => refunds.map(({ refundId }) => Number(refundId));
+const ids = ({ refunds }: ReturnType<typeof publicMoneyOf>) => refunds.map(({ refundId }) => Number(refundId));
 
 test('an event has the newest twenty refunds, and the number of older ones', () => {
-  const told = toldOf(order, known(45, 30), new Map());
-  assert.deepEqual(ids(told), upTo(45).slice(-MOST_TOLD));
+  const told = publicMoneyOf(order, known(45, 30), new Map());
+  assert.deepEqual(ids(told), upTo(45).slice(-MOST_SHOWN));
   assert.deepEqual([told.olderRefunds, told.olderReturnedPayouts], [25, 10]);
   assert.equal(told.returnedPayouts.at(-1)?.reference, 'r30');
-  const few = toldOf(order, known(MOST_TOLD, MOST_TOLD), new Map());
-  assert.deepEqual([ids(few).length, 'olderRefunds' in few, 'olderReturnedPayouts' in few], [MOST_TOLD, false, false]);
+  const few = publicMoneyOf(order, known(MOST_SHOWN, MOST_SHOWN), new Map());
+  assert.deepEqual([ids(few).length, 'olderRefunds' in few, 'olderReturnedPayouts' in few], [MOST_SHOWN, false, false]);
 });
 
 test('the older ones are asked for page by page, each once and none left out', () => {
   const found: number[] = [];
   for (let before: bigint | undefined; ; ) {
-    const told = toldOf(order, known(45), new Map(), { before, most: 10 });
+    const told = publicMoneyOf(order, known(45), new Map(), { before, most: 10 });
     found.unshift(...ids(told));
     if (told.olderRefunds === undefined) break;
     before = BigInt(told.refunds[0]?.refundId ?? 0);
   }
   assert.deepEqual(found, upTo(45));
-  assert.deepEqual(ids(toldOf(order, known(45), new Map(), { before: 999n, most: 10 })), []);
+  assert.deepEqual(ids(publicMoneyOf(order, known(45), new Map(), { before: 999n, most: 10 })), []);
 });
 
 test('a destination that an older refund waits for is requested', () => {
   const { refunds, ...rest } = known(45);
   const waits = [refund(0, 'needs_destination'), ...refunds];
-  assert.equal(toldOf(order, { ...rest, refunds: waits }, new Map()).needsDestination, true);
+  assert.equal(publicMoneyOf(order, { ...rest, refunds: waits }, new Map()).needsDestination, true);
 });

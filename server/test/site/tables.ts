@@ -8,8 +8,8 @@ import { type Happened, OFF_EVENT, TEST_EVENT } from '../../src/events/format.ts
 import { KEPT_MS as LOG_KEPT_MS } from '../../src/events/log.ts';
 import { DEADLINE_MS } from '../../src/events/sender.ts';
 import { type OrderState, STATES } from '../../src/orders/machine.ts';
+import { MOST_ASKED, MOST_SHOWN, publicState } from '../../src/orders/read/public.ts';
 import { PUBLIC_REASONS } from '../../src/orders/read/reasons.ts';
-import { MOST_ASKED, MOST_TOLD, toldState } from '../../src/orders/read/told.ts';
 import { HOLDER } from '../../src/orders/read/whereabouts.ts';
 import { messagesFor } from '../../src/protocols/checkout/messages.ts';
 import { KEPT_FOR_MS, MAX_KEY_CHARS } from '../../src/protocols/idempotency.ts';
@@ -67,7 +67,7 @@ const statesOf = (direction: Direction, number: number): OrderState[] =>
 function toCustomer(direction: Direction, state: OrderState): string {
   if (state === 'created')
     return SAYS.created[direction](direction === 'offramp' ? 'coins' : 'rupees').replace(' rupees', ' your currency');
-  const told = toldState(state);
+  const told = publicState(state);
   const { title, text } = SAYS.states[told as Exclude<typeof told, 'created'>];
   return `${title}. ${text}`;
 }
@@ -275,7 +275,7 @@ const limits = (): string =>
       ['An endpoint that accepts nothing', span(SWITCH_OFF_AFTER_MS), 'it is switched off'],
       ['Old secret after a rotation', `${span(OVERLAP_MS)} unless you say otherwise`, 'it signs nothing more'],
       ['Log of attempts', span(LOG_KEPT_MS), 'it is deleted'],
-      ['Refunds in one event', `${MOST_TOLD}; ${MOST_ASKED} by \`offramp/refunds\``, 'older ones by `before`'],
+      ['Refunds in one event', `${MOST_SHOWN}; ${MOST_ASKED} by \`offramp/refunds\``, 'older ones by `before`'],
     ],
   );
 

@@ -6,7 +6,7 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
-import { closeCases, tellCase } from '../cases.ts';
+import { closeCases, upsertCase } from '../cases.ts';
 import { record } from '../decisions.ts';
 import { type AnswerRow, type HitRow, sql } from './store.ts';
 
@@ -59,17 +59,17 @@ export async function decideAddressHit(
     inputs: { hit: String(id), owner, subject, level, answer: String(riskId), people },
     now,
   });
-  await tellOwner(tx, { owner, now });
+  await updateOwnerCase(tx, { owner, now });
 }
 
 /** One case for each owner with undecided hits; it closes with the last of them. */
-export async function tellOwner(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
+export async function updateOwnerCase(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
   // The lock serializes with a concurrent insert of a hit for this owner: one of the two transactions counts both.
   await tx.run(sql.lockOwner, [owner]);
   const { count = 0n } = (await tx.row<{ count: bigint }>(sql.openOf, [owner])) ?? {};
   const about = { kind: CASE, subject: addressCase(owner) } as const;
   if (count === 0n) return await closeCases(tx, { ...about, outcome: 'decided', now });
-  await tellCase(tx, {
+  await upsertCase(tx, {
     ...about,
     reason: 'the risk of an address is too high',
     facts: { owner, open: count },

@@ -21,7 +21,7 @@ import { assert } from '../../base/errors.ts';
 import type { Handlers } from '../../base/jobs.ts';
 import type { Hit, Screening, StoredScreening } from '../screener.ts';
 import { type AnswersDeps, columnsOf, openAnswers } from './answers.ts';
-import { tellOwner } from './decisions.ts';
+import { updateOwnerCase } from './decisions.ts';
 import type { AskedAddress } from './provider.ts';
 import { sql } from './store.ts';
 
@@ -80,7 +80,7 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
       assert(subject !== undefined, 'an answer is about an address that was not asked about');
       found += await tx.run(sql.insertHit, [owner, input.customerId, subject, one.id, now]);
     }
-    if (found > 0) await tellOwner(tx, { owner, now });
+    if (found > 0) await updateOwnerCase(tx, { owner, now });
   }
 
   return {

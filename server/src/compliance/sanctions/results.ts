@@ -12,7 +12,7 @@
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
-import { closeCases, tellCase } from '../cases.ts';
+import { closeCases, upsertCase } from '../cases.ts';
 import { type Explanation, type Subject, subjectText } from './match.ts';
 import { nameOf } from './names.ts';
 import { type FoundEntry, type ResultRow, sql } from './store.ts';
@@ -170,15 +170,15 @@ export async function keepResult(
     await tx.run(sql.insertHit, [...hit, [name, ...oldNames]]);
   }
   await tx.run(sql.goneHits, [key, version]);
-  await tellOwner(tx, { owner, now });
+  await updateOwnerCase(tx, { owner, now });
 }
 
 /** One case for each owner with open hits; it closes with the last of them. */
-export async function tellOwner(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
+export async function updateOwnerCase(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
   const { count = 0n } = (await tx.row<{ count: bigint }>(sql.openOf, [owner])) ?? {};
   const about = { kind: CASE, subject: caseSubject(owner) } as const;
   if (count === 0n) return await closeCases(tx, { ...about, outcome: 'decided, or found no longer', now });
-  await tellCase(tx, {
+  await upsertCase(tx, {
     ...about,
     reason: 'a name is like one on a sanctions list',
     facts: { owner, open: count },

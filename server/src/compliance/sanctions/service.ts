@@ -18,7 +18,7 @@ import { awaitAll, type Database, type Tx } from '../../base/db.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import type { Http } from '../../base/http.ts';
 import type { Handled, Handlers } from '../../base/jobs.ts';
-import { closeCases, tellCase } from '../cases.ts';
+import { closeCases, upsertCase } from '../cases.ts';
 import type { Hit, Screening, StoredScreening } from '../screener.ts';
 import { fetchList, type Source } from './fetch.ts';
 import { type NameIndex, openIndex } from './find.ts';
@@ -105,18 +105,18 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     try {
       const read = await fetchList(deps.ask, source, clock.now());
       await db.asSystem((tx) => takeList(tx, vault, { ...read, now: clock.now() }));
-      await db.asSystem((tx) => tellAge(tx, list));
+      await db.asSystem((tx) => updateListCase(tx, list));
       return { againInMs: REFRESH_EVERY_MS };
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof Unavailable)) throw error;
       const why = error instanceof Refusal ? String(error.facts.why) : error.message;
-      await db.asSystem((tx) => tellAge(tx, list, why));
+      await db.asSystem((tx) => updateListCase(tx, list, why));
       return { againInMs: REFRESH_FAILED_MS };
     }
   }
 
   /** One case for each list that cannot be read, or is too old. */
-  async function tellAge(tx: Tx, list: string, failed?: string): Promise<void> {
+  async function updateListCase(tx: Tx, list: string, failed?: string): Promise<void> {
     const now = clock.now();
     const state = (await listStates(tx)).find((one) => one.list === list);
     const old = agedWhy(state, list, { now, maxAgeMs: deps.maxAgeMs });
@@ -124,7 +124,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     if (old === undefined && failed === undefined)
       return await closeCases(tx, { ...about, outcome: 'it was read', now });
     const facts = { list, asOf: state?.asOf.toISOString() ?? null, moneyWaits: old !== undefined };
-    await tellCase(tx, { ...about, reason: (failed ?? old ?? '').slice(0, 200), facts, now });
+    await upsertCase(tx, { ...about, reason: (failed ?? old ?? '').slice(0, 200), facts, now });
   }
 
   async function screenDue(): Promise<Handled> {

@@ -41,7 +41,7 @@ const PAUSES = { firstMs: 2_000, longestMs: 600_000 } as const;
 /** Per order: its partner may name another wallet a few times. */
 const MOST_INQUIRIES = 20;
 /** About three days of attempts. By then the order is over, and only the other provider's records lack the message. */
-const MOST_TRIES_TO_TELL = 400;
+const MOST_NOTIFY_TRIES = 400;
 
 /** State of an order's transfer. */
 export interface Fate {
@@ -226,12 +226,12 @@ async function outStep(deps: ExchangeDeps, { row, fate, isKnown }: Found, kept: 
       return fate.isOver ? await ends(deps, row, 'canceled', null) : { againInMs: LOOK_EVERY_MS };
     case 'approved': {
       if (fate.tx === null && !fate.isOver) return { againInMs: LOOK_EVERY_MS };
-      const told = fate.tx === null ? { canceled: 'the transfer was not made' } : { tx: fate.tx };
+      const confirmation = fate.tx === null ? { canceled: 'the transfer was not made' } : { tx: fate.tx };
       const url = deps.vault.decrypt(row.peer, peerContext(row));
-      const body = deps.protocol.writeConfirmation(told);
+      const body = deps.protocol.writeConfirmation(confirmation);
       const given = await tried(deps, row, () => deps.protocol.tell({ url, requestId: row.requestId, body }));
       if ('againInMs' in given)
-        return row.attempts < MOST_TRIES_TO_TELL ? given : await ends(deps, row, 'untold', fate.tx);
+        return row.attempts < MOST_NOTIFY_TRIES ? given : await ends(deps, row, 'untold', fate.tx);
       return await ends(deps, row, given.answer ? (fate.tx === null ? 'canceled' : 'transferred') : 'untold', fate.tx);
     }
     default:
@@ -246,7 +246,7 @@ async function inStep(deps: ExchangeDeps, { row, isKnown }: Found, kept: Kept): 
   const given = await tried(deps, row, () =>
     deps.protocol.tell({ url: kept.url, requestId: row.requestId, body: kept.body }),
   );
-  if ('againInMs' in given) return row.attempts < MOST_TRIES_TO_TELL ? given : await ends(deps, row, 'untold', null);
+  if ('againInMs' in given) return row.attempts < MOST_NOTIFY_TRIES ? given : await ends(deps, row, 'untold', null);
   await deps.db.asSystem(async (tx) => {
     await tx.run(given.answer ? sql.told : sql.disowned, [row.id, deps.clock.now()]);
     await deps.onNews(tx, row.orderId);

@@ -188,7 +188,7 @@ export async function settle(deps: RecordsDeps, tx: Tx, asked: Asked, legs: read
   for (const one of written) await writeRecord(deps, tx, asked, one, now);
   for (const one of open)
     if (one.missing.length === 1 && one.missing[0] === 'answer') await askProvider(deps, tx, asked, one);
-  if (written.length < open.length) return await tellMissing(tx, asked, wait, now);
+  if (written.length < open.length) return await openMissingDataCase(tx, asked, wait, now);
   const about = { kind: CASE, subject: `order:${orderId}` } as const;
   if (wait !== undefined) await closeCases(tx, { ...about, outcome: 'the data is there, or not needed', now });
 }
@@ -227,7 +227,7 @@ async function askProvider(deps: RecordsDeps, tx: Tx, asked: Asked, of: Standing
   await ask(exchange, tx, { orderId, customerId, partnerId, rail, address, asset, units, amount, travelAddress, ivms });
 }
 
-async function tellMissing(tx: Tx, asked: Asked, wait: { dueAt: Date } | undefined, now: Date): Promise<void> {
+async function openMissingDataCase(tx: Tx, asked: Asked, wait: { dueAt: Date } | undefined, now: Date): Promise<void> {
   const { orderId, partnerId, ruleId, policy } = asked;
   const dueAt = wait?.dueAt ?? later(now, asked.deadlineS * 1_000);
   if (wait === undefined) {

@@ -213,8 +213,8 @@ async function payerOf(context: Context, tx: Tx, order: Order | undefined, fact:
 
 /** The row of a deposit and its order, both locked, order first. */
 async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 'seen') {
-  const told = fact.homeRail ?? fact.rail;
-  const found = fact.target === '' ? undefined : await store.lockByTarget(tx, told, fact.target);
+  const targetRail = fact.homeRail ?? fact.rail;
+  const found = fact.target === '' ? undefined : await store.lockByTarget(tx, targetRail, fact.target);
   const there = await depositStore.lockDeposit(tx, fact.rail, fact.externalId);
   if (there !== undefined) return { order: found, row: there, isNew: false };
   const now = context.clock.now();

@@ -6,7 +6,7 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
-import { closeCases, openCase, tellCase } from '../../compliance/index.ts';
+import { closeCases, openCase, upsertCase } from '../../compliance/index.ts';
 import { debtEnded } from '../../customers/index.ts';
 import { type Account, balance, chart, move, post } from '../../ledger/index.ts';
 import { assets } from '../../partners/index.ts';
@@ -87,7 +87,7 @@ export async function replaceLost(
     });
   } else {
     await depositStore.replacePart(tx, lost.id, kept);
-    await tellCase(tx, {
+    await upsertCase(tx, {
       kind: lost.lostTo === chart.loss(lost.asset).code ? 'deposit_lost' : 'customer_owes',
       subject: `deposit:${lost.id}`,
       reason: `reversed, and replaced in part, last by deposit ${row.id}; the rest is in units`,

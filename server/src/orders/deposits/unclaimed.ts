@@ -179,7 +179,7 @@ async function announceOne(
     reason: `unclaimed since ${dayOf(found.since)}: dormant from ${dayOf(dormantFrom)} on`,
     now,
   });
-  await tell(tx, order, now);
+  await announceOrder(tx, order, now);
 }
 
 /** Processes announced money: it becomes dormant when its time has come, and its dormancy ends if it was touched since. */
@@ -196,7 +196,7 @@ async function ripen(
   if (policy === undefined || found === undefined || found.since.getTime() !== row.since.getTime()) {
     const why = policy === undefined ? 'no money becomes dormant any more' : 'someone is dealing with it';
     await wake(tx, whose, { by: 'the machine', why, now });
-    return await tell(tx, order, now);
+    return await announceOrder(tx, order, now);
   }
   if (row.dormantFrom > now) return;
   const { id, rail, asset, orderId } = row;
@@ -219,7 +219,7 @@ async function ripen(
     reason: `unclaimed since ${dayOf(row.since)}`,
     now,
   });
-  await tell(tx, order, now);
+  await announceOrder(tx, order, now);
 }
 
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
@@ -231,8 +231,8 @@ const aboutOf = (whose: Whose, { orderId, partnerId, units, asset }: Unclaimed) 
   facts: { units: String(units), asset },
 });
 
-/** Announces the whole order again, because the announcement includes when its unclaimed money becomes dormant (told.ts). */
-const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> => {
+/** Announces the whole order again, because the announcement includes when its unclaimed money becomes dormant (public.ts). */
+const announceOrder = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> => {
   if (order !== undefined) await change(tx, order, { now });
 };
 
@@ -244,7 +244,7 @@ const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> 
 export async function wakeByHand(tx: Tx, whose: Whose, action: { by: string; why: string; now: Date }): Promise<void> {
   const order = await requireDormancy(tx, whose);
   await wake(tx, whose, action);
-  await tell(tx, order, action.now);
+  await announceOrder(tx, order, action.now);
 }
 
 /** The open dormancy of a deposit or order, locked after its order. */

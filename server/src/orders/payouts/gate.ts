@@ -80,7 +80,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const order = payout.refundId === null ? leaving.order : undefined;
   const followOn = followOnOf(order);
   const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units, followOn });
-  if (doubtful !== undefined) await tellOfDebit(tx, payout, doubtful, now);
+  if (doubtful !== undefined) await openDebitCase(tx, payout, doubtful, now);
   const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
   const facts = {
     ...{ findings: left, switchedOff, doubtful, unread, notReady: unready, unconfirmedUntil },
@@ -116,7 +116,7 @@ async function unconfirmed(
 }
 
 /** Opens one case per debit, for all payouts that wait for it. The case reopens if an operator closed it without a decision. */
-const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
+const openDebitCase = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
   openCase(tx, {
     kind: 'unexplained_debit',
     subject: `${rail}:${line}`,

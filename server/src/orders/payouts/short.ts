@@ -14,7 +14,7 @@
 import type { Tx } from '../../base/db.ts';
 import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
 import { formatUnits } from '../../base/money.ts';
-import { closeCases, tellCase } from '../../compliance/index.ts';
+import { closeCases, upsertCase } from '../../compliance/index.ts';
 import { balance, chart } from '../../ledger/index.ts';
 import { assets } from '../../partners/index.ts';
 import type { OrdersContext } from '../context.ts';
@@ -84,7 +84,7 @@ export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' 
         const decimals = (await assets(tx)).get(asset)?.decimals ?? 0;
         const shown = (units: bigint): string => formatUnits(units, decimals);
         const many = `${waiting.orders} order${waiting.orders === 1 ? '' : 's'}`;
-        await tellCase(tx, {
+        await upsertCase(tx, {
           ...about,
           reason:
             `${shown(missing)} ${asset} missing at ${rail}: ${many} wait${waiting.orders === 1 ? 's' : ''}` +

@@ -9,7 +9,7 @@ import * as store from '../store.ts';
 import { ordersBelow } from './lists.store.ts';
 import { listOrders } from './lists.ts';
 import { opened } from './opened.ts';
-import { toldState } from './told.ts';
+import { publicState } from './public.ts';
 
 /** @see Orders.page */
 export interface OrderPage {
@@ -37,7 +37,7 @@ export async function page(
       (order) =>
         (input.customerId === undefined || order.customerId === input.customerId) &&
         (input.marketId === undefined || order.marketId === input.marketId) &&
-        (input.state === undefined || toldState(order.state) === input.state) &&
+        (input.state === undefined || publicState(order.state) === input.state) &&
         (input.from === undefined || order.createdAt >= input.from) &&
         (input.until === undefined || order.createdAt < input.until) &&
         (input.below === undefined || order.id < input.below),
@@ -51,7 +51,7 @@ export async function page(
       ? await scan({ after: input.below, limit: input.limit, isFiltered: true }, async (below, count) =>
           (await ordersBelow(tx, { ...input, state: undefined }, below, count)).map(({ row, fits }) => ({
             row,
-            fits: fits && toldState(row.state) === 'on_hold',
+            fits: fits && publicState(row.state) === 'on_hold',
           })),
         )
       : await listOrders(tx, input);

@@ -17,7 +17,7 @@ import { STATES } from '../machine.ts';
 import type { Refund } from '../refunds/store.ts';
 import type { ListedOrder, Order } from '../store.ts';
 import * as store from '../store.ts';
-import { isUnnamed, readKnown } from './told.ts';
+import { isUnnamed, readKnown } from './public.ts';
 import { partsOf, whereabouts } from './whereabouts.ts';
 
 export interface MoneyTrace {

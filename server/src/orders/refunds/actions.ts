@@ -14,7 +14,7 @@ import * as depositStore from '../deposits/store.ts';
 import { lockOrder } from '../lock.ts';
 import { type ApprovedBy, approveRefund } from '../payouts/gate.ts';
 import { refundOf, suspenseRefundOf } from '../payouts/leaving.ts';
-import { isUnreleased } from '../read/told.ts';
+import { isUnreleased } from '../read/public.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { fitsRefund, readAddressOn } from './destinations.ts';

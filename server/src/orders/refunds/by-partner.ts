@@ -22,8 +22,8 @@ import { lockOrder } from '../lock.ts';
 import { isFinal } from '../machine.ts';
 import { destinationNow } from '../payouts/destination.ts';
 import { retryTo } from '../payouts/elsewhere.ts';
+import { publicMoney, publicState } from '../read/public.ts';
 import { type PublicReason, publicReason } from '../read/reasons.ts';
-import { told, toldState } from '../read/told.ts';
 import type { Order } from '../store.ts';
 import { NAMEABLE, nameDestination, refundDeposit } from './actions.ts';
 import { inSuspense, isOpen } from './request.ts';
@@ -99,7 +99,7 @@ export async function refundHeldFor(
 
 /** @throws Refusal 'under_review' */
 async function requireNotReviewed(tx: Tx, order: Order): Promise<void> {
-  const { reason } = await told(tx, order);
+  const { reason } = await publicMoney(tx, order);
   // With a request that waits for its destination, an operator has already decided about the earlier hold.
   const isWaiting = order.refundRequest !== null && order.refundAddress === null && order.refundAccountId === null;
   if (reason !== null && REVIEWED.includes(reason) && !isWaiting) throw underReview();
@@ -192,5 +192,5 @@ export async function changePayoutFor(
   const last = await destinationNow(tx, order);
   const isThere = last.address === address && last.fiatAccountId === fiatAccountId;
   if (isThere && order.payoutAttempt > 1 && order.state !== 'payout_held') return order;
-  throw new Refusal('order_over', { state: toldState(order.state) });
+  throw new Refusal('order_over', { state: publicState(order.state) });
 }

@@ -37,7 +37,15 @@ import type { Order, RefundRequest } from '../store.ts';
 import * as store from '../store.ts';
 import { fitsRefund, requireFits } from './destinations.ts';
 import { endOfLost, giveUpLost, isAllLost, isPaidOut, lostOf } from './lost.ts';
-import { blank, destinationColumns, destinationOf, FUNDS_EVERY_MS, tell, wantedOf, wholeOf } from './request.ts';
+import {
+  announceRefund,
+  blank,
+  destinationColumns,
+  destinationOf,
+  FUNDS_EVERY_MS,
+  wantedOf,
+  wholeOf,
+} from './request.ts';
 import { screenRefund } from './screen.ts';
 import { insertRefund, type Refund, refundsOf } from './store.ts';
 
@@ -121,7 +129,7 @@ export async function awaitDestination(tx: Tx, order: Order, wanted: RefundReque
   await store.noteRefundRequest(tx, order.id, wanted, now);
   if (isAllLost(order, await depositStore.depositsOf(tx, order.id)))
     return enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
-  if (order.refundRequest === null) await tell(tx, order, now);
+  if (order.refundRequest === null) await announceRefund(tx, order, now);
   await openCase(tx, {
     ...{ kind: 'refund_destination', subject: `order:${order.id}`, orderId: order.id, partnerId: order.partnerId },
     reason: 'the customer must name a destination',

@@ -18,7 +18,7 @@ import { feeAccount, voidRefund } from '../entries.ts';
 import type { Order } from '../store.ts';
 import { isPaidOut } from './lost.ts';
 import { makeGoodOfReleased, releasedRefunds } from './released.ts';
-import { inSuspense, refundCase, tell } from './request.ts';
+import { announceRefund, inSuspense, refundCase } from './request.ts';
 import { sendFromSuspense } from './screen.ts';
 import { arrived, endOrderRefund, goesToLoss, heldParts, settleFound, tryAgainHeld } from './settled.ts';
 import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOfDeposit } from './store.ts';
@@ -52,7 +52,7 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
   }
   if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
   await refundCase(tx, failed, 'refund_rejected', why, now);
-  await tell(tx, order, now);
+  await announceRefund(tx, order, now);
   await settleFound(context, tx, failed.id, now);
 }
 
@@ -101,7 +101,7 @@ export async function refundReturned(
   if (!isMade && (await endsCompensation(context, tx, locked, now))) return true;
   if (!isMade && (await endsReleased(context, tx, locked, now))) return true;
   await refundCase(tx, back, 'refund_returned', why, now);
-  await tell(tx, locked.order, now);
+  await announceRefund(tx, locked.order, now);
   if (isMade) await settleFound(context, tx, back.id, now);
   return true;
 }

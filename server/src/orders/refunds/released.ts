@@ -1,7 +1,7 @@
 /** Money released by law whose order's deposit is reversed afterwards: the part that we still hold covers the debt or loss. */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
-import { closeCases, tellCase } from '../../compliance/index.ts';
+import { closeCases, upsertCase } from '../../compliance/index.ts';
 import { chart, type Entry, type Line, move, post } from '../../ledger/index.ts';
 import { custodyOf, fromPosition } from '../advance.ts';
 import type { Rails } from '../context.ts';
@@ -62,7 +62,7 @@ export async function makeGoodOfReleased(
       continue;
     }
     await depositStore.replacePart(tx, one.id, units);
-    await tellCase(tx, {
+    await upsertCase(tx, {
       ...about,
       kind: one.lostTo === chart.loss(one.asset).code ? 'deposit_lost' : 'customer_owes',
       reason: 'reversed, and covered in part by money that was released by law; the rest is in units',

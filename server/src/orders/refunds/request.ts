@@ -68,12 +68,12 @@ export async function requestRefund(
     ...destinationColumns(to),
   });
   await comesNext(tx, refund, now);
-  await tell(tx, order, now);
+  await announceRefund(tx, order, now);
   return refund;
 }
 
 /** Announces a changed refund to the order's partner. Money without an order has no partner. */
-export const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> =>
+export const announceRefund = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> =>
   order === undefined ? undefined : void (await change(tx, order, { now }));
 
 /**

@@ -17,7 +17,7 @@ import { screenOutside } from '../payouts/rescreen.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { fitsRefund } from './destinations.ts';
-import { comesNext, FUNDS_EVERY_MS, outgoing, refundCase, tell } from './request.ts';
+import { announceRefund, comesNext, FUNDS_EVERY_MS, outgoing, refundCase } from './request.ts';
 import { changeRefund, findRefund, type LockedRefund, lockRefund, type Refund } from './store.ts';
 
 /** Screens the destination of a refund out of suspense, then creates its payout. */
@@ -67,7 +67,7 @@ export async function screenRefund(context: OrdersContext, id: bigint): Promise<
     if (first !== undefined || nobodys) {
       const held = await changeRefund(tx, there, { state: 'held', now });
       await refundCase(tx, held, 'refund_destination_held', first?.rule ?? CONTRACT_ELSEWHERE, now);
-      await tell(tx, locked.order, now);
+      await announceRefund(tx, locked.order, now);
       return undefined;
     }
     return await sendFromSuspense(context, tx, locked, now);

@@ -15,7 +15,7 @@ import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { foundRefund, holdRefund, settleRefund, voidRefund } from '../entries.ts';
 import * as store from '../store.ts';
-import { inSuspense, isOpen, tell } from './request.ts';
+import { announceRefund, inSuspense, isOpen } from './request.ts';
 import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOf, refundsOfDeposit } from './store.ts';
 
 // Handles rails' reports about a refund's attempts. The caller has locked the order, if there is one.
@@ -24,7 +24,7 @@ export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promis
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
   if (locked?.refund.key !== payout.id || locked.refund.state !== 'created') return;
   await changeRefund(tx, locked.refund, { state: 'submitted', now });
-  await tell(tx, locked.order, now);
+  await announceRefund(tx, locked.order, now);
 }
 
 /** @returns false if the refund was not under way, so the payment cannot be booked as this refund's */
@@ -54,7 +54,7 @@ export async function refundSettled(
         lines: settleRefund(bookedRefund(settled)),
       });
       await store.noteRefunded(tx, order.id, settled.grossUnits, now);
-      await tell(tx, order, now);
+      await announceRefund(tx, order, now);
       await endOrderRefund(context, tx, order.id, payout, now);
     } else {
       const advanced = await advance(context, tx, order, 'refund_settled', { now, refunds: [settled], facts });
@@ -91,7 +91,7 @@ export async function endRefund(
     await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'refunded', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
   if (refund.purpose === 'payout' && order !== undefined) await change(tx, order, { payoutReference: reference, now });
-  else if (refund.source === 'suspense') await tell(tx, order, now);
+  else if (refund.source === 'suspense') await announceRefund(tx, order, now);
 }
 
 /** The attempt that settled although its rail had rejected it. */

@@ -2,7 +2,7 @@
  * Messages: every word that the pages show, one catalogue per language. A new language is one more catalogue of the same
  * type and a line in `CATALOGUES`; leaving a message out does not compile.
  */
-import type { Direction, OrderState, PublicReason, ToldRefund } from '../../orders/index.ts';
+import type { Direction, OrderState, PublicReason, PublicRefund } from '../../orders/index.ts';
 import { moment, verificationEn } from './messages.verification.ts';
 
 export type Messages = typeof en;
@@ -268,7 +268,7 @@ const en = {
       settled: 'sent',
       rejected: 'could not be sent',
       returned: 'came back',
-    } as Readonly<Record<ToldRefund['status'], string>>,
+    } as Readonly<Record<PublicRefund['status'], string>>,
     paidAgain: 'Next attempt',
     lookedInto: 'being checked',
   },

@@ -40,18 +40,18 @@ async function pageOf(
   wrong?: { given: URLSearchParams; problems: Problems },
 ): Promise<Outcome> {
   const { deps, look, link, action } = visit;
-  const { order, market, told } = shown;
+  const { order, market, publicMoney } = shown;
   const words = look.m.checkout;
   const back = addressBack(link, { orderId: String(order.id), customerId: customer.id });
   // After its deadline an order may still become paid, because a deposit made in time may not have been read yet.
   const payable = isPayable(order, deps.clock.now());
   const said = saidOf(visit, shown, payable);
-  const reason = told.reason === null ? undefined : words.reasons[told.reason];
+  const reason = publicMoney.reason === null ? undefined : words.reasons[publicMoney.reason];
   const accounts = shown.destinations.some(({ kind }) => kind === 'bank')
     ? await visit.inTx((tx) => fiatAccounts(tx, customer.id))
     : [];
   const body = html`${said.text === undefined ? toPay(visit, shown) : paragraph(said.text)}
-${reason !== undefined && !isAskedForRest(said, told) && alert(reason)}
+${reason !== undefined && !isAskedForRest(said, publicMoney) && alert(reason)}
 ${destinationForm(visit, shown, accounts, wrong)}
 ${movements(visit, shown)}
 ${facts([[words.order, String(order.id)], ...evidence(visit, shown)])}
@@ -68,7 +68,7 @@ ${wayBack(visit, back)}`;
 }
 
 /** Whether the page's first sentence already asks for the missing amount. */
-const isAskedForRest = (said: { text?: string }, told: OrderMoney['told']): boolean =>
+const isAskedForRest = (said: { text?: string }, told: OrderMoney['publicMoney']): boolean =>
   said.text === undefined && told.reason === 'underpaid';
 
 /** The order's state as a title and a sentence; no sentence while it is unpaid. */
@@ -86,7 +86,7 @@ function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { titl
     };
   if (cameBack) {
     const { title, text, again, named } = words.cameBack;
-    const goesOn = shown.told.refunds.some(({ status }) => status === 'created' || status === 'submitted');
+    const goesOn = shown.publicMoney.refunds.some(({ status }) => status === 'created' || status === 'submitted');
     return { title, text: destinations.length > 0 ? named : goesOn ? again : text };
   }
   if (order.state === 'created') return words.timeOver;
@@ -99,10 +99,10 @@ function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { titl
 }
 
 /** A text that changes whenever there is something new to see. */
-function newsOf({ order, told, deposits, isOver }: Facts, payable: boolean): string {
+function newsOf({ order, publicMoney, deposits, isOver }: Facts, payable: boolean): string {
   const seen = deposits.map(({ state, units }) => `${state} ${units}`);
   return createHash('sha256')
-    .update(JSON.stringify([order.state, payable, order.exception, order.expiresAt, seen, told, isOver]))
+    .update(JSON.stringify([order.state, payable, order.exception, order.expiresAt, seen, publicMoney, isOver]))
     .digest('hex')
     .slice(0, 16);
 }
@@ -117,15 +117,15 @@ function assetOf(known: Facts['assets'], code: string): Asset {
 
 /** A customer who has paid a part is asked for the rest, with the same instructions and deadline. */
 function toPay(visit: CheckoutVisit, shown: Facts): Html {
-  const { order, missingUnits, told } = shown;
+  const { order, missingUnits, publicMoney } = shown;
   const words = visit.look.m.checkout;
   const deposit = depositOf(shown);
   // While the whole amount is on its way and unconfirmed, the page still shows the whole amount.
   const amount = amountOf(missingUnits > 0n ? missingUnits : order.depositUnits, deposit);
   const isPart = missingUnits > 0n && missingUnits < order.depositUnits;
-  const came = `${told.receivedAmount} ${told.receivedCurrency}`;
+  const came = `${publicMoney.receivedAmount} ${publicMoney.receivedCurrency}`;
   const instructions = order.direction === 'offramp' ? toSend(visit, shown, amount) : toTransfer(visit, shown, amount);
-  return html`${isPart && told.reason === 'underpaid' && paragraph(words.arrived(came, amountOf(order.depositUnits, deposit)))}
+  return html`${isPart && publicMoney.reason === 'underpaid' && paragraph(words.arrived(came, amountOf(order.depositUnits, deposit)))}
 ${instructions}
 <h2>${words.next}</h2>
 ${paragraph(words.nextOf[order.direction])}`;
@@ -172,8 +172,8 @@ function evidence({ look }: CheckoutVisit, { order }: Facts): [string, string | 
 }
 
 /** Deposits, returned payouts, refunds and second payouts: each with its state, and none twice. */
-function movements({ look }: CheckoutVisit, { deposits, told, assets: known }: Facts): Html | undefined {
-  const { refunds, returnedPayouts } = told;
+function movements({ look }: CheckoutVisit, { deposits, publicMoney, assets: known }: Facts): Html | undefined {
+  const { refunds, returnedPayouts } = publicMoney;
   if (deposits.length + refunds.length + returnedPayouts.length === 0) return undefined;
   const words = look.m.checkout;
   const reasonIn = (reason: keyof typeof words.reasons) => {

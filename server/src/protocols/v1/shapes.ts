@@ -11,9 +11,9 @@ import {
   isPayable,
   type Order,
   type Orders,
+  type PublicRefund,
   publicReason,
-  type ToldRefund,
-  toldState,
+  publicState,
 } from '../../orders/index.ts';
 import { exposureCaps, type Asset as KnownAsset, type Market } from '../../partners/index.ts';
 import { FEE_KINDS, type Fees, type KeptQuote } from '../../quotes/index.ts';
@@ -142,11 +142,11 @@ export async function orderShape(
   order: Order,
   { orders, known, now, refs }: { orders: Orders; known: Assets; now: Date; refs: Refs },
 ): Promise<Is<'Order'>> {
-  const told = await orders.told(tx, order);
+  const told = await orders.publicMoney(tx, order);
   const [paid, back] = targetsOf(order);
   return {
     id: String(order.id),
-    state: toldState(order.state),
+    state: publicState(order.state),
     version: order.version,
     direction: directionOf(order.direction),
     market: String(order.marketId),
@@ -212,12 +212,12 @@ export const payoutShape = (row: PayoutRow, order: Order, known: Assets, refs: R
   endedAt: isoOrNull(row.endedAt),
 });
 
-export const refundTarget = ({ asset, address, fiatAccountId }: ToldRefund): Target => ({
+export const refundTarget = ({ asset, address, fiatAccountId }: PublicRefund): Target => ({
   ...{ asset, address: address === '' ? null : address },
   fiatAccountId: fiatAccountId === '' ? null : BigInt(fiatAccountId),
 });
 
-export const refundShape = (told: ToldRefund, order: Order, known: Assets, refs: Refs): Is<'Refund'> => ({
+export const refundShape = (told: PublicRefund, order: Order, known: Assets, refs: Refs): Is<'Refund'> => ({
   id: told.refundId,
   orderId: String(order.id),
   kind: told.kind,

@@ -1,5 +1,5 @@
 /**
- * Where the money of an order is, for its partner: from the same facts as the order's reply (orders/read/told.ts), in the words
+ * Where the money of an order is, for its partner: from the same facts as the order's reply (orders/read/public.ts), in the words
  * of /v1. Pure. Money under review is shown as such without details.
  */
 import {
@@ -9,7 +9,7 @@ import {
   type OrderMoney,
   type OrderParts,
   publicReason,
-  toldState,
+  publicState,
 } from '../../orders/index.ts';
 import { type Assets, type Is, iso, moneyOf, referencesOf } from './shapes.ts';
 
@@ -54,7 +54,7 @@ const NAMED = next('destination_is_named', 'partner');
 
 export function traceShape(facts: Facts): Trace {
   const { order, parts, known } = facts;
-  const state = toldState(order.state);
+  const state = publicState(order.state);
   const where = whereIs(facts);
   return {
     orderId: String(order.id),
@@ -80,7 +80,7 @@ function whereIs(facts: Facts): Where {
   const asked = moneyOf(order.depositUnits, order.depositAsset, known);
   const came = moneyOf(order.receivedUnits ?? order.depositUnits, order.depositAsset, known);
   const paid = moneyOf(order.payoutUnits, order.payoutAsset, known);
-  switch (toldState(order.state)) {
+  switch (publicState(order.state)) {
     case 'created': {
       const parts = money.deposits.filter(({ state }) => state === 'confirmed' || state === 'seen');
       const missing = moneyOf(money.missingUnits, order.depositAsset, known);
@@ -108,7 +108,7 @@ function whereIs(facts: Facts): Where {
     case 'paying_out':
       return paying(facts, paid);
     case 'payout_held': {
-      const { reason } = money.told;
+      const { reason } = money.publicMoney;
       const isReviewed = reason === null || reason === 'under_review' || reason === 'payer_name';
       return { heldBy: 'operator', amount: paid, next: isReviewed ? REVIEW : NAMED };
     }
@@ -130,7 +130,7 @@ function whereIs(facts: Facts): Where {
 
 /** Money that waits for a destination, or is on its way to one. */
 const goesBack = ({ money }: Facts): Next =>
-  money.told.needsDestination ? NAMED : money.destinations.length > 0 ? NAMED : REVIEW;
+  money.publicMoney.needsDestination ? NAMED : money.destinations.length > 0 ? NAMED : REVIEW;
 
 function paying({ parts, unconfirmedUntil }: Facts, amount: Trace['amount']): Where {
   const last = parts.payouts.filter(({ refundId }) => refundId === null).at(-1);

@@ -6,7 +6,7 @@
 import { formatRate, formatUnits } from '../../base/money.ts';
 import { isoTime } from '../../base/times.ts';
 import type { FiatAccount } from '../../customers/index.ts';
-import type { ListedOrder, Order, Payee, Told } from '../../orders/index.ts';
+import type { ListedOrder, Order, Payee, PublicMoney } from '../../orders/index.ts';
 import type { Asset } from '../../partners/index.ts';
 import type { Quote } from '../../quotes/index.ts';
 import { chainNumber, coinNumber, fiatNumber, methodKind } from './reference.ts';
@@ -108,15 +108,15 @@ export function offrampShape(order: ListedOrder, assets: Assets) {
 }
 
 /** One sale: the list's item, where and until when to pay, and the history of its money. */
-export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Told) => ({
+export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: PublicMoney) => ({
   ...offrampShape(order, assets),
   depositAddress: order.depositTarget,
   expiresAt: isoTime(order.expiresAt),
-  ...toldShape(told),
+  ...publicMoneyShape(told),
 });
 
 /** The history of an order's money. The interface has no null texts: an empty one is ''. */
-export const toldShape = ({ reason, refunds, returnedPayouts, ...rest }: Told) => ({
+export const publicMoneyShape = ({ reason, refunds, returnedPayouts, ...rest }: PublicMoney) => ({
   ...rest,
   reason: reason ?? '',
   refunds: refunds.map(withoutAsset),

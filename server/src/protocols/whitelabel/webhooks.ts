@@ -17,10 +17,10 @@
  */
 import { defined } from '../../base/defined.ts';
 import { type Format, type Happened, type Message, type PayloadForm, TEST_EVENT } from '../../events/index.ts';
-import type { Direction, OrderState, Told } from '../../orders/index.ts';
+import type { Direction, OrderState, PublicMoney } from '../../orders/index.ts';
 import type { Partner } from '../../partners/index.ts';
 import { sign } from './auth.ts';
-import { toldShape } from './shapes.ts';
+import { publicMoneyShape } from './shapes.ts';
 import { verificationWords } from './verification.ts';
 
 type Says = string | undefined | ((submittedPayout: boolean) => string);
@@ -75,7 +75,7 @@ const RANKS: Record<Direction, readonly string[]> = {
   onramp: ['FIAT_DEPOSIT_RECEIVED', 'TRADE COMPLETED', 'ON_CHAIN_INITIATED', 'ON_CHAIN_COMPLETED', 'FAILED'],
 };
 
-interface OrderBody extends Partial<Told> {
+interface OrderBody extends Partial<PublicMoney> {
   orderId: string;
   direction: Direction;
   state: OrderState;
@@ -158,16 +158,16 @@ export function whitelabelBody(
     metadata: {
       ...metadata,
       ...(status === 'FAILED' ? { failure_reasons: failureReason(order) } : {}),
-      ...toldIn(order),
+      ...publicMoneyIn(order),
     },
   };
 }
 
 /** The event's data about the order's money; older events have none. */
-function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ...more }: OrderBody) {
+function publicMoneyIn({ receivedAmount, receivedCurrency, reason, needsDestination, ...more }: OrderBody) {
   const { refunds, returnedPayouts, unclaimedFrom, olderRefunds, olderReturnedPayouts } = more;
   if (receivedAmount === undefined || receivedCurrency === undefined) return {};
-  return toldShape({
+  return publicMoneyShape({
     ...{ receivedAmount, receivedCurrency, reason: reason ?? null },
     ...{ needsDestination: needsDestination === true, refunds: refunds ?? [], returnedPayouts: returnedPayouts ?? [] },
     ...defined({ olderRefunds, olderReturnedPayouts, unclaimedFrom }),

@@ -61,8 +61,8 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     // At least as many people as have set it, but no more than the number of operators who may confirm. The server's own
     // setting does not count.
     async needs(_deps, tx, { kind, subject: of }) {
-      const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
-      return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
+      const setBy = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
+      return ['rule', { atLeast: Math.min(setBy, await confirmers(tx)) }];
     },
     async perform({ submitAgain }, tx, input, { now }) {
       const wasThere = await liftKillSwitch(tx, input.kind, input.subject);

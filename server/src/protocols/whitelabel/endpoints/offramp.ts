@@ -116,7 +116,7 @@ function accountOf(accounts: readonly FiatAccount[], named: string | undefined):
 /** In addition to the interface's own fields: deposits, why they are unusual, refunds, and returned payouts. */
 export const getOfframp = (input: SignedRequest<typeof transactionFields>): Promise<Reply> =>
   getIn('offramp', async (order, known, tx) =>
-    offrampDetailShape(order, known, await input.deps.orders.told(tx, order)),
+    offrampDetailShape(order, known, await input.deps.orders.publicMoney(tx, order)),
   )(input);
 
 export const offrampListFields = listFields(499);

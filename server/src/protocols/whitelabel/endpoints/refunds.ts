@@ -10,7 +10,7 @@ import { recordActivity, requireNotHeld } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { id, missingFields, ofText, optional, required, text, wholeNumber } from '../fields.ts';
 import { ok, type SignedRequest, throughOf } from '../route.ts';
-import { toldShape } from '../shapes.ts';
+import { publicMoneyShape } from '../shapes.ts';
 import { accountNumberOf } from './accounts.ts';
 import { orderIn, orderNumberOf, transactionFields } from './orders.ts';
 
@@ -31,7 +31,7 @@ export const refundsIn =
       const order = await orderIn(direction, tx, input);
       return ok({
         transactionId: String(order.id),
-        ...toldShape(await input.deps.orders.told(tx, order, { before, most })),
+        ...publicMoneyShape(await input.deps.orders.publicMoney(tx, order, { before, most })),
       });
     });
 

@@ -161,7 +161,7 @@ const money = {
   currency: text('Coin or fiat, in upper case'),
   chain: text('Chain of a coin; empty for fiat'),
 };
-export const told = {
+export const publicMoney = {
   unclaimedFrom: Type.Optional(isoTime('From when money that nobody claims is dormant; only where that was announced')),
   receivedAmount: amountText('What has come in for the transaction and was not reversed'),
   receivedCurrency: text('Currency of that'),
@@ -216,11 +216,11 @@ export const SALE_DETAIL = object(
     ...sale,
     depositAddress: text('Address that the customer sends the coins to'),
     expiresAt: isoTime('Until when the coins must have arrived'),
-    ...told,
+    ...publicMoney,
   },
   { title: 'SaleDetail' },
 );
-export const REFUNDS = object({ transactionId, ...told }, { title: 'Refunds' });
+export const REFUNDS = object({ transactionId, ...publicMoney }, { title: 'Refunds' });
 export const NAMED_DESTINATION = object(
   {
     transactionId,

@@ -1,7 +1,7 @@
 /** Endpoints, events and deliveries, and the bodies that are posted. */
 import { Type } from 'typebox';
 import { amountNumber, customerId, hash, isoTime, maybe, object, text, url, whole } from './parts.ts';
-import { told } from './trading.ts';
+import { publicMoney } from './trading.ts';
 
 export const WEBHOOK_SET = text('A sentence that repeats the address');
 export const WEBHOOK_TAKEN = Type.Literal('Response received from your server');
@@ -114,7 +114,7 @@ const WHITELABEL_WEBHOOK = Type.Union(
         status: word(ORDER_WORDS, 'Each is said once of a transaction, in this order'),
         metadata: object({
           ...metadata,
-          ...Object.fromEntries(Object.entries(told).map(([name, schema]) => [name, Type.Optional(schema)])),
+          ...Object.fromEntries(Object.entries(publicMoney).map(([name, schema]) => [name, Type.Optional(schema)])),
           failure_reasons: Type.Optional(text('Why it failed; only with FAILED')),
         }),
       },

@@ -20,7 +20,7 @@ import type { ListedOrder, Order } from '../store.ts';
 import { type PublicReason, publicReason } from './reasons.ts';
 
 /** Progress of a refund. `created`: it is decided, and its payout is not submitted yet. */
-export type ToldStatus =
+export type PublicRefundStatus =
   | 'needs_destination'
   | 'created'
   | 'under_review'
@@ -30,7 +30,7 @@ export type ToldStatus =
   | 'returned';
 
 /** Money as shown: an amount in decimals, and its asset. */
-export interface ToldMoney {
+export interface PublicAmount {
   amount: string;
   /** Our code, such as `usdc.matic20`; the coin or fiat in upper case; the chain, '' for a fiat. */
   asset: string;
@@ -38,11 +38,11 @@ export interface ToldMoney {
   chain: string;
 }
 
-export interface ToldRefund extends ToldMoney {
+export interface PublicRefund extends PublicAmount {
   refundId: string;
   /** `payout`: a returned payout that is paid again. */
   kind: 'refund' | 'payout';
-  status: ToldStatus;
+  status: PublicRefundStatus;
   reason: PublicReason;
   /** Destination: one of these two; both empty until one is named. */
   address: string;
@@ -53,14 +53,14 @@ export interface ToldRefund extends ToldMoney {
   updatedAt: string;
 }
 
-export interface ToldReturn extends ToldMoney {
+export interface PublicReturn extends PublicAmount {
   reference: string;
   /** Why the bank returned it. */
   reason: PublicReason;
   returnedAt: string;
 }
 
-export interface Told {
+export interface PublicMoney {
   /** Confirmed deposits of the order that were not reversed, in the asset it requested. */
   receivedAmount: string;
   receivedCurrency: string;
@@ -68,11 +68,11 @@ export interface Told {
   /** Whether money waits only for its destination to be named. */
   needsDestination: boolean;
   /** The newest refunds, in chronological order. */
-  refunds: readonly ToldRefund[];
+  refunds: readonly PublicRefund[];
   /** Number of older refunds, if there are any: page back with `before`. */
   olderRefunds?: number;
   /** The newest returned payouts, in chronological order. */
-  returnedPayouts: readonly ToldReturn[];
+  returnedPayouts: readonly PublicReturn[];
   olderReturnedPayouts?: number;
   /** When unclaimed money moves to the dormant account; announced beforehand. It remains owed to the customer. */
   unclaimedFrom?: string;
@@ -97,23 +97,28 @@ export const readKnown = async (tx: Tx, orderId: bigint): Promise<Known> => ({
 });
 
 /** The state as shown outside. */
-export const toldState = (state: OrderState): Exclude<OrderState, 'frozen'> => (state === 'frozen' ? 'on_hold' : state);
+export const publicState = (state: OrderState): Exclude<OrderState, 'frozen'> =>
+  state === 'frozen' ? 'on_hold' : state;
 
 /** Maximum in an event, a message and a page: a payer who pays in small parts may cause many refunds. */
-export const MOST_TOLD = 20;
+export const MOST_SHOWN = 20;
 /** Maximum on request. */
 export const MOST_ASKED = 100;
 
 /** Which refunds to return: those before the given one, and at most how many. */
-export interface ToldPage {
+export interface RefundPage {
   before?: bigint | undefined;
   most: number;
 }
 
-export const told = async (tx: Tx, order: Order, page: ToldPage = { most: MOST_TOLD }): Promise<Told> =>
+export const publicMoney = async (
+  tx: Tx,
+  order: Order,
+  page: RefundPage = { most: MOST_SHOWN },
+): Promise<PublicMoney> =>
   isUsual(order)
-    ? toldUsual(order, await assets(tx))
-    : toldOf(order, await readKnown(tx, order.id), await assets(tx), page);
+    ? usualMoney(order, await assets(tx))
+    : publicMoneyOf(order, await readKnown(tx, order.id), await assets(tx), page);
 
 /** Whether nothing unusual has happened; then no further rows are read. */
 const isUsual = (order: Order): boolean =>
@@ -135,7 +140,7 @@ const USUAL: readonly OrderState[] = [
   'settled',
 ];
 
-function toldUsual(order: ListedOrder, known: ReadonlyMap<string, Asset>): Told {
+function usualMoney(order: ListedOrder, known: ReadonlyMap<string, Asset>): PublicMoney {
   const { amount, currency } = moneyOf(order.receivedUnits ?? 0n, order.depositAsset, known);
   return {
     ...{ receivedAmount: amount, receivedCurrency: currency },
@@ -143,12 +148,12 @@ function toldUsual(order: ListedOrder, known: ReadonlyMap<string, Asset>): Told 
   };
 }
 
-export function toldOf(
+export function publicMoneyOf(
   order: Order,
   known: Known,
   assetsKnown: ReadonlyMap<string, Asset>,
-  { before, most }: ToldPage = { most: MOST_TOLD },
-): Told {
+  { before, most }: RefundPage = { most: MOST_SHOWN },
+): PublicMoney {
   const { deposits, refunds, payouts } = known;
   const received = moneyOf(receivedUnits(order, deposits), order.depositAsset, assetsKnown);
   const unclaimedFrom = [order.dormantFrom, ...deposits.map((row) => row.dormantFrom)].find((at) => at !== null);
@@ -159,9 +164,9 @@ export function toldOf(
     ...{ receivedAmount: received.amount, receivedCurrency: received.currency },
     reason: reasonOf(order, known),
     needsDestination: isUnnamed(order, deposits) || shown.some((refund) => isNameless(refund, known)),
-    refunds: asked.slice(-most).map((refund) => toldRefund(refund, known, assetsKnown)),
+    refunds: asked.slice(-most).map((refund) => publicRefund(refund, known, assetsKnown)),
     ...(asked.length > most ? { olderRefunds: asked.length - most } : {}),
-    returnedPayouts: back.slice(-most).map((payout) => toldReturn(payout, deposits, assetsKnown)),
+    returnedPayouts: back.slice(-most).map((payout) => publicReturn(payout, deposits, assetsKnown)),
     ...(back.length > most ? { olderReturnedPayouts: back.length - most } : {}),
     ...(unclaimedFrom === undefined ? {} : { unclaimedFrom: unclaimedFrom.toISOString() }),
   };
@@ -187,7 +192,7 @@ export const isNewMoney = (origin: DepositRow['origin']): boolean => origin === 
 /** Whether the whole order is to be refunded and no destination is named. */
 export const isUnnamed = (order: Order, deposits: readonly DepositRow[]): boolean => {
   const { refundRequest, refundAddress, refundAccountId, state } = order;
-  const shown = isUnreleased(order, deposits) ? toldState(state) : state;
+  const shown = isUnreleased(order, deposits) ? publicState(state) : state;
   return (
     refundRequest !== null &&
     refundAddress === null &&
@@ -225,7 +230,7 @@ function reasonOf({ state, exception }: Order, { history }: Known): PublicReason
 export const isNameless = ({ state, depositId }: Refund, { confirmed }: Pick<Known, 'confirmed'>): boolean =>
   state === 'needs_destination' && !confirmed.has(depositId);
 
-function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<string, Asset>): ToldRefund {
+function publicRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<string, Asset>): PublicRefund {
   const { payouts, deposits } = known;
   const deposit = deposits.find(({ id }) => id === refund.depositId);
   const attempt = payouts.find(({ id }) => id === refund.key);
@@ -248,7 +253,7 @@ function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<strin
 /** States in which the next attempt has no row yet: the last attempt known is an earlier one. */
 const BEFORE_ATTEMPT: ReadonlySet<Refund['state']> = new Set(['needs_destination', 'screening', 'held']);
 
-const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>, ToldStatus>> = {
+const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>, PublicRefundStatus>> = {
   needs_destination: 'needs_destination',
   screening: 'created',
   held: 'under_review',
@@ -259,13 +264,17 @@ const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>
 };
 
 /** Held by the gate: under review. Rejected by a rail: rejected. */
-function statusOf({ state }: Refund, attempt: Payout | undefined): ToldStatus {
+function statusOf({ state }: Refund, attempt: Payout | undefined): PublicRefundStatus {
   if (state === 'cancelled') return 'under_review';
   if (state !== 'rejected') return STATUS[state];
   return attempt?.why?.startsWith(HELD_AT_GATE) === true ? 'under_review' : 'rejected';
 }
 
-function toldReturn(payout: Payout, deposits: readonly DepositRow[], known: ReadonlyMap<string, Asset>): ToldReturn {
+function publicReturn(
+  payout: Payout,
+  deposits: readonly DepositRow[],
+  known: ReadonlyMap<string, Asset>,
+): PublicReturn {
   // A bank may have kept a part of it on the way.
   const back = deposits.find(({ origin, facts }) => origin === 'returned' && facts.payout === payout.id);
   return {
@@ -276,7 +285,7 @@ function toldReturn(payout: Payout, deposits: readonly DepositRow[], known: Read
   };
 }
 
-function moneyOf(units: bigint, code: string, known: ReadonlyMap<string, Asset>): ToldMoney {
+function moneyOf(units: bigint, code: string, known: ReadonlyMap<string, Asset>): PublicAmount {
   const asset = known.get(code);
   return {
     amount: formatUnits(units, asset?.decimals ?? 0),
