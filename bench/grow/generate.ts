@@ -162,7 +162,8 @@ export class Generator {
     for (let n = 0; n < size; n += 1) {
       const ms = Math.floor(fromMs + ((untilMs - fromMs - HELD_WITHIN_MS) * n) / size);
       const id = `${this.#letters(10)}_${partnerId}`;
-      const account = this.#idAt(ms + 500, this.#enrolled++);
+      // The partners' customers come at the same moments, so their accounts are a millisecond apart.
+      const account = this.#idAt(ms + 500 + this.#pools.indexOf(pool), this.#enrolled++);
       pool.ids.push(id);
       pool.accounts.push(account);
       const names = customer.names.map((name) => {
