@@ -97,7 +97,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
   const files = useDesk<{ files: BankFile[] }>('files');
   const imports = useDesk<{ imports: Import[] }>('imports');
   const [chosen, setChosen] = useState<{ action: FormAction; given: Record<string, string>; about: string }>();
-  const mayPay = may('money');
+  const mayPay = may('treasury');
   const files_: readonly Column<BankFile>[] = [
     { head: 'File', cell: ({ id }) => <b>{id}</b> },
     { head: 'Payouts', cell: ({ payouts }) => payouts, className: 'number' },
@@ -326,7 +326,7 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
           <input id="statement" name="file" type="file" required onChange={() => setLooked(undefined)} />
         </div>
         <div className="row">
-          <button type="submit" disabled={isBusy || !may('money')}>
+          <button type="submit" disabled={isBusy || !may('treasury')}>
             Look at it
           </button>
         </div>
