@@ -72,3 +72,8 @@ export const TRAVEL_ACTIONS = {
     says: 'Shows the names and wallets that go with the transfers of the order. The audit records your access and your reason.',
   },
 } as const satisfies Record<string, FormAction>;
+
+/** Kinds of rules of monitoring, as the server has them. */
+export const MONITORING_KINDS = [
+  ...['velocity', 'structuring', 'first_large', 'shared_wallet', 'shared_account', 'country_mismatch'],
+] as const;

@@ -9,6 +9,7 @@ import { ApiError, type Outcome, read, send } from '../api.ts';
 import { useAttempt } from '../attempt.ts';
 import { ActionDialog, Came } from '../form.tsx';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Failure, Id, State, Table, Time } from '../ui.tsx';
 
@@ -164,7 +165,13 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         ))}
       <Table
         label="Payouts that wait for a file"
-        columns={WAITING}
+        columns={[
+          ...WAITING,
+          {
+            head: 'Actions',
+            cell: ({ key }) => <OtherActions of="payout" known={{ key }} about={key} isRow />,
+          },
+        ]}
         rows={waiting.data?.payouts}
         keyOf={({ key }) => key}
         empty="Nothing waits."
@@ -190,6 +197,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         keyOf={({ id }) => id}
         empty="No statement was taken in yet."
       />
+      <OtherActions of="desk" known={{}} title="After a restore" />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}
     </>
   );
