@@ -2,6 +2,7 @@
 import type { FormAction } from './actions.ts';
 
 const TWO = { right: 'money', people: 'two' } as const;
+const OURS = { right: 'treasury', people: 'two' } as const;
 const OTHER_AMOUNT = { name: 'otherAmount', label: 'It left with another amount', isFlag: true } as const;
 const EVIDENCE = { name: 'evidence', label: 'Evidence', isRequired: true } as const;
 
@@ -25,7 +26,7 @@ export const PAYOUT_ACTIONS = {
 
 export const MOVEMENT_ACTIONS = {
   match: {
-    ...{ ...TWO, name: 'movement.match', label: 'Match', path: '/movements/:movement/match' },
+    ...{ ...OURS, name: 'movement.match', label: 'Match', path: '/movements/:movement/match' },
     says: 'Matches the movement with the payout, refund, sweep or gas that it was.',
     fields: [
       {
@@ -38,12 +39,12 @@ export const MOVEMENT_ACTIONS = {
     ],
   },
   foreign: {
-    ...{ ...TWO, name: 'movement.foreign', label: 'Not ours', path: '/movements/:movement/foreign' },
+    ...{ ...OURS, name: 'movement.foreign', label: 'Not ours', path: '/movements/:movement/foreign' },
     says: 'Declares that the movement is not ours: it is booked as a loss.',
     isGrave: true,
   },
   cancel: {
-    ...{ ...TWO, name: 'movement.cancel', label: 'Cancel', path: '/movements/:movement/cancel' },
+    ...{ ...OURS, name: 'movement.cancel', label: 'Cancel', path: '/movements/:movement/cancel' },
     says: 'Uses up the nonce of a movement that is signed and in no block, by an empty transfer.',
     isGrave: true,
   },
@@ -55,7 +56,7 @@ export const CASE_CORRECTIONS = ['fee', 'recall', 'partner_fees', 'debt', 'dust'
 const AMOUNT = { name: 'amount', label: 'Amount', hint: 'A plain decimal of its asset', isRequired: true } as const;
 export const CORRECT = {
   ofBreak: {
-    ...{ ...TWO, name: 'break.correct', label: 'Correct', path: '/breaks/:item/correct' },
+    ...{ ...OURS, name: 'break.correct', label: 'Correct', path: '/breaks/:item/correct' },
     says: 'Ends the break by a correcting entry.',
     fields: [
       {
@@ -90,7 +91,7 @@ export const CORRECT = {
 
 export const TRANSFER_ACTIONS = {
   register: {
-    ...{ ...TWO, name: 'own-address.register', label: 'Register an address', path: '/treasury/own-addresses' },
+    ...{ ...OURS, name: 'own-address.register', label: 'Register an address', path: '/treasury/own-addresses' },
     says: 'Registers an address of ours outside this server. Money may be sent there after the cooling-off time.',
     fields: [
       { name: 'rail', label: 'Chain', hint: 'Code of the rail, such as evm.matic20', isRequired: true },
@@ -105,7 +106,7 @@ export const TRANSFER_ACTIONS = {
     isGrave: true,
   },
   send: {
-    ...{ ...TWO, name: 'transfer.send', label: 'Send', path: '/treasury/own-addresses/:id/transfers' },
+    ...{ ...OURS, name: 'transfer.send', label: 'Send', path: '/treasury/own-addresses/:id/transfers' },
     says: 'Sends tokens from the wallet that pays to this address. The wallet keeps its low threshold.',
     fields: [{ name: 'asset', label: 'Asset', hint: 'Its code, such as usdc.matic20', isRequired: true }, AMOUNT],
   },

@@ -1,21 +1,23 @@
 /** Forms about operators, their tokens, and how many people an action takes. */
 import type { FormAction } from './actions.ts';
 
-/** Roles of each right, as the server has them: a test compares both. */
+/** Roles, and the roles of each right, as the server has them: a test compares both. */
+export const ROLES = ['viewer', 'night', 'support', 'compliance', 'treasury', 'finance', 'admin'] as const;
 export const RIGHTS: Readonly<Record<string, readonly string[]>> = {
-  read: ['viewer', 'night', 'support', 'finance', 'admin'],
-  personal: ['support', 'finance', 'admin'],
-  cases: ['night', 'support', 'finance', 'admin'],
-  reviews: ['support', 'finance', 'admin'],
-  kill_switch: ['night', 'support', 'finance', 'admin'],
-  block: ['night', 'finance', 'admin'],
+  read: ROLES,
+  personal: ['support', 'compliance', 'finance', 'admin'],
+  cases: ['night', 'support', 'compliance', 'treasury', 'finance', 'admin'],
+  reviews: ['support', 'compliance', 'finance', 'admin'],
+  compliance: ['compliance', 'admin'],
+  kill_switch: ['night', 'support', 'compliance', 'treasury', 'finance', 'admin'],
+  block: ['night', 'compliance', 'treasury', 'finance', 'admin'],
   resume: ['finance', 'admin'],
   money: ['finance', 'admin'],
+  treasury: ['treasury', 'finance', 'admin'],
   partners: ['admin'],
   terms: ['admin'],
   operators: ['admin'],
 };
-export const ROLES = ['viewer', 'night', 'support', 'finance', 'admin'] as const;
 const EACH = { right: 'operators', people: 'second' } as const;
 const AT_ONCE = { right: 'operators', people: 'one' } as const;
 const ROLE = { name: 'role', label: 'Role', isRequired: true, choices: ROLES } as const;

@@ -17,7 +17,7 @@ export const ADDRESS_HIT_STATES = ['open', 'true_hit', 'false_positive'];
 
 export const TRAVEL_ACTIONS = {
   set: {
-    ...{ name: 'travel.set', label: 'Set a rule', path: '/travel-rules', right: 'terms', people: 'two' },
+    ...{ name: 'travel.set', label: 'Set a rule', path: '/travel-rules', right: 'compliance', people: 'two' },
     says: 'Sets the order value from which a transfer needs the data of both sides. Earlier versions stay visible.',
     fields: [
       {
@@ -47,7 +47,13 @@ export const TRAVEL_ACTIONS = {
     ],
   },
   setProvider: {
-    ...{ name: 'travel.provider', label: 'Set a provider', path: '/travel-providers', right: 'terms', people: 'two' },
+    ...{
+      name: 'travel.provider',
+      label: 'Set a provider',
+      path: '/travel-providers',
+      right: 'compliance',
+      people: 'two',
+    },
     says: 'Allows names of customers to be sent to a provider, and its data to be taken, or ends that.',
     fields: [
       {
@@ -66,3 +72,8 @@ export const TRAVEL_ACTIONS = {
     says: 'Shows the names and wallets that go with the transfers of the order. The audit records your access and your reason.',
   },
 } as const satisfies Record<string, FormAction>;
+
+/** Kinds of rules of monitoring, as the server has them. */
+export const MONITORING_KINDS = [
+  ...['velocity', 'structuring', 'first_large', 'shared_wallet', 'shared_account', 'country_mismatch'],
+] as const;

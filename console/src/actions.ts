@@ -284,7 +284,7 @@ export const PROPOSAL_ACTIONS = {
   },
 } as const satisfies Record<string, FormAction>;
 
-const FILE = { right: 'money' };
+const FILE = { right: 'treasury' };
 export const BANK_ACTIONS = {
   close: {
     ...{ ...FILE, name: 'bank.close_file', label: 'Close a file', path: '/bank/files' },

@@ -217,7 +217,12 @@ export function ActionDialog(p: {
     const body = bodyOf(action, now, event.currentTarget);
     setSent(typedIn(event.currentTarget));
     for (const [name, value] of Object.entries(given)) if (!action.path.includes(`:${name}`)) body[name] = value;
-    const path = action.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));
+    // A name of the path that the page does not know is a field.
+    const path = action.path.replace(/:(\w+)/g, (_, name: string) => {
+      const part = given[name] ?? String(body[name] ?? '');
+      delete body[name];
+      return encodeURIComponent(part);
+    });
     await attempt(async () => {
       const done = await send<Outcome>('POST', path, body, action);
       if (p.onDone !== undefined && done.outcome === 'done') p.onDone(done);

@@ -18,6 +18,7 @@ import { HitPage } from './pages/hit.tsx';
 import { Home } from './pages/home.tsx';
 import { Limits } from './pages/limits.tsx';
 import { MarketPage, Markets } from './pages/markets.tsx';
+import { Monitoring, MonitoringTry } from './pages/monitoring.tsx';
 import { Operators } from './pages/operators.tsx';
 import { OrderPage } from './pages/order.tsx';
 import { Orders } from './pages/orders.tsx';
@@ -94,6 +95,8 @@ const routeTree = root.addChildren([
   route('/address-risk/$hit', AddressHitPage),
   route('/limits', Limits),
   route('/travel-rules', TravelRules),
+  route('/monitoring', Monitoring),
+  route('/monitoring/try', MonitoringTry),
   route('/operators', Operators),
   route('/alerts', Alerts),
   route('/breaks', Breaks),

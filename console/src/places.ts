@@ -7,6 +7,7 @@ const OF = {
     ['/reviews', 'Reviews', 'v'],
     ['/screening', 'Screening', 'e'],
     ['/address-risk', 'Address risk', 'j'],
+    ['/monitoring', 'Monitoring', '3'],
   ],
   Money: [
     ['/orders', 'Orders', 'o'],

@@ -9,6 +9,7 @@ import { ApiError, type Outcome, read, send } from '../api.ts';
 import { useAttempt } from '../attempt.ts';
 import { ActionDialog, Came } from '../form.tsx';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Failure, Id, State, Table, Time } from '../ui.tsx';
 
@@ -97,7 +98,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
   const files = useDesk<{ files: BankFile[] }>('files');
   const imports = useDesk<{ imports: Import[] }>('imports');
   const [chosen, setChosen] = useState<{ action: FormAction; given: Record<string, string>; about: string }>();
-  const mayPay = may('money');
+  const mayPay = may('treasury');
   const files_: readonly Column<BankFile>[] = [
     { head: 'File', cell: ({ id }) => <b>{id}</b> },
     { head: 'Payouts', cell: ({ payouts }) => payouts, className: 'number' },
@@ -164,7 +165,13 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         ))}
       <Table
         label="Payouts that wait for a file"
-        columns={WAITING}
+        columns={[
+          ...WAITING,
+          {
+            head: 'Actions',
+            cell: ({ key }) => <OtherActions of="payout" known={{ key }} about={key} isRow />,
+          },
+        ]}
         rows={waiting.data?.payouts}
         keyOf={({ key }) => key}
         empty="Nothing waits."
@@ -190,6 +197,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         keyOf={({ id }) => id}
         empty="No statement was taken in yet."
       />
+      <OtherActions of="desk" known={{}} title="After a restore" />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}
     </>
   );
@@ -326,7 +334,7 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
           <input id="statement" name="file" type="file" required onChange={() => setLooked(undefined)} />
         </div>
         <div className="row">
-          <button type="submit" disabled={isBusy || !may('money')}>
+          <button type="submit" disabled={isBusy || !may('treasury')}>
             Look at it
           </button>
         </div>

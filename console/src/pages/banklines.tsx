@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import { within } from '../filters.tsx';
 import { List } from '../list.tsx';
+import { OtherActions } from '../others.tsx';
 import { Amount, type Column, Id, State, Time, type Tone } from '../ui.tsx';
 
 interface Line {
@@ -61,6 +62,13 @@ const COLUMNS: readonly Column<Line>[] = [
   },
   { head: 'Bank', cell: ({ rail }) => rail, className: 'nowrap' },
   { head: 'Line', cell: ({ line }) => <Id text={line} /> },
+  {
+    head: 'Actions',
+    cell: ({ rail, line, direction, meaning, foreignAt }) =>
+      direction === 'debit' && meaning === 'unexplained' && foreignAt === null ? (
+        <OtherActions of="debit" known={{ debit: `${rail}:${line}` }} about={`${rail}:${line}`} isRow />
+      ) : null,
+  },
 ];
 
 export const BankLines = () => (

@@ -12,6 +12,8 @@ import { type Case, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { headed } from '../format.ts';
 import { every } from '../live.ts';
+import { placeOfCase } from '../other.ts';
+import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
 import { runbookOf } from '../runbooks.ts';
 import { useMay, useSession } from '../shell.tsx';
@@ -40,6 +42,7 @@ export function CasePage() {
   const one = found.data;
   const isOpen = one !== undefined && one.closedAt === null;
   const isOthers = isOpen && one.assignee !== null && one.assignee !== session?.name;
+  const other = one === undefined ? undefined : placeOfCase(one.kind, one.subject);
   const runbook = one === undefined ? undefined : runbookOf(one.kind, one.page);
   return (
     <>
@@ -121,6 +124,10 @@ export function CasePage() {
                 ))}
               </ol>
             </section>
+            {other !== undefined && (
+              <OtherActions of={other.place} known={other.known} about={one.subject} title="Actions on its subject" />
+            )}
+            {other?.place !== 'deposit' && <OtherActions of="case" known={{ case: id }} about={`case ${id}`} />}
             <Attachments of={one} />
           </div>
           <div>

@@ -19,6 +19,10 @@ interface Change {
   readonly after: unknown;
 }
 
+const DAY_MS = 86_400_000;
+/** The end of the time in which a change held: now. Of a change of today it is tomorrow, also by a clock that is slow. */
+const sinceThen = (at: string): string => new Date(Math.max(Date.now(), Date.parse(at) + DAY_MS)).toISOString();
+
 const COLUMNS: readonly Column<Change>[] = [
   { head: 'When', cell: ({ at }) => <Time at={at} /> },
   {
@@ -73,7 +77,7 @@ export const Changes = () => (
     columns={COLUMNS}
     keyOf={({ id }) => id}
     empty="Nothing was changed."
-    detail={({ id, what, item, by, at, why, before, after }) => (
+    detail={({ id, what, marketId, item, by, at, why, before, after }) => (
       <>
         <h2>
           Change {id}: {what} {item.replaceAll('_', ' ')}
@@ -90,8 +94,8 @@ export const Changes = () => (
             <Facts of={after} />
           </Fact>
         </dl>
-        {(what === 'fee' || what === 'market') && (
-          <Link to="/reports/affected" search={{ change: id }}>
+        {what === 'fee' && marketId !== null && (
+          <Link to="/reports/affected" search={{ change: id, market: marketId, from: at, until: sinceThen(at) }}>
             Orders that it affected
           </Link>
         )}

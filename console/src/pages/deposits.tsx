@@ -9,6 +9,7 @@ import { ActionDialog } from '../form.tsx';
 import { counted } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Fact, Facts, Failure, Id, OrderLink, State, Time } from '../ui.tsx';
@@ -125,18 +126,21 @@ function Ageing({ rows }: { rows: readonly SuspenseRow[] | undefined }) {
 }
 
 export const Suspense = () => (
-  <List<SuspenseRow>
-    title="Suspense"
-    says="Money that no order has taken, the oldest first, with its age and who has to act."
-    path="/suspense"
-    list="suspense"
-    cursor="after"
-    filters={[{ name: 'state', label: 'State', choices: SUSPENSE_STATES }, ...WHOSE, ...within('Seen')]}
-    columns={SUSPENSE}
-    keyOf={({ deposit }) => deposit}
-    empty="No deposit in suspense matches these filters."
-    above={(answer) => <Ageing rows={answer?.suspense as readonly SuspenseRow[] | undefined} />}
-  />
+  <>
+    <List<SuspenseRow>
+      title="Suspense"
+      says="Money that no order has taken, the oldest first, with its age and who has to act."
+      path="/suspense"
+      list="suspense"
+      cursor="after"
+      filters={[{ name: 'state', label: 'State', choices: SUSPENSE_STATES }, ...WHOSE, ...within('Seen')]}
+      columns={SUSPENSE}
+      keyOf={({ deposit }) => deposit}
+      empty="No deposit in suspense matches these filters."
+      above={(answer) => <Ageing rows={answer?.suspense as readonly SuspenseRow[] | undefined} />}
+    />
+    <OtherActions of="unclaimed" known={{}} title="Dust and dormant money" />
+  </>
 );
 
 interface Deposit extends DepositRow {
@@ -211,6 +215,7 @@ export function DepositPage() {
                 ))}
               </div>
             </section>
+            <OtherActions of="deposit" known={{ deposit }} about={`deposit ${deposit}`} />
           </div>
           <section className="panel">
             <h2>Refunds</h2>

@@ -10,6 +10,7 @@ import { pathWith, read } from '../api.ts';
 import { Filters, useFilters } from '../filters.tsx';
 import type { Typed } from '../form.tsx';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, type Column, Csv, Fact, Facts, Failure, State, Table, Time } from '../ui.tsx';
@@ -168,6 +169,7 @@ export function Markets() {
         keyOf={({ market }) => market.id}
         empty="No market matches these filters."
       />
+      <OtherActions of="prices" known={{}} />
       {isCreating && <MarketDialog form="create" onClose={() => setCreating(false)} />}
     </>
   );
@@ -273,6 +275,7 @@ export function MarketPage() {
               </div>
               <Facts of={one.policy} />
             </section>
+            <OtherActions of="market" known={{ market }} about={`market ${market}`} title="Orders of a span" />
           </div>
           <section className="panel">
             <div className="title">

@@ -7,6 +7,7 @@ import { type Case, type OrderRow, read, type Timeline, type Trace } from '../ap
 import { ActionDialog } from '../form.tsx';
 import { sum } from '../format.ts';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, CustomerLink, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
@@ -65,6 +66,7 @@ export function OrderPage() {
           <div className="columns">
             <div>
               <Actions order={order} state={line.state} />
+              <OtherActions of="order" known={{ order }} about={`order ${order}`} />
               <section className="panel">
                 <h2>Timeline</h2>
                 <Lines line={line} />

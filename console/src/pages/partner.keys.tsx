@@ -6,6 +6,7 @@ import { type Outcome, read } from '../api.ts';
 import { Secret } from '../codes.tsx';
 import { ActionDialog, Came } from '../form.tsx';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
 import { type Column, Dialog, Failure, Id, State, Table, Time } from '../ui.tsx';
 
@@ -105,6 +106,7 @@ export function Keys(p: { partner: string; rows: readonly Key[]; revoke: (key: s
                 {KEY_ACTIONS[action].label}
               </button>
             ))}
+            <OtherActions of="key" known={{ key }} about={key} isRow />
             <button
               type="button"
               className="grave"

@@ -309,6 +309,55 @@ const AFFECTED: readonly Column<Affected>[] = [
   },
 ];
 
+interface AffectedSum {
+  readonly of: string;
+  readonly orders: number;
+  readonly was: string;
+  readonly other: string;
+  readonly difference: string;
+  readonly asset: string;
+}
+const AFFECTED_SUM: readonly Column<AffectedSum>[] = [
+  { head: 'All orders of the time', cell: ({ of }) => <b>{of}</b> },
+  { head: 'Orders', cell: ({ orders }) => orders, className: 'number' },
+  { head: 'Was', cell: ({ was, asset }) => <Amount units={was} asset={asset} />, className: 'number' },
+  { head: 'By other terms', cell: ({ other, asset }) => <Amount units={other} asset={asset} />, className: 'number' },
+  {
+    head: 'Difference',
+    cell: ({ difference, asset }) => (
+      <b>
+        <Amount units={difference} asset={asset} />
+      </b>
+    ),
+    className: 'number',
+  },
+];
+
+/** The difference of the whole: of all orders of the time, also of those on other pages. */
+function AffectedSums({ of }: { of: Readonly<Record<string, unknown>> | undefined }) {
+  if (of === undefined) return null;
+  const rows = [
+    { ...(of.charged as AffectedSum), of: 'Charged already' },
+    { ...(of.promised as AffectedSum), of: 'Under way, can still be repriced' },
+  ];
+  return (
+    <>
+      <Table label="Difference of the whole" columns={AFFECTED_SUM} rows={rows} keyOf={(row) => row.of} empty="" />
+      <p className="muted">
+        A difference is what customers would have kept by the other terms; below zero, what they would have lost.
+        Compared with: <ComparedWith of={of.compared as Readonly<Record<string, unknown>>} />.
+      </p>
+    </>
+  );
+}
+const ComparedWith = ({ of }: { of: Readonly<Record<string, unknown>> }) => (
+  <>
+    {Object.entries(of)
+      .map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(' and ') : String(value)}`)
+      .join(', ')}
+  </>
+);
+
 export const AffectedOrders = () => (
   <>
     <Tabs />
@@ -327,11 +376,14 @@ export const AffectedOrders = () => (
         { name: 'change', label: 'Before change' },
         { name: 'fee', label: 'Another fee', choices: ['operator', 'partner', 'rail', 'chain'] },
         { name: 'bps', label: 'Its share, bps' },
+        { name: 'fixed', label: 'Its fixed part' },
+        { name: 'minimum', label: 'Its minimum' },
         { name: 'rate', label: 'Another rate' },
       ]}
       columns={AFFECTED}
       keyOf={({ order }) => order}
       empty="No order of this time is affected."
+      above={(answer) => <AffectedSums of={answer} />}
       buttons={<Print />}
     />
   </>

@@ -4,6 +4,7 @@ import { HIT_STATES } from '../actions.ts';
 import { read, readHealth } from '../api.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { type Column, CustomerLink, Failure, HitLink, Id, State, Table, Time } from '../ui.tsx';
 import { DepositLink } from './deposits.tsx';
 
@@ -197,6 +198,7 @@ export function Screening() {
         keyOf={({ list }) => list}
         empty="No sanctions list is configured: names are compared with none."
       />
+      <OtherActions of="screening" known={{}} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { read, type SessionRow, send } from '../api.ts';
 import { Codes } from '../codes.tsx';
+import { OtherActions } from '../others.tsx';
 import { enrolAnother } from '../passkey.ts';
 import { useSession } from '../shell.tsx';
 import { type Passkey, SignIns } from '../signins.tsx';
@@ -76,6 +77,7 @@ export function Sessions() {
           <Codes codes={codes} />
         </section>
       )}
+      <OtherActions of="self" known={{}} title="Tokens for the terminal" />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { SWITCH_ACTIONS } from '../actions.ts';
 import type { KillSwitch } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
+import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
 import { type Column, Failure, Table, Time } from '../ui.tsx';
 import { useSwitches } from './home.tsx';
@@ -51,6 +52,7 @@ export function Switches() {
         keyOf={({ kind, subject }) => `${kind} ${subject}`}
         empty="Nothing is switched off."
       />
+      <OtherActions of="rail" known={{}} title="Halted chains" />
       {isSetting && <ActionDialog action={SWITCH_ACTIONS.set} given={{}} onClose={() => setSetting(false)} />}
       {lifted !== undefined && (
         <ActionDialog

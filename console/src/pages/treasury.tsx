@@ -5,6 +5,7 @@ import { read } from '../api.ts';
 import { counted } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { OtherActions } from '../others.tsx';
 import { Amount, type Column, Id, State, Time } from '../ui.tsx';
 
 interface Level {
@@ -280,5 +281,6 @@ export const Treasury = () => (
       keyOf={({ key }) => key}
       empty="Every sweep is in the books."
     />
+    <OtherActions of="funds" known={{}} title="Orders that wait for funds" />
   </>
 );

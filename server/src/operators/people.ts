@@ -14,26 +14,30 @@ import { recoveryStore } from './recovery.store.ts';
 import { revokeAccess } from './sessions.ts';
 import { type Operator, type OperatorRow, type Role, store, type TokenRow } from './store.ts';
 
-export const ROLES: readonly Role[] = ['viewer', 'night', 'support', 'finance', 'admin'];
+export const ROLES: readonly Role[] = ['viewer', 'night', 'support', 'compliance', 'treasury', 'finance', 'admin'];
 
 /** Roles per right. A right that is not listed here is granted to no role. */
 export const RIGHTS = {
   /** Orders, cases, books, settings, the audit. No personal data of a customer. */
-  read: ['viewer', 'night', 'support', 'finance', 'admin'],
+  read: ROLES,
   /** A customer's own details, decrypted. Each access is in the audit. */
-  personal: ['support', 'finance', 'admin'],
+  personal: ['support', 'compliance', 'finance', 'admin'],
   /** Working on cases: assigning, noting, closing. */
-  cases: ['night', 'support', 'finance', 'admin'],
-  /** Deciding whether a customer is verified, which lets it trade. */
-  reviews: ['support', 'finance', 'admin'],
+  cases: ['night', 'support', 'compliance', 'treasury', 'finance', 'admin'],
+  /** Deciding whether a customer is verified, which lets it trade; deciding about hits of screening. */
+  reviews: ['support', 'compliance', 'finance', 'admin'],
+  /** The travel rule, and the rules of transaction monitoring. */
+  compliance: ['compliance', 'admin'],
   /** Setting a kill switch. */
-  kill_switch: ['night', 'support', 'finance', 'admin'],
+  kill_switch: ['night', 'support', 'compliance', 'treasury', 'finance', 'admin'],
   /** Taking rights away: suspending a partner, revoking a key, blocking a customer. Moves no money. */
-  block: ['night', 'finance', 'admin'],
+  block: ['night', 'compliance', 'treasury', 'finance', 'admin'],
   /** Lifting kill switches, and resuming a halted chain. */
   resume: ['finance', 'admin'],
   /** Actions that move a customer's money, and confirming them. */
   money: ['finance', 'admin'],
+  /** Actions on our own money: wallets, transfers, movements, breaks, the queue of a shortage, and the desk of a bank. */
+  treasury: ['treasury', 'finance', 'admin'],
   /** Partners and their keys. */
   partners: ['admin'],
   /** Markets, fees, limits, caps. */

@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../base/db.ts';
 
-export type Role = 'viewer' | 'night' | 'support' | 'finance' | 'admin';
+export type Role = 'viewer' | 'night' | 'support' | 'compliance' | 'treasury' | 'finance' | 'admin';
 export type Outcome =
   | 'done'
   | 'begun'

@@ -416,14 +416,17 @@ export const seedPeopleRules = (db: Database): Promise<void> =>
     // Terms, keys and switching on take one person.
     for (const [action, right] of [
       ['*', 'terms'],
+      ['*', 'compliance'],
       ['key.*', '*'],
       ['*', 'resume'],
       ['partner.resume', '*'],
     ] as const)
       await seedRule(tx, { action, right, asset: '*', aboveUnits: 0n, people: 1 });
+    // Amounts at the desk of a bank are fiat; the other actions of the right `treasury` take two whatever a rule says.
     for (const { code, kind, decimals } of (await assets(tx)).values())
-      await seedRule(tx, {
-        ...{ action: '*', right: 'money', asset: code, people: 2 },
-        aboveUnits: ALONE[kind] * pow10(decimals),
-      });
+      for (const right of kind === 'fiat' ? ['money', 'treasury'] : ['money'])
+        await seedRule(tx, {
+          ...{ action: '*', right, asset: code, people: 2 },
+          aboveUnits: ALONE[kind] * pow10(decimals),
+        });
   });

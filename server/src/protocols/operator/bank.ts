@@ -31,7 +31,7 @@ import type { BankDesk, Downloaded, OperatorDeps, StatementFile } from './deps.t
 const MOST_BYTES = 64 * 1024 * 1024;
 
 export const bankRoutes =
-  (deps: OperatorDeps, desk: BankDesk, callerOf: (request: FastifyRequest, may: 'read' | 'money') => Caller) =>
+  (deps: OperatorDeps, desk: BankDesk, callerOf: (request: FastifyRequest, may: 'read' | 'treasury') => Caller) =>
   async (inside: FastifyInstance): Promise<void> => {
     const { db } = deps;
     // A statement is read as a stream, whatever its content type.
@@ -96,7 +96,7 @@ export const bankRoutes =
       url: BANK.takePreview.path,
       bodyLimit: MOST_BYTES,
       handler: async (request) => {
-        callerOf(request, 'money');
+        callerOf(request, 'treasury');
         const { asset: of } = readFields(BANK.takePreview.fields, givenBy(request.query, {}));
         const file = await desk.readStatement({ asset: of, bytes: fileOf(request) });
         const { lines, ...found } = await desk.preview(file);
@@ -120,7 +120,7 @@ export const bankRoutes =
       url: BANK.take.path,
       bodyLimit: MOST_BYTES,
       handler: async (request, reply) => {
-        const caller = callerOf(request, 'money');
+        const caller = callerOf(request, 'treasury');
         const { asset: of, reason: why } = readFields(
           { ...BANK.take.fields, reason: optional(reason) },
           givenBy(request.query, {}),

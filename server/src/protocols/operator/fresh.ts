@@ -5,8 +5,8 @@
 import type { Right } from '../../operators/index.ts';
 
 const FRESH_RIGHTS: ReadonlySet<Right> = new Set([
-  ...(['money', 'resume', 'reviews'] as const),
-  ...(['partners', 'terms', 'operators'] as const),
+  ...(['money', 'treasury', 'resume', 'reviews'] as const),
+  ...(['partners', 'terms', 'compliance', 'operators'] as const),
 ]);
 
 export const needsFresh = (right: Right): boolean => FRESH_RIGHTS.has(right);

@@ -277,7 +277,7 @@ test('a file holds exactly the payouts that were shown when it was proposed, or 
 });
 
 test('a statement that credits above the limit is taken in when another uploads the same file, to the byte', async () => {
-  await w.db.asSystem((tx) => takes(tx, 2, { right: 'money', asset: 'eur', above: 10_000n }));
+  await w.db.asSystem((tx) => takes(tx, 2, { right: 'treasury', asset: 'eur', above: 10_000n }));
   const before = await w.db.asSystem((tx) => w.desk.imports(tx));
   const small = w.nextStatement([{ units: 9_000n, text: 'a', ref: 'C1' }]);
   assert.equal((await post('bank/statements?asset=eur', small, ada, 'application/xml')).statusCode, 200);
@@ -336,7 +336,7 @@ test('a limit for payout files holds: each file counts, and the same file once',
 });
 
 test('the opening balance of the first statement of an account counts like a credit', async () => {
-  await w.db.asSystem((tx) => takes(tx, 2, { right: 'money', asset: 'inr', above: 10_000n }));
+  await w.db.asSystem((tx) => takes(tx, 2, { right: 'treasury', asset: 'inr', above: 10_000n }));
   const first = camt({ currency: 'INR', number: '000100020003', from: w.today(), opening: 5_000_000n, entries: [] });
   const said = await post('bank/statements?asset=inr', first, ada, 'application/xml');
   assert.equal(said.statusCode, 202, said.body);

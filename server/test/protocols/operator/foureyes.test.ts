@@ -7,12 +7,12 @@ import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { blockCustomer } from '../../../src/customers/index.ts';
 import { declareInstallation, RIGHTS, ROLES, sealAudit, setRule, verifyAudit } from '../../../src/operators/index.ts';
-import { OPERATOR_API_ACTIONS } from '../../../src/protocols/operator/index.ts';
 import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { ALL_ACTIONS, idleDesk } from './desk.ts';
 import { operatorNamed, type Person, withToken } from './people.ts';
 
 let world: World;
@@ -29,7 +29,10 @@ before(async () => {
   world = await wireWorld({
     production: true,
     beside: (fixture) =>
-      operatorApi(fixture, { log: { warn: (facts: object) => void warned.push(facts) }, rails: silentBank }),
+      operatorApi(fixture, {
+        ...{ log: { warn: (facts: object) => void warned.push(facts) }, rails: silentBank },
+        bank: idleDesk(fixture),
+      }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');
@@ -312,7 +315,7 @@ describe('a new operator of a role that can confirm actions', () => {
     const made = (role: string) =>
       ada.does('/operators', { operator: `new-${role}`, role, tokenSha256: sha256(`new-${role}`) });
     for (const role of ROLES) {
-      const confirmed = OPERATOR_API_ACTIONS.some(
+      const confirmed = ALL_ACTIONS.some(
         ({ right, people }) => people !== 'one' && RIGHTS[right].some((one) => one === role),
       );
       assert.equal((await made(role)).status, confirmed ? 202 : 200, role);
@@ -375,7 +378,7 @@ describe('the night desk', () => {
     for (const role of ROLES) people.set(role, await operatorNamed(world, `a-${role}`, role));
     const path = (text: string) => text.replace(/:(\w+)/g, (_, name) => (/operator/.test(name) ? 'nobody' : '1'));
     const may: string[] = [];
-    for (const action of OPERATOR_API_ACTIONS)
+    for (const action of ALL_ACTIONS)
       for (const [role, person] of people) {
         // Sent without a reason, so that nothing is done; a missing right is refused before that check.
         const said = await person.sends(path(action.path), {});

@@ -86,7 +86,7 @@ export const takes = (
 
 /** One person can change terms, make keys and lift kill switches. */
 export async function oneOpensGates(tx: Tx): Promise<void> {
-  await takes(tx, 1, { right: 'terms' });
+  for (const right of ['terms', 'compliance']) await takes(tx, 1, { right });
   await takes(tx, 1, { action: 'key.*' });
   await takes(tx, 1, { right: 'resume' });
   await takes(tx, 1, { action: 'partner.resume' });

@@ -53,7 +53,7 @@ export const MONITORING = {
     name: 'monitoring.set',
     path: '/monitoring/rules',
     says: 'Sets a rule of transaction monitoring, which looks at orders whose money comes from now on.',
-    right: 'terms',
+    right: 'compliance',
     people: 'rules',
     fields: {
       name: ruleName,

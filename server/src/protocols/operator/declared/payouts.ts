@@ -133,7 +133,7 @@ export const PAYOUTS = {
     name: 'debit.foreign',
     path: '/debits/foreign',
     says: 'Records that an unexplained debit paid none of our payouts: waiting payouts of the same amount continue.',
-    right: 'money',
+    right: 'treasury',
     people: 'two',
     fields: {
       debit: about(
@@ -156,7 +156,7 @@ const ending = (how: 'foreign' | 'cancel', says: string) =>
     name: `movement.${how}`,
     path: `/movements/:movement/${how}`,
     says,
-    right: 'money',
+    right: 'treasury',
     people: 'two',
     fields: { movement: id },
     refuses: ['unknown_movement', 'movement_over', 'does_not_fit', ...PROPOSES],
@@ -186,7 +186,7 @@ export const MOVEMENTS = {
     name: 'movement.match',
     path: '/movements/:movement/match',
     says: 'Matches a movement with the payout, refund, sweep or gas that it was.',
-    right: 'money',
+    right: 'treasury',
     people: 'two',
     fields: {
       movement: id,
@@ -218,7 +218,7 @@ export const MOVEMENTS = {
     name: 'break.correct',
     path: '/breaks/:item/correct',
     says: 'Ends a break by a correcting entry.',
-    right: 'money',
+    right: 'treasury',
     people: 'two',
     weighs: true,
     fields: {

@@ -46,7 +46,7 @@ export const TRAVEL = {
     name: 'travel.set',
     path: '/travel-rules',
     says: 'Sets from which worth on transfers of coins need data of originator and beneficiary, for customers of a country.',
-    right: 'terms',
+    right: 'compliance',
     people: 'two',
     fields: {
       jurisdiction: about(
@@ -87,7 +87,7 @@ export const TRAVEL = {
     name: 'travel.provider',
     path: '/travel-providers',
     says: 'Allows travel rule data to be exchanged with a provider, or ends that.',
-    right: 'terms',
+    right: 'compliance',
     people: 'two',
     fields: {
       host: about(

@@ -189,7 +189,7 @@ export const TREASURY = {
     name: 'own-address.register',
     path: '/treasury/own-addresses',
     says: 'Registers an address of ours outside this server. Money may be sent there after the cooling-off time.',
-    right: 'money',
+    right: 'treasury',
     people: 'two',
     fields: {
       rail: text(60),
@@ -231,7 +231,7 @@ export const TREASURY = {
     name: 'transfer.send',
     path: '/treasury/own-addresses/:id/transfers',
     says: 'Sends tokens from the wallet that pays on a chain to an own address. The wallet keeps its low threshold, and money that orders wait for stays.',
-    right: 'money',
+    right: 'treasury',
     people: 'two',
     weighs: true,
     fields: { id: about(id, 'Number of the own address', '1'), asset: assetCode, amount },
