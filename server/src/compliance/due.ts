@@ -16,7 +16,7 @@ const HOURS = {
   ],
   4: [
     ...['on_hold', 'payout_held', 'refund_held', 'rail_unread', 'overdue', 'sanctions_hit', 'sanctions_list'],
-    'address_risk_hit',
+    ...(['address_risk_hit', 'names_unscreened'] as const),
     ...['refund_rejected', 'refund_short', 'refund_destination_held', 'return_confirmed', 'unexpected_credit'],
     ...[
       'transfer_held',

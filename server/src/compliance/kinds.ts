@@ -97,6 +97,14 @@ export const CASE_KINDS = {
     who: 'operator',
     page: 'sanctions.md',
   },
+  names_unscreened: {
+    means:
+      'Names of customers or accounts cannot be compared with the sanctions lists: most likely their data does not decrypt. Their money waits; all others are compared.',
+    remedy:
+      'Read the subjects. If the master key was exchanged or a restore mixed keys, repair that. The server tries again every ten minutes and closes the case when all are compared.',
+    who: 'operator',
+    page: 'sanctions.md',
+  },
   address_risk_hit: {
     means:
       'The provider of address risk finds an address of this money too risky. What came from it and what would go there stays until people have decided.',

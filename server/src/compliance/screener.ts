@@ -115,6 +115,10 @@ export type HeldReason =
   | 'customer_blocked'
   /** The money would go back to the account that it came from, and that is also an account of a blocked customer. */
   | 'sender_blocked'
+  /** Another customer of the same partner has the account that would be paid, and is blocked. */
+  | 'account_of_blocked'
+  /** Another customer of the same partner gave the same document number, and is blocked. */
+  | 'document_of_blocked'
   | 'held_by_magic_value'
   /** A name resembles one on a sanctions list, and the hit is undecided. */
   | 'sanctions_undecided'

@@ -12,7 +12,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
-import { blockOf, blocksOfNumber, openFiatAccount } from '../customers/index.ts';
+import { blockedTwins, blockOf, blocksOfNumber, openFiatAccount } from '../customers/index.ts';
 import { accountNameHits } from './account-names.ts';
 import type { Hit, Screener, Screening, StoredScreening, Verdict } from './screener.ts';
 import { type DestinationKind, look, sql } from './store.ts';
@@ -56,12 +56,15 @@ export async function screenOwn(
 ): Promise<Verdict> {
   const read = await stored?.read(tx, input);
   const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
-  const { kind, values, blocks } = await destinationOf(tx, vault, input);
+  const { kind, values, blocks, account } = await destinationOf(tx, vault, input);
+  const { customerId, partnerId } = input;
+  const twins = customerId === null ? [] : await blockedTwins(tx, vault, { customerId, partnerId, account });
   const indexes = values.flatMap((value) => indexesOf(vault, kind, value));
   const { lists, entries } = await look(tx, kind, indexes);
   const hits: Hit[] = [
     ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
     ...blocks.map((entry) => ({ rule: 'sender_blocked' as const, entry, own: true })),
+    ...twins.map(({ by, ...block }) => ({ rule: `${by}_of_blocked` as const, entry: blockEntry(block), own: true })),
     ...entries.map(({ entry }) => ({ rule: 'destination_denied' as const, entry, own: true })),
     ...(read?.hits ?? []),
     ...(rules.accountNames === 'hold' ? await accountNameHits(tx, vault, input) : []),
@@ -97,18 +100,23 @@ async function destinationOf(tx: Tx, vault: Vault, input: Screening): Promise<De
   if (input.payoutAddress !== null) return { kind: 'address', values: [input.payoutAddress], blocks: [] };
   assert(input.fiatAccountId !== null, `order ${input.id} has no destination`);
   const { details, senderOf } = await openFiatAccount(tx, vault, input.fiatAccountId);
-  // A customer's own account belongs to that customer, whose block counts. The account of a bank credit is known by its number
-  // only.
+  // The account of a bank credit is known by its number only, so its owners under any partner count. Of a customer's own account
+  // the partner's other customers count (blockedTwins): two partners must not learn of each other's customers.
   const owners = senderOf === null ? [] : await blocksOfNumber(tx, vault, details);
-  const blocks = owners
-    .filter(({ customerId }) => customerId !== input.customerId)
-    .map(({ customerId, blockedAt }) => `${customerId} ${blockedAt.toISOString()}`);
-  return { kind: 'account', values: Object.values(details), blocks };
+  const blocks = owners.filter(({ customerId }) => customerId !== input.customerId).map(blockEntry);
+  const account = senderOf === null ? details : undefined;
+  return { kind: 'account', values: Object.values(details), blocks, account };
 }
+
+/** Names one block of one customer: an approval does not apply to another block. */
+const blockEntry = ({ customerId, blockedAt }: { customerId: string; blockedAt: Date }): string =>
+  `${customerId} ${blockedAt.toISOString()}`;
 
 interface Destination {
   kind: DestinationKind;
   values: string[];
+  /** The details of a customer's own account. */
+  account?: Record<string, string> | undefined;
   /** Blocked customers other than the paid one who have an account with this number, each with the time of the block. */
   blocks: string[];
 }

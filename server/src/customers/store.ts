@@ -204,6 +204,17 @@ export const sql = {
       and (outcome is null or outcome = 'in_review')`,
   sameDocument: `select customer_id from customer_details
     where partner_id = $1 and identity_index = any($2) and customer_id <> $3 order by customer_id limit $4`,
+  // Blocked ones first. All are locked, so that a block that is under way counts. The customer's own index is read here, so that
+  // its details need not be decrypted.
+  sameOwner: `select c.id as customer_id, c.blocked_at,
+      exists (select from fiat_accounts a where a.customer_id = c.id and a.number_index = any($3::bytea[])) as has_account
+    from customers c where c.partner_id = $1 and c.id <> $2 and c.id in (
+      select customer_id from fiat_accounts
+        where number_index = any($3::bytea[]) and number_index is not null and customer_id is not null
+      union all
+      select customer_id from customer_details where partner_id = $1 and identity_index is not null and identity_index
+        = any(array(select identity_index from customer_details where customer_id = $2 and identity_index is not null) || $4::bytea[]))
+    order by c.blocked_at, c.id limit $5 for share of c`,
   checkUnderWay: `select version, begun_with, polls, given_at from customer_details
     where customer_id = $1 and (outcome is null or outcome = 'in_review')`,
   detailsAsked: `update customer_details set begun_with = $3, polls = polls + $4 where customer_id = $1 and version = $2`,

@@ -1,11 +1,14 @@
 /**
  * All data held about a person, for that person: decrypted, as data, under the names of this program. The caller reads the
  * content of files (`openFile`) outside the transaction.
+ *
+ * Nothing in it tells the person of a suspicion (decisions 73 and 78): no hit, finding, outcome or block by law, and of cases
+ * only the kinds that SHOWN_CASES names. A new kind stays hidden until it is added there.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { openTextOrNull } from '../base/texts.ts';
-import { comparedOf, travelDataOf } from '../compliance/index.ts';
+import { type CaseKind, comparedOf, travelDataOf } from '../compliance/index.ts';
 import {
   clientIdOf,
   fiatAccounts,
@@ -22,23 +25,34 @@ import { erasureOf } from './erase.ts';
 /** Maximum rows of a kind: more than a person has. If there are more, `more` says so. */
 const MOST = 5_000;
 
+/** Cases about the person's own money, data and answers, which the person knows of. */
+const SHOWN_CASES: readonly CaseKind[] = [
+  ...(['payout_held', 'payout_returned', 'travel_rule_missing'] as const),
+  ...(['verification_review', 'verification_overdue', 'information_overdue', 'information_answered'] as const),
+  ...(['overpaid', 'deposit_wrong_asset', 'deposit_wrong_chain', 'deposit_late', 'deposit_second'] as const),
+  ...(['deposit_lost', 'customer_owes', 'dormant_soon', 'dormant'] as const),
+  ...(['refund_destination', 'refund_short', 'refund_rejected', 'refund_returned'] as const),
+];
+const NAMES_OF_SHOWN = SHOWN_CASES.map((kind) => `'${kind}'`).join(', ');
+
 /** Unencrypted data, by name. Each statement takes the customer's id. */
 const ROWS: Readonly<Record<string, string>> = {
   verifications: 'select verifier, outcome, level, at from verifications where customer_id = $1 order by id',
   destinations: `select id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at from customer_destinations
     where customer_id = $1 order by id`,
-  orders: `select id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, fiat_account_id, payout_address,
+  orders: `select id, direction, case state when 'frozen' then 'on_hold' else state end as state, deposit_asset, deposit_units, payout_asset, payout_units, fiat_account_id, payout_address,
       refund_address, refund_account_id, merchant_reference, payer_reference, deposit_reference, payout_reference, created_at, updated_at
     from orders where customer_id = $1 order by id`,
   deposits: `select d.id, d.order_id, d.rail, d.asset, d.units, d.state, d.target, d.reference, d.seen_at, d.confirmed_at
     from deposits d join orders o on o.id = d.order_id where o.customer_id = $1 order by d.id`,
   payouts: `select p.id, p.order_id, p.purpose, p.rail, p.asset, p.units, p.state, p.fiat_account_id, p.address, p.reference, p.created_at
     from payouts p join orders o on o.id = p.order_id where o.customer_id = $1 order by p.created_at, p.id`,
-  cases: `select c.id, c.kind, c.subject, c.opened_at, c.closed_at from cases c where c.subject = 'customer:' || $1
-      or c.order_id in (select id from orders where customer_id = $1) order by c.id`,
+  cases: `select c.id, c.kind, c.subject, c.opened_at, c.closed_at from cases c
+    where c.kind in (${NAMES_OF_SHOWN}) and (c.subject = 'customer:' || $1
+      or c.order_id in (select id from orders where customer_id = $1)) order by c.id`,
   events: `select id, type, subject, body, at from events where subject = 'customer:' || $1 order by id`,
   logins: 'select sent_at, used_at from login_sends where customer_id = $1 order by id',
-  screenings: `select s.subject, s.outcome, s.at from screenings s where s.order_id in (select id from orders where customer_id = $1)
+  screenings: `select s.subject, s.at from screenings s where s.order_id in (select id from orders where customer_id = $1)
     order by s.at, s.subject`,
 };
 

@@ -1,4 +1,7 @@
-/** Money that goes back to the account that it came from is held while a customer with an account of that number is blocked. */
+/**
+ * Money is held while another customer who may be the same person is blocked: one with the account that a credit came from, at any
+ * partner, or one with the account or document of the paid customer, at the same partner.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
@@ -9,6 +12,7 @@ import {
   enroll,
   findCustomer,
   keepSenderAccount,
+  saveDetails,
   unblockCustomer,
 } from '../../src/customers/index.ts';
 import { createPartner } from '../../src/partners/index.ts';
@@ -103,14 +107,68 @@ test('each blocked owner is a finding of its own, and the customer who is paid i
   assert.deepEqual(others, [ofTwo]);
 });
 
-test("a customer's own account is judged by its owner alone: a number may be shared", async () => {
+const accountIdOf = async (id: string): Promise<bigint> => {
+  const [row] = await rows.query<{ id: string }>('select id::text from fiat_accounts where customer_id = $1', [id]);
+  return BigInt(row?.id ?? 0);
+};
+const unblocks = (id: string) => asSystem((tx) => unblockCustomer(tx, id, now()));
+/** A customer who gave this document number, with an account of its own. */
+async function gave(identityNumber: string, partnerId: bigint): Promise<string> {
+  const id = await owns(`9005${newPhone().slice(-8)}`, partnerId);
+  await fixture.db.asPartner(partnerId, async (tx) =>
+    saveDetails(tx, fixture.vault, { customer: await findCustomer(tx, id), details: { identityNumber }, now: now() }),
+  );
+  return id;
+}
+const ownHits = async (id: string) => await hitsOf(await accountIdOf(id), id);
+
+test('an account of a customer is held while another owner at the same partner is blocked, and not at another partner', async () => {
   const account = `9003${newPhone().slice(-8)}`;
-  const blocked = await owns(account, partners[0] ?? 0n);
-  const shared = await owns(account, partners[0] ?? 0n);
+  const [mine = 0n, theirs = 0n] = partners;
+  const blocked = await owns(account, mine);
+  const second = await owns(account.replace(/(\d{4})/g, '$1 '), mine);
+  const elsewhere = await owns(account, theirs);
+  assert.deepEqual(await ownHits(second), [], 'the owner is not blocked');
   await blocks(blocked);
-  const [row] = await rows.query<{ id: string }>('select id::text from fiat_accounts where customer_id = $1', [shared]);
-  const { id } = await asSystem((tx) => findCustomer(tx, shared));
-  assert.deepEqual(await hitsOf(BigInt(row?.id ?? 0), id), []);
+  assert.deepEqual(await ownHits(second), [{ rule: 'account_of_blocked', entry: await entryOf(blocked), own: true }]);
+  assert.deepEqual(await ownHits(elsewhere), []);
+  await unblocks(blocked);
+  assert.deepEqual(await ownHits(second), []);
+});
+
+test('money of a customer is held while another customer with the document is blocked, and not at another partner', async () => {
+  const number = `P${newPhone().slice(-7)}`;
+  const [mine = 0n, theirs = 0n] = partners;
+  const blocked = await gave(number, mine);
+  const second = await gave(number.toLowerCase(), mine);
+  const [elsewhere, other] = [await gave(number, theirs), await gave(`${number}0`, mine)];
+  await blocks(blocked);
+  const held = { rule: 'document_of_blocked', entry: await entryOf(blocked), own: true };
+  assert.deepEqual(await ownHits(second), [held]);
+  const wallet = { payoutAddress: '0x0000000000000000000000000000000000000001', fiatAccountId: null };
+  const order = { id: 1n, partnerId: mine, customerId: second, merchantReference: null, depositIds: [], ...wallet };
+  const { hits } = await asSystem((tx) => screenOwn(tx, fixture.vault, { ...order, rail: 'evm.local' }));
+  assert.deepEqual(hits, [held], 'coins of a purchase are held as well');
+  assert.deepEqual([await ownHits(elsewhere), await ownHits(other)], [[], []]);
+  await unblocks(blocked);
+  await blocks(blocked);
+  assert.notDeepEqual(await ownHits(second), [held], 'an approval for one block would apply to the next');
+});
+
+test('a block of another owner waits until money that has read it has left', async () => {
+  const account = `9006${newPhone().slice(-8)}`;
+  const [owner, second] = [await owns(account, partners[0] ?? 0n), await owns(account, partners[0] ?? 0n)];
+  let blocking: Promise<void> | undefined;
+  await asSystem(async (tx) => {
+    const of = { id: 1n, partnerId: null, customerId: second, merchantReference: null, payoutAddress: null };
+    const asked = { ...of, depositIds: [], fiatAccountId: await accountIdOf(second), rail: 'bank.simulated' };
+    assert.deepEqual((await screenOwn(tx, fixture.vault, asked)).hits, []);
+    blocking = blocks(owner);
+    const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'update customers%'`;
+    await until('the block waits', async () => (await rows.query(waits)).length > 0);
+  });
+  await blocking;
+  assert.equal((await ownHits(second)).length, 1);
 });
 
 test('a block waits until money that has read it has left, and is read by the next', async () => {

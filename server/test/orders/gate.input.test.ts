@@ -128,6 +128,8 @@ test('each hit is let pass by its own action, and one that is undecided or confi
     ['account_name_differs', person],
     ['customer_blocked', 'release.customer_blocked'],
     ['sender_blocked', 'release.customer_blocked'],
+    ['account_of_blocked', 'release.customer_blocked'],
+    ['document_of_blocked', 'release.customer_blocked'],
     ['sanctions_undecided', null],
     ['sanctions_hit', null],
     ['address_risk_undecided', null],

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { findCustomer } from '../../src/customers/index.ts';
+import { addFiatAccount, findCustomer, openFiatAccount } from '../../src/customers/index.ts';
 import { refundOrder } from '../../src/orders/index.ts';
 import { oneOrTwoDo, type Person, takes, twoDo } from '../protocols/operator/people.ts';
 import { heldSale, strayCredit } from '../support/orders.ts';
@@ -84,8 +84,39 @@ test('a payout that people let pass a block is not paid once its customer is blo
   assert.equal(await world.stateOf(order), 'payout_held');
 });
 
+test('a second customer with the account of a blocked one is paid only if two people let it pass that block', async () => {
+  const [one, two] = [await world.verifiedCustomer(), await world.verifiedCustomer()];
+  const shared = await world.read(async (tx) => {
+    const { details } = await openFiatAccount(tx, world.vault, BigInt(one.fiatAccountId));
+    const customer = await findCustomer(tx, two.id);
+    return await addFiatAccount(tx, world.vault, { customer, fiat: 'inr', details, now: world.clock.now() });
+  });
+  const second = { id: two.id, fiatAccountId: String(shared.id) };
+  const order = await world.sells('10', 'usdc', { customer: second });
+  await blocks(one);
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.becomes(order, 'on_hold');
+  const release = `/orders/${order.id}/release`;
+  const alone = await finn.does(release);
+  assert.equal(alone.status, 202, JSON.stringify(alone.body));
+  assert.equal(await world.stateOf(order), 'on_hold', 'one person released it');
+  await blocks(one);
+  const late = await ada.does(`/proposals/${alone.body.proposal}/confirm`);
+  assert.notEqual(late.status, 500, JSON.stringify(late.body));
+  await heldAgain(order);
+  await bothDo(release);
+  await world.becomes(order, 'settled');
+});
+
+const heldAgain = async (order: Sale) => {
+  await leavesOrIsHeld(order);
+  assert.notEqual(await world.stateOf(order), 'settled', 'a release let it pass a block that was laid since');
+};
 const leavesOrIsHeld = (order: Sale) =>
-  world.until('it is held, or has left', async () => ['payout_held', 'settled'].includes(await world.stateOf(order)));
+  world.until('it is held, or has left', async () =>
+    ['on_hold', 'payout_held', 'settled'].includes(await world.stateOf(order)),
+  );
 
 test('a proposal to release a deposit, or to resume a partner, ends no hold and no suspension that was laid since', async () => {
   const { deposit, customer } = await creditOfNobody();

@@ -5,6 +5,9 @@
  * of them after a new version, and new customers and accounts; in parts, each stored when it is done, so that the job resumes
  * where it ended. A customer who is due and about to be paid is compared immediately (`ensure`).
  *
+ * A subject that cannot be compared, such as one whose data does not decrypt, is paused, so that it does not hold up the others,
+ * and a case names it. Its money stays: it has no result for the newest lists.
+ *
  * The gate reads stored results (`read`, `wait`) in its own transaction. Only a result for the newest lists clears a customer;
  * while a list is older than allowed, money waits.
  *
@@ -38,6 +41,10 @@ const REFRESH_FAILED_MS = 300_000;
 const DUE_EVERY_MS = 15_000;
 /** Subjects per run: a few seconds at most. */
 const DUE_AT_ONCE = 100;
+/** A subject that cannot be compared is tried again after this time; until then it keeps no place in a run. */
+const FAILED_AGAIN_MS = 600_000;
+/** If more fail, the fault is not theirs: the job itself fails, and says so, until it ends. */
+const MOST_FAILED = 1_000;
 /** Entries put into the index before the event loop gets a turn. */
 const INDEXED_AT_ONCE = 50;
 
@@ -66,6 +73,9 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
   const { db, vault, clock, sources } = deps;
   const codes = sources.map(({ list }) => list);
   const rules = rulesText(deps.rules, codes);
+  /** Subjects that could not be compared: when that was last tried, and its error. */
+  const failed = new Map<string, { at: number; error: string }>();
+  let missingReadAt = 0;
   let built: { version: bigint; index: Promise<Index> } | undefined;
 
   /** The index of the newest version; built once. */
@@ -130,16 +140,40 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
   async function screenDue(): Promise<Handled> {
     const newest = await db.asSystem(newestVersion);
     if (newest === 0n) return { againInMs: DUE_EVERY_MS };
+    const now = clock.now().getTime();
+    for (const [subject, { at }] of failed) if (now - at >= FAILED_AGAIN_MS) failed.delete(subject);
     const due = await db.asSystem(async (tx) => {
-      const again = await tx.rows<{ subject: string }>(sql.due, [newest, rules, DUE_AT_ONCE]);
-      const left = DUE_AT_ONCE - again.length;
-      return left === 0 ? again : [...again, ...(await tx.rows<{ subject: string }>(sql.missing, [left]))];
+      const not = [...failed.keys()];
+      const again = await tx.rows<{ subject: string }>(sql.due, [newest, rules, DUE_AT_ONCE, not]);
+      // New customers do not wait for a whole register that is compared again. Finding them costs more than a run has time for.
+      const few = now - missingReadAt >= DUE_EVERY_MS ? DUE_AT_ONCE / 2 : 0;
+      const most = Math.max(DUE_AT_ONCE - again.length, few);
+      if (most === 0) return again;
+      missingReadAt = now;
+      return [...again, ...(await tx.rows<{ subject: string }>(sql.missing, [most, not]))];
     });
-    // One failing subject does not stop the following ones; the job fails at the end, so that the error is logged.
-    const failures: unknown[] = [];
-    for (const { subject } of due) await screenOne(subject).catch((error: unknown) => failures.push(error));
-    if (failures.length > 0) throw failures[0];
-    return { againInMs: due.length === DUE_AT_ONCE ? 0 : DUE_EVERY_MS };
+    for (const { subject } of due) {
+      try {
+        await screenOne(subject);
+      } catch (error) {
+        // The lists or the database are away: that is no fault of the subject, and the job is tried again.
+        if (error instanceof Unavailable || failed.size >= MOST_FAILED) throw error;
+        failed.set(subject, { at: now, error: error instanceof Error ? error.name : 'Error' });
+      }
+    }
+    const isAll = due.length < DUE_AT_ONCE;
+    if (isAll || failed.size > 0) await db.asSystem(updateFailedCase);
+    return { againInMs: isAll ? DUE_EVERY_MS : 0 };
+  }
+
+  /** One case for all subjects that cannot be compared. An error may quote a name, so only its class is in it. */
+  async function updateFailedCase(tx: Tx): Promise<void> {
+    const about = { kind: 'names_unscreened', subject: 'sanctions names' } as const;
+    if (failed.size === 0) return await closeCases(tx, { ...about, outcome: 'all were compared', now: clock.now() });
+    const [[first, { error } = { error: '' }] = ['']] = failed;
+    const reason = `${failed.size} names cannot be compared with the lists, such as those of ${first}: ${error}`;
+    const facts = { subjects: [...failed.keys()].slice(0, 20), count: failed.size };
+    await upsertCase(tx, { ...about, reason, facts, now: clock.now() });
   }
 
   return {

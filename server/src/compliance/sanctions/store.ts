@@ -75,16 +75,17 @@ export const sql = {
   isErasedLocked: 'select erased_at is not null as erased from customers where id = $1 for share',
   // Payers are not compared here: that happens when their money is about to leave.
   due: `select subject from name_screenings
-    where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) order by screened_to, id limit $3`,
-  missing: `select 'customer:' || d.customer_id as subject from customer_details d
+    where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) and subject <> all($4::text[])
+    order by screened_to, id limit $3`,
+  missing: `select subject from (select 'customer:' || d.customer_id as subject from customer_details d
       where not exists (select from name_screenings s
         where s.subject = 'customer:' || d.customer_id and s.ended_at is null and s.revision = d.version)
     union all
     select 'account:' || a.id from fiat_accounts a
       join customers c on c.id = a.customer_id and c.erased_at is null
       where not exists (select from name_screenings s
-        where s.subject = 'account:' || a.id and s.ended_at is null)
-    limit $1`,
+        where s.subject = 'account:' || a.id and s.ended_at is null)) as unscreened
+    where subject <> all($2::text[]) limit $1`,
   accountOwner: 'select customer_id, partner_id, sender_of from fiat_accounts where id = $1',
   depositOwner: `select o.customer_id, d.partner_id from deposits d left join orders o on o.id = d.order_id where d.id = $1`,
 

@@ -212,12 +212,15 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
   ];
 }
 
+/** A block of the customer, or of another customer who may be the same person. */
+const ABOUT_A_BLOCK = new Set(['customer_blocked', 'sender_blocked', 'account_of_blocked', 'document_of_blocked']);
+
 /**
  * The approval that lets money pass a hit. A hit in a sanctions list, or an address that is too risky, cannot be approved: an
  * undecided hit must be decided first, and a confirmed one stays, except for money that the law has released.
  */
 function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
-  if (rule === 'customer_blocked' || rule === 'sender_blocked') return 'release.customer_blocked';
+  if (ABOUT_A_BLOCK.has(rule)) return 'release.customer_blocked';
   if (rule === 'sanctions_undecided' || rule === 'address_risk_undecided') return null;
   if (rule === 'sanctions_hit' || rule === 'address_risk_hit')
     return deposits.some(({ origin }) => origin === 'released') ? 'release.screening_hit' : null;

@@ -84,6 +84,8 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   screening: 'under_review',
   customer_blocked: 'under_review',
   sender_blocked: 'under_review',
+  account_of_blocked: 'under_review',
+  document_of_blocked: 'under_review',
   destination_denied: 'under_review',
   held_by_magic_value: 'under_review',
   sanctions_undecided: 'under_review',

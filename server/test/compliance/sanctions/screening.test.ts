@@ -454,6 +454,52 @@ test('comparing a whole register again resumes from its position, and equal resu
   assert.equal(due.length, 0);
 });
 
+test('a hundred subjects that cannot be read hold up no other, and one case names them until they can', async () => {
+  const sanctions = open();
+  await lists(sanctions, [TARAS]);
+  const id = await customerNamed('Emma', 'Manyaccounts');
+  const customer = await inTx((tx) => findCustomer(tx, id));
+  await inTx(async (tx) => {
+    for (let at = 0; at < 101; at += 1) {
+      const details = { account: `70000${String(at).padStart(5, '0')}`, name: 'Emma Manyaccounts' };
+      await addFiatAccount(tx, fixture.vault, { customer, fiat: 'inr', details, now: now() });
+    }
+  });
+  const screens = async () => {
+    for (;;) if ((await sanctions.handlers.screen_names?.('all'))?.againInMs !== 0) return;
+  };
+  await screens();
+  const spoil = () =>
+    inTx((tx) => tx.run(`update fiat_accounts set details = '\\x00'::bytea || details where customer_id = $1`, [id]));
+  await spoil();
+  await lists(sanctions, [TARAS, OTHER]);
+  const late = await customerNamed('Emma', 'Latecomer');
+  await screens();
+  const stale = async () =>
+    await inTx((tx) =>
+      tx.rows<{ subject: string }>(`select subject from name_screenings s where ended_at is null
+        and subject not like 'payer:%' and screened_to < (select max(id) from sanctions_versions) order by id`),
+    );
+  assert.equal((await stale()).length, 101);
+  const compared = await inTx((tx) => tx.rows('select from name_screenings where subject = $1', [`customer:${late}`]));
+  assert.equal(compared.length, 1, 'a new customer waited for them');
+  const [opened] = (await inTx((tx) => listCases(tx, { open: true, limit: 100 }))).filter(
+    ({ kind }) => kind === 'names_unscreened',
+  );
+  assert.equal(opened?.facts.count, 101);
+  assert.doesNotMatch(JSON.stringify([opened?.reason, opened?.facts]), /Emma|Manyaccounts|70000/);
+
+  await inTx((tx) =>
+    tx.run(`update fiat_accounts set details = substring(details from 2) where customer_id = $1`, [id]),
+  );
+  await screens();
+  assert.equal((await stale()).length, 101, 'they are tried again only after a pause');
+  fixture.clock.advance(600_000);
+  await screens();
+  assert.deepEqual(await stale(), []);
+  assert.deepEqual(await cases('names_unscreened'), []);
+});
+
 test('no row contains personal data in clear', async () => {
   for (const table of ['name_screenings', 'sanctions_hits']) {
     const rows = await inTx((tx) =>
