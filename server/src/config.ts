@@ -142,6 +142,12 @@ const settingsFor = ({
     undefined,
     { min: 0, max: 2_592_000 },
   ),
+  phoneIdleDays: integer(
+    'PHONE_IDLE_DAYS',
+    'days without a login after which a code to its number alone no longer opens a customer whom only that number identifies; 0 turns this off',
+    180,
+    { min: 0, max: 36_500 },
+  ),
   operatorNetworks: addresses(
     'OPERATOR_NETWORKS',
     'addresses or networks from which operators may connect, separated by commas; unset or none allows any',

@@ -164,6 +164,7 @@ async function mountForCustomers(
     checkout({
       ...{ db: front, vault, blobs, clock, log, publicUrl, orders, verifier, coolingOffMs },
       sender: codes,
+      phoneIdleMs: config.phoneIdleDays * 86_400_000,
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );

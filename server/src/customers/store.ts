@@ -67,6 +67,14 @@ export interface CustomerDetailsRow {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
 }
 
+/** What a proof of identity is compared with, and its wrong tries. */
+export interface ProofRow {
+  proofTries: number;
+  proofTriedAt: Date | null;
+  details: Buffer | null;
+  identityIndex: Buffer | null;
+}
+
 export interface CheckRow {
   version: number;
   begunWith: string | null;
@@ -116,6 +124,12 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6)`,
   loggedIn: 'update customers set logged_in_at = $2, updated_at = $2 where id = $1',
   loggedOut: 'update customers set logged_in_at = null, login_epoch = login_epoch + 1, updated_at = $2 where id = $1',
+  phoneConfirmed: `select greatest(logged_in_at, phone_changed_at, created_at) as confirmed_at,
+      logged_in_at is not null or exists (select from customer_details d where d.customer_id = c.id) as is_used
+    from customers c where id = $1`,
+  proof: `select c.proof_tries, c.proof_tried_at, d.details, d.identity_index
+    from customers c left join customer_details d on d.customer_id = c.id where c.id = $1`,
+  proofTried: 'update customers set proof_tries = $2, proof_tried_at = $3 where id = $1',
   lock: 'select from customers where id = $1 for no key update',
   lockAgainstOrders: 'select from customers where id = $1 for update',
   blockOf: 'select blocked_at from customers where id = $1 for share',

@@ -26,6 +26,8 @@ export const ACTIVITIES = [
   'link.made',
   'customer.enrolled',
   'customer.contact_changed',
+  'customer.identity_proved',
+  'customer.number_passed_on',
   'account.added',
   'submission.given',
   'information.files_sent',

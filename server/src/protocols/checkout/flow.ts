@@ -1,7 +1,8 @@
 /**
  * The checkout page: buying or selling through a link, step by step.
  *
- *   offer at the current price → phone (if the link names no customer) → code → details (if the level is too low)
+ *   offer at the current price → phone (if the link names no customer) → code (→ proof, if the number was idle for long)
+ * → details (if the level is too low)
  * → offer at a held price; account or wallet → the order: the payee, then its progress
  *
  * The current step follows from the stored data and the login; there is no other state. Once there is an order, the link
@@ -16,7 +17,8 @@ import { marketOf, offer, previewPage } from './offer.ts';
 import { orderPage, takeOrderForm } from './order.ts';
 import { button, paragraph } from './pages.ts';
 import { phonePage, takePhone } from './phone.ts';
-import { beginSession } from './session.ts';
+import { proof } from './proof.ts';
+import { beginSession, epochOfNumber } from './session.ts';
 import { checkouts } from './store.ts';
 import { addressBack, type CheckoutVisit, formOf, type Outcome, show, type Visit, wayBack } from './visit.ts';
 
@@ -32,7 +34,7 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
     if (!session.loggedIn || customer === undefined) {
       // From now on the link belongs to this customer: codes are sent only to the customer's phone.
       const owner = await visit.inTx((tx) => findCustomer(tx, customerId));
-      return await login(asVisit(visit, owner));
+      return await proofOrLogin(asVisit(visit, owner));
     }
     if (customer.id !== customerId)
       return show(visit, {
@@ -63,8 +65,12 @@ async function enter(visit: CheckoutVisit): Promise<Outcome> {
   if (customer === undefined) return phonePage(visit);
   const isOpen = visit.link.customerId === null;
   const aside = isOpen ? other(visit) : undefined;
-  return await login({ ...asVisit(visit, customer), action: `${visit.action}?go=1`, aside, isOpen });
+  return await proofOrLogin({ ...asVisit(visit, customer), action: `${visit.action}?go=1`, aside, isOpen });
 }
+
+/** After a right code to a number that was idle for long, more than the code is asked for. */
+const proofOrLogin = async (visit: Visit): Promise<Outcome> =>
+  epochOfNumber(visit.session, visit.customer) === undefined ? await login(visit) : await proof(visit);
 
 const other = (visit: CheckoutVisit) =>
   visit.link.customerId !== null
@@ -86,6 +92,7 @@ const asVisit = (visit: CheckoutVisit, customer: Customer): Visit => {
   return {
     ...visit,
     customer,
+    isByPhone: visit.link.customerId === null,
     link: { partnerId, customerId: customer.id, until, redirectUrl, closeAfterLogin: false },
   };
 };

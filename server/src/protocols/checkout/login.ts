@@ -6,13 +6,21 @@
  */
 import { Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
-import { checkCode, codeUnderWay, issueCode, openContact, recordLogin, sendingFailed } from '../../customers/index.ts';
+import {
+  checkCode,
+  codeUnderWay,
+  isPhoneIdle,
+  issueCode,
+  openContact,
+  recordLogin,
+  sendingFailed,
+} from '../../customers/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { html } from './html.ts';
 import type { Messages } from './messages.ts';
 import { alert, button, fields, note, paragraph } from './pages.ts';
 import { randomCode } from './sender.ts';
-import { beginSession } from './session.ts';
+import { beginSession, sessionOfNumber } from './session.ts';
 import { formOf, type Outcome, show, type Visit } from './visit.ts';
 
 /** The page for a customer who is not logged in. */
@@ -69,11 +77,16 @@ async function enterCode(visit: Visit): Promise<Outcome> {
   const checked = await visit.inTx(async (tx) => {
     const tried = { customerId: customer.id, code: values.code ?? '', session: session.csrf, now };
     const found = await checkCode(tx, deps.vault, tried);
-    if (found === 'right') await recordLogin(tx, customer.id, now);
+    if (found !== 'right') return found;
+    const idleMs = visit.isByPhone === true ? (deps.phoneIdleMs ?? 0) : 0;
+    if (await isPhoneIdle(tx, { customerId: customer.id, idleMs, now })) return 'idle';
+    await recordLogin(tx, customer.id, now);
     return found;
   });
-  if (checked === 'right')
-    return { goTo: visit.action, session: beginSession(customer.id, now, { epoch: customer.loginEpoch }) };
+  const login = { epoch: customer.loginEpoch };
+  if (checked === 'right') return { goTo: visit.action, session: beginSession(customer.id, now, login) };
+  // The number may be another person's by now: proof.ts asks for more.
+  if (checked === 'idle') return { goTo: visit.action, session: sessionOfNumber(customer.id, now, login) };
   if (checked === 'wrong') return await loginPage(visit, { problems: new Map([['code', look.m.problems.wrongCode]]) });
   const isLocked = checked === 'locked';
   return await loginPage(visit, {

@@ -39,6 +39,20 @@ const en = {
     notSent: 'We could not send the code. Try again in a moment.',
   },
 
+  proof: {
+    title: 'Is it still you?',
+    intro:
+      'The code was right, but this phone number has not been used here for a long time. Phone companies give old numbers to new people, so we ask for more.',
+    mine: 'If you were a customer here with this number and gave us an identity document, enter its number and your date of birth.',
+    number: 'Number of the identity document',
+    dob: 'Date of birth',
+    send: 'Continue as the same person',
+    wrong: 'These answers do not match. After three wrong answers you have to wait for a day.',
+    locked: 'There were too many wrong answers. Try again in a day, or continue as a new customer.',
+    anew: 'If the number is new to you, or you cannot answer, continue as a new customer. Orders that were made with this number before are then no longer shown to it.',
+    begin: 'Continue as a new customer',
+  },
+
   ...verificationEn,
 
   bank: {

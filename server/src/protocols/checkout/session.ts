@@ -19,6 +19,8 @@ export interface Session {
    * server.
    */
   readonly epoch?: number;
+  /** The number is proved and no more: its customer is not logged in (proof.ts). */
+  readonly hasNumber?: boolean;
   /** Milliseconds since 1970. */
   readonly until: number;
 }
@@ -36,6 +38,19 @@ export const beginSession = (customerId: string, now: Date, login?: { epoch: num
   ...login,
   until: now.getTime() + SESSION_FOR_MS,
 });
+
+/** The code was right, but the number was idle for so long that it may be another person's. */
+export const sessionOfNumber = (customerId: string, now: Date, { epoch }: { epoch: number }): Session => ({
+  ...beginSession(customerId, now),
+  ...{ epoch, hasNumber: true },
+});
+
+/** @returns the login epoch at which the code was right; undefined if the session has proved no number, or the number has changed */
+export const epochOfNumber = (
+  { customerId, hasNumber, epoch }: Session,
+  customer: { id: string; loginEpoch: number },
+): number | undefined =>
+  hasNumber === true && customerId === customer.id && epoch === customer.loginEpoch ? epoch : undefined;
 
 /**
  * @param who.customerId the required customer; null: any

@@ -36,6 +36,8 @@ export interface CheckoutDeps {
   readonly statusWord: (customer: Customer, partner: Partner) => string;
   /** Time for which a phone that the partner has changed cannot confirm a destination, in milliseconds; 0 by default. */
   readonly coolingOffMs?: number | undefined;
+  /** Time without a login after which a code alone does not open the customer behind a number, in milliseconds; 0, the default: never. */
+  readonly phoneIdleMs?: number | undefined;
   /** Those of the intake by default. */
   readonly uploadLimits?: UploadLimits | undefined;
   /** Per network address; 120 by default. */
@@ -76,6 +78,8 @@ export interface Visit extends Arrival {
   readonly customer: Customer;
   /** True if the holder of the link typed the customer's number: the page then shows only the typed digits. */
   readonly isOpen?: boolean;
+  /** True if the link names no customer: only the number identifies it. */
+  readonly isByPhone?: boolean;
 }
 
 /** Buying or selling. The customer is the one that the link names, or the one whose phone number was entered. */

@@ -20,6 +20,7 @@ export const BACK = 'https://wallet.example/back?flow=7';
 export async function pagesWorld(
   options: {
     coolingOffMs?: number;
+    phoneIdleMs?: number;
     requestsPerMinute?: number;
     sender?: CheckoutDeps['sender'] | null;
     uploadLimits?: CheckoutDeps['uploadLimits'];
@@ -51,6 +52,7 @@ export async function pagesWorld(
         ...(options.publicUrl === undefined ? {} : { publicUrl: () => options.publicUrl ?? '' }),
         blobs: openFolder(fixture.blobFolder),
         coolingOffMs: options.coolingOffMs,
+        phoneIdleMs: options.phoneIdleMs,
         uploadLimits: options.uploadLimits,
         requestsPerMinute: options.requestsPerMinute ?? 10_000,
         sender: options.sender === null ? undefined : (options.sender ?? sandboxSender),

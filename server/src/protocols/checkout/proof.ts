@@ -1,0 +1,90 @@
+/**
+ * The page after a right code to a number that was idle for long: the same person proves it, anybody else goes on as a new customer.
+ *
+ * The session has proved the number and no more, and opens nothing but this page. What it asks for and answers is the same whatever is
+ * on file. The rules, and what is compared, are in customers/proof.ts.
+ */
+import { isCalendarDay } from '../../base/clock.ts';
+import { beginAnew, proveIdentity } from '../../customers/index.ts';
+import { recordActivity } from '../../partners/index.ts';
+import { type Field, type Problems, readForm } from './form.ts';
+import { html } from './html.ts';
+import type { Messages } from './messages.ts';
+import { alert, button, fields, paragraph } from './pages.ts';
+import { beginSession, epochOfNumber } from './session.ts';
+import { formOf, type Outcome, show, type Visit } from './visit.ts';
+
+export async function proof(visit: Visit): Promise<Outcome> {
+  const intent = visit.form?.get('intent');
+  if (intent === 'prove') return await prove(visit);
+  if (intent === 'anew') return await anew(visit);
+  return proofPage(visit, {});
+}
+
+async function prove(visit: Visit): Promise<Outcome> {
+  const { deps, customer, look, now, through } = visit;
+  const { values, problems } = readForm(fieldsIn(look.m), visit.form ?? new URLSearchParams(), look.m);
+  if (problems.size > 0) return proofPage(visit, { problems });
+  const { identityNumber = '', dob = '' } = values;
+  const proved = await visit.inTx(async (tx) => {
+    const given = { customerId: customer.id, epoch: epochIn(visit), identityNumber, dob, now };
+    const found = await proveIdentity(tx, deps.vault, given);
+    const done = { action: 'customer.identity_proved', subject: `customer:${customer.id}`, now } as const;
+    if (found === 'right') recordActivity(tx, through, done);
+    return found;
+  });
+  if (proved === 'right')
+    return { goTo: visit.action, session: beginSession(customer.id, now, { epoch: customer.loginEpoch }) };
+  if (proved === 'over') return again(visit);
+  return proofPage(visit, { said: look.m.proof[proved], status: proved === 'locked' ? 429 : 400 });
+}
+
+async function anew(visit: Visit): Promise<Outcome> {
+  const { deps, customer, now, through } = visit;
+  const made = await visit.inTx(async (tx) => {
+    const from = { customerId: customer.id, epoch: epochIn(visit), idleMs: deps.phoneIdleMs ?? 0, now };
+    const found = await beginAnew(tx, deps.vault, from);
+    if (found === undefined) return undefined;
+    const about = { subject: `customer:${customer.id}`, facts: { to: found.id } };
+    recordActivity(tx, through, { action: 'customer.number_passed_on', ...about, now });
+    return found;
+  });
+  if (made === undefined) return again(visit);
+  return { goTo: visit.action, session: beginSession(made.id, now, { epoch: made.loginEpoch }) };
+}
+
+/** The number was confirmed or changed elsewhere: this session begins again, with a code. */
+const again = ({ action, now }: Visit): Outcome => ({ goTo: action, session: beginSession('', now) });
+
+const epochIn = ({ session, customer }: Visit): number => epochOfNumber(session, customer) ?? -1;
+
+function proofPage(visit: Visit, p: { problems?: Problems; said?: string; status?: number }): Outcome {
+  const { look } = visit;
+  const words = look.m.proof;
+  const { problems = new Map<string, string>() } = p;
+  // Answers are not shown again: they are personal data, and a wrong one may be another person's.
+  const asked = fields(look, fieldsIn(look.m), new URLSearchParams(), problems);
+  const same = formOf(visit, {
+    intent: 'prove',
+    body: html`${paragraph(words.mine)}${asked}`,
+    button: button(words.send),
+  });
+  const other = formOf(visit, { intent: 'anew', body: paragraph(words.anew), button: button(words.begin, 'second') });
+  return show(visit, {
+    title: words.title,
+    body: html`${p.said !== undefined && alert(p.said)}${paragraph(words.intro)}${same}${other}${visit.aside}`,
+    problems,
+    ...(p.status === undefined ? {} : { status: p.status }),
+  });
+}
+
+const fieldsIn = (m: Messages): Field[] => [
+  {
+    ...{ name: 'identityNumber', label: m.proof.number, required: true, autocomplete: 'off' },
+    read: (given) => given.trim(),
+  },
+  {
+    ...{ name: 'dob', label: m.proof.dob, required: true, kind: 'date', autocomplete: 'bday' },
+    read: (given) => (/^\d{4}-\d\d-\d\d$/.test(given) && isCalendarDay(given) ? given : undefined),
+  },
+];
