@@ -142,6 +142,12 @@ const settingsFor = ({
     undefined,
     { min: 0, max: 2_592_000 },
   ),
+  documentNoticeDays: integer(
+    'DOCUMENT_NOTICE_DAYS',
+    'days before the last valid day of an accepted document from which on its customer is asked for a new one',
+    30,
+    { min: 0, max: 3_650 },
+  ),
   phoneIdleDays: integer(
     'PHONE_IDLE_DAYS',
     'days without a login after which a code to its number alone no longer opens a customer whom only that number identifies; 0 turns this off',

@@ -49,6 +49,8 @@ const ROWS: Record<string, string> = {
     values ($1, $1, 'customer_' || $2, 'open', '', '', now(), now() + interval '1 day')`,
   submissions: `insert into submissions (id, partner_id, customer_id, kind, state, answers, created_at, updated_at)
     values ($1, $1, 'customer_' || $2, 'BUSINESS', 'open', '', now(), now())`,
+  document_expiries: `insert into document_expiries (customer_id, partner_id, version, expires_on, items)
+    values ('customer_' || $2, $1, 1, '2030-01-31', '{}')`,
   hosted_drafts: `insert into hosted_drafts (customer_id, partner_id, answers, saved_at)
     values ('customer_' || $2, $1, '', now())`,
   customer_keys: `insert into customer_keys (customer_id, partner_id, wrapped, created_at) values ('customer_' || $2, $1, '', now())`,

@@ -37,12 +37,17 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
   customers: [
     `insert (id, partner_id, client_customer_id, kind, phone, phone_index, email, country, created_at, updated_at, country_by);
      update (phone, phone_index, email, level, verification, previous_level, failed_reason, country, logged_in_at, updated_at,
-       login_epoch, phone_changed_at, country_by, proof_tries, proof_tried_at)`,
+       login_epoch, phone_changed_at, country_by, proof_tries, proof_tried_at, document_lapsed_at)`,
     'customers are enrolled, change their contact, log in, and are verified on the hosted page; blocking is not a request',
   ],
   deposit_addresses: [
     'insert (rail, address, index, order_id, partner_id, made_at)',
     'an order that is created has its address watched',
+  ],
+  document_expiries: [
+    `insert (customer_id, partner_id, version, expires_on, items);
+     update (expires_on, accepted_at, ended_at)`,
+    'a customer gives a document with its last day, and the verifier accepts it; the rest is a job’s',
   ],
   issued_targets: ['delete; update (number)', 'an order takes a free target, behind a lock on its row'],
   event_feed: ['insert (event_id, partner_id)', 'a trigger adds the row with each event'],
@@ -297,6 +302,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   ],
   address_risks: ['insert', ONCE],
   travel_records: ['insert; update (ivms)', 'the data of a transfer is written once; an erasure empties it'],
+  document_expiries: [
+    'insert, update, delete',
+    'a job asks for a new document and ends trading after the last day, and an erasure deletes the row',
+  ],
   hosted_drafts: ['update (answers)', 'an erasure empties it, and a month'],
   travel_exchanges: [
     'insert; update (state, message, peer, reason, token, tx, attempts, failure, answered_at, told_at, ended_at, outcome)',

@@ -11,7 +11,7 @@
  * Not here: the rows and the job's key (customers/checks.ts), the effect of a result (customers.recordFinding).
  */
 import { pauseAfter } from '../base/backoff.ts';
-import { type Clock, later } from '../base/clock.ts';
+import { type Clock, isCalendarDay, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -42,6 +42,7 @@ interface Finding {
   level: number;
   reason?: string;
   fields?: Readonly<Record<string, string>>;
+  expiresOn?: string;
   pending?: { pollAfterMs?: number; callsBack?: boolean };
 }
 
@@ -92,7 +93,8 @@ async function findingOf(verifier: AskedVerifier, input: Asked): Promise<Finding
   const finding = await verifier.finding(input);
   const { outcome, level } = finding;
   const isLevel = Number.isInteger(level) && level >= 1 && level <= verifier.highestLevel;
-  if (!OUTCOMES.includes(outcome) || (outcome === 'verified' && !isLevel))
+  const isDay = finding.expiresOn === undefined || isCalendarDay(finding.expiresOn);
+  if (!OUTCOMES.includes(outcome) || (outcome === 'verified' && !(isLevel && isDay)))
     throw new Unavailable(verifier.code, 'its answer is no finding');
   return finding;
 }

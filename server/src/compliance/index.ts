@@ -61,6 +61,7 @@ export {
 export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './checks.ts';
 export { decisionsOf, record } from './decisions.ts';
 export { DUE, OTHERS } from './due.ts';
+export { expiryHandlers, FOLLOW_EXPIRIES } from './expiries.ts';
 export { informationEnded, informationHandlers, informationRead } from './information.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';

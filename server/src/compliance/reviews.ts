@@ -74,6 +74,8 @@ export async function decideReview(
     told: string;
     /** With `failed`: the fields to submit again, with reasons. */
     fields?: FieldReasons;
+    /** With `verified`: the last day on which the document is valid. */
+    expiresOn?: string | undefined;
     by: string;
     now: Date;
   },
@@ -94,7 +96,7 @@ export async function decideReview(
     verifier: MANUAL_VERIFIER,
     finding:
       outcome === 'verified'
-        ? { outcome, level: d.level }
+        ? { outcome, level: d.level, ...defined({ expiresOn: d.expiresOn }) }
         : { outcome, level: 0, reason: d.told, fields: d.fields ?? {} },
     now,
   });

@@ -7,7 +7,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { BugError } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
-import { closeCases, openCase, REFRESH_ADDRESSES, REFRESH_LIST, SCREEN_NAMES } from '../compliance/index.ts';
+import {
+  closeCases,
+  FOLLOW_EXPIRIES,
+  openCase,
+  REFRESH_ADDRESSES,
+  REFRESH_LIST,
+  SCREEN_NAMES,
+} from '../compliance/index.ts';
 import { seal } from '../ledger/index.ts';
 import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
@@ -61,6 +68,7 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });
     enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
+    enqueue(tx, { kind: FOLLOW_EXPIRIES, subject: 'all', dueAt });
     if (subjects.alerts === true) enqueue(tx, { kind: ALERTS_JOB, subject: 'all', dueAt });
     if (subjects.monitors === true) enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
     // Due when the next planned change is; enqueued here in case its row was lost or is dead.

@@ -5,7 +5,13 @@
 import { alertHandlers, type Channel } from '../alerts/index.ts';
 import type { Handlers } from '../base/jobs.ts';
 import { startWorkers } from '../base/workers.ts';
-import { type AskedVerifier, checkHandlers, informationHandlers, openCase } from '../compliance/index.ts';
+import {
+  type AskedVerifier,
+  checkHandlers,
+  expiryHandlers,
+  informationHandlers,
+  openCase,
+} from '../compliance/index.ts';
 import { emptyOldDrafts, numberAccounts, openPayee, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { monitoringHandlers } from '../monitoring/index.ts';
@@ -98,6 +104,7 @@ function handlersOf(
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...plannedHandlers({ db, vault, clock, log }),
     ...informationHandlers({ db, clock }),
+    ...expiryHandlers({ db, clock, noticeDays: config.documentNoticeDays }),
     ...monitoringHandlers({ db, vault, clock }),
     ...checkHandlers({ db, vault, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),
   };

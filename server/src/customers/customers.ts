@@ -31,6 +31,8 @@ export interface Customer {
   readonly loggedInAt: Date | null;
   /** Incremented when its logins become invalid: its phone was replaced or removed. Older sessions are then invalid. */
   readonly loginEpoch: number;
+  /** Since when a document that the customer was verified with is over, and no newer one is accepted; null: none is. */
+  readonly documentLapsedAt: Date | null;
   readonly blocked: boolean;
   /** Time at which its personal data was erased; null before. */
   readonly erasedAt: Date | null;
@@ -308,6 +310,7 @@ export function customerOf(row: CustomerRow): Customer {
     countryBy: row.countryBy,
     loggedInAt: row.loggedInAt,
     loginEpoch: row.loginEpoch,
+    documentLapsedAt: row.documentLapsedAt,
     blocked: row.blockedAt !== null,
     erasedAt: row.erasedAt,
     createdAt: row.createdAt,

@@ -21,6 +21,8 @@ export interface GivenDetails {
   readonly version: number;
   /** null: the verifier has not answered yet. */
   readonly outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
+  /** A document of the verified details expires, and a new one is asked for. */
+  readonly isExpiring?: boolean;
 }
 
 /** The next details to ask the verifier about, if any were submitted. */

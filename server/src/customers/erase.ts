@@ -19,6 +19,7 @@ export async function eraseCustomerRows(
   const { customerId: id } = e;
   await tx.run(sql.eraseCustomer, [id, e.now]);
   await tx.run(sql.eraseDetails, [id]);
+  await tx.run(sql.eraseExpiries, [id]);
   await tx.run(sql.eraseSubmissions, [id, e.now]);
   await emptyDraft(tx, id);
   await tx.run(sql.eraseAccounts, [id, e.deposits]);

@@ -101,6 +101,7 @@ export {
   sweepFiles,
 } from './identity/documents.ts';
 export { emptyDraft, emptyOldDrafts, openDraft, saveDraft } from './identity/drafts.ts';
+export { dueExpiries, type ExpiryRow, followExpiry } from './identity/expired.ts';
 export { documentsOf, FIELD_TYPES, type Form, fieldsOf, type Requirement } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { FILE_RULE, type FileType, inspect, isPlainText } from './identity/inspect.ts';

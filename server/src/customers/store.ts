@@ -17,6 +17,7 @@ export interface CustomerRow {
   countryBy: 'phone' | 'partner' | 'form' | null;
   loggedInAt: Date | null;
   loginEpoch: number;
+  documentLapsedAt: Date | null;
   blockedAt: Date | null;
   erasedAt: Date | null;
   createdAt: Date;
@@ -84,7 +85,7 @@ export interface CheckRow {
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
-  country_by, logged_in_at, login_epoch, blocked_at, erased_at, created_at, updated_at`;
+  country_by, logged_in_at, login_epoch, document_lapsed_at, blocked_at, erased_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
 export const sql = {
@@ -190,6 +191,7 @@ export const sql = {
   eraseCustomer: `update customers set client_customer_id = null, phone = null, phone_index = null, email = null, failed_reason = null,
       logged_in_at = null, login_epoch = login_epoch + 1, blocked_at = coalesce(blocked_at, $2), blocked_for = null,
       erased_at = coalesce(erased_at, $2), updated_at = $2 where id = $1`,
+  eraseExpiries: 'delete from document_expiries where customer_id = $1',
   eraseDetails: 'delete from customer_details where customer_id = $1',
   eraseSubmissions: `update submissions set answers = '', reasons = '{}', updated_at = $2, details_version = null,
       state = case when state in ('open', 'in_review') then 'failed' else state end where customer_id = $1`,
@@ -206,7 +208,9 @@ export const sql = {
       values ($1, $2, $3, $4, $5)
     on conflict (customer_id) do nothing`,
   details: 'select details, version, outcome from customer_details where customer_id = $1',
-  detailsVersion: 'select version, outcome from customer_details where customer_id = $1',
+  detailsVersion: `select version, outcome, exists (select from document_expiries e join submissions s on s.id = e.submission_id
+      where e.customer_id = d.customer_id and e.ended_at is null and s.state = 'open') as is_expiring
+    from customer_details d where customer_id = $1`,
   lockDetails: 'select details, version, outcome from customer_details where customer_id = $1 for update',
   replaceDetails: `update customer_details
       set details = $2, version = $3, outcome = null, given_at = $4, begun_with = null, polls = 0,

@@ -10,6 +10,7 @@ import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
 import { lookNow } from './checks.ts';
 import { type Customer, customerOf, findCustomer, HIGHEST_LEVEL } from './customers.ts';
+import { acceptExpiry } from './identity/expiry.ts';
 import { reasonsOf, stateAfter } from './identity/outcome.ts';
 import { sql as identity } from './identity/store.ts';
 import { type CustomerRow, sql } from './store.ts';
@@ -86,6 +87,8 @@ export async function recordFinding(
       reason?: string;
       /** The fields to submit again, with reasons. */
       fields?: Readonly<Record<string, string>>;
+      /** With verified: the last day on which the document is valid, YYYY-MM-DD. */
+      expiresOn?: string;
     };
     now: Date;
   },
@@ -95,10 +98,12 @@ export async function recordFinding(
   if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
   const state = stateAfter(outcome, fields);
   if (outcome !== 'in_review') await tx.run(identity.found, [f.customerId, f.version, state, fields, f.now]);
+  const { expiresOn } = f.finding;
+  const customer = await findCustomer(tx, f.customerId);
+  if (outcome === 'verified') await acceptExpiry(tx, { customer, version: f.version, expiresOn, now: f.now });
   // The verified details may differ from the submission's, for example if they came from our own page.
   if (outcome === 'verified') await tx.run(identity.superseded, [f.customerId, level, f.now]);
   if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);
-  const customer = await findCustomer(tx, f.customerId);
   if (customer.blocked || customer.verification === 'refused') return;
   await recordVerification(tx, {
     customer,
@@ -136,14 +141,15 @@ export async function forgetLogin(tx: Tx, customerId: string, now: Date): Promis
 
 /**
  * Checks that this customer may trade with this partner. A pending review for a higher level does not stop trading at the
- * present level.
+ * present level; one of a new document, after the old one was over, does.
  *
  * @throws Refusal 'customer_blocked' | 'login_required' | 'verification_required'
  */
 export function requireTrading(customer: Customer, partner: Partner): void {
   if (customer.blocked) throw new Refusal('customer_blocked');
   if (customer.loggedInAt === null) throw new Refusal('login_required');
-  const lost = customer.verification === 'failed' || customer.verification === 'refused';
+  const isLapsed = customer.documentLapsedAt !== null;
+  const lost = customer.verification === 'failed' || customer.verification === 'refused' || isLapsed;
   if (lost || customer.level < partner.tradeLevel) {
     throw new Refusal('verification_required', { level: customer.level, needed: partner.tradeLevel });
   }

@@ -35,16 +35,14 @@ import { isFinal } from './machine.ts';
 import { opened } from './read/opened.ts';
 import { type OrderPage, page } from './read/page.ts';
 import * as pageStore from './read/pages.store.ts';
+import type { Known, PublicMoney, RefundPage } from './read/public.ts';
 import {
   isNewMoney,
   isUnnamed,
   isUnreleased,
-  type Known,
-  type PublicMoney,
   publicMoney,
   publicMoneyOf,
   publicState,
-  type RefundPage,
   readKnown,
 } from './read/public.ts';
 import { isAllOver, partsOf } from './read/whereabouts.ts';

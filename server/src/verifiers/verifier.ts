@@ -90,6 +90,8 @@ export interface Finding {
    * `incomplete` or `not_accepted`. A program's submission is then open again.
    */
   fields?: Readonly<Record<string, string>>;
+  /** With verified: the last day on which the document is valid, YYYY-MM-DD. The customer is asked for a new one in time. */
+  expiresOn?: string;
   /** Only for `in_review`. */
   pending?: Pending;
 }

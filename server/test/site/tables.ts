@@ -192,6 +192,7 @@ const TYPES_BESIDE: readonly (readonly [type: string, when: string])[] = [
   ],
   ['customer.login', 'a customer logs in for the first time'],
   ['customer.verification', 'a customer has a new level or outcome'],
+  ['document.expiring', 'a document of a customer expires: `/v1` says what to submit again, with the reason `expired`'],
   ['information.requested', 'the operator asks something about a customer: read it and answer it under `/v1`'],
   [TEST_EVENT, 'you asked for a test'],
   [OFF_EVENT, 'another endpoint of yours accepted nothing for five days and is switched off'],

@@ -44,13 +44,13 @@ const OURS = new Map(
 );
 const fits = (regex: string, text: string): boolean => OURS.get(regex)?.test(text) ?? matches(regex, text);
 
-type Asked = Pick<FormField, 'name' | 'type' | 'regex' | 'options' | 'example'>;
+type Asked = Pick<FormField, 'name' | 'type' | 'regex' | 'options' | 'example' | 'expires'>;
 
 /** An example answer that the field accepts; undefined when none can be given. */
-export function exampleOf({ name, type, options, example }: Asked): string | undefined {
+export function exampleOf({ name, type, options, example, expires }: Asked): string | undefined {
   if (example !== undefined) return example;
   if (options !== undefined) return options[0];
-  if (type === 'date') return '1990-01-31';
+  if (type === 'date') return expires === undefined ? '1990-01-31' : '2039-01-31';
   if (type === 'country') return 'IN';
   return Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : undefined;
 }
@@ -63,13 +63,15 @@ export function faultOf(field: Asked, text: string, now: Date): string | undefin
   return example === undefined ? rule : `${rule}, for example ${example}`;
 }
 
-function brokenRule({ name, type, regex, options }: Asked, text: string, now: Date): string | undefined {
+function brokenRule({ name, type, regex, options, expires }: Asked, text: string, now: Date): string | undefined {
   if (text.length > MAX_ANSWER_CHARS) return `must have at most ${MAX_ANSWER_CHARS} characters`;
   if (!isPlain(text)) return 'must be one line without control characters';
   if (type === 'file') return 'must be sent as a file';
   if (type === 'date') {
     if (!/^\d{4}-\d\d-\d\d$/.test(text) || !isCalendarDay(text)) return 'must be a day, YYYY-MM-DD';
     if (PAST_DAYS.has(name) && new Date(`${text}T00:00:00Z`) >= now) return 'must be a day in the past, YYYY-MM-DD';
+    // Valid through its last day.
+    if (expires !== undefined && text < now.toISOString().slice(0, 10)) return 'must not be over, YYYY-MM-DD';
   }
   if (type === 'country' && !isCountry(text)) return 'must be a country, two capital letters';
   if (options !== undefined && !options.includes(text)) return `must be one of ${options.slice(0, 20).join(', ')}`;

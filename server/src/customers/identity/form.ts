@@ -20,6 +20,8 @@ export interface Requirement {
   /** The choices of a select; without them any text is accepted. */
   readonly options?: readonly string[];
   readonly example?: string;
+  /** Of a date: the fields and files that expire when this day is over. */
+  readonly expires?: readonly string[];
 }
 
 /** As sent to programs. Forms stored before this check may hold other values, which then require nothing. */
@@ -111,10 +113,12 @@ const TAKEN = ['customerId', 'submissionId', 'fiatType', 'countryCode', 'owners'
 export function checkForm(form: Form): void {
   const wrong = new Map<string, string>();
   const names = new Set<string>();
+  const expiring = new Map<string, unknown>();
   const field = (path: string, name: string, value: unknown): void => {
     if (!NAME.test(name) || TAKEN.includes(name)) wrong.set(path, 'must be a name of letters and digits of its own');
     else if (names.has(name)) wrong.set(path, 'must stand once in a form');
     names.add(name);
+    if (isObject(value) && value.expires !== undefined) expiring.set(path, value.expires);
     for (const [part, why] of faultsOf(value)) wrong.set(part === '' ? path : `${path}.${part}`, why);
   };
   for (const [name, value] of Object.entries(form)) {
@@ -122,6 +126,11 @@ export function checkForm(form: Form): void {
     else if (!isObject(value) || 'label' in value || 'required' in value) field(name, name, value);
     else if (!NAME.test(name)) wrong.set(name, 'must be a name of letters and digits');
     else for (const [inner, one] of Object.entries(value)) field(`${name}.${inner}`, inner, one);
+  }
+  for (const [path, expires] of expiring) {
+    const known = new Set([...names, ...slotsOf(form)]);
+    if (!Array.isArray(expires) || expires.length === 0 || !expires.every((one) => known.has(one)))
+      wrong.set(`${path}.expires`, 'must be a list of fields and files of this form');
   }
   if (names.size === 0) wrong.set('form', 'must ask for at least one field');
   if (names.size > MOST_FIELDS) wrong.set('form', `must have at most ${MOST_FIELDS} fields`);
@@ -134,7 +143,7 @@ const isLabel = (value: unknown): boolean =>
 /** The fault of a requirement, by the name of its part. */
 function faultsOf(value: unknown): [part: string, why: string][] {
   if (!isObject(value)) return [['', 'must be an object with label and required']];
-  const { label, required, type, regex, options, example, ...more } = value;
+  const { label, required, type, regex, options, example, expires, ...more } = value;
   const found: [string, string][] = Object.keys(more).map((part) => [part, 'is no part of a field']);
   if (!isLabel(label)) found.push(['label', `must be a text of 1 to ${MAX_LABEL_CHARS} characters without < or >`]);
   if (required !== 0 && required !== 1) found.push(['required', 'must be 0 or 1']);
@@ -147,6 +156,7 @@ function faultsOf(value: unknown): [part: string, why: string][] {
   const areOptions = Array.isArray(options) && options.length > 0 && options.length <= MOST_OPTIONS;
   if (options !== undefined && !(areOptions && options.every(isLabel)))
     found.push(['options', `must be a list of 1 to ${MOST_OPTIONS} texts`]);
+  if (expires !== undefined && type !== 'date') found.push(['expires', 'must be part of a field of the type date']);
   if (example !== undefined && !isLabel(example)) found.push(['example', 'must be a text']);
   return found;
 }

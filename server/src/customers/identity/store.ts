@@ -25,6 +25,8 @@ export interface SubmissionRow {
 
 const SUBMISSION = `id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at`;
 
+const EXPIRY = `customer_id, partner_id, version, expires_on::text as expires_on, items, asked_at, lapsed_at`;
+
 export const sql = {
   // The most specific form in effect; for one scope the newest.
   formFor: `select id, version, form, needs_document from requirement_forms
@@ -55,7 +57,8 @@ export const sql = {
   // A customer who was verified another way has nothing left to submit, unless the form is for a higher level.
   superseded: `update submissions set state = 'completed', reasons = '{}', updated_at = $3
     where customer_id = $1 and state in ('open', 'in_review')
-      and coalesce((select f.level from requirement_forms f where f.id = submissions.form_id), 0) <= $2`,
+      and coalesce((select f.level from requirement_forms f where f.id = submissions.form_id), 0) <= $2
+      and not exists (select from document_expiries e where e.submission_id = submissions.id and e.ended_at is null)`,
   draft: 'select answers from hosted_drafts where customer_id = $1',
   saveDraft: `insert into hosted_drafts (customer_id, partner_id, answers, saved_at) values ($1, $2, $3, $4)
     on conflict (customer_id) do update set answers = excluded.answers, saved_at = excluded.saved_at`,
@@ -82,6 +85,36 @@ export const sql = {
   newestRestore: 'select max(restored_at) as at from restores',
   knownFiles: `select id from submission_files where id = any($1::text[])
     union all select id from case_attachments where id = any($1::text[]) and removed_at is null`,
+  saveExpiry: `insert into document_expiries (customer_id, partner_id, version, expires_on, items) values ($1, $2, $3, $4, $5)
+    on conflict (customer_id, version) do nothing`,
+  // Who verified the details has read the document: that day replaces the one that was given with it.
+  readExpiry: `insert into document_expiries (customer_id, partner_id, version, expires_on, items) values ($1, $2, $3, $4, $5)
+    on conflict (customer_id, version) do update set expires_on = excluded.expires_on`,
+  acceptExpiry:
+    'update document_expiries set accepted_at = coalesce(accepted_at, $3) where customer_id = $1 and version = $2',
+  // Details for another level may have no document: then the earlier one still counts.
+  endExpiries: `update document_expiries e set ended_at = $3 where customer_id = $1 and version < $2 and ended_at is null
+    and (exists (select from document_expiries newer where newer.customer_id = $1 and newer.version = $2)
+      or exists (select from submissions s where s.id = e.submission_id and s.details_version = $2))`,
+  // The sandbox control says that the customer is verified, whatever expired before.
+  endAllExpiries:
+    'update document_expiries set ended_at = $2 where customer_id = $1 and ended_at is null and accepted_at is not null',
+  unlapsed: `update customers set document_lapsed_at = null where id = $1 and document_lapsed_at is not null
+    and not exists (select from document_expiries e where e.customer_id = $1 and e.lapsed_at is not null and e.ended_at is null)`,
+  lapsedCustomer: 'update customers set document_lapsed_at = $2 where id = $1',
+  filesOfVersion: `select f.slot from submission_files f join submissions s on s.id = f.submission_id
+    where s.customer_id = $1 and s.details_version = $2 and f.replaced_at is null order by f.slot`,
+  dueExpiries: `select ${EXPIRY} from document_expiries
+    where accepted_at is not null and ended_at is null and expires_on <= $1::date
+      and (asked_at is null or (lapsed_at is null and expires_on < $2::date))
+      and (document_expiries.expires_on, customer_id, version) > ($3::date, $4, $5)
+    order by document_expiries.expires_on, customer_id, version limit $6`,
+  openExpiry: `select ${EXPIRY} from document_expiries
+    where customer_id = $1 and version = $2 and accepted_at is not null and ended_at is null`,
+  openAgain: `update submissions set state = 'open', reasons = $3, updated_at = $4
+    where customer_id = $1 and details_version = $2 and state = 'completed' returning id`,
+  askedAgain: 'update document_expiries set asked_at = $3, submission_id = $4 where customer_id = $1 and version = $2',
+  lapsed: 'update document_expiries set lapsed_at = $3 where customer_id = $1 and version = $2',
   drive: `update submissions set state = $2, reasons = $3, updated_at = $4,
       details_version = case when $2 = 'in_review' then coalesce(details_version, 1) else details_version end where id = $1`,
 } as const;

@@ -21,6 +21,7 @@ import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
 import { type DocumentRow, recordFiles, type StoredFile } from './documents.ts';
+import { type Expiry, expiryIn, saveExpiry } from './expiry.ts';
 import { fieldsOf, missingSlots, slotsOf } from './form.ts';
 import { type ChosenForm, formById } from './forms.ts';
 import { FIELD_REASONS, type FieldReason, type FieldReasons, REMEDIES, stateAfter } from './outcome.ts';
@@ -97,7 +98,8 @@ export async function submit(
   requireAsked(before, { known, said, there, sent, faults: checkAnswers(form.form, known, now).faults });
   const answers = { ...known, ...said };
   const { missing } = checkAnswers(form.form, answers, now);
-  missing.push(...missingSlots(form, new Set([...there.keys(), ...sent.map(({ slot }) => slot)])));
+  const slots = new Set([...there.keys(), ...sent.map(({ slot }) => slot)]);
+  missing.push(...missingSlots(form, slots));
   if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
   const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
   // A part that the verifier asked for again stays required until it is sent.
@@ -109,7 +111,7 @@ export async function submit(
   const id = before?.id ?? numericId(now);
   const isComplete = Object.keys(reasons).length === 0;
   const version = isComplete
-    ? await toVerifier(tx, vault, { customer, answers, asksNow, now })
+    ? await toVerifier(tx, vault, { customer, answers, expiry: expiryIn(form.form, answers, slots), asksNow, now })
     : (before?.detailsVersion ?? null);
   const state = isComplete ? 'in_review' : 'open';
   const encrypted = vault.encrypt(JSON.stringify(answers), contextOf(id));
@@ -228,11 +230,18 @@ async function addedTo(
 async function toVerifier(
   tx: Tx,
   vault: Vault,
-  { customer, answers, asksNow, now }: { customer: Customer; answers: Answers; asksNow: boolean; now: Date },
+  {
+    customer,
+    answers,
+    expiry,
+    asksNow,
+    now,
+  }: { customer: Customer; answers: Answers; expiry: Expiry | undefined; asksNow: boolean; now: Date },
 ): Promise<number> {
   // Replaces earlier details, whatever their result. The lock prevents a result from being recorded in between.
   const over = await lockGivenDetails(tx, customer.id);
   const { version } = await saveDetails(tx, vault, { customer, details: answers, over, now });
+  await saveExpiry(tx, { customer, version, expiry });
   await announceReview(tx, customer, now);
   if (!asksNow) lookNow(tx, customer.id, now);
   return version;
@@ -341,6 +350,10 @@ export async function driveSubmission(
   const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
   if (current !== undefined && current.id !== id)
     throw new Refusal('submission_exists', { submissionId: String(current.id), state: current.state });
+  if (d.outcome === 'verified') {
+    await tx.run(sql.endAllExpiries, [customerId, d.now]);
+    await tx.run(sql.unlapsed, [customerId]);
+  }
   await tx.run(sql.drive, [id, stateAfter(d.outcome, d.reasons), d.reasons, d.now]);
   // Ensures that a later answer of the verifier about the same details has no effect.
   const version = (await tx.row<SubmissionRow>(sql.submissionById, [id, customerId]))?.detailsVersion;

@@ -94,6 +94,9 @@ export function verificationStep(
   given: GivenDetails | undefined,
 ): Standing {
   if (customer.blocked || customer.verification === 'refused') return 'refused';
+  // A new document is asked for before the old one is over, while the customer still trades.
+  const isOver = customer.documentLapsedAt !== null;
+  if (customer.verification === 'verified' && (isOver || given?.isExpiring === true)) return 'form';
   if (customer.verification === 'verified' && customer.level >= levelFor({ partner, deps })) return 'done';
   const isAsked = given !== undefined && given.outcome === null;
   return customer.verification === 'in_review' || isAsked ? 'review' : 'form';

@@ -81,13 +81,18 @@ export const REVIEW_ACTIONS: readonly Action[] = [
       return (await isRisky(deps, tx, input)) ? ['ruled' as const, 'always' as const] : 'ruled';
     },
     async perform({ vault }, tx, input, { people, reason, now }) {
-      const { customer: customerId, version, outcome, level = 0 } = input;
+      const { customer: customerId, version, outcome, level = 0, expires: expiresOn } = input;
       if (input.again !== undefined && outcome !== 'failed')
         throw new Refusal('malformed_field', { fields: { again: 'goes with the outcome failed' } });
+      if (expiresOn !== undefined && outcome !== 'verified')
+        throw new Refusal('malformed_field', { fields: { expires: 'goes with the outcome verified' } });
+      if (expiresOn !== undefined && expiresOn < now.toISOString().slice(0, 10))
+        throw new Refusal('malformed_field', { fields: { expires: 'must not be over' } });
       const fields = Object.fromEntries((input.again ?? []).map((one) => one.split(':'))) as FieldReasons;
       const { partnerId } = await findCustomer(tx, customerId);
       const told = encryptText(vault, partnerId, openTyped(vault, reason));
-      await decideReview(tx, { customerId, version, outcome, level, reason, told, fields, by: people.join(', '), now });
+      const by = people.join(', ');
+      await decideReview(tx, { customerId, version, outcome, level, reason, told, fields, expiresOn, by, now });
     },
   }),
   action({

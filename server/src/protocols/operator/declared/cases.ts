@@ -6,6 +6,7 @@ import { CASE_CORRECTIONS } from '../../../orders/index.ts';
 import {
   about,
   amount,
+  day,
   flag,
   id,
   listOf,
@@ -314,6 +315,9 @@ export const CUSTOMERS = {
           'With failed: which details must be submitted again, and why; the partner’s program is told',
           ['dob:unreadable'],
         ),
+      ),
+      expires: optional(
+        about(day, 'With verified: the last day on which the identity document is valid, as it says', '2031-01-31'),
       ),
     },
     refuses: ['unknown_customer', ...PROPOSES],

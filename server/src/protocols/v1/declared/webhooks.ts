@@ -34,7 +34,14 @@ const url = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
 /** The list rejects misspelled types, which would never match. `frozen` is omitted, because it is never announced. */
 const TYPES = [
   ...Object.keys(STATES).flatMap((state) => (state === 'frozen' ? [] : [`order.${state}`])),
-  ...['order.payout_submitted', 'order.changed', 'customer.login', 'customer.verification', 'information.requested'],
+  ...[
+    'order.payout_submitted',
+    'order.changed',
+    'customer.login',
+    'customer.verification',
+    'information.requested',
+    'document.expiring',
+  ],
   ...['webhook.test', 'webhook.switched_off'],
 ];
 const SUBSCRIBED = new Set(TYPES.flatMap((type) => [type, `${type.split('.', 1)[0]}.*`]));
