@@ -194,7 +194,7 @@ const settingsFor = ({
   ),
   sanctionsLists: sanctionsLists(
     'SANCTIONS_LISTS',
-    'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or https address; none turns the comparison off',
+    'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or https address; none turns the comparison off; production demands one or the other',
   ),
   sanctionsMaxAgeS: integer(
     'SANCTIONS_MAX_AGE_S',
@@ -305,6 +305,7 @@ function sanctionsLists(name: string, about: string): Setting<string | undefined
     ...text(name, about, undefined),
     read(value) {
       if (value === undefined || value === '') return undefined;
+      if (value === 'none') return value;
       const read = listSources(value);
       if (typeof read === 'string') throw new SettingError(`${name} ${read}`);
       return value;

@@ -183,6 +183,8 @@ async function openBase(
   const erasing = { db, vault, blobs, list, backupsKeptDays: config.backupsKeptDays };
   // Before anything is served: a restore has brought erased customers back.
   const erased = await replayErasures(erasing, clock.now());
+  if (config.sanctionsLists === 'none')
+    log.warn({ setting: 'SANCTIONS_LISTS' }, 'names and addresses are compared with no sanctions list');
   if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
   return { base: { config, log, db, openPools, vault, blobs, erasing, clock, ending }, adminUrl };
 }

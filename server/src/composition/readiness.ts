@@ -110,10 +110,18 @@ const checkedOfWork = (
   ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
 ];
 
+/** That names are compared with nothing: shown, and never a reason to take a process out of service. */
+const noListsCheck: Check = {
+  name: 'sanctions lists',
+  essential: false,
+  run: async () => ({ ok: true, declared: 'none', compared: 'no name and no address' }),
+};
+
 /** One check per configured list. */
 function sanctionsChecks(config: Config, base: Pick<Base, 'db' | 'clock'>): Check[] {
   const sources = listSources(config.sanctionsLists ?? '');
   const maxAgeMs = config.sanctionsMaxAgeS * 1_000;
+  if (config.sanctionsLists === 'none') return [noListsCheck];
   return typeof sources === 'string' ? [] : sources.map(({ list }) => sanctionsCheck({ ...base, list, maxAgeMs }));
 }
 

@@ -171,14 +171,8 @@ export {
 } from './read/monitored.ts';
 export { openAddresses } from './read/open-addresses.ts';
 export { opened } from './read/opened.ts';
-export {
-  MOST_ASKED,
-  type PublicAmount,
-  type PublicMoney,
-  type PublicRefund,
-  type PublicReturn,
-  publicState,
-} from './read/public.ts';
+export type { PublicAmount, PublicMoney, PublicRefund, PublicReturn } from './read/public.ts';
+export { MOST_ASKED, publicState } from './read/public.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './read/reasons.ts';
 export { type MoneyTrace, trace } from './read/trace.ts';
 export {

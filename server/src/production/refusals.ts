@@ -80,6 +80,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   if (publicUrl !== undefined && !(URL.canParse(publicUrl) && new URL(publicUrl).protocol === 'https:'))
     wrong.push('PUBLIC_URL must be an https address');
   if (isApi) must('TRUSTED_PROXIES', config.trustedProxies, 'the proxy that speaks TLS in front, or none');
+  must('SANCTIONS_LISTS', config.sanctionsLists, 'the sanctions lists that names are compared with, or none');
   const operatorToken = isApi ? secret('OPERATOR_TOKEN', config.operatorToken, 'opens the operator view') : undefined;
   /** All shared secrets, and the master key: each must be unique. */
   const secrets: [string, string | undefined][] = [

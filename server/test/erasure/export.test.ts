@@ -82,10 +82,7 @@ test('of all kinds of cases only those are in it that tell of no suspicion', asy
 test('a screening is in it without its outcome, and an order frozen by law as on hold', async () => {
   const orderId = await trades();
   const verdict = {
-    outcome: 'held',
-    reason: 'destination_denied',
-    rules: 'a test',
-    inputs: {},
+    ...({ outcome: 'held', reason: 'destination_denied', rules: 'a test', inputs: {} } as const),
     hits: [{ rule: 'destination_denied', entry: 'x', own: true }],
   } as const;
   const { id: partnerId } = shop.partner;

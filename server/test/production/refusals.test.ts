@@ -43,6 +43,7 @@ test('all missing settings are named together', () => {
     'DATABASE_URL',
     'PUBLIC_URL',
     'TRUSTED_PROXIES',
+    'SANCTIONS_LISTS',
     'OPERATOR_TOKEN',
     'CHAINS_FILE',
     'MANUAL_BANK_FILE',
@@ -54,7 +55,7 @@ test('all missing settings are named together', () => {
 });
 
 test('each role is asked for its own settings only', () => {
-  const both = ['MASTER_KEY', 'DATABASE_URL', 'PUBLIC_URL', 'CHAINS_FILE', 'MANUAL_BANK_FILE'];
+  const both = ['MASTER_KEY', 'DATABASE_URL', 'PUBLIC_URL', 'CHAINS_FILE', 'MANUAL_BANK_FILE', 'SANCTIONS_LISTS'];
   const own = {
     api: ['TRUSTED_PROXIES', 'OPERATOR_TOKEN', 'CODE_SENDER_URL', 'CODE_SENDER_SECRET'],
     worker: ['SIGNER_ADDRESS', 'SIGNER_SECRET'],

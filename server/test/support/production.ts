@@ -90,6 +90,7 @@ export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.P
     MANUAL_BANK_FILE: file('bank.json', change.bank ?? bankFile()),
     SIGNER_ADDRESS: '/run/cloverleaf/signer.sock',
     SIGNER_SECRET: randomHex(32),
+    SANCTIONS_LISTS: 'none',
     CODE_SENDER_URL: 'https://codes.example/send',
     CODE_SENDER_SECRET: randomHex(32),
     ...change.env,

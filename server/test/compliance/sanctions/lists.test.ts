@@ -233,6 +233,7 @@ test('the setting of lists names each once, with a file or an https address, or 
   ]);
   for (const wrong of ['ofac', 'who=/a', 'uk=', 'uk=/a,uk=/b', 'uk=http://lists.example/a', 'uk=https://'])
     assert.throws(() => readConfig({ SANCTIONS_LISTS: wrong }), /^SettingError: SANCTIONS_LISTS must /, wrong);
+  assert.equal(readConfig({ SANCTIONS_LISTS: 'none' }).sanctionsLists, 'none');
   assert.equal(readConfig({}).sanctionsLists, undefined);
   assert.equal(readConfig({ PROFILE: 'production' }).sanctionsMaxAgeS, 172_800);
 });

@@ -1,6 +1,7 @@
 /** A number that was idle for long: a right code proves the number, and not that its holder is the customer of long ago. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { later } from '../../../src/base/clock.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld, type Shown } from './world.ts';
 
