@@ -1,6 +1,6 @@
 /**
- * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--retries N] [--watch]`: every `server/**\/*.test.ts`,
- * four processes at a time.
+ * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--retries N] [--watch]`: every `server/**\/*.test.ts`
+ * but those of the long run (`*.long.test.ts`, support/long.ts), four processes at a time.
  * What proves its case by processes, or takes long, has a process of its own (ALONE); the others run one after another in shared
  * processes (test.files.ts), which load what they share once.
  *
@@ -54,14 +54,15 @@ const LONGEST = [
   'treasury/sweeps',
   'rails/evm',
   'sdk/package',
-  'sdk/certify',
+  'sdk/certify.long',
   'crash/kills',
-  'examples',
+  'examples.long',
   'backup/whole',
   'stories/reversed',
 ].map((path) => `server/test/${path}.test.ts`);
 /** These have processes of their own: they change what a process has once, or take so long that others would wait for them. */
-const ALONE = /^server\/test\/(?:(?:chaos|crash|simulation|prove)\/|(?:install|runner|start|steppedclock|watch)\.test)/;
+const ALONE =
+  /^server\/test\/(?:(?:chaos|crash|simulation|prove)\/|(?:install|runner|start|steppedclock|watch)(?:\.long)?\.test)/;
 /** More of them are not chance. */
 const FLAKY_FILES_AT_MOST = 3;
 const NEVER_RETRIED = /^server\/test\/(?:attack|chaos|crash|fuzz|simulation)\//;

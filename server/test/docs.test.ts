@@ -99,7 +99,8 @@ test('every file and folder that a page names in backticks exists', () => {
 
 test('every file of ours in a line of commands exists', () => {
   const wrong = pages.flatMap((page) => {
-    const text = read(page);
+    // The evidence quotes what runs of earlier commits printed.
+    const text = page === 'docs/evidence.md' ? withoutBlocks(read(page)) : read(page);
     return [...text.matchAll(/(?<=^|[\s=])(?:bench|console|docs|scripts|sdk|server)\/[\w./-]+\.(?:ts|mjs|json|md)\b/gm)]
       .filter(([path]) => !known.has(path))
       .map((found) => `${page}:${lineOf(text, found.index)}: ${found[0]}`);

@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freshFolder } from './support/folder.ts';
+import { isLong } from './support/long.ts';
 import { collect, run } from './support/process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -32,7 +33,8 @@ async function ranWith(files: Readonly<Record<string, string>>, ...options: stri
 
 const it = (body: string): string => `test('it', async () => { ${body} });`;
 
-for (const [where, ...options] of [['in a shared process'], ['in a process of its own', '--name', 'it']] as const)
+const WHERE = [['in a shared process'], ['in a process of its own', '--name', 'it']] as const;
+for (const [where, ...options] of isLong ? WHERE : WHERE.slice(0, 1))
   test(`an error outside a test, and an unhandled rejection, fail the file and show their origin, ${where}`, async () => {
     const { code, said } = await ranWith(
       {
@@ -57,24 +59,25 @@ for (const [where, ...options] of [['in a shared process'], ['in a process of it
     assert.doesNotMatch(said, / 0 failed\n$/);
   });
 
-test('files that share a process do not see each other: hooks, environment, working folder, time', async () => {
-  const { code, said } = await ranWith({
-    a: `process.env.LEFT = 'by a'; process.env.HOME = '/nowhere'; process.chdir('/');
-      let began = 0; before(() => { began += 1; }); after(() => console.log('a began ' + began));
-      describe('inside', () => { let each = 0; beforeEach(() => { each += 1; });
-        test('one', () => {}); test('two', () => { if (each !== 2) throw new Error('each ' + each);
-          const waits = setInterval(() => {}, 1_000); after(() => clearInterval(waits)); }); });`,
-    b: `import { mock } from 'node:test'; globalThis.pid = process.pid;
-      ${it(`mock.timers.enable({ apis: ['Date'], now: 0 }); if (began()) throw new Error('hooks of a');`)}
-      const began = () => process.env.LEFT !== undefined || process.env.HOME === '/nowhere' || process.cwd() === '/';`,
-    c: it(
-      `if (Date.now() === 0) throw new Error('the time of b'); if (globalThis.pid !== process.pid) throw new Error('alone');`,
-    ),
+if (isLong)
+  test('files that share a process do not see each other: hooks, environment, working folder, time', async () => {
+    const { code, said } = await ranWith({
+      a: `process.env.LEFT = 'by a'; process.env.HOME = '/nowhere'; process.chdir('/');
+        let began = 0; before(() => { began += 1; }); after(() => console.log('a began ' + began));
+        describe('inside', () => { let each = 0; beforeEach(() => { each += 1; });
+          test('one', () => {}); test('two', () => { if (each !== 2) throw new Error('each ' + each);
+            const waits = setInterval(() => {}, 1_000); after(() => clearInterval(waits)); }); });`,
+      b: `import { mock } from 'node:test'; globalThis.pid = process.pid;
+        ${it(`mock.timers.enable({ apis: ['Date'], now: 0 }); if (began()) throw new Error('hooks of a');`)}
+        const began = () => process.env.LEFT !== undefined || process.env.HOME === '/nowhere' || process.cwd() === '/';`,
+      c: it(
+        `if (Date.now() === 0) throw new Error('the time of b'); if (globalThis.pid !== process.pid) throw new Error('alone');`,
+      ),
+    });
+    assert.equal(code, 0, said);
+    assert.equal(said.match(/a began 1/g)?.length, 1, said);
+    assert.match(said, /4 passed, 0 failed\n$/);
   });
-  assert.equal(code, 0, said);
-  assert.equal(said.match(/a began 1/g)?.length, 1, said);
-  assert.match(said, /4 passed, 0 failed\n$/);
-});
 
 test('a file that fails, cannot be loaded, ends its process, or does not end is told by its name, and the others run', async () => {
   const { code, said } = await ranWith(
@@ -103,36 +106,38 @@ test('a file that fails, cannot be loaded, ends its process, or does not end is 
   assert.match(said, /3 passed, 6 failed\n$/);
 });
 
-test('a process that a test leaves behind is named, and a failure', async () => {
-  const left = `import { spawn } from 'node:child_process';
-    ${it(`spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)', 'left behind'], { detached: true, stdio: 'ignore' }).unref();`)}`;
-  const { code, said } = await ranWith({ a: left });
-  assert.equal(code, 1, said);
-  assert.match(said, /left running by a test: \d+ .*left behind/);
-  assert.match(said, /1 passed, 1 failed\n$/);
-});
+if (isLong)
+  test('a process that a test leaves behind is named, and a failure', async () => {
+    const left = `import { spawn } from 'node:child_process';
+      ${it(`spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)', 'left behind'], { detached: true, stdio: 'ignore' }).unref();`)}`;
+    const { code, said } = await ranWith({ a: left });
+    assert.equal(code, 1, said);
+    assert.match(said, /left running by a test: \d+ .*left behind/);
+    assert.match(said, /1 passed, 1 failed\n$/);
+  });
 
-test('a name chooses tests and not files, and a failed file runs once more', async () => {
-  const chosen = await ranWith(
-    { it: `${it('')} test('other', () => { throw new Error('not chosen'); });` },
-    '--name',
-    '^it',
-  );
-  assert.equal(chosen.code, 0, chosen.said);
-  assert.match(chosen.said, /1 passed, 0 failed\n$/);
-  const mark = join(freshFolder('mark'), 'ran');
-  const flaky = await ranWith(
-    {
-      a: `import { existsSync, writeFileSync } from 'node:fs';
-      ${it(`const again = existsSync('${mark}'); writeFileSync('${mark}', ''); if (!again) throw new Error('only at first');`)}`,
-      b: it(WAITS),
-    },
-    ...['--retries', '1'],
-  );
-  assert.equal(flaky.code, 0, flaky.said);
-  assert.match(flaky.said, /flaky, failed at first: .*a\.test\.ts/);
-  assert.match(flaky.said, /1 flaky\n2 passed, 0 failed\n$/);
-});
+if (isLong)
+  test('a name chooses tests and not files, and a failed file runs once more', async () => {
+    const chosen = await ranWith(
+      { it: `${it('')} test('other', () => { throw new Error('not chosen'); });` },
+      '--name',
+      '^it',
+    );
+    assert.equal(chosen.code, 0, chosen.said);
+    assert.match(chosen.said, /1 passed, 0 failed\n$/);
+    const mark = join(freshFolder('mark'), 'ran');
+    const flaky = await ranWith(
+      {
+        a: `import { existsSync, writeFileSync } from 'node:fs';
+        ${it(`const again = existsSync('${mark}'); writeFileSync('${mark}', ''); if (!again) throw new Error('only at first');`)}`,
+        b: it(WAITS),
+      },
+      ...['--retries', '1'],
+    );
+    assert.equal(flaky.code, 0, flaky.said);
+    assert.match(flaky.said, /flaky, failed at first: .*a\.test\.ts/);
+    assert.match(flaky.said, /1 flaky\n2 passed, 0 failed\n$/);
+  });
 
 test('a path without tests is an error, also beside one that has some', async () => {
   const folder = freshFolder('runner');

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../src/base/processes.ts';
 import { freshFolder } from './support/folder.ts';
+import { isLong } from './support/long.ts';
 import { collect, run } from './support/process.ts';
 import { until } from './support/until.ts';
 
@@ -49,7 +50,8 @@ test('a database that cannot be used is refused in a sentence, without its passw
   assert.match(await refused({ DATABASE_URL: 'geheim' }), /^DATABASE_URL must begin with postgres:(?!.*geheim).*$/);
 });
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+for (const signal of isLong ? SIGNALS : SIGNALS.slice(0, 1)) {
   test(`a ${signal} in the middle of the start ends all that was started`, async () => {
     const dataDir = freshFolder('start');
     const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: dataDir });
@@ -66,61 +68,62 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-test('a sandbox shows its progress while it starts, and its URL answers with the next steps', async () => {
-  const dataDir = freshFolder('start');
-  const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: dataDir });
-  const output = collect(child);
-  const end = ended(child);
-  await until('it is ready', () => output().includes('Cloverleaf sandbox is ready'), {
-    more: output,
-    withinMs: 60_000,
+if (isLong)
+  test('a sandbox shows its progress while it starts, and its URL answers with the next steps', async () => {
+    const dataDir = freshFolder('start');
+    const child = run(['server/src/apps/server.ts'], { PORT: '0', DATA_DIR: dataDir });
+    const output = collect(child);
+    const end = ended(child);
+    await until('it is ready', () => output().includes('Cloverleaf sandbox is ready'), {
+      more: output,
+      withinMs: 60_000,
+    });
+    const steps = output()
+      .split('\n')
+      .filter((line) => line.startsWith('· '));
+    assert.deepEqual(steps, [
+      '· starting PostgreSQL',
+      '· bringing the tables up to date',
+      '· starting chains and a bank, deploying test tokens',
+      '· making partners, markets and funds',
+      '· waiting for first prices',
+    ]);
+    const sandbox = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
+    const get = (accept: string) => fetch(`${sandbox.baseUrl}/`, { headers: { accept } });
+
+    const page = await get('text/html,application/xhtml+xml;q=0.9,*/*;q=0.8');
+    const text = await page.text();
+    assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+    assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/);
+    for (const part of [
+      'npm run demo',
+      `href="${sandbox.baseUrl}/readyz"`,
+      ...sandbox.partners.map((one: { apiKey: string }) => one.apiKey),
+    ])
+      assert.ok(text.includes(part), `the page does not say ${part}`);
+
+    const other = await get('*/*');
+    assert.deepEqual([other.status, other.headers.get('vary')], [200, 'accept']);
+    const shown = (await other.json()) as {
+      coins: string;
+      readiness: string;
+      metrics: string;
+      chains: unknown;
+      docs: { url: string; file: string }[];
+    };
+    assert.deepEqual(
+      shown.chains,
+      sandbox.chains.map(({ code, chainId, rpcUrl }: Record<string, unknown>) => ({ code, chainId, rpcUrl })),
+    );
+    for (const url of [shown.coins, shown.readiness, shown.metrics]) assert.equal((await fetch(url)).status, 200, url);
+    for (const { url, file } of shown.docs) {
+      assert.ok(existsSync(file), `${file} is named and is not there`);
+      assert.equal((await fetch(url)).status, 200, url);
+      assert.ok(text.includes(`href="${url}"`), `the page does not link to ${url}`);
+    }
+    for (const { apiSecret } of sandbox.partners)
+      assert.ok(!text.includes(apiSecret) && !JSON.stringify(shown).includes(apiSecret), 'a secret is shown');
+
+    child.kill('SIGINT');
+    assert.equal(await end, 0, output());
   });
-  const steps = output()
-    .split('\n')
-    .filter((line) => line.startsWith('· '));
-  assert.deepEqual(steps, [
-    '· starting PostgreSQL',
-    '· bringing the tables up to date',
-    '· starting chains and a bank, deploying test tokens',
-    '· making partners, markets and funds',
-    '· waiting for first prices',
-  ]);
-  const sandbox = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
-  const get = (accept: string) => fetch(`${sandbox.baseUrl}/`, { headers: { accept } });
-
-  const page = await get('text/html,application/xhtml+xml;q=0.9,*/*;q=0.8');
-  const text = await page.text();
-  assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-  assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/);
-  for (const part of [
-    'npm run demo',
-    `href="${sandbox.baseUrl}/readyz"`,
-    ...sandbox.partners.map((one: { apiKey: string }) => one.apiKey),
-  ])
-    assert.ok(text.includes(part), `the page does not say ${part}`);
-
-  const other = await get('*/*');
-  assert.deepEqual([other.status, other.headers.get('vary')], [200, 'accept']);
-  const shown = (await other.json()) as {
-    coins: string;
-    readiness: string;
-    metrics: string;
-    chains: unknown;
-    docs: { url: string; file: string }[];
-  };
-  assert.deepEqual(
-    shown.chains,
-    sandbox.chains.map(({ code, chainId, rpcUrl }: Record<string, unknown>) => ({ code, chainId, rpcUrl })),
-  );
-  for (const url of [shown.coins, shown.readiness, shown.metrics]) assert.equal((await fetch(url)).status, 200, url);
-  for (const { url, file } of shown.docs) {
-    assert.ok(existsSync(file), `${file} is named and is not there`);
-    assert.equal((await fetch(url)).status, 200, url);
-    assert.ok(text.includes(`href="${url}"`), `the page does not link to ${url}`);
-  }
-  for (const { apiSecret } of sandbox.partners)
-    assert.ok(!text.includes(apiSecret) && !JSON.stringify(shown).includes(apiSecret), 'a secret is shown');
-
-  child.kill('SIGINT');
-  assert.equal(await end, 0, output());
-});

@@ -18,6 +18,7 @@ import { cutOff, killSwitches } from '../../src/partners/index.ts';
 import { isOutage } from '../../src/protocols/outage.ts';
 import { openPair, type Pair } from '../chaos/pair.ts';
 import { freshFolder } from '../support/folder.ts';
+import { isLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const log = openLog('fatal');
@@ -119,11 +120,12 @@ test('through a pooler the next transaction finds it, on a connection from befor
   }
 });
 
-test('two servers that find it at the same moment mark it once', async () => {
-  await owner('update database_timeline set timeline = 99');
-  assert.deepEqual((await Promise.all([finds(), finds(), finds()])).toSorted(), ['restored', 'same', 'same']);
-  assert.equal(await marks(), 5);
-});
+if (isLong)
+  test('two servers that find it at the same moment mark it once', async () => {
+    await owner('update database_timeline set timeline = 99');
+    assert.deepEqual((await Promise.all([finds(), finds(), finds()])).toSorted(), ['restored', 'same', 'same']);
+    assert.equal(await marks(), 5);
+  });
 
 test('a mark that fails lets no statement through', async () => {
   await owner('update database_timeline set timeline = 99');
@@ -194,64 +196,70 @@ test('a standby that is not promoted is a read-only database', async () => {
   }
 });
 
-test('an operator and a server that mark it at the same moment do not lock each other out', async () => {
-  await owner('update database_timeline set timeline = 99');
-  const submission = new pg.Client({ connectionString: pair.adminUrl });
-  await submission.connect();
-  const wait = (many: number) =>
-    until(
-      `${many} wait`,
-      async () => (await submission.query('select from pg_locks where not granted')).rows.length === many,
-      { withinMs: 10_000, everyMs: 20 },
-    );
-  try {
-    await submission.query('select pg_advisory_lock_shared(1937010544)');
-    const byOperator = markRestored(pair.adminUrl, { now: new Date() });
-    await wait(1);
-    const byServer = finds();
-    await wait(2);
-    await submission.query('select pg_advisory_unlock_all()');
-    assert.deepEqual(
-      (await Promise.allSettled([byOperator, byServer])).map(({ status }) => status),
-      ['fulfilled', 'fulfilled'],
-    );
-    assert.equal(await byServer, 'same');
-  } finally {
-    await submission.end();
-  }
-});
+if (isLong)
+  test('an operator and a server that mark it at the same moment do not lock each other out', async () => {
+    await owner('update database_timeline set timeline = 99');
+    const submission = new pg.Client({ connectionString: pair.adminUrl });
+    await submission.connect();
+    const wait = (many: number) =>
+      until(
+        `${many} wait`,
+        async () => (await submission.query('select from pg_locks where not granted')).rows.length === many,
+        { withinMs: 10_000, everyMs: 20 },
+      );
+    try {
+      await submission.query('select pg_advisory_lock_shared(1937010544)');
+      const byOperator = markRestored(pair.adminUrl, { now: new Date() });
+      await wait(1);
+      const byServer = finds();
+      await wait(2);
+      await submission.query('select pg_advisory_unlock_all()');
+      assert.deepEqual(
+        (await Promise.allSettled([byOperator, byServer])).map(({ status }) => status),
+        ['fulfilled', 'fulfilled'],
+      );
+      assert.equal(await byServer, 'same');
+    } finally {
+      await submission.end();
+    }
+  });
 
-test('a recovery to a point in time is marked whatever is declared, and a restored backup is not marked again', async () => {
-  const [dataDir, elsewhere] = [freshFolder('promoted-alone'), freshFolder('promoted-restored')];
-  const countOf = async (adminUrl: string) => {
-    const client = new pg.Client({ connectionString: adminUrl });
-    await client.connect();
-    const { rows } = await client.query('select from cloverleaf.restores');
-    await client.end();
-    return rows.length;
-  };
-  let postgres = await startPostgres({ dataDir, fast: true, settings: { recovery_target_name: 'before the mistake' } });
-  try {
-    await migrateFor(postgres.adminUrl, openVault(randomBytes(32)));
-    const client = new pg.Client({ connectionString: postgres.adminUrl });
-    await client.connect();
-    await client.query('update cloverleaf.database_timeline set timeline = 99');
-    await client.end();
-    assert.equal(await continueTimeline(postgres.adminUrl, { losesNothing: true, log }), 'restored');
-    const { folder } = await takeBackup(
-      { adminUrl: postgres.adminUrl, dataDir },
-      freshFolder('promoted-backups'),
-      new Date(),
-    );
-    await postgres.stop();
-    await restoreBackup({ backup: folder, dataDir: elsewhere, replace: false, now: new Date() });
-    postgres = await startPostgres({ dataDir: elsewhere, fast: true });
-    assert.equal(await continueTimeline(postgres.adminUrl, { losesNothing: false, log }), 'same');
-    assert.equal(await countOf(postgres.adminUrl), 2);
-  } finally {
-    await postgres.stop();
-  }
-});
+if (isLong)
+  test('a recovery to a point in time is marked whatever is declared, and a restored backup is not marked again', async () => {
+    const [dataDir, elsewhere] = [freshFolder('promoted-alone'), freshFolder('promoted-restored')];
+    const countOf = async (adminUrl: string) => {
+      const client = new pg.Client({ connectionString: adminUrl });
+      await client.connect();
+      const { rows } = await client.query('select from cloverleaf.restores');
+      await client.end();
+      return rows.length;
+    };
+    let postgres = await startPostgres({
+      dataDir,
+      fast: true,
+      settings: { recovery_target_name: 'before the mistake' },
+    });
+    try {
+      await migrateFor(postgres.adminUrl, openVault(randomBytes(32)));
+      const client = new pg.Client({ connectionString: postgres.adminUrl });
+      await client.connect();
+      await client.query('update cloverleaf.database_timeline set timeline = 99');
+      await client.end();
+      assert.equal(await continueTimeline(postgres.adminUrl, { losesNothing: true, log }), 'restored');
+      const { folder } = await takeBackup(
+        { adminUrl: postgres.adminUrl, dataDir },
+        freshFolder('promoted-backups'),
+        new Date(),
+      );
+      await postgres.stop();
+      await restoreBackup({ backup: folder, dataDir: elsewhere, replace: false, now: new Date() });
+      postgres = await startPostgres({ dataDir: elsewhere, fast: true });
+      assert.equal(await continueTimeline(postgres.adminUrl, { losesNothing: false, log }), 'same');
+      assert.equal(await countOf(postgres.adminUrl), 2);
+    } finally {
+      await postgres.stop();
+    }
+  });
 
 test('what is declared about standbys is one of two words', () => {
   assert.equal(readConfig({}).databaseFailover, 'any');

@@ -8,6 +8,7 @@ import type { Browser } from 'playwright-core';
 import { buildConsole } from '../../src/console/index.ts';
 import type { Person } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
+import { isLong } from '../support/long.ts';
 import { settledPurchase } from '../support/orders.ts';
 import { openStory, type Story } from '../support/story.ts';
 import { openV1 } from '../support/v1.ts';
@@ -137,55 +138,56 @@ describe('a bad day with money or keys at the console', { skip: noChromium }, ()
     await world.reconciles();
   });
 
-  test('the key of a partner leaks: what it made is held and rejected, it is revoked, and the partner trades again', async () => {
-    const { page } = ada;
-    const [keys] = world.server.sandbox.partners;
-    assert.ok(keys);
-    const partner = String((await ada.person.reads('/partners')).body.partners[0].id);
-    const key = keys.apiKey;
-    const api = openV1(world.server.baseUrl, keys);
-    assert.equal((await api.get('/orders?limit=1')).status, 200);
-    const hook = await world.partner.post('/v1/webhooks', { url: 'http://localhost:65003/stolen' });
-    assert.ok(hook.status < 300, hook.text);
-    await page.goto(`${origin}/console/partners/${partner}`);
-    await page.getByText('localhost:65003/stolen').waitFor();
-    const form = formOn(page);
-    const local = new Date(Math.max(Date.now(), world.clock.now().getTime()) - 3_600_000);
-    const typed = new Date(local.getTime() - local.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-    await form.opens('Suspend');
-    await form.dialog().getByLabel('A key may have leaked since').fill(typed);
-    await form.dialog().getByLabel('Key that leaked').fill(key);
-    await form.sends('the key stands in a public repository');
-    await form.isDone();
-    await page.getByText('suspended', { exact: true }).waitFor();
-    await world.until('its requests are refused', async () => (await api.get('/orders?limit=1')).status >= 400);
-    const held = page.getByRole('region', { name: 'Held since a leak' });
-    await held.getByText('endpoint').first().waitFor();
-    await form.opens(`Revoke ${key}`);
-    await form.sends('it leaked');
-    await form.isDone();
-    while ((await held.getByRole('button', { name: /^Reject item / }).count()) > 0) {
-      const button = held.getByRole('button', { name: /^Reject item / }).first();
-      const name = String(await button.getAttribute('aria-label'));
-      await button.click();
-      await form.sends('the thief made it');
-      await page.getByRole('button', { name, exact: true }).waitFor({ state: 'detached' });
-      // With the last item its list is gone, and the form with it.
-      if ((await form.dialog().count()) > 0) await page.keyboard.press('Escape');
-      await form.dialog().waitFor({ state: 'detached' });
-    }
-    await page.getByText('localhost:65003/stolen').waitFor({ state: 'detached' });
-    await form.opens('Resume');
-    await form.sends('nothing of the thief is left');
-    await form.isDone();
-    await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
-    const fresh = (await ada.person.does(`/partners/${partner}/keys`, { label: 'fresh', scopes: ['read'] })).body;
-    const renewed = openV1(world.server.baseUrl, { ...keys, ...fresh });
-    assert.equal((await renewed.get('/orders?limit=1')).status, 200, 'the partner cannot trade');
-    await world.until('the leaked key is refused', async () => (await api.get('/orders?limit=1')).status === 401);
-    await page.goto(`${origin}/console/partners/${partner}/requests?key=${key}`);
-    await page.getByText('orders.list').first().waitFor();
-  });
+  if (isLong)
+    test('the key of a partner leaks: what it made is held and rejected, it is revoked, and the partner trades again', async () => {
+      const { page } = ada;
+      const [keys] = world.server.sandbox.partners;
+      assert.ok(keys);
+      const partner = String((await ada.person.reads('/partners')).body.partners[0].id);
+      const key = keys.apiKey;
+      const api = openV1(world.server.baseUrl, keys);
+      assert.equal((await api.get('/orders?limit=1')).status, 200);
+      const hook = await world.partner.post('/v1/webhooks', { url: 'http://localhost:65003/stolen' });
+      assert.ok(hook.status < 300, hook.text);
+      await page.goto(`${origin}/console/partners/${partner}`);
+      await page.getByText('localhost:65003/stolen').waitFor();
+      const form = formOn(page);
+      const local = new Date(Math.max(Date.now(), world.clock.now().getTime()) - 3_600_000);
+      const typed = new Date(local.getTime() - local.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+      await form.opens('Suspend');
+      await form.dialog().getByLabel('A key may have leaked since').fill(typed);
+      await form.dialog().getByLabel('Key that leaked').fill(key);
+      await form.sends('the key stands in a public repository');
+      await form.isDone();
+      await page.getByText('suspended', { exact: true }).waitFor();
+      await world.until('its requests are refused', async () => (await api.get('/orders?limit=1')).status >= 400);
+      const held = page.getByRole('region', { name: 'Held since a leak' });
+      await held.getByText('endpoint').first().waitFor();
+      await form.opens(`Revoke ${key}`);
+      await form.sends('it leaked');
+      await form.isDone();
+      while ((await held.getByRole('button', { name: /^Reject item / }).count()) > 0) {
+        const button = held.getByRole('button', { name: /^Reject item / }).first();
+        const name = String(await button.getAttribute('aria-label'));
+        await button.click();
+        await form.sends('the thief made it');
+        await page.getByRole('button', { name, exact: true }).waitFor({ state: 'detached' });
+        // With the last item its list is gone, and the form with it.
+        if ((await form.dialog().count()) > 0) await page.keyboard.press('Escape');
+        await form.dialog().waitFor({ state: 'detached' });
+      }
+      await page.getByText('localhost:65003/stolen').waitFor({ state: 'detached' });
+      await form.opens('Resume');
+      await form.sends('nothing of the thief is left');
+      await form.isDone();
+      await page.getByText('suspended', { exact: true }).waitFor({ state: 'detached' });
+      const fresh = (await ada.person.does(`/partners/${partner}/keys`, { label: 'fresh', scopes: ['read'] })).body;
+      const renewed = openV1(world.server.baseUrl, { ...keys, ...fresh });
+      assert.equal((await renewed.get('/orders?limit=1')).status, 200, 'the partner cannot trade');
+      await world.until('the leaked key is refused', async () => (await api.get('/orders?limit=1')).status === 401);
+      await page.goto(`${origin}/console/partners/${partner}/requests?key=${key}`);
+      await page.getByText('orders.list').first().waitFor();
+    });
 
   test('asks no other origin, and runs into no policy and no error', () => {
     assert.deepEqual([ada.amiss, bea.amiss], [[], []]);

@@ -11,6 +11,7 @@ import { buildConsole } from '../../src/console/index.ts';
 import type { Role } from '../../src/operators/index.ts';
 import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
+import { isLong } from '../support/long.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 import { type Desk, enrol, isGood, openDesk, signIn } from './window.ts';
 
@@ -210,87 +211,112 @@ describe('the console in a browser', { skip: noChromium }, () => {
     await page.locator('.flow').getByText('settled').first().waitFor();
   });
 
-  test('a kill switch is set, seen on the first page, and lifted', async () => {
-    const { page } = ada;
-    await goes(page, '/kill-switches');
-    await page.getByRole('button', { name: 'Set a kill switch' }).click();
-    await page.getByLabel('Kind').selectOption('rail');
-    await page.getByLabel('Which').fill('evm.erc20');
-    await page.getByLabel('Reason').fill(SCRIPT);
-    await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
-    await page.getByText('The server says: done.').waitFor();
-    await page.getByRole('button', { name: 'Close' }).click();
-    await page.getByRole('cell', { name: SCRIPT }).waitFor();
-    await isGood(page, 'Kill switches');
-    await page.keyboard.press('g');
-    await page.keyboard.press('h');
-    await page.getByText('rail evm.erc20').waitFor();
-    await goes(page, '/kill-switches');
-    await page.getByRole('button', { name: 'Lift' }).click();
-    await page.getByLabel('Reason').fill('the node is well');
-    await page.getByRole('dialog').getByRole('button', { name: 'Lift' }).click();
-    const link = page.getByRole('dialog').getByRole('link', { name: /proposal/ });
-    const proposal = (await link.innerText()).replace('proposal ', '');
-    await page.getByRole('button', { name: 'Close' }).click();
-    assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
-    await page.getByText('Nothing is switched off.').waitFor();
-  });
-
-  test('a missing answer counts as neither done nor declined, and the page shows the outcome', async () => {
-    const { page } = ada;
-    await goes(page, '/kill-switches');
-    await page.route('**/operator/v1/kill-switches', async (route) => {
-      if (route.request().method() !== 'POST') return await route.continue();
-      await route.fetch();
-      await route.abort();
+  if (isLong)
+    test('a kill switch is set, seen on the first page, and lifted', async () => {
+      const { page } = ada;
+      await goes(page, '/kill-switches');
+      await page.getByRole('button', { name: 'Set a kill switch' }).click();
+      await page.getByLabel('Kind').selectOption('rail');
+      await page.getByLabel('Which').fill('evm.erc20');
+      await page.getByLabel('Reason').fill(SCRIPT);
+      await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
+      await page.getByText('The server says: done.').waitFor();
+      await page.getByRole('button', { name: 'Close' }).click();
+      await page.getByRole('cell', { name: SCRIPT }).waitFor();
+      await isGood(page, 'Kill switches');
+      await page.keyboard.press('g');
+      await page.keyboard.press('h');
+      await page.getByText('rail evm.erc20').waitFor();
+      await goes(page, '/kill-switches');
+      await page.getByRole('button', { name: 'Lift' }).click();
+      await page.getByLabel('Reason').fill('the node is well');
+      await page.getByRole('dialog').getByRole('button', { name: 'Lift' }).click();
+      const link = page.getByRole('dialog').getByRole('link', { name: /proposal/ });
+      const proposal = (await link.innerText()).replace('proposal ', '');
+      await page.getByRole('button', { name: 'Close' }).click();
+      assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
+      await page.getByText('Nothing is switched off.').waitFor();
     });
-    await page.getByRole('button', { name: 'Set a kill switch' }).click();
-    await page.getByLabel('Kind').selectOption('rail');
-    await page.getByLabel('Which').fill('evm.matic20');
-    await page.getByLabel('Reason').fill('looks like theft');
-    await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
-    await page.getByText('It is not known whether it was done').waitFor();
-    await page.locator('td', { hasText: 'rail evm.matic20' }).waitFor();
-    await page.unroute('**/operator/v1/kill-switches');
-    const what = { kind: 'rail', subject: 'evm.matic20' };
-    const { proposal } = (await ada.person.does('/kill-switches/lift', what)).body;
-    assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
-  });
 
-  test('keys are explained, and the palette leads to a page and to an order', async () => {
-    const { page } = ada;
-    await goes(page, '/');
-    await heading(page, 'What needs a person');
-    await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-    await isGood(page, 'What needs a person', 'Keys');
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type(String(settled.id));
-    await page.keyboard.press('Enter');
-    await heading(page, `Order ${settled.id}`);
-    await page.keyboard.press('/');
-    await page.keyboard.type(String(held.id));
-    await page.keyboard.press('Enter');
-    await heading(page, `Order ${held.id}`);
-  });
+  if (isLong)
+    test('a missing answer counts as neither done nor declined, and the page shows the outcome', async () => {
+      const { page } = ada;
+      await goes(page, '/kill-switches');
+      await page.route('**/operator/v1/kill-switches', async (route) => {
+        if (route.request().method() !== 'POST') return await route.continue();
+        await route.fetch();
+        await route.abort();
+      });
+      await page.getByRole('button', { name: 'Set a kill switch' }).click();
+      await page.getByLabel('Kind').selectOption('rail');
+      await page.getByLabel('Which').fill('evm.matic20');
+      await page.getByLabel('Reason').fill('looks like theft');
+      await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
+      await page.getByText('It is not known whether it was done').waitFor();
+      await page.locator('td', { hasText: 'rail evm.matic20' }).waitFor();
+      await page.unroute('**/operator/v1/kill-switches');
+      const what = { kind: 'rail', subject: 'evm.matic20' };
+      const { proposal } = (await ada.person.does('/kill-switches/lift', what)).body;
+      assert.equal((await bea.person.does(`/proposals/${proposal}/confirm`)).status, 200);
+    });
 
-  test('colours follow the system until an operator switches them, and stay switched', async () => {
+  if (isLong)
+    test('keys are explained, and the palette leads to a page and to an order', async () => {
+      const { page } = ada;
+      await goes(page, '/');
+      await heading(page, 'What needs a person');
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+      await isGood(page, 'What needs a person', 'Keys');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type(String(settled.id));
+      await page.keyboard.press('Enter');
+      await heading(page, `Order ${settled.id}`);
+      await page.keyboard.press('/');
+      await page.keyboard.type(String(held.id));
+      await page.keyboard.press('Enter');
+      await heading(page, `Order ${held.id}`);
+    });
+
+  if (isLong)
+    test('colours follow the system until an operator switches them, and stay switched', async () => {
+      const { page } = ada;
+      const ground = () => page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`);
+      await page.emulateMedia({ colorScheme: 'light' });
+      const light = await ground();
+      await page.getByRole('button', { name: 'Colours: auto' }).click();
+      await page.getByRole('button', { name: 'Colours: light' }).click();
+      await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+      const dark = await ground();
+      assert.notEqual(dark, light);
+      await page.reload();
+      await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+      assert.equal(await ground(), dark);
+      await page.getByRole('button', { name: 'Colours: dark' }).click();
+      await page.getByRole('button', { name: 'Colours: auto' }).waitFor();
+      assert.equal(await ground(), light);
+    });
+
+  test('a page of each further kind is good on a desktop and on a phone', async () => {
     const { page } = ada;
-    const ground = () => page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`);
-    await page.emulateMedia({ colorScheme: 'light' });
-    const light = await ground();
-    await page.getByRole('button', { name: 'Colours: auto' }).click();
-    await page.getByRole('button', { name: 'Colours: light' }).click();
-    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
-    const dark = await ground();
-    assert.notEqual(dark, light);
-    await page.reload();
-    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
-    assert.equal(await ground(), dark);
-    await page.getByRole('button', { name: 'Colours: dark' }).click();
-    await page.getByRole('button', { name: 'Colours: auto' }).waitFor();
-    assert.equal(await ground(), light);
+    // Every page: the files of the long run beside this one.
+    for (const [path, title] of [
+      ['/suspense', 'Suspense'],
+      ['/treasury', 'Treasury'],
+      ['/markets', 'Markets'],
+      ['/operators', 'Operators and rules'],
+      ['/alerts', 'Alerts'],
+      ['/handbook', 'Handbook'],
+    ] as const) {
+      await goes(page, path);
+      await heading(page, title);
+      await world.until(
+        `${title} has loaded`,
+        async () => (await page.getByText('Loading', { exact: true }).count()) === 0,
+      );
+      await isGood(page, title);
+    }
   });
 
   test('sessions are listed, and one that is ended is signed out', async () => {

@@ -1,6 +1,7 @@
 /** The console as a browser gets it: built from its sources, served from memory, with headers that allow nothing else. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -100,6 +101,22 @@ describe('the console', () => {
       assert.doesNotMatch(body, /"name"|[0-9a-f]{64}/, path);
     }
   });
+});
+
+test('the files of pdf.js are the ones whose hashes are noted', () => {
+  const folder = join(CONSOLE, 'public', 'assets/pdfjs-6.5.438');
+  const noted = readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trim().split('\n');
+  for (const line of noted) {
+    const [hash, name = ''] = line.split(/ +/);
+    const is = createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex');
+    assert.equal(is, hash, name);
+  }
+  const there = readdirSync(folder, { recursive: true }).filter((name) =>
+    statSync(join(folder, String(name))).isFile(),
+  );
+  assert.equal(there.length, noted.length + 2, 'all but the list and the README are noted');
 });
 
 test('a server without a built console says so and continues', async () => {

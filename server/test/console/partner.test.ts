@@ -12,6 +12,7 @@ import { inviteMember, type MemberRole } from '../../src/team/index.ts';
 import { type V1World, v1World } from '../protocols/v1/world.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import type { Came } from '../support/client.ts';
+import { isLong } from '../support/long.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { type Desk, isGood, openDesk } from './window.ts';
 
@@ -142,51 +143,53 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     await page.getByRole('dialog').getByText('delivered').first().waitFor();
   });
 
-  test('a key is made after the passkey was shown again, and its secret is shown once', async () => {
-    const { page } = olga;
-    world.s.clock.advance(11 * 60_000);
-    await goes(page, '/keys');
-    await opens(page, 'Make a key');
-    await page.getByLabel('What it is for').fill(SCRIPT);
-    await inDialog(page, 'Make a key');
-    await page
-      .getByRole('dialog', { name: 'Show your passkey again' })
-      .getByRole('button', { name: 'Use passkey' })
-      .click();
-    await page.getByText('Secret and token are shown now and never again.').waitFor();
-    await isGood(page, 'API keys', 'partner key secret');
-    await inDialog(page, 'Close');
-    await page.getByText(SCRIPT).first().waitFor();
-    await isGood(page, 'API keys', 'partner keys');
-    await opens(page, `Revoke key ${SCRIPT}`);
-    await inDialog(page, 'Revoke');
-    await page.locator('.badge', { hasText: 'revoked' }).first().waitFor();
-  });
-
-  test('the request log says why a signature was not accepted, and the doctor says what to change', async () => {
-    const { page } = olga;
-    const reply = await fetch(`${world.s.server.baseUrl}/v1/orders`, {
-      headers: { authorization: `Bearer ${world.keys.apiKey}.${'0'.repeat(64)}` },
+  if (isLong)
+    test('a key is made after the passkey was shown again, and its secret is shown once', async () => {
+      const { page } = olga;
+      world.s.clock.advance(11 * 60_000);
+      await goes(page, '/keys');
+      await opens(page, 'Make a key');
+      await page.getByLabel('What it is for').fill(SCRIPT);
+      await inDialog(page, 'Make a key');
+      await page
+        .getByRole('dialog', { name: 'Show your passkey again' })
+        .getByRole('button', { name: 'Use passkey' })
+        .click();
+      await page.getByText('Secret and token are shown now and never again.').waitFor();
+      await isGood(page, 'API keys', 'partner key secret');
+      await inDialog(page, 'Close');
+      await page.getByText(SCRIPT).first().waitFor();
+      await isGood(page, 'API keys', 'partner keys');
+      await opens(page, `Revoke key ${SCRIPT}`);
+      await inDialog(page, 'Revoke');
+      await page.locator('.badge', { hasText: 'revoked' }).first().waitFor();
     });
-    const id = reply.headers.get('x-request-id') ?? '';
-    await world.s.until(
-      'the line is written',
-      async () => (await world.api.send('GET', `/request-log/${id}`, undefined)).status === 200,
-    );
-    await goes(page, '/requests?reason=unauthenticated');
-    await page.getByRole('link', { name: id }).waitFor();
-    await isGood(page, 'Request log', 'partner requests');
-    await page.getByRole('link', { name: id }).click();
-    await page.getByText('the token is not that of the key').waitFor();
-    await isGood(page, `Request ${id}`, 'partner request');
-    await page.getByRole('link', { name: 'Have the doctor look at a request' }).click();
-    await page
-      .getByLabel('Headers, a line each')
-      .fill(`authorization: Bearer ${world.keys.apiKey}.${'0'.repeat(64)}\nidempotency-key: a`);
-    await page.getByRole('button', { name: 'Look at it' }).click();
-    await page.getByText('it ends when the secret is rotated').waitFor();
-    await isGood(page, 'Signature doctor', 'partner doctor');
-  });
+
+  if (isLong)
+    test('the request log says why a signature was not accepted, and the doctor says what to change', async () => {
+      const { page } = olga;
+      const reply = await fetch(`${world.s.server.baseUrl}/v1/orders`, {
+        headers: { authorization: `Bearer ${world.keys.apiKey}.${'0'.repeat(64)}` },
+      });
+      const id = reply.headers.get('x-request-id') ?? '';
+      await world.s.until(
+        'the line is written',
+        async () => (await world.api.send('GET', `/request-log/${id}`, undefined)).status === 200,
+      );
+      await goes(page, '/requests?reason=unauthenticated');
+      await page.getByRole('link', { name: id }).waitFor();
+      await isGood(page, 'Request log', 'partner requests');
+      await page.getByRole('link', { name: id }).click();
+      await page.getByText('the token is not that of the key').waitFor();
+      await isGood(page, `Request ${id}`, 'partner request');
+      await page.getByRole('link', { name: 'Have the doctor look at a request' }).click();
+      await page
+        .getByLabel('Headers, a line each')
+        .fill(`authorization: Bearer ${world.keys.apiKey}.${'0'.repeat(64)}\nidempotency-key: a`);
+      await page.getByRole('button', { name: 'Look at it' }).click();
+      await page.getByText('it ends when the secret is rotated').waitFor();
+      await isGood(page, 'Signature doctor', 'partner doctor');
+    });
 
   test('the other pages are good on a desk and on a phone, by keys as well', async () => {
     const { page } = olga;
@@ -227,72 +230,77 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     await heading(page, 'Team');
   });
 
-  test('name, colours and logo are previewed as they are typed, and every hosted page has them', async () => {
-    const { page } = olga;
-    await goes(page, '/branding');
-    const light = page.getByLabel('Preview on light ground');
-    const has = async (colour: string) => String(await light.getAttribute('style')).includes(colour);
-    await page.getByLabel('Name on hosted pages').fill('Morgenrot Wallet');
-    await light.getByText('For Morgenrot Wallet').waitFor();
-    const colour = page.getByLabel('Colour of links and buttons (optional)');
-    await colour.fill('#ffcc00');
-    await page.getByText(/WCAG 2\.2, 1\.4\.3/).waitFor();
-    await colour.fill('#9c2a5f');
-    await world.s.until('the preview has the colour', () => has('#9c2a5f'));
-    await page.getByLabel('Logo').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: await drawnLogo() });
-    await light.locator('img').waitFor();
-    await page.getByRole('button', { name: 'Save' }).click();
-    await world.s.until('the logo is served', async () =>
-      String(await light.locator('img').getAttribute('src')).startsWith('/hosted/logo/'),
-    );
-    await isGood(page, 'Branding and origins', 'partner branding');
-
-    const customerId = await world.customer();
-    const { url } = await world.api.does('POST', `/customers/${customerId}/verification-link`, {});
-    const { link } = await world.s.told<{ link: string }>('/onramp/api/v2/common/transaction/generateLink', {
-      ...{ type: '2', coinCode: 'usdc', network: 'matic20', quantity: '100', fiatType: '1' },
-    });
-    const hers = await openDesk(browser, origin);
-    for (const [name, address] of Object.entries({ checkout: link, verification: url })) {
-      await hers.page.goto(String(address).replace(world.s.server.baseUrl, origin));
-      await hers.page.getByText('For Morgenrot Wallet').waitFor();
-      const width = await hers.page.evaluate(`document.querySelector('img.logo').naturalWidth`);
-      assert.equal(width, 480, 'the logo is not shown');
-      await isGood(hers.page, await hers.page.locator('h1').innerText(), `branded ${name}`);
-    }
-    assert.deepEqual(hers.amiss, []);
-    await hers.close();
-  });
-
-  test('a viewer has no buttons that act, and is shown no statement', async () => {
-    const { page } = vera;
-    await joins(vera, 'vera', 'viewer');
-    for (const [path, title, button] of [
-      ['/keys', 'API keys', 'Make a key'],
-      ['/team', 'Team', 'Invite'],
-      ['/webhooks', 'Webhook endpoints', 'Add an endpoint'],
-      [`/orders/${held.id}`, `Order ${held.id}`, 'Refund'],
-    ] as const) {
-      await goes(page, path);
-      await heading(page, title);
-      await world.s.until(
-        'it has loaded',
-        async () => (await page.getByText('Loading', { exact: true }).count()) === 0,
+  if (isLong)
+    test('name, colours and logo are previewed as they are typed, and every hosted page has them', async () => {
+      const { page } = olga;
+      await goes(page, '/branding');
+      const light = page.getByLabel('Preview on light ground');
+      const has = async (colour: string) => String(await light.getAttribute('style')).includes(colour);
+      await page.getByLabel('Name on hosted pages').fill('Morgenrot Wallet');
+      await light.getByText('For Morgenrot Wallet').waitFor();
+      const colour = page.getByLabel('Colour of links and buttons (optional)');
+      await colour.fill('#ffcc00');
+      await page.getByText(/WCAG 2\.2, 1\.4\.3/).waitFor();
+      await colour.fill('#9c2a5f');
+      await world.s.until('the preview has the colour', () => has('#9c2a5f'));
+      await page
+        .getByLabel('Logo')
+        .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: await drawnLogo() });
+      await light.locator('img').waitFor();
+      await page.getByRole('button', { name: 'Save' }).click();
+      await world.s.until('the logo is served', async () =>
+        String(await light.locator('img').getAttribute('src')).startsWith('/hosted/logo/'),
       );
-      assert.equal(await page.getByRole('button', { name: button, exact: true }).count(), 0, `${button} on ${path}`);
-    }
-    await goes(page, '/statement');
-    await page.getByText('Your role does not show the statement').waitFor();
-  });
+      await isGood(page, 'Branding and origins', 'partner branding');
 
-  test('an owner ends the session of another, whose browser has to sign in again', async () => {
-    const { page } = olga;
-    await goes(page, '/team');
-    await opens(page, 'Sign out vera');
-    await inDialog(page, 'Sign out');
-    await vera.page.reload();
-    await heading(vera.page, 'Cloverleaf for partners');
-  });
+      const customerId = await world.customer();
+      const { url } = await world.api.does('POST', `/customers/${customerId}/verification-link`, {});
+      const { link } = await world.s.told<{ link: string }>('/onramp/api/v2/common/transaction/generateLink', {
+        ...{ type: '2', coinCode: 'usdc', network: 'matic20', quantity: '100', fiatType: '1' },
+      });
+      const hers = await openDesk(browser, origin);
+      for (const [name, address] of Object.entries({ checkout: link, verification: url })) {
+        await hers.page.goto(String(address).replace(world.s.server.baseUrl, origin));
+        await hers.page.getByText('For Morgenrot Wallet').waitFor();
+        const width = await hers.page.evaluate(`document.querySelector('img.logo').naturalWidth`);
+        assert.equal(width, 480, 'the logo is not shown');
+        await isGood(hers.page, await hers.page.locator('h1').innerText(), `branded ${name}`);
+      }
+      assert.deepEqual(hers.amiss, []);
+      await hers.close();
+    });
+
+  if (isLong)
+    test('a viewer has no buttons that act, and is shown no statement', async () => {
+      const { page } = vera;
+      await joins(vera, 'vera', 'viewer');
+      for (const [path, title, button] of [
+        ['/keys', 'API keys', 'Make a key'],
+        ['/team', 'Team', 'Invite'],
+        ['/webhooks', 'Webhook endpoints', 'Add an endpoint'],
+        [`/orders/${held.id}`, `Order ${held.id}`, 'Refund'],
+      ] as const) {
+        await goes(page, path);
+        await heading(page, title);
+        await world.s.until(
+          'it has loaded',
+          async () => (await page.getByText('Loading', { exact: true }).count()) === 0,
+        );
+        assert.equal(await page.getByRole('button', { name: button, exact: true }).count(), 0, `${button} on ${path}`);
+      }
+      await goes(page, '/statement');
+      await page.getByText('Your role does not show the statement').waitFor();
+    });
+
+  if (isLong)
+    test('an owner ends the session of another, whose browser has to sign in again', async () => {
+      const { page } = olga;
+      await goes(page, '/team');
+      await opens(page, 'Sign out vera');
+      await inDialog(page, 'Sign out');
+      await vera.page.reload();
+      await heading(vera.page, 'Cloverleaf for partners');
+    });
 
   test('nothing was asked of another origin, and the policy stopped nothing', () => {
     for (const { amiss } of [olga, vera]) assert.deepEqual(amiss, []);

@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { buildConsole } from '../../src/console/index.ts';
 import { operatorNamed, type Person, twoDo } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
+import { isLong } from '../support/long.ts';
 import { realProvider } from '../support/oidcprovider.ts';
 import { openStory, type Story } from '../support/story.ts';
 import { type Desk, deskOf, enrol, isGood, openDesk } from './window.ts';
@@ -96,126 +97,135 @@ describe('signing in to the console', { skip: noChromium }, () => {
     await desk.close();
   });
 
-  test('who shows a password alone shows a passkey, too; one of somebody else does not count', async () => {
-    const desk = await newDesk();
-    const { page } = desk;
-    await goes(page, '/');
-    await enrol(page, cat.token);
-    await logsIn(page, 'cat-at-the-bank', false);
-    await page.getByText('show your passkey, too').waitFor();
-    assert.equal(new URL(page.url()).search, '', 'the answer of the provider stays in the address');
-    await isGood(page, TITLE, 'Passkey after the provider');
-    assert.equal((await page.request.get(`${origin}/operator/v1/session`)).status(), 401, 'a password alone signed in');
-    await page.getByRole('button', { name: 'Use passkey' }).click();
-    await page.getByRole('heading', { level: 1, name: 'What needs a person' }).waitFor();
-    await page.getByText('cat, ').waitFor();
-    assert.deepEqual(amissAt(desk), []);
-    await desk.close();
+  if (isLong)
+    test('who shows a password alone shows a passkey, too; one of somebody else does not count', async () => {
+      const desk = await newDesk();
+      const { page } = desk;
+      await goes(page, '/');
+      await enrol(page, cat.token);
+      await logsIn(page, 'cat-at-the-bank', false);
+      await page.getByText('show your passkey, too').waitFor();
+      assert.equal(new URL(page.url()).search, '', 'the answer of the provider stays in the address');
+      await isGood(page, TITLE, 'Passkey after the provider');
+      assert.equal(
+        (await page.request.get(`${origin}/operator/v1/session`)).status(),
+        401,
+        'a password alone signed in',
+      );
+      await page.getByRole('button', { name: 'Use passkey' }).click();
+      await page.getByRole('heading', { level: 1, name: 'What needs a person' }).waitFor();
+      await page.getByText('cat, ').waitFor();
+      assert.deepEqual(amissAt(desk), []);
+      await desk.close();
 
-    const other = bea.page;
-    await other.getByRole('button', { name: 'Sign out' }).click();
-    await logsIn(other, 'cat-at-the-bank', false);
-    await other.getByRole('button', { name: 'Use passkey' }).click();
-    await other.getByText('belongs to another operator').waitFor();
-    await isGood(other, TITLE, 'Passkey of another operator');
-  });
-
-  test('a stranger, a cancelled login and a provider that is down are told apart, and nobody is let in', async () => {
-    const desk = await newDesk();
-    const { page } = desk;
-    await goes(page, '/');
-    await logsIn(page, 'somebody-else', true);
-    await page.getByText('No enabled operator is bound to this account.').waitFor();
-    await isGood(page, TITLE, 'Account that nobody bound');
-    await page.getByRole('link', { name: 'Back to the sign-in page' }).click();
-    await page.context().clearCookies();
-    await atProvider(page).click();
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('The provider declined the login.').waitFor();
-    await page.getByRole('link', { name: 'Back to the sign-in page' }).click();
-
-    await atProvider(page).click();
-    await page.getByLabel('Name').fill('cat-at-the-bank');
-    await page.route('**/session/sso/answer', async (route) => {
-      provider.goesDown(true);
-      await route.continue();
+      const other = bea.page;
+      await other.getByRole('button', { name: 'Sign out' }).click();
+      await logsIn(other, 'cat-at-the-bank', false);
+      await other.getByRole('button', { name: 'Use passkey' }).click();
+      await other.getByText('belongs to another operator').waitFor();
+      await isGood(other, TITLE, 'Passkey of another operator');
     });
-    await page.getByRole('button', { name: 'Log in' }).click();
-    await page.getByText('The provider of single sign-on does not answer.').waitFor();
-    await isGood(page, TITLE, 'Provider down');
-    provider.goesDown(false);
-    assert.equal((await page.request.get(`${origin}/operator/v1/session`)).status(), 401);
-    await desk.close();
-  });
 
-  test('an address with somebody else’s answer, or another place to go to, signs nobody in and leads nowhere', async () => {
-    const desk = await newDesk();
-    const { page } = desk;
-    for (const query of ['code=stolen&state=stolen', 'next=https://evil.test', 'error=x&to=//evil.test', '']) {
-      await goes(page, `/sso?${query}`);
-      await page.getByRole('alert').waitFor();
-      assert.equal(page.url(), `${origin}/console/sso`);
-    }
-    await goes(page, '//evil.test/');
-    await logsIn(page, 'cat-at-the-bank', true);
-    await page.getByText('cat, ').waitFor();
-    assert.equal(new URL(page.url()).origin, origin);
-    assert.deepEqual(amissAt(desk), []);
-    await desk.close();
-  });
+  if (isLong)
+    test('a stranger, a cancelled login and a provider that is down are told apart, and nobody is let in', async () => {
+      const desk = await newDesk();
+      const { page } = desk;
+      await goes(page, '/');
+      await logsIn(page, 'somebody-else', true);
+      await page.getByText('No enabled operator is bound to this account.').waitFor();
+      await isGood(page, TITLE, 'Account that nobody bound');
+      await page.getByRole('link', { name: 'Back to the sign-in page' }).click();
+      await page.context().clearCookies();
+      await atProvider(page).click();
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByText('The provider declined the login.').waitFor();
+      await page.getByRole('link', { name: 'Back to the sign-in page' }).click();
 
-  test('an operator who is disabled meanwhile is out, and the provider does not let them in again', async () => {
-    const desk = await newDesk();
-    const { page } = desk;
-    await goes(page, '/');
-    await logsIn(page, 'cat-at-the-bank', true);
-    await page.getByText('cat, ').waitFor();
-    assert.equal((await ada.person.does('/operators/cat/disable')).status, 200);
-    await page.reload();
-    await atProvider(page).waitFor();
-    // The provider would remember the person.
-    await page.context().clearCookies();
-    await logsIn(page, 'cat-at-the-bank', true);
-    await page.getByText('No enabled operator is bound to this account.').waitFor();
-    await twoDo(ada.person, bea.person, '/operators/cat/enable');
-    await desk.close();
-  });
+      await atProvider(page).click();
+      await page.getByLabel('Name').fill('cat-at-the-bank');
+      await page.route('**/session/sso/answer', async (route) => {
+        provider.goesDown(true);
+        await route.continue();
+      });
+      await page.getByRole('button', { name: 'Log in' }).click();
+      await page.getByText('The provider of single sign-on does not answer.').waitFor();
+      await isGood(page, TITLE, 'Provider down');
+      provider.goesDown(false);
+      assert.equal((await page.request.get(`${origin}/operator/v1/session`)).status(), 401);
+      await desk.close();
+    });
 
-  test('recovery codes are made after a fresh login, and one enrols another passkey on another device', async () => {
-    const { page } = ada;
-    await goes(page, '/sessions');
-    await page.getByText('You have none.').waitFor();
-    world.clock.advance(STEP_UP_MS + 1_000);
-    await page.getByRole('button', { name: 'Make new recovery codes' }).click();
-    await page.getByRole('button', { name: 'Use passkey' }).click();
-    const codes = page.getByRole('region', { name: 'Recovery codes' }).getByRole('listitem');
-    await codes.first().waitFor();
-    assert.equal(await codes.count(), 10);
-    await isGood(page, 'Sessions and passkeys', 'Recovery codes');
-    const [code = ''] = await codes.allInnerTexts();
+  if (isLong)
+    test('an address with somebody else’s answer, or another place to go to, signs nobody in and leads nowhere', async () => {
+      const desk = await newDesk();
+      const { page } = desk;
+      for (const query of ['code=stolen&state=stolen', 'next=https://evil.test', 'error=x&to=//evil.test', '']) {
+        await goes(page, `/sso?${query}`);
+        await page.getByRole('alert').waitFor();
+        assert.equal(page.url(), `${origin}/console/sso`);
+      }
+      await goes(page, '//evil.test/');
+      await logsIn(page, 'cat-at-the-bank', true);
+      await page.getByText('cat, ').waitFor();
+      assert.equal(new URL(page.url()).origin, origin);
+      assert.deepEqual(amissAt(desk), []);
+      await desk.close();
+    });
 
-    const desk = await newDesk();
-    const other = desk.page;
-    await goes(other, '/');
-    await other.getByText('Passkey lost, recovery code at hand').click();
-    await other.getByLabel('Recovery code').fill('00000-00000-00000-00000');
-    await other.getByRole('button', { name: 'Enrol a new passkey' }).click();
-    await other.getByText('This recovery code is wrong, or was used or replaced.').waitFor();
-    await isGood(other, TITLE, 'Recovery code that is wrong');
-    await other.getByLabel('Recovery code').fill(code.toUpperCase());
-    await other.getByRole('button', { name: 'Enrol a new passkey' }).click();
-    await other.getByText('Codes left: 9.').waitFor();
-    assert.equal((await other.request.get(`${origin}/operator/v1/session`)).status(), 401, 'a code signed in');
-    await other.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await other.getByText('ada, ').waitFor();
-    await goes(page, '/sessions');
-    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+  if (isLong)
+    test('an operator who is disabled meanwhile is out, and the provider does not let them in again', async () => {
+      const desk = await newDesk();
+      const { page } = desk;
+      await goes(page, '/');
+      await logsIn(page, 'cat-at-the-bank', true);
+      await page.getByText('cat, ').waitFor();
+      assert.equal((await ada.person.does('/operators/cat/disable')).status, 200);
+      await page.reload();
+      await atProvider(page).waitFor();
+      // The provider would remember the person.
+      await page.context().clearCookies();
+      await logsIn(page, 'cat-at-the-bank', true);
+      await page.getByText('No enabled operator is bound to this account.').waitFor();
+      await twoDo(ada.person, bea.person, '/operators/cat/enable');
+      await desk.close();
+    });
 
-    await goes(other, '/cases?kind=recovery_code_used');
-    await other.getByRole('link', { name: 'recovery code used' }).first().click();
-    await other.getByText('Ask the operator, by telephone or in person').first().waitFor();
-    await isGood(other, await other.locator('h1').innerText(), 'Case of a recovery code');
-    assert.deepEqual(desk.amiss, []);
-    await desk.close();
-  });
+  if (isLong)
+    test('recovery codes are made after a fresh login, and one enrols another passkey on another device', async () => {
+      const { page } = ada;
+      await goes(page, '/sessions');
+      await page.getByText('You have none.').waitFor();
+      world.clock.advance(STEP_UP_MS + 1_000);
+      await page.getByRole('button', { name: 'Make new recovery codes' }).click();
+      await page.getByRole('button', { name: 'Use passkey' }).click();
+      const codes = page.getByRole('region', { name: 'Recovery codes' }).getByRole('listitem');
+      await codes.first().waitFor();
+      assert.equal(await codes.count(), 10);
+      await isGood(page, 'Sessions and passkeys', 'Recovery codes');
+      const [code = ''] = await codes.allInnerTexts();
+
+      const desk = await newDesk();
+      const other = desk.page;
+      await goes(other, '/');
+      await other.getByText('Passkey lost, recovery code at hand').click();
+      await other.getByLabel('Recovery code').fill('00000-00000-00000-00000');
+      await other.getByRole('button', { name: 'Enrol a new passkey' }).click();
+      await other.getByText('This recovery code is wrong, or was used or replaced.').waitFor();
+      await isGood(other, TITLE, 'Recovery code that is wrong');
+      await other.getByLabel('Recovery code').fill(code.toUpperCase());
+      await other.getByRole('button', { name: 'Enrol a new passkey' }).click();
+      await other.getByText('Codes left: 9.').waitFor();
+      assert.equal((await other.request.get(`${origin}/operator/v1/session`)).status(), 401, 'a code signed in');
+      await other.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await other.getByText('ada, ').waitFor();
+      await goes(page, '/sessions');
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+
+      await goes(other, '/cases?kind=recovery_code_used');
+      await other.getByRole('link', { name: 'recovery code used' }).first().click();
+      await other.getByText('Ask the operator, by telephone or in person').first().waitFor();
+      await isGood(other, await other.locator('h1').innerText(), 'Case of a recovery code');
+      assert.deepEqual(desk.amiss, []);
+      await desk.close();
+    });
 });

@@ -50,7 +50,7 @@ const tests = spawn(
   ['scripts/test.ts', 'server/test/fuzz', 'server/test/attack/strangers.test.ts', '--timeout', '3600'],
   {
     cwd: root,
-    env: { ...process.env, FUZZ: String(times), FUZZ_SEED: String(seed), FUZZ_COUNTS: counts },
+    env: { ...process.env, LONG_TESTS: '1', FUZZ: String(times), FUZZ_SEED: String(seed), FUZZ_COUNTS: counts },
     stdio: 'inherit',
   },
 );

@@ -68,7 +68,7 @@ export function troubles(
   return found;
 }
 
-/** server/test/fuzz/v1.test.ts: its name, and its number of requests in `npm test`. The whole run makes 20,000. */
+/** server/test/fuzz/v1.long.test.ts: its name, and its number of requests at the size of one. The whole run makes 20,000. */
 const PARTNER_API = 'requests: the partner API';
 const REQUESTS_ONCE = 1_000;
 

@@ -127,7 +127,11 @@ async function runUnlessKept(step: Step): Promise<string | undefined> {
 /** The command as a person would type it; the path of its report is internal. */
 function commandOf({ script, args, env = {} }: Step): string {
   const ours = ['--json', '{json}', '--kept', '{kept}'];
-  const given = args.filter((arg) => !ours.includes(arg)).join(' ');
+  const given = args
+    .filter((arg) => !ours.includes(arg))
+    // A shell would expand a pattern otherwise than the runner does.
+    .map((arg) => (/[*(]/.test(arg) ? `'${arg}'` : arg))
+    .join(' ');
   const set = Object.entries(env).map(([name, value]) => `${name}=${value} `);
   return `${set.join('')}npm run ${script}${given === '' ? '' : ` -- ${given}`}`;
 }

@@ -54,14 +54,23 @@ export interface Step {
   keptFor?: readonly string[] | null;
 }
 
-/** What differs with LONG_TESTS (support/long.ts). */
+/** What only runs with LONG_TESTS (support/long.ts), and what does more with it. The step `kills` runs those of crash/. */
 const LONG = [
+  'server/test/*.long.test.ts',
+  'server/test/!(crash)/**/*.long.test.ts',
+  'server/test/backup/drill.test.ts',
+  'server/test/backup/promoted.test.ts',
+  'server/test/backup/whole.test.ts',
   'server/test/console',
-  'server/test/site/site.test.ts',
-  'server/test/site/snippets.test.ts',
-  'server/test/treasury/sweeps.test.ts',
   'server/test/protocols/checkout',
-  'server/test/chaos/seen.long.test.ts',
+  'server/test/runner.test.ts',
+  'server/test/sdk/cli.test.ts',
+  'server/test/sdk/package.test.ts',
+  'server/test/site',
+  'server/test/start.test.ts',
+  'server/test/stories/buying.test.ts',
+  'server/test/stories/fiats.test.ts',
+  'server/test/treasury/sweeps.test.ts',
 ] as const;
 
 const SIMULATION = ['server/test/simulation', 'server/test/support'] as const;
@@ -103,13 +112,13 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
   })),
   ofTests(
     'kills',
-    'kill -9 of the server at random moments of the demo, and of two servers that exchange travel rule data',
+    'kill -9 of the server at random moments of the demo and of a compensation, and of two servers that exchange travel rule data',
     ['server/test/crash'],
     { KILLS: kills, LONG_TESTS: '1' },
   ),
   ofTests(
     'long',
-    'what `npm test` does in a smaller size: pages at each width in each scheme, programs in each language',
+    'what `npm test` leaves out or does in a smaller size: played incidents, drills of backups, every page at each width in each scheme',
     LONG,
     {
       LONG_TESTS: '1',

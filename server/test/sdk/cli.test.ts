@@ -1,6 +1,7 @@
 /**
  * The command of the SDK, as a process, against a server that answers with the API description's examples. Its output is kept in
- * cli.snapshot.txt: `UPDATE_DOCS=1` writes it.
+ * cli.snapshot.txt: `LONG_TESTS=1 UPDATE_DOCS=1` writes it. What concerns keys, secrets and exit codes is in `npm test`, the rest in the
+ * long run (support/long.ts): each line that is typed starts a process.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -13,6 +14,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { verifyWebhook } from '../../../sdk/src/index.ts';
 import { freshFolder } from '../support/folder.ts';
+import { isLong } from '../support/long.ts';
 import { collect, run } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { describedServer, type Instead } from './described.ts';
@@ -55,73 +57,75 @@ async function cli(args: string[], env?: NodeJS.ProcessEnv, stdin?: string) {
 }
 const NO_KEY = { CLOVERLEAF_BEARER_TOKEN: undefined, CLOVERLEAF_KEY: undefined, CLOVERLEAF_SECRET: undefined };
 
-test('output for people', { timeout: 300_000 }, async () => {
-  const shown: string[] = [];
-  for (const line of [
-    '',
-    'login --help',
-    'orders refund --help',
-    'quotes create --help',
-    'destinations create --help',
-    'quote usdc.matic20 inr --pay-amount 250.5',
-    'orders list --state settled',
-    'orders show 747983292881815',
-    'customers get 8tvxR5aVmM_1',
-    'destinations list 8tvxR5aVmM_1',
-    'webhooks list',
-    'webhooks deliveries whe_4pQ9aXbT7mK2vN8c',
-    'logs --limit 5',
-    'logs 4f1c2a9d0e00001a',
-    'completion bash',
-    '__complete -- orders',
-    '__complete -- orders list --state',
-    'orders list --state nonsense',
-    'orders refund 17',
-    'orders fly',
-  ]) {
-    const { code, out, err } = await cli(line.split(' ').filter((word) => word !== ''));
-    shown.push(`$ cloverleaf-ramp ${line}\n${out}${err}(${code})\n`);
-  }
-  const text = shown.join('\n');
-  if (process.env.UPDATE_DOCS === '1') writeFileSync(SNAPSHOT, text);
-  assert.equal(
-    text,
-    readFileSync(SNAPSHOT, 'utf8'),
-    'UPDATE_DOCS=1 npm test -- server/test/sdk/cli.test.ts writes it anew',
-  );
-});
+if (isLong)
+  test('output for people', { timeout: 300_000 }, async () => {
+    const shown: string[] = [];
+    for (const line of [
+      '',
+      'login --help',
+      'orders refund --help',
+      'quotes create --help',
+      'destinations create --help',
+      'quote usdc.matic20 inr --pay-amount 250.5',
+      'orders list --state settled',
+      'orders show 747983292881815',
+      'customers get 8tvxR5aVmM_1',
+      'destinations list 8tvxR5aVmM_1',
+      'webhooks list',
+      'webhooks deliveries whe_4pQ9aXbT7mK2vN8c',
+      'logs --limit 5',
+      'logs 4f1c2a9d0e00001a',
+      'completion bash',
+      '__complete -- orders',
+      '__complete -- orders list --state',
+      'orders list --state nonsense',
+      'orders refund 17',
+      'orders fly',
+    ]) {
+      const { code, out, err } = await cli(line.split(' ').filter((word) => word !== ''));
+      shown.push(`$ cloverleaf-ramp ${line}\n${out}${err}(${code})\n`);
+    }
+    const text = shown.join('\n');
+    if (process.env.UPDATE_DOCS === '1') writeFileSync(SNAPSHOT, text);
+    assert.equal(
+      text,
+      readFileSync(SNAPSHOT, 'utf8'),
+      'LONG_TESTS=1 UPDATE_DOCS=1 npm test -- server/test/sdk/cli.test.ts writes it anew',
+    );
+  });
 
 describe('programs', () => {
-  test('with --json every command of its own, and one of each group, answers JSON alone', async () => {
-    const { commands } = JSON.parse((await cli(['--help', '--json'])).out) as {
-      commands: { words: string; examples: string[] }[];
-    };
-    assert.ok(commands.length > 50);
-    // These wait for events, ask a person, or are tested below against a server with their data.
-    const elsewhere = new Set(['login', 'logout', 'orders watch', 'webhooks listen', 'certify']);
-    const groups = new Set<string>();
-    const isNew = ({ words }: { words: string }): boolean => {
-      const [group = ''] = words.split(' ');
-      const first = !groups.has(group) || words === 'webhooks create' || words === 'webhooks remove';
-      groups.add(group);
-      return first && !elsewhere.has(words);
-    };
-    for (const { words, examples } of commands.filter(isNew)) {
-      const typed = [...(examples[0] ?? words).replace(/ > .*/, '').matchAll(/'([^']*)'|(\S+)/g)];
-      const args = typed.map(([, quoted, plain]) => quoted ?? plain ?? '');
-      const file = join(folder, `${words.replaceAll(' ', '-')}.json.secret`);
-      const secret = /create|rotate/.test(words) && words.startsWith('webhooks') ? ['--secret-file', file] : [];
-      const { out, err } = await cli([...args, ...secret, '--json']);
-      assert.doesNotThrow(() => JSON.parse(out === '' ? err : out), `${args.join(' ')}: ${out}${err}`);
-      assert.ok(out === '' || err === '', `${words} says something on both streams`);
-    }
-    const file = join(folder, 'json', 'config.json');
-    const env = { ...NO_KEY, CLOVERLEAF_URL: undefined, CLOVERLEAF_CONFIG: file };
-    const login = await cli(['login', '--url', server.baseUrl, '--json'], env, `clv_1\n${SECRET}\n`);
-    const said = JSON.parse(login.out) as { key: string };
-    assert.deepEqual(said, { baseUrl: server.baseUrl, key: said.key, file });
-    assert.deepEqual(JSON.parse((await cli(['logout', '--json'], env)).out), { removed: file });
-  });
+  if (isLong)
+    test('with --json every command of its own, and one of each group, answers JSON alone', async () => {
+      const { commands } = JSON.parse((await cli(['--help', '--json'])).out) as {
+        commands: { words: string; examples: string[] }[];
+      };
+      assert.ok(commands.length > 50);
+      // These wait for events, ask a person, or are tested below against a server with their data.
+      const elsewhere = new Set(['login', 'logout', 'orders watch', 'webhooks listen', 'certify']);
+      const groups = new Set<string>();
+      const isNew = ({ words }: { words: string }): boolean => {
+        const [group = ''] = words.split(' ');
+        const first = !groups.has(group) || words === 'webhooks create' || words === 'webhooks remove';
+        groups.add(group);
+        return first && !elsewhere.has(words);
+      };
+      for (const { words, examples } of commands.filter(isNew)) {
+        const typed = [...(examples[0] ?? words).replace(/ > .*/, '').matchAll(/'([^']*)'|(\S+)/g)];
+        const args = typed.map(([, quoted, plain]) => quoted ?? plain ?? '');
+        const file = join(folder, `${words.replaceAll(' ', '-')}.json.secret`);
+        const secret = /create|rotate/.test(words) && words.startsWith('webhooks') ? ['--secret-file', file] : [];
+        const { out, err } = await cli([...args, ...secret, '--json']);
+        assert.doesNotThrow(() => JSON.parse(out === '' ? err : out), `${args.join(' ')}: ${out}${err}`);
+        assert.ok(out === '' || err === '', `${words} says something on both streams`);
+      }
+      const file = join(folder, 'json', 'config.json');
+      const env = { ...NO_KEY, CLOVERLEAF_URL: undefined, CLOVERLEAF_CONFIG: file };
+      const login = await cli(['login', '--url', server.baseUrl, '--json'], env, `clv_1\n${SECRET}\n`);
+      const said = JSON.parse(login.out) as { key: string };
+      assert.deepEqual(said, { baseUrl: server.baseUrl, key: said.key, file });
+      assert.deepEqual(JSON.parse((await cli(['logout', '--json'], env)).out), { removed: file });
+    });
 
   test('--json is the unchanged answer, and fields reach the request in their types', async () => {
     const { out, code } = await cli(['orders', 'list', '--state', 'SETTLED', '--limit', '5', '--json']);
@@ -170,33 +174,34 @@ describe('programs', () => {
   });
 });
 
-test('bash completes commands, options and values, by the script that completion prints', async () => {
-  const bin = freshFolder('completion');
-  const name = join(bin, 'cloverleaf-ramp');
-  const main = fileURLToPath(new URL('../../../sdk/src/cli/main.ts', import.meta.url));
-  writeFileSync(name, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
-  chmodSync(name, 0o755);
-  const completed = (...typed: string[]): string[] => {
-    const words = ['cloverleaf-ramp', ...typed].map((word) => `'${word}'`).join(' ');
-    const { stdout, stderr, status } = spawnSync(
-      'bash',
-      [
-        ...['--norc', '-c'],
-        `set -e; eval "$(cloverleaf-ramp completion bash)"; COMP_WORDS=(${words}); COMP_CWORD=${typed.length}
-         _cloverleaf_ramp; printf '%s\\n' "\${COMPREPLY[@]}"`,
-      ],
-      { encoding: 'utf8', env: { PATH: `${bin}:${process.env.PATH}` } },
-    );
-    assert.deepEqual([status, stderr], [0, '']);
-    return stdout.split('\n').filter((line) => line !== '');
-  };
-  assert.deepEqual(completed('orders', 'ca'), ['cancel']);
-  assert.deepEqual(completed('orders', 'list', '--st'), ['--state']);
-  assert.ok(completed('orders', 'list', '--state', '').includes('on_hold'));
-  assert.deepEqual(completed('sandbox', 'bank', 'lose_'), ['lose_answer', 'lose_request']);
-  assert.deepEqual(completed('completion', ''), ['--help', '--json', 'bash', 'fish', 'zsh']);
-  assert.deepEqual(completed('markets', 'list', '--json', '--'), ['--help']);
-});
+if (isLong)
+  test('bash completes commands, options and values, by the script that completion prints', async () => {
+    const bin = freshFolder('completion');
+    const name = join(bin, 'cloverleaf-ramp');
+    const main = fileURLToPath(new URL('../../../sdk/src/cli/main.ts', import.meta.url));
+    writeFileSync(name, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+    chmodSync(name, 0o755);
+    const completed = (...typed: string[]): string[] => {
+      const words = ['cloverleaf-ramp', ...typed].map((word) => `'${word}'`).join(' ');
+      const { stdout, stderr, status } = spawnSync(
+        'bash',
+        [
+          ...['--norc', '-c'],
+          `set -e; eval "$(cloverleaf-ramp completion bash)"; COMP_WORDS=(${words}); COMP_CWORD=${typed.length}
+           _cloverleaf_ramp; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        ],
+        { encoding: 'utf8', env: { PATH: `${bin}:${process.env.PATH}` } },
+      );
+      assert.deepEqual([status, stderr], [0, '']);
+      return stdout.split('\n').filter((line) => line !== '');
+    };
+    assert.deepEqual(completed('orders', 'ca'), ['cancel']);
+    assert.deepEqual(completed('orders', 'list', '--st'), ['--state']);
+    assert.ok(completed('orders', 'list', '--state', '').includes('on_hold'));
+    assert.deepEqual(completed('sandbox', 'bank', 'lose_'), ['lose_answer', 'lose_request']);
+    assert.deepEqual(completed('completion', ''), ['--help', '--json', 'bash', 'fish', 'zsh']);
+    assert.deepEqual(completed('markets', 'list', '--json', '--'), ['--help']);
+  });
 
 describe('keys', () => {
   test('login tries the key, keeps it with mode 600, and prints nothing of it; logout removes it', async () => {
@@ -266,166 +271,170 @@ test('doctor names the faults of key and endpoints, and exits with 1', async () 
   assert.match(out, /ok {5}clock/);
 });
 
-test('orders watch shows the progress of an order, and ends when nothing is next', async () => {
-  const states = ['created', 'created', 'settled'];
-  let looked = 0;
-  instead = ({ name }) => {
-    if (name === 'orders.get') {
-      const state = states[Math.min(looked, 2)];
-      looked += 1;
-      const money = { amount: '1', asset: 'inr' };
-      const order = {
-        id: '17',
-        direction: 'sell',
-        pay: money,
-        receive: money,
-        customerId: 'c',
-        reference: null,
-        reason: null,
+if (isLong)
+  test('orders watch shows the progress of an order, and ends when nothing is next', async () => {
+    const states = ['created', 'created', 'settled'];
+    let looked = 0;
+    instead = ({ name }) => {
+      if (name === 'orders.get') {
+        const state = states[Math.min(looked, 2)];
+        looked += 1;
+        const money = { amount: '1', asset: 'inr' };
+        const order = {
+          id: '17',
+          direction: 'sell',
+          pay: money,
+          receive: money,
+          customerId: 'c',
+          reference: null,
+          reason: null,
+        };
+        return { status: 200, body: { ...order, state, version: state === 'settled' ? 2 : 1 } };
+      }
+      if (name !== 'orders.trace') return undefined;
+      const at = '2026-11-23T09:30:00.000Z';
+      const isOver = looked > 2;
+      const what = isOver ? ['order_created', 'payout_settled'] : ['order_created'];
+      const evidence = what.map((one) => ({ what: one, id: '1', amount: null, hash: null, bankReference: null, at }));
+      const next = {
+        step: isOver ? 'nothing' : 'customer_pays',
+        by: 'customer',
+        until: null,
+        otherwise: null,
+        says: 'The customer pays.',
       };
-      return { status: 200, body: { ...order, state, version: state === 'settled' ? 2 : 1 } };
-    }
-    if (name !== 'orders.trace') return undefined;
-    const at = '2026-11-23T09:30:00.000Z';
-    const isOver = looked > 2;
-    const what = isOver ? ['order_created', 'payout_settled'] : ['order_created'];
-    const evidence = what.map((one) => ({ what: one, id: '1', amount: null, hash: null, bankReference: null, at }));
-    const next = {
-      step: isOver ? 'nothing' : 'customer_pays',
-      by: 'customer',
-      until: null,
-      otherwise: null,
-      says: 'The customer pays.',
+      const held = { heldBy: isOver ? 'recipient' : 'customer', amount: { amount: '1', asset: 'inr' }, since: at };
+      return { status: 200, body: { orderId: '17', state: 'x', ...held, evidence, next, otherMoney: [] } };
     };
-    const held = { heldBy: isOver ? 'recipient' : 'customer', amount: { amount: '1', asset: 'inr' }, since: at };
-    return { status: 200, body: { orderId: '17', state: 'x', ...held, evidence, next, otherMoney: [] } };
-  };
-  const { code, out, err } = await cli(['orders', 'watch', '17', '--interval', '100']);
-  instead = () => undefined;
-  assert.equal(code, 0, err);
-  assert.deepEqual(
-    out.split('\n').filter((line) => line !== ''),
-    [
-      'order 17, a sale: 1 inr for 1 inr',
-      'customer c',
-      '2026-11-23 09:30:00  order_created',
-      '  now: created; 1 inr with customer since 2026-11-23 09:30:00',
-      '  next: The customer pays.',
-      '2026-11-23 09:30:00  payout_settled',
-      '  now: settled; 1 inr with recipient since 2026-11-23 09:30:00',
-    ],
-  );
-});
+    const { code, out, err } = await cli(['orders', 'watch', '17', '--interval', '100']);
+    instead = () => undefined;
+    assert.equal(code, 0, err);
+    assert.deepEqual(
+      out.split('\n').filter((line) => line !== ''),
+      [
+        'order 17, a sale: 1 inr for 1 inr',
+        'customer c',
+        '2026-11-23 09:30:00  order_created',
+        '  now: created; 1 inr with customer since 2026-11-23 09:30:00',
+        '  next: The customer pays.',
+        '2026-11-23 09:30:00  payout_settled',
+        '  now: settled; 1 inr with recipient since 2026-11-23 09:30:00',
+      ],
+    );
+  });
 
-test('webhooks listen marks pulled events as pulled, and forwards them signed', async () => {
-  const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
-  const file = join(folder, 'receiver.secret');
-  writeFileSync(file, secret, { mode: 0o600 });
-  const taken: string[] = [];
-  const receiver = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    taken.push((await verifyWebhook({ headers: request.headers, body }, { secret })).id);
-    response.writeHead(204).end();
-  }).listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  const forward = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
-  const event = { id: 'evt_1_2', type: 'order.settled', timestamp: '', subject: 'order:17', sequence: 2, data: {} };
-  let looked = 0;
-  instead = ({ name, query: { cursor } }) => {
-    if (name !== 'events.list') return undefined;
-    const page = (nextCursor: string, ...data: unknown[]) => ({ status: 200, body: { data, nextCursor } });
-    // Earlier events are not shown.
-    if (cursor === undefined) return page('c1', { ...event, id: 'evt_1_1' });
-    looked += 1;
-    return cursor === 'c1' && looked > 2 ? page('c2', event) : page(cursor);
-  };
-  const child = start(['webhooks', 'listen', '--poll', '--forward', forward, '--secret-file', file]);
-  const output = collect(child);
-  const ended = once(child, 'close');
-  try {
-    await until('the event is shown', async () => output().includes('evt_1_2'));
-  } finally {
-    child.kill('SIGINT');
-  }
-  const [code] = await ended;
-  instead = () => undefined;
-  receiver.close();
-  assert.equal(code, 0, output());
-  assert.match(output(), /^Pulling the events of .* These are no deliveries\./);
-  assert.match(output(), /order\.settled +order:17 #2 {2}evt_1_2 {2}pulled; your receiver answered 204/);
-  assert.ok(!output().includes('evt_1_1'));
-  assert.deepEqual(taken, ['evt_1_2']);
-});
+if (isLong)
+  test('webhooks listen marks pulled events as pulled, and forwards them signed', async () => {
+    const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
+    const file = join(folder, 'receiver.secret');
+    writeFileSync(file, secret, { mode: 0o600 });
+    const taken: string[] = [];
+    const receiver = createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += chunk;
+      taken.push((await verifyWebhook({ headers: request.headers, body }, { secret })).id);
+      response.writeHead(204).end();
+    }).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const forward = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+    const event = { id: 'evt_1_2', type: 'order.settled', timestamp: '', subject: 'order:17', sequence: 2, data: {} };
+    let looked = 0;
+    instead = ({ name, query: { cursor } }) => {
+      if (name !== 'events.list') return undefined;
+      const page = (nextCursor: string, ...data: unknown[]) => ({ status: 200, body: { data, nextCursor } });
+      // Earlier events are not shown.
+      if (cursor === undefined) return page('c1', { ...event, id: 'evt_1_1' });
+      looked += 1;
+      return cursor === 'c1' && looked > 2 ? page('c2', event) : page(cursor);
+    };
+    const child = start(['webhooks', 'listen', '--poll', '--forward', forward, '--secret-file', file]);
+    const output = collect(child);
+    const ended = once(child, 'close');
+    try {
+      await until('the event is shown', async () => output().includes('evt_1_2'));
+    } finally {
+      child.kill('SIGINT');
+    }
+    const [code] = await ended;
+    instead = () => undefined;
+    receiver.close();
+    assert.equal(code, 0, output());
+    assert.match(output(), /^Pulling the events of .* These are no deliveries\./);
+    assert.match(output(), /order\.settled +order:17 #2 {2}evt_1_2 {2}pulled; your receiver answered 204/);
+    assert.ok(!output().includes('evt_1_1'));
+    assert.deepEqual(taken, ['evt_1_2']);
+  });
 
-test('webhooks listen reports a closed forwarding port', async () => {
-  const free = createServer().listen(0, '127.0.0.1');
-  await once(free, 'listening');
-  const { port } = free.address() as AddressInfo;
-  free.close();
-  await once(free, 'close');
-  const file = join(folder, 'nobody.secret');
-  writeFileSync(file, `whsec_${Buffer.from('0123456789abcdef').toString('base64')}`, { mode: 0o600 });
-  const event = { id: 'evt_1_2', type: 'order.settled', timestamp: '', subject: 'order:17', sequence: 2, data: {} };
-  let looked = 0;
-  instead = ({ name, query: { cursor } }) => {
-    if (name !== 'events.list') return undefined;
-    const page = (nextCursor: string, ...data: unknown[]) => ({ status: 200, body: { data, nextCursor } });
-    if (cursor === undefined) return page('c1');
-    looked += 1;
-    return cursor === 'c1' && looked > 2 ? page('c2', event) : page(cursor);
-  };
-  const child = start([
-    ...['webhooks', 'listen', '--poll', '--secret-file', file],
-    ...['--forward', `http://127.0.0.1:${port}/hooks`],
-  ]);
-  const output = collect(child);
-  const ended = once(child, 'close');
-  try {
-    await until('the event is shown', async () => output().includes('evt_1_2'));
-  } finally {
-    child.kill('SIGINT');
-  }
-  await ended;
-  instead = () => undefined;
-  assert.match(output(), /evt_1_2 {2}pulled; nothing listens at the address of --forward/);
-});
+if (isLong)
+  test('webhooks listen reports a closed forwarding port', async () => {
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const { port } = free.address() as AddressInfo;
+    free.close();
+    await once(free, 'close');
+    const file = join(folder, 'nobody.secret');
+    writeFileSync(file, `whsec_${Buffer.from('0123456789abcdef').toString('base64')}`, { mode: 0o600 });
+    const event = { id: 'evt_1_2', type: 'order.settled', timestamp: '', subject: 'order:17', sequence: 2, data: {} };
+    let looked = 0;
+    instead = ({ name, query: { cursor } }) => {
+      if (name !== 'events.list') return undefined;
+      const page = (nextCursor: string, ...data: unknown[]) => ({ status: 200, body: { data, nextCursor } });
+      if (cursor === undefined) return page('c1');
+      looked += 1;
+      return cursor === 'c1' && looked > 2 ? page('c2', event) : page(cursor);
+    };
+    const child = start([
+      ...['webhooks', 'listen', '--poll', '--secret-file', file],
+      ...['--forward', `http://127.0.0.1:${port}/hooks`],
+    ]);
+    const output = collect(child);
+    const ended = once(child, 'close');
+    try {
+      await until('the event is shown', async () => output().includes('evt_1_2'));
+    } finally {
+      child.kill('SIGINT');
+    }
+    await ended;
+    instead = () => undefined;
+    assert.match(output(), /evt_1_2 {2}pulled; nothing listens at the address of --forward/);
+  });
 
-test('webhooks listen removes the endpoints of listeners that were killed, and leaves those that run and those of others', async () => {
-  const running = createServer().listen(0, '127.0.0.1');
-  const gone = createServer().listen(0, '127.0.0.1');
-  await Promise.all([once(running, 'listening'), once(gone, 'listening')]);
-  const portOf = (one: typeof gone) => (one.address() as AddressInfo).port;
-  const urls: readonly [id: string, url: string][] = [
-    ['whe_running', `http://127.0.0.1:${portOf(running)}/cloverleaf-listen`],
-    ['whe_gone', `http://127.0.0.1:${portOf(gone)}/cloverleaf-listen`],
-    ['whe_own', `http://127.0.0.1:${portOf(gone)}/hooks`],
-  ];
-  gone.close();
-  await once(gone, 'close');
-  const [known] = JSON.parse((await cli(['webhooks', 'list', '--json'])).out).data;
-  instead = ({ name }) => {
-    if (name !== 'webhooks.list') return undefined;
-    return { status: 200, body: { data: urls.map(([id, url]) => ({ ...known, id, url })), nextCursor: null } };
-  };
-  const before = server.asked.length;
-  const child = start(['webhooks', 'listen']);
-  const output = collect(child);
-  const ended = once(child, 'close');
-  try {
-    await until('it listens', async () => output().includes('Listening at'), { more: output });
-  } finally {
-    child.kill('SIGINT');
-  }
-  await ended;
-  instead = () => undefined;
-  running.close();
-  const removed = server.asked.slice(before).filter(({ name }) => name === 'webhooks.remove');
-  assert.deepEqual(
-    removed.map(({ path }) => path.split('/').at(-1)),
-    ['whe_gone', known.id],
-  );
-});
+if (isLong)
+  test('webhooks listen removes the endpoints of listeners that were killed, and leaves those that run and those of others', async () => {
+    const running = createServer().listen(0, '127.0.0.1');
+    const gone = createServer().listen(0, '127.0.0.1');
+    await Promise.all([once(running, 'listening'), once(gone, 'listening')]);
+    const portOf = (one: typeof gone) => (one.address() as AddressInfo).port;
+    const urls: readonly [id: string, url: string][] = [
+      ['whe_running', `http://127.0.0.1:${portOf(running)}/cloverleaf-listen`],
+      ['whe_gone', `http://127.0.0.1:${portOf(gone)}/cloverleaf-listen`],
+      ['whe_own', `http://127.0.0.1:${portOf(gone)}/hooks`],
+    ];
+    gone.close();
+    await once(gone, 'close');
+    const [known] = JSON.parse((await cli(['webhooks', 'list', '--json'])).out).data;
+    instead = ({ name }) => {
+      if (name !== 'webhooks.list') return undefined;
+      return { status: 200, body: { data: urls.map(([id, url]) => ({ ...known, id, url })), nextCursor: null } };
+    };
+    const before = server.asked.length;
+    const child = start(['webhooks', 'listen']);
+    const output = collect(child);
+    const ended = once(child, 'close');
+    try {
+      await until('it listens', async () => output().includes('Listening at'), { more: output });
+    } finally {
+      child.kill('SIGINT');
+    }
+    await ended;
+    instead = () => undefined;
+    running.close();
+    const removed = server.asked.slice(before).filter(({ name }) => name === 'webhooks.remove');
+    assert.deepEqual(
+      removed.map(({ path }) => path.split('/').at(-1)),
+      ['whe_gone', known.id],
+    );
+  });
 
 test('text from outside neither controls the terminal nor reverses the rest of its line', async () => {
   const [order] = JSON.parse((await cli(['orders', 'list', '--json'])).out).data;
@@ -442,13 +451,14 @@ test('text from outside neither controls the terminal nor reverses the rest of i
   assert.doesNotMatch(out, /[\p{Cf}]|[^\P{Cc}\n]/u);
 });
 
-test('other words for a command work, and a misspelled one is guessed', async () => {
-  const { code, out } = await cli(['webhooks', 'endpoints']);
-  assert.deepEqual([code, out], [0, (await cli(['webhooks', 'list'])).out]);
-  const wrong = await cli(['orders', 'lsit']);
-  assert.deepEqual(
-    [wrong.code, wrong.err.split('\n')[0]],
-    [2, 'there is no command "orders lsit": did you mean "orders list"?'],
-  );
-  assert.match((await cli(['webhooks', 'deliveries'])).err, /^endpoint missing: "webhooks list" shows it/);
-});
+if (isLong)
+  test('other words for a command work, and a misspelled one is guessed', async () => {
+    const { code, out } = await cli(['webhooks', 'endpoints']);
+    assert.deepEqual([code, out], [0, (await cli(['webhooks', 'list'])).out]);
+    const wrong = await cli(['orders', 'lsit']);
+    assert.deepEqual(
+      [wrong.code, wrong.err.split('\n')[0]],
+      [2, 'there is no command "orders lsit": did you mean "orders list"?'],
+    );
+    assert.match((await cli(['webhooks', 'deliveries'])).err, /^endpoint missing: "webhooks list" shows it/);
+  });

@@ -1,8 +1,8 @@
 /**
- * The programs of the docs. All are parsed; those whose language is installed on this machine also run: the sale to its end
- * against a sandbox, and the receiver on the sandbox's messages. Requests of the reference are compiled or parsed with their
- * client. docs/site/start.md says which language is tested how; PHP, Java and Go only run in the long run (support/long.ts),
- * because each program starts a compiler or an interpreter of its own.
+ * The programs of the docs. All are parsed; those in TypeScript also run, with the SDK: each sale and purchase to its end against a
+ * sandbox, and the receivers on the sandbox's messages. Requests of the reference are compiled or parsed with their client. In the
+ * long run (support/long.ts) the programs of the other languages run too, if they are installed: each starts a compiler or an
+ * interpreter of its own. docs/site/start.md says which language is tested how.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -30,9 +30,9 @@ const files = readdirSync(SNIPPETS);
 
 const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 const here = {
-  sh: isHere('bash') && isHere('curl') && isHere('openssl'),
+  sh: isLong && isHere('bash') && isHere('curl') && isHere('openssl'),
   ts: true,
-  py: isHere('python3'),
+  py: isLong && isHere('python3'),
   php: isLong && isHere('php'),
   java: isLong && isHere('javac') && isHere('java'),
   go: isLong && isHere('go'),

@@ -5,6 +5,7 @@ import { formatUnits, parseUnits } from '../../src/base/money.ts';
 import { fiatNumber, LIVE } from '../../src/protocols/whitelabel/reference.ts';
 import { FIATS } from '../../src/sandbox/catalogue.ts';
 import { newPhone } from '../support/client.ts';
+import { isLong } from '../support/long.ts';
 import { openStory, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -110,7 +111,10 @@ test('the sandbox has a market both ways for exactly the fiats that are live', a
     }
 });
 
-for (const { code, decimals, minWhole, buyMethod } of FIATS) {
+/** In `npm test` those with an IBAN and with a mobile number as account; the others differ from them in their table alone. */
+const TRADED = FIATS.filter(({ code }) => isLong || code === 'eur' || code === 'kes');
+assert.ok(TRADED.length >= 2);
+for (const { code, decimals, minWhole, buyMethod } of TRADED) {
   const fiat = code.toUpperCase();
   test(`${fiat}: a sale and a purchase are quoted, made, paid and settled, with an account of its country`, async () => {
     const shape = ACCOUNTS[code];

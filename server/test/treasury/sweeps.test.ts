@@ -869,7 +869,11 @@ describe('a crash', () => {
       },
     ],
   ];
-  for (const [when, crash] of stages) {
+  // The simulation ends processes at every point; here in `npm test` where something has been sent and not yet recorded.
+  const SENT = /gas was broadcast|sweep was signed|sweep was broadcast/;
+  const played = stages.filter(([when]) => isLong || SENT.test(when));
+  assert.ok(played.length >= 3);
+  for (const [when, crash] of played) {
     test(`${when} costs time only`, async (t) => {
       const world = await openWorld();
       const at = await deposited(world);

@@ -16,7 +16,7 @@ import {
 } from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import { newPhone } from '../../support/client.ts';
-import { looksOf } from '../../support/long.ts';
+import { isLong, looksOf } from '../../support/long.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { isGood, logIn, openWindow, press } from './window.ts';
 import { openBrowser, type PagesWorld, pagesWorld, wayBack } from './world.ts';
@@ -185,32 +185,33 @@ test('the destination of another customer, and the link of another page, open no
   assert.notEqual(await one.waits(), undefined, 'a blocked customer confirmed a destination');
 });
 
-test('in a real browser: from the link to the confirmation at 320 and 1440 px, light and dark', {
-  skip: noChromium,
-}, async () => {
-  const browser = await startChromium();
-  try {
-    for (const [at, look] of looksOf(1440, 320).entries()) {
-      const { link, waits } = await (at % 2 === 0 ? waiting({ account: ACCOUNT }) : waiting());
-      const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl] }, look);
-      await page.goto(link);
-      await logIn(page);
-      await page.getByRole('heading', { name: 'Is this yours?' }).waitFor();
-      await isGood(page, 'Is this yours?');
-      await press(page, 'Send code');
-      await page.getByLabel('Six-digit code').fill('000000');
-      await press(page, 'Yes, this is mine');
-      await isGood(page, 'Is this yours?');
-      assert.equal(await page.getByLabel('Six-digit code').getAttribute('aria-invalid'), 'true');
-      await page.getByLabel('Six-digit code').fill('123456');
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'Confirmed' }).waitFor();
-      await isGood(page, 'Confirmed');
-      assert.equal(await waits(), undefined);
-      assert.deepEqual(amiss, []);
-      await close();
+if (isLong)
+  test('in a real browser: from the link to the confirmation at 320 and 1440 px, light and dark', {
+    skip: noChromium,
+  }, async () => {
+    const browser = await startChromium();
+    try {
+      for (const [at, look] of looksOf(1440, 320).entries()) {
+        const { link, waits } = await (at % 2 === 0 ? waiting({ account: ACCOUNT }) : waiting());
+        const { page, amiss, close } = await openWindow({ browser, mine: [world.baseUrl] }, look);
+        await page.goto(link);
+        await logIn(page);
+        await page.getByRole('heading', { name: 'Is this yours?' }).waitFor();
+        await isGood(page, 'Is this yours?');
+        await press(page, 'Send code');
+        await page.getByLabel('Six-digit code').fill('000000');
+        await press(page, 'Yes, this is mine');
+        await isGood(page, 'Is this yours?');
+        assert.equal(await page.getByLabel('Six-digit code').getAttribute('aria-invalid'), 'true');
+        await page.getByLabel('Six-digit code').fill('123456');
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'Confirmed' }).waitFor();
+        await isGood(page, 'Confirmed');
+        assert.equal(await waits(), undefined);
+        assert.deepEqual(amiss, []);
+        await close();
+      }
+    } finally {
+      await browser.close();
     }
-  } finally {
-    await browser.close();
-  }
-});
+  });

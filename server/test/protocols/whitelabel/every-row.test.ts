@@ -105,7 +105,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   ...Object.fromEntries(
     CONTROLS.map(({ name, route: { method, paths } }): [string, Story] => [
       `${method} ${paths[0]}`,
-      ['stories/controls.test.ts', `('${name}', `],
+      ['stories/controls.long.test.ts', `('${name}', `],
     ]),
   ),
 };

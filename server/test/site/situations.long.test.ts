@@ -1,7 +1,7 @@
 /**
  * The ten situations of the docs, played: each page shows the real results.
  *
- * `UPDATE_DOCS=1 npm test -- server/test/site/situations.test.ts` writes the tables again.
+ * `UPDATE_DOCS=1 npm test -- server/test/site/situations.long.test.ts` writes the tables again.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,8 @@ describe('the situations', () => {
       const page = readFileSync(file, 'utf8');
       const made = withPlayed(page, await play(stage));
       if (process.env.UPDATE_DOCS === '1') writeFileSync(file, made);
-      else assert.equal(page, made, `UPDATE_DOCS=1 npm test -- server/test/site/situations.test.ts writes it anew`);
+      else
+        assert.equal(page, made, `UPDATE_DOCS=1 npm test -- server/test/site/situations.long.test.ts writes it anew`);
     });
 });
 

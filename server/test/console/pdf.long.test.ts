@@ -3,8 +3,7 @@
  * and says what is wrong; and nothing of pdf.js is loaded before one is opened.
  */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -17,7 +16,6 @@ import { openStory, type Story } from '../support/story.ts';
 import { until } from '../support/until.ts';
 import { type Desk, deskOf, formOn, isGood } from './window.ts';
 
-const FOLDER = 'assets/pdfjs-6.5.438';
 const MOST_FIRST_BYTES = 200 * 1024;
 
 interface PageOf {
@@ -260,21 +258,5 @@ describe('the files of the console', () => {
     assert.ok(first.length >= 2, html);
     const bytes = first.reduce((sum, name) => sum + gzipSync(readFileSync(join(dist, name))).length, 0);
     assert.ok(bytes < MOST_FIRST_BYTES, `${bytes} bytes`);
-  });
-
-  test('of pdf.js are the ones whose hashes are noted', () => {
-    const folder = join(CONSOLE, 'public', FOLDER);
-    const noted = readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trim().split('\n');
-    for (const line of noted) {
-      const [hash, name = ''] = line.split(/ +/);
-      const is = createHash('sha256')
-        .update(readFileSync(join(folder, name)))
-        .digest('hex');
-      assert.equal(is, hash, name);
-    }
-    const there = readdirSync(folder, { recursive: true }).filter((name) =>
-      statSync(join(folder, String(name))).isFile(),
-    );
-    assert.equal(there.length, noted.length + 2, 'all but the list and the README are noted');
   });
 });
