@@ -26,27 +26,27 @@ export interface Declared {
 export const DECLARED: readonly Declared[] = [
   {
     name: 'markets.list',
-    says: 'Lists the pairs that are traded, each with its limits and terms.',
+    says: 'Lists the markets on which you can trade, each with its limits and terms.',
     fields: [],
   },
   {
     name: 'assets.list',
-    says: 'Lists the assets of the markets.',
+    says: 'Lists the assets that the markets trade.',
     fields: [],
   },
   {
     name: 'chains.list',
-    says: 'Lists the chains of the markets.',
+    says: 'Lists the chains that the markets use.',
     fields: [],
   },
   {
     name: 'methods.list',
-    says: 'Lists the payment methods of the markets.',
+    says: 'Lists the payment methods that the markets accept.',
     fields: [],
   },
   {
     name: 'quotes.create',
-    says: 'Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received.',
+    says: 'Creates a quote for a sale or a purchase, for an amount to pay or an amount to receive. Its price is fixed until it expires.',
     fields: [
       {
         name: 'payAsset',
@@ -79,7 +79,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'quotes.get',
-    says: 'Shows a stored quote, and whether an order can still use it.',
+    says: 'Returns a quote, and whether an order can still use it.',
     fields: [
       {
         name: 'quote',
@@ -97,7 +97,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'state',
         place: 'query',
-        says: 'Only those in this state',
+        says: 'Only items in this state',
         words: [
           'created',
           'deposit_seen',
@@ -118,7 +118,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'market',
         place: 'query',
-        says: 'Only those of this market',
+        says: 'Only items of this market',
         example: '3',
       },
       {
@@ -148,13 +148,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -162,12 +162,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.create',
-    says: 'Creates an order from an open quote, and answers how the customer pays.',
+    says: 'Creates an order from an open quote, and returns how the customer pays.',
     fields: [
       {
         name: 'quoteId',
         place: 'body',
-        says: 'Quote that the order takes',
+        says: 'Quote that the order uses',
         required: true,
         example: '747983292881815',
       },
@@ -181,14 +181,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'destinationId',
         place: 'body',
-        says: 'Destination of the customer that is paid',
+        says: 'Destination of the customer to which money is sent',
         required: true,
         example: '747983292881815',
       },
       {
         name: 'refundDestinationId',
         place: 'body',
-        says: 'Destination of the customer that money goes back to, should it have to',
+        says: 'Destination of the customer for a refund, if one is necessary',
         example: '747983292881815',
       },
       {
@@ -207,7 +207,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.get',
-    says: 'Answers one order.',
+    says: 'Returns one order.',
     fields: [
       {
         name: 'order',
@@ -220,7 +220,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.trace',
-    says: 'Shows where the money of an order is: who holds it, since when, the evidence, the next step and its deadline.',
+    says: 'Returns where the money of an order is: who holds it, since when, the evidence, the next step and its deadline.',
     fields: [
       {
         name: 'order',
@@ -245,13 +245,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -259,7 +259,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.payouts',
-    says: 'Lists the attempts to pay an order out, the oldest first.',
+    says: 'Lists the payouts of an order, one for each attempt, oldest first.',
     fields: [
       {
         name: 'order',
@@ -271,13 +271,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -285,7 +285,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.refunds',
-    says: 'Lists what goes back of an order, and what of it is paid again; the oldest first.',
+    says: 'Lists the refunds of an order, and the repeated payouts of money that came back; oldest first.',
     fields: [
       {
         name: 'order',
@@ -297,13 +297,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -311,7 +311,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.cancel',
-    says: 'Cancels an order while nothing has come for it.',
+    says: 'Cancels an order that has received no money yet.',
     fields: [
       {
         name: 'order',
@@ -336,21 +336,21 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'destinationId',
         place: 'body',
-        says: 'Destination of the customer that is paid',
+        says: 'Destination of the customer to which money is sent',
         required: true,
         example: '747983292881815',
       },
       {
         name: 'depositId',
         place: 'body',
-        says: 'A deposit in suspense; without it, all that the order holds',
+        says: 'A deposit in suspense; without it, all money that the order holds',
         example: '42',
       },
     ],
   },
   {
     name: 'orders.changePayoutDestination',
-    says: 'Pays an order whose payout was rejected or came back to another destination of the same customer.',
+    says: 'Names another destination of the same customer for an order whose payout was rejected or came back, and pays it there.',
     fields: [
       {
         name: 'order',
@@ -362,7 +362,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'destinationId',
         place: 'body',
-        says: 'Destination of the customer that is paid',
+        says: 'Destination of the customer to which money is sent',
         required: true,
         example: '747983292881815',
       },
@@ -370,7 +370,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.wallets',
-    says: 'Lists the wallets on the other side of an order that the travel rule still asks about.',
+    says: 'Lists the counterparty wallets of an order for which the travel rule still needs data.',
     fields: [
       {
         name: 'order',
@@ -383,7 +383,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'orders.nameWallet',
-    says: 'Declares who holds a wallet on the other side of an order and who owns it, and returns what the travel rule still needs.',
+    says: 'Declares who holds and who owns a counterparty wallet of an order, and returns what the travel rule still needs.',
     fields: [
       {
         name: 'order',
@@ -395,14 +395,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'address',
         place: 'body',
-        says: 'The wallet: that a purchase is paid to, or that the coins of a sale come from',
+        says: 'Address of the wallet: the one that a purchase is paid to, or the one that the coins of a sale come from',
         required: true,
         example: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
       },
       {
         name: 'kind',
         place: 'body',
-        says: 'Held by a provider, or by its owner',
+        says: 'Whether a provider or the owner holds the keys',
         required: true,
         words: ['hosted', 'self_hosted'],
         example: 'self_hosted',
@@ -410,7 +410,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'owner',
         place: 'body',
-        says: "The customer's own, or another's",
+        says: 'Whether the customer or another person owns it',
         required: true,
         words: ['customer', 'other'],
         example: 'customer',
@@ -418,7 +418,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'ownerName',
         place: 'body',
-        says: "Name of the owner, if it is another's",
+        says: 'Name of the owner, if the customer is not the owner',
         example: 'Asha Rao',
       },
       {
@@ -430,20 +430,20 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'travelAddress',
         place: 'body',
-        says: 'Of a hosted wallet: where its provider is asked before the coins leave',
+        says: 'Travel address of the provider of a hosted wallet, to which travel rule data is sent before the coins',
         example: 'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
       },
       {
         name: 'signature',
         place: 'body',
-        says: 'Over the text that orders.wallets answers, by the key of the address',
+        says: 'Signature over the text that orders.wallets returns, made with the key of the address',
         example: '0x1b',
       },
     ],
   },
   {
     name: 'orders.namePayerReference',
-    says: 'Notes the bank reference that the customer claims to have paid with.',
+    says: 'Records the bank reference that, according to the customer, the payment has.',
     fields: [
       {
         name: 'order',
@@ -463,43 +463,43 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.list',
-    says: 'Lists your customers, the newest first; by `reference`, the one of this name.',
+    says: 'Lists your customers, newest first. With `reference`, only the customer with this reference.',
     fields: [
       {
         name: 'reference',
         place: 'query',
-        says: 'Only the one with this name of yours',
+        says: 'Only the customer with this reference',
         example: 'customer-1',
       },
       {
         name: 'verification',
         place: 'query',
-        says: 'Only those whose verification is so far',
+        says: 'Only customers with this state of verification',
         words: ['none', 'in_review', 'verified', 'failed', 'refused'],
         example: 'verified',
       },
       {
         name: 'from',
         place: 'query',
-        says: 'Only those created not earlier',
+        says: 'Only customers created at this time or later',
         example: '2026-11-01T00:00:00Z',
       },
       {
         name: 'until',
         place: 'query',
-        says: 'Only those created earlier',
+        says: 'Only customers created before this time',
         example: '2026-12-01T00:00:00Z',
       },
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -512,7 +512,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'reference',
         place: 'body',
-        says: 'Your own name for the customer',
+        says: 'Your own id of the customer',
         required: true,
         example: 'customer-1',
       },
@@ -547,7 +547,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.get',
-    says: 'Answers one customer.',
+    says: 'Returns one customer.',
     fields: [
       {
         name: 'customer',
@@ -560,7 +560,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.update',
-    says: 'Changes phone, e-mail address or country of a customer.',
+    says: 'Changes the phone number, e-mail address or country of a customer.',
     fields: [
       {
         name: 'customer',
@@ -592,7 +592,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'customers.verificationLink',
-    says: 'Makes a link to a page on which the customer logs in and is verified.',
+    says: 'Creates a link to a hosted page on which the customer logs in and is verified.',
     fields: [
       {
         name: 'customer',
@@ -604,14 +604,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'redirectUrl',
         place: 'body',
-        says: 'Page that the customer goes back to afterwards',
+        says: 'Page to which the customer is redirected afterwards',
         example: 'https://wallet.example/back',
       },
     ],
   },
   {
     name: 'customers.accountLink',
-    says: 'Makes a link to a page on which the customer logs in and adds a bank account, which is confirmed thereby.',
+    says: 'Creates a link to a hosted page on which the customer logs in and adds a bank account. Adding it there also confirms it.',
     fields: [
       {
         name: 'customer',
@@ -629,14 +629,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'redirectUrl',
         place: 'body',
-        says: 'Page that the customer goes back to afterwards',
+        says: 'Page to which the customer is redirected afterwards',
         example: 'https://wallet.example/back',
       },
     ],
   },
   {
     name: 'customers.limits',
-    says: 'Shows the maximum of one order on each market, the use of the customer’s limits across orders, what a higher level allows and needs, and the remainder of the caps that your customers share.',
+    says: 'Returns the maximum of one order on each market, the used and remaining amounts of the customer’s limits across orders, what a higher level allows and requires, and what is left of the caps that your customers share.',
     fields: [
       {
         name: 'customer',
@@ -649,12 +649,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'requirements.get',
-    says: 'Answers what bank accounts and verification need.',
+    says: 'Returns the fields that bank accounts and verification require.',
     fields: [],
   },
   {
     name: 'submissions.requirements',
-    says: 'Answers the form by which a customer is verified: fields, and documents with the names of their files.',
+    says: 'Returns the form with which a customer is verified: its fields, and its documents with the names of their files.',
     fields: [
       {
         name: 'customer',
@@ -666,13 +666,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'asset',
         place: 'query',
-        says: 'Fiat whose form is meant, of a person',
+        says: 'For an individual: the fiat that selects the form',
         example: 'inr',
       },
       {
         name: 'level',
         place: 'query',
-        says: 'Level that the form is for; without it, the one from which your customers trade',
+        says: 'Level that the form is for; by default the lowest level at which your customers may trade',
         type: 'integer',
         example: '1',
       },
@@ -692,13 +692,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -706,7 +706,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'submissions.create',
-    says: 'Begins a submission: with all answers, some, or none.',
+    says: 'Starts a submission with all, some or none of its answers.',
     fields: [
       {
         name: 'customer',
@@ -718,14 +718,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'asset',
         place: 'body',
-        says: 'Fiat whose form is meant, of a person',
+        says: 'For an individual: the fiat that selects the form',
         example: 'inr',
         isInExample: true,
       },
       {
         name: 'level',
         place: 'body',
-        says: 'Level that the form is for; without it, the one from which your customers trade',
+        says: 'Level that the form is for; by default the lowest level at which your customers may trade',
         type: 'integer',
         example: '1',
       },
@@ -752,14 +752,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'owners',
         place: 'body',
-        says: 'Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent',
+        says: 'Owners of a business: firstName, lastName, share in percent, and dob and country if known. All shares together are at most 100 percent',
         type: 'array',
         example: '[{"firstName":"Asha","lastName":"Rao","share":"51"}]',
       },
       {
         name: 'directors',
         place: 'body',
-        says: 'Directors of a business, as owners but without a share',
+        says: 'Directors of a business, with the same fields as owners except share',
         type: 'array',
         example: '[{"firstName":"Asha","lastName":"Rao"}]',
       },
@@ -767,7 +767,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'submissions.get',
-    says: 'Answers one submission: its state, and what it needs, each with the reason and the remedy.',
+    says: 'Returns one submission: its state, and what it still needs, each with the reason and the remedy.',
     fields: [
       {
         name: 'customer',
@@ -826,14 +826,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'owners',
         place: 'body',
-        says: 'Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent',
+        says: 'Owners of a business: firstName, lastName, share in percent, and dob and country if known. All shares together are at most 100 percent',
         type: 'array',
         example: '[{"firstName":"Asha","lastName":"Rao","share":"51"}]',
       },
       {
         name: 'directors',
         place: 'body',
-        says: 'Directors of a business, as owners but without a share',
+        says: 'Directors of a business, with the same fields as owners except share',
         type: 'array',
         example: '[{"firstName":"Asha","lastName":"Rao"}]',
       },
@@ -869,12 +869,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'informationRequests.open',
-    says: 'Lists what the operator waits for you to answer about any customer, the most urgent first: at most 100.',
+    says: 'Lists the information requests of all customers that you have not answered yet, the most urgent first, at most 100.',
     fields: [],
   },
   {
     name: 'informationRequests.list',
-    says: 'Lists what the operator has asked about a customer, the newest first.',
+    says: 'Lists the information requests of the operator about a customer, newest first.',
     fields: [
       {
         name: 'customer',
@@ -886,13 +886,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -900,7 +900,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'informationRequests.addFiles',
-    says: 'Adds files to an open question, as multipart/form-data, for the answer that follows.',
+    says: 'Adds files to an open information request, as multipart/form-data. Send the answer afterwards.',
     fields: [
       {
         name: 'customer',
@@ -912,7 +912,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'request',
         place: 'path',
-        says: 'Id of the question',
+        says: 'Id of the information request',
         required: true,
         example: '747983292881815',
       },
@@ -928,7 +928,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'informationRequests.answer',
-    says: 'Answers what the operator has asked about a customer.',
+    says: 'Answers an information request of the operator about a customer.',
     fields: [
       {
         name: 'customer',
@@ -940,14 +940,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'request',
         place: 'path',
-        says: 'Id of the question',
+        says: 'Id of the information request',
         required: true,
         example: '747983292881815',
       },
       {
         name: 'answer',
         place: 'body',
-        says: 'What the operator wants to know',
+        says: 'The answer to the operator’s question',
         required: true,
         example: 'The contract of sale is of 2 May.',
       },
@@ -967,13 +967,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -981,7 +981,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'destinations.create',
-    says: 'Adds a bank account or an address to which a customer is paid.',
+    says: 'Adds a bank account or an address to which a customer can be paid.',
     fields: [
       {
         name: 'customer',
@@ -1046,7 +1046,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'bankCode',
         place: 'body',
-        says: 'Code of the bank, where the country has another',
+        says: 'National code of the bank, in countries with another kind of code',
         example: '001',
       },
       {
@@ -1077,7 +1077,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'destinations.get',
-    says: 'Answers one destination of a customer.',
+    says: 'Returns one destination of a customer.',
     fields: [
       {
         name: 'customer',
@@ -1097,7 +1097,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'destinations.confirmationLink',
-    says: 'Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code.',
+    says: 'Creates a link to a hosted page on which the customer logs in, sees the destination and confirms it with a code.',
     fields: [
       {
         name: 'customer',
@@ -1116,14 +1116,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'redirectUrl',
         place: 'body',
-        says: 'Page that the customer goes back to afterwards',
+        says: 'Page to which the customer is redirected afterwards',
         example: 'https://wallet.example/back',
       },
     ],
   },
   {
     name: 'destinations.sendCode',
-    says: 'Sends the customer a code to the phone, with which the destination is confirmed.',
+    says: 'Sends a code to the customer’s phone, with which the customer confirms the destination.',
     fields: [
       {
         name: 'customer',
@@ -1162,7 +1162,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'code',
         place: 'body',
-        says: 'Code that was sent to the phone of the customer',
+        says: 'Code that was sent to the customer’s phone',
         required: true,
         example: '123456',
       },
@@ -1175,13 +1175,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -1194,7 +1194,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'webhooks.create',
-    says: 'Adds a webhook endpoint, and answers its secret.',
+    says: 'Adds a webhook endpoint, and returns its secret.',
     fields: [
       {
         name: 'url',
@@ -1206,7 +1206,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'events',
         place: 'body',
-        says: 'Types of events, such as order.settled or order.*; none: all',
+        says: 'Event types, such as order.settled or order.*; an empty list means all',
         type: 'array',
         example: 'order.*',
       },
@@ -1215,7 +1215,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'webhooks.get',
-    says: 'Answers one webhook endpoint.',
+    says: 'Returns one webhook endpoint.',
     fields: [
       {
         name: 'endpoint',
@@ -1246,7 +1246,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'events',
         place: 'body',
-        says: 'Types of events, such as order.settled or order.*; none: all',
+        says: 'Event types, such as order.settled or order.*; an empty list means all',
         type: 'array',
         example: 'order.*',
       },
@@ -1262,7 +1262,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'webhooks.remove',
-    says: 'Removes a webhook endpoint. What still waits for it is dropped.',
+    says: 'Removes a webhook endpoint. Its pending deliveries are dropped.',
     fields: [
       {
         name: 'endpoint',
@@ -1275,7 +1275,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'webhooks.rotateSecret',
-    says: 'Gives a webhook endpoint a new secret; the previous one signs as well for a while.',
+    says: 'Gives a webhook endpoint a new secret. For a while, webhooks are also signed with the previous one.',
     fields: [
       {
         name: 'endpoint',
@@ -1287,7 +1287,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'overlapSeconds',
         place: 'body',
-        says: 'For how many seconds the previous secret signs as well',
+        says: 'For how many seconds the previous secret stays valid',
         type: 'integer',
         example: '86400',
       },
@@ -1296,7 +1296,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'webhooks.resume',
-    says: 'Sends to a held webhook endpoint again, from the first event that it missed.',
+    says: 'Resumes deliveries to a held webhook endpoint, from the first event that it missed.',
     fields: [
       {
         name: 'endpoint',
@@ -1322,7 +1322,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'webhooks.replay',
-    says: 'Sends events again: one, those of an order, or those of a span of time.',
+    says: 'Sends events again: one event, the events of an order, or the events of a period.',
     fields: [
       {
         name: 'endpoint',
@@ -1372,20 +1372,20 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'state',
         place: 'query',
-        says: 'Only those in this state',
+        says: 'Only deliveries in this state',
         words: ['waiting', 'delivered', 'dead', 'dropped'],
         example: 'dead',
       },
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -1413,7 +1413,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'key.get',
-    says: 'Answers what the key that asks may do, and which version answers it.',
+    says: 'Returns what the calling key may do, and the API version that its requests use.',
     fields: [],
   },
   {
@@ -1423,7 +1423,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'requests.list',
-    says: 'Lists your requests of the last 30 days, on this API and on the white-label wire, the newest first.',
+    says: 'Lists your requests of the last 30 days to this API and to the white-label wire, newest first.',
     fields: [
       {
         name: 'protocol',
@@ -1435,7 +1435,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'operation',
         place: 'query',
-        says: 'Only requests of this endpoint',
+        says: 'Only requests to this endpoint',
         example: 'orders.create',
       },
       {
@@ -1466,13 +1466,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -1480,7 +1480,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'requests.get',
-    says: 'Shows one of your requests of the last 30 days, with its reply and the reason.',
+    says: 'Returns one of your requests of the last 30 days, with its reply and, if it was declined, the reason.',
     fields: [
       {
         name: 'request',
@@ -1493,7 +1493,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'requests.diagnose',
-    says: 'Says why a request of your program is accepted or not: key, token, covered parts, digest, time and signature.',
+    says: 'Explains why a request of your program is authenticated or not: it checks key, token, covered parts, digest, time and signature.',
     fields: [
       {
         name: 'method',
@@ -1532,7 +1532,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'keys.create',
-    says: 'Creates an API key, and answers its secret.',
+    says: 'Creates an API key, and returns its secret.',
     fields: [
       {
         name: 'label',
@@ -1552,14 +1552,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'networks',
         place: 'body',
-        says: 'Networks it may be used from; none: any',
+        says: 'Networks from which the key may be used; an empty list allows all',
         type: 'array',
         example: '203.0.113.0/24',
       },
       {
         name: 'expiresAt',
         place: 'body',
-        says: 'When it ends by itself',
+        says: 'When the key expires',
         example: '2027-01-31T00:00:00Z',
       },
     ],
@@ -1567,7 +1567,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'keys.update',
-    says: 'Changes label, scopes or networks of an API key. It counts within three seconds.',
+    says: 'Changes label, scopes or networks of an API key. The change takes effect within three seconds.',
     fields: [
       {
         name: 'key',
@@ -1593,7 +1593,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'networks',
         place: 'body',
-        says: 'Networks it may be used from; none: any',
+        says: 'Networks from which the key may be used; an empty list allows all',
         type: 'array',
         example: '203.0.113.0/24',
       },
@@ -1601,7 +1601,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'keys.rotate',
-    says: 'Gives an API key a new secret; the previous one is valid for a while: a day, or as long as you say.',
+    says: 'Gives an API key a new secret. The previous one stays valid for `overlapSeconds`, one day by default.',
     fields: [
       {
         name: 'key',
@@ -1613,7 +1613,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'overlapSeconds',
         place: 'body',
-        says: 'For how many seconds the previous secret signs as well',
+        says: 'For how many seconds the previous secret stays valid',
         type: 'integer',
         example: '86400',
       },
@@ -1622,7 +1622,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'keys.revoke',
-    says: 'Revokes an API key for good. Once this is answered, nothing is changed with it any more.',
+    says: 'Revokes an API key permanently. After the reply, no request with the key changes anything.',
     fields: [
       {
         name: 'key',
@@ -1635,12 +1635,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'team.list',
-    says: 'Lists the people of your team, those removed last.',
+    says: 'Lists the members of your team; removed members come last.',
     fields: [],
   },
   {
     name: 'team.invite',
-    says: 'Invites a person to your team: the reply has a link that enrols one passkey within three days.',
+    says: 'Invites a person to your team. The reply has a link that enrols one passkey and is valid for three days.',
     fields: [
       {
         name: 'name',
@@ -1661,7 +1661,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'team.inviteAgain',
-    says: 'Makes a new link for a member who has not joined yet. The earlier link ends.',
+    says: 'Creates a new link for a member who has not joined yet, and invalidates the earlier link.',
     fields: [
       {
         name: 'member',
@@ -1695,7 +1695,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'team.remove',
-    says: 'Removes a member for good: passkeys, sessions and invitations end.',
+    says: 'Removes a member permanently, with passkeys, sessions and invitations.',
     fields: [
       {
         name: 'member',
@@ -1708,7 +1708,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'team.signOut',
-    says: 'Ends the sessions of a member; its passkeys stay.',
+    says: 'Ends the sessions of a member. The member’s passkeys stay valid.',
     fields: [
       {
         name: 'member',
@@ -1721,7 +1721,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'team.activity',
-    says: 'Lists what your keys and your team have changed, the newest first.',
+    says: 'Lists the changes made by your keys and your team, newest first.',
     fields: [
       {
         name: 'from',
@@ -1738,13 +1738,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'cursor',
         place: 'query',
-        says: 'The page that begins after this: `nextCursor` of the page before',
+        says: '`nextCursor` of the previous page; without it, the first page',
         example: 'MTcwMA',
       },
       {
         name: 'limit',
         place: 'query',
-        says: 'Most rows of the page',
+        says: 'Maximum number of rows on the page',
         type: 'integer',
         example: '50',
       },
@@ -1752,17 +1752,17 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'settings.get',
-    says: 'Answers how you appear to customers, and which pages may call with your keys.',
+    says: 'Returns your name as customers see it, and the origins whose pages may use your keys.',
     fields: [],
   },
   {
     name: 'settings.update',
-    says: 'Sets the origins whose pages may call with your keys, all of them at once.',
+    says: 'Sets the list of origins whose pages may use your keys. It replaces the whole list.',
     fields: [
       {
         name: 'origins',
         place: 'body',
-        says: 'Origins; none: no page',
+        says: 'Origins; an empty list allows no page',
         required: true,
         type: 'array',
         example: 'https://shop.example',
@@ -1771,12 +1771,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'branding.get',
-    says: 'Answers display name, colours and logo of your hosted pages.',
+    says: 'Returns display name, colours and logo of your hosted pages.',
     fields: [],
   },
   {
     name: 'branding.update',
-    says: 'Sets display name, colours and logo of your hosted pages. What is left out stays; null removes.',
+    says: 'Sets display name, colours and logo of your hosted pages. A field that is left out keeps its value; null removes it.',
     fields: [
       {
         name: 'displayName',
@@ -1795,20 +1795,20 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'accentDark',
         place: 'body',
-        says: 'The same on dark ground',
+        says: 'Colour of links and buttons on a dark background',
         example: '#85bdf7',
       },
       {
         name: 'logo',
         place: 'body',
-        says: 'A picture',
+        says: 'The logo',
         example: 'none',
       },
     ],
   },
   {
     name: 'branding.colours',
-    says: 'Answers the colours that hosted pages would have, with their contrast, and changes nothing.',
+    says: 'Previews the colours of hosted pages with their contrast, without changing anything.',
     fields: [
       {
         name: 'accent',
@@ -1819,14 +1819,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'accentDark',
         place: 'query',
-        says: 'The same on dark ground',
+        says: 'Colour of links and buttons on a dark background',
         example: '#85bdf7',
       },
     ],
   },
   {
     name: 'statement.get',
-    says: 'Answers what your orders came to and what you earned, by day and market, the newest day first.',
+    says: 'Returns the totals of your orders and your earnings by day and market, newest day first.',
     fields: [
       {
         name: 'from',
@@ -1846,7 +1846,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.pay',
-    says: 'The customer pays an order, on its chain or by bank: as asked, or in one of the ways that customers get wrong.',
+    says: 'Pays an order as its customer, on its chain or by bank: correctly, or with one of the mistakes that customers make.',
     fields: [
       {
         name: 'order',
@@ -1858,21 +1858,21 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'how',
         place: 'body',
-        says: 'How it is paid; exactly, if nothing is said',
+        says: 'How it is paid; exactly by default',
         words: ['exact', 'under', 'over', 'late', 'twice', 'another_token', 'another_chain'],
         example: 'under',
       },
       {
         name: 'amount',
         place: 'body',
-        says: 'Instead of the amount asked for, in the same currency',
+        says: 'Amount to use instead of the requested one, in the same currency',
         example: '12.5',
       },
     ],
   },
   {
     name: 'controls.credit',
-    says: 'Money comes to our bank for a purchase, as its payer wrote it.',
+    says: 'Credits our bank account for a purchase, with the payer’s reference and name as you choose them.',
     fields: [
       {
         name: 'order',
@@ -1884,20 +1884,20 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'amount',
         place: 'body',
-        says: 'Instead of the amount asked for, in the same currency',
+        says: 'Amount to use instead of the requested one, in the same currency',
         example: '12.5',
       },
       {
         name: 'payerReference',
         place: 'body',
-        says: 'Reference of the transfer; right, if nothing is said',
+        says: 'Reference of the transfer; the correct one by default',
         words: ['right', 'none', 'wrong'],
         example: 'none',
       },
       {
         name: 'payerName',
         place: 'body',
-        says: 'Name of the payer; the customer’s, if nothing is said',
+        says: 'Name of the payer; the customer’s by default',
         words: ['right', 'wrong', 'none'],
         example: 'wrong',
       },
@@ -1905,7 +1905,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.recall',
-    says: 'The bank of the payer takes the last credit of an order back.',
+    says: 'Recalls the last bank credit of an order, as the payer’s bank.',
     fields: [
       {
         name: 'order',
@@ -1918,7 +1918,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.bounce',
-    says: 'A payout to an account is returned.',
+    says: 'Returns an order’s payout to a bank account, as the receiving bank.',
     fields: [
       {
         name: 'order',
@@ -1931,7 +1931,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.screening',
-    says: 'Screening holds an order, or does so no longer.',
+    says: 'Sets the screening result of an order: screening holds it, or lets it pass.',
     fields: [
       {
         name: 'order',
@@ -1943,7 +1943,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'outcome',
         place: 'body',
-        says: 'What screening finds',
+        says: 'Result of the screening',
         required: true,
         words: ['fail', 'pass'],
         example: 'fail',
@@ -1952,12 +1952,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.clock',
-    says: 'Moves the test clock: everything of yours that is due within this time is due now.',
+    says: 'Moves the test clock forward: everything of yours that is due within this time becomes due now.',
     fields: [
       {
         name: 'seconds',
         place: 'body',
-        says: 'By how much, at most 30 days',
+        says: 'By how many seconds, at most 30 days',
         required: true,
         type: 'integer',
         example: '900',
@@ -1966,12 +1966,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.webhooks',
-    says: 'Webhooks of all partners of this sandbox are dropped on their way, or delivered again.',
+    says: 'Drops all webhooks of all partners of this sandbox in transit, or delivers them normally again.',
     fields: [
       {
         name: 'deliveries',
         place: 'body',
-        says: 'What becomes of them',
+        says: 'Whether webhooks are dropped or delivered',
         required: true,
         words: ['drop', 'deliver'],
         example: 'drop',
@@ -1980,7 +1980,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.prices',
-    says: 'Moves a price, for all partners of this sandbox; without one it is the table’s again.',
+    says: 'Sets a price for all partners of this sandbox; without `price`, the price table applies again.',
     fields: [
       {
         name: 'coin',
@@ -2006,7 +2006,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.treasury',
-    says: 'Empties what payouts are made from, or fills it, for all partners of this sandbox.',
+    says: 'Empties or fills the treasury account or wallet that funds payouts, for all partners of this sandbox.',
     fields: [
       {
         name: 'currency',
@@ -2033,12 +2033,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.bank',
-    says: 'The bank gets the next payments wrong, for all partners of this sandbox.',
+    says: 'Makes the bank fail on its next payments, for all partners of this sandbox.',
     fields: [
       {
         name: 'fault',
         place: 'body',
-        says: 'The fault; none removes the remaining faults',
+        says: 'The fault; `none` removes the remaining faults',
         required: true,
         words: [
           'none',
@@ -2056,7 +2056,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'times',
         place: 'body',
-        says: 'How often; once, if nothing is said',
+        says: 'For how many payments; one by default',
         type: 'integer',
         example: '1',
       },
@@ -2064,7 +2064,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.reorg',
-    says: 'A chain forgets its last blocks, for all partners of this sandbox.',
+    says: 'Reorganizes a chain: its last blocks are discarded, for all partners of this sandbox.',
     fields: [
       {
         name: 'chain',
@@ -2076,7 +2076,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'blocks',
         place: 'body',
-        says: 'How many',
+        says: 'Number of blocks',
         required: true,
         type: 'integer',
         example: '2',

@@ -8,7 +8,7 @@ import type { Pages } from '../pages.ts';
 /** The version of the API that these types describe: every request names it. */
 export const API_VERSION = '2026-11-23';
 
-/** Something that was changed */
+/** A change */
 export interface ActivityLine {
   /** Number */
   readonly id: string;
@@ -16,9 +16,9 @@ export interface ActivityLine {
   readonly at: string;
   /** What was done */
   readonly action: string;
-  /** About what */
+  /** Subject of the change */
   readonly subject: string;
-  /** Which key or member did it, or a customer on a page */
+  /** Key or member that made the change, or a customer on a hosted page */
   readonly by: string;
 }
 
@@ -30,15 +30,15 @@ export interface ApiKey {
   readonly label: string;
   /** What it may do */
   readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
-  /** Networks it may be used from; none: any */
+  /** Networks from which the key may be used; an empty list allows all */
   readonly networks: readonly string[];
-  /** `held`: the operator has stopped it after a leak */
+  /** `held`: the operator has suspended it after a leak */
   readonly state: 'active' | 'revoked' | 'expired' | 'held';
   /** Whether a write must be signed in production */
   readonly mustSign: boolean;
-  /** Until when its previous secret is valid, too */
+  /** Until when its previous secret is also valid */
   readonly rotatingUntil: string | null;
-  /** When it ends by itself */
+  /** When it expires */
   readonly expiresAt: string | null;
   /** When it was last used, to the minute */
   readonly lastUsedAt: string | null;
@@ -56,15 +56,15 @@ export interface ApiKeyWithSecret {
   readonly label: string;
   /** What it may do */
   readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
-  /** Networks it may be used from; none: any */
+  /** Networks from which the key may be used; an empty list allows all */
   readonly networks: readonly string[];
-  /** `held`: the operator has stopped it after a leak */
+  /** `held`: the operator has suspended it after a leak */
   readonly state: 'active' | 'revoked' | 'expired' | 'held';
   /** Whether a write must be signed in production */
   readonly mustSign: boolean;
-  /** Until when its previous secret is valid, too */
+  /** Until when its previous secret is also valid */
   readonly rotatingUntil: string | null;
-  /** When it ends by itself */
+  /** When it expires */
   readonly expiresAt: string | null;
   /** When it was last used, to the minute */
   readonly lastUsedAt: string | null;
@@ -72,23 +72,23 @@ export interface ApiKeyWithSecret {
   readonly createdAt: string;
   /** When it was revoked */
   readonly revokedAt: string | null;
-  /** The secret: shown here and never again */
+  /** The secret. It is shown only once */
   readonly secret: string;
-  /** The bearer token for `/v1`: shown here and never again */
+  /** The bearer token for `/v1`. It is shown only once */
   readonly bearerToken: string;
 }
 
-/** What can be paid or received */
+/** An asset that can be paid or received */
 export interface Asset {
   /** Code of the asset */
   readonly code: string;
   /** A coin on a chain, or a currency */
   readonly kind: 'crypto' | 'fiat';
-  /** Symbol of coin or currency */
+  /** Symbol of the coin or currency */
   readonly symbol: string;
-  /** Code of its chain; null of a fiat */
+  /** Code of its chain; null for a fiat */
   readonly chain: string | null;
-  /** Contract of the token; null of a native coin and of a fiat */
+  /** Contract of the token; null for a native asset and for a fiat */
   readonly contract: string | null;
   /** Decimal places */
   readonly decimals: number;
@@ -100,11 +100,11 @@ export interface Attempt {
   readonly at: string;
   /** How long it took, in milliseconds */
   readonly tookMs: number;
-  /** HTTP status of the answer */
+  /** HTTP status of the response */
   readonly status: number | null;
   /** Why it failed */
   readonly error: string | null;
-  /** Beginning of what your server answered */
+  /** Beginning of your server’s response */
   readonly answer: string;
 }
 
@@ -112,14 +112,14 @@ export interface Attempt {
 export interface Branding {
   /** Name on hosted pages; null: your name */
   readonly displayName: string | null;
-  /** Your colour on light ground; null: ours */
+  /** Your colour on a light background; null: the default colour */
   readonly accent: string | null;
-  /** Your colour on dark ground; null: made of the other one */
+  /** Your colour on a dark background; null: derived from `accent` */
   readonly accentDark: string | null;
   readonly colours: Colours;
-  /** Your logo, as drawn anew */
+  /** Your logo, as re-encoded by the server */
   readonly logo: {
-    /** Where it is served: the SHA-256 of its content is its name */
+    /** Path at which the logo is served; its name is the SHA-256 of the content */
     readonly path: string;
     /** Width in pixels */
     readonly width: number;
@@ -142,7 +142,7 @@ export interface Chain {
 
 /** A code was sent */
 export interface CodeSent {
-  /** When the code was sent to the phone of the customer */
+  /** When the code was sent to the customer’s phone */
   readonly sentAt: string;
   /** Until when it is valid */
   readonly expiresAt: string;
@@ -154,18 +154,18 @@ export interface Colours {
   readonly light: {
     /** Colour of links and buttons */
     readonly accent: string;
-    /** Colour of the text on buttons: that of the page */
+    /** Colour of the text on buttons: the background colour of the page */
     readonly onAccent: string;
-    /** Contrast of both, to 1 */
+    /** Contrast ratio of the two colours, to 1 */
     readonly contrast: string;
   };
   /** For customers who see dark pages */
   readonly dark: {
     /** Colour of links and buttons */
     readonly accent: string;
-    /** Colour of the text on buttons: that of the page */
+    /** Colour of the text on buttons: the background colour of the page */
     readonly onAccent: string;
-    /** Contrast of both, to 1 */
+    /** Contrast ratio of the two colours, to 1 */
     readonly contrast: string;
   };
 }
@@ -174,13 +174,13 @@ export interface Colours {
 export interface Customer {
   /** Id of the customer */
   readonly id: string;
-  /** Your own name for the customer */
+  /** Your own id of the customer */
   readonly reference: string | null;
   /** A person or a business */
   readonly kind: 'individual' | 'business';
   /** Level of verification, 0 to 5 */
   readonly level: number;
-  /** How far the verification is */
+  /** State of the verification */
   readonly verification: 'none' | 'in_review' | 'verified' | 'failed' | 'refused';
   /** Whether the customer has proved the phone number */
   readonly hasLoggedIn: boolean;
@@ -188,12 +188,12 @@ export interface Customer {
   readonly mayTrade: {
     /** Whether orders may be created for the customer */
     readonly allowed: boolean;
-    /** Why not */
+    /** Reason why not */
     readonly reason: 'login_required' | 'verification_required' | 'customer_blocked' | null;
   };
   /** Country, two letters */
   readonly country: string;
-  /** Where it is known from: the calling code of the phone, your program, or the customer’s answer; null: the default is used */
+  /** Source of the country: the calling code of the phone, your program, or the customer’s answer; null if the default is used */
   readonly countryBy: 'phone' | 'partner' | 'form' | null;
   /** When the customer was created */
   readonly createdAt: string;
@@ -201,118 +201,118 @@ export interface Customer {
   readonly updatedAt: string;
 }
 
-/** What a customer may pay */
+/** The limits of a customer */
 export interface CustomerLimits {
   /** Id of the customer */
   readonly customerId: string;
   /** Level of verification */
   readonly level: number;
-  /** What `min` and `max` are counted by */
+  /** What `min` and `max` apply to */
   readonly per: 'order';
-  /** Of each market, at this level */
+  /** Limits of one order on each market, at this level */
   readonly markets: readonly {
     /** Id of the market */
     readonly market: string;
     /** Asset of the amounts: what the customer pays */
     readonly asset: string;
-    /** Least amount of one order */
+    /** Minimum amount of one order */
     readonly min: string;
-    /** Largest amount of one order */
+    /** Maximum amount of one order */
     readonly max: string;
   }[];
-  /** Across all orders of the customer; empty where nothing is limited so */
+  /** Limits across all orders of the customer; empty if there are none */
   readonly limits: readonly {
-    /** Counted of one order, of any 24 hours (day), of any 30 days (month) */
+    /** The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`) */
     readonly per: 'order' | 'day' | 'month';
-    /** Fiat whose worth counts */
+    /** Fiat in which the value of orders is counted */
     readonly asset: string;
-    /** Only orders in this direction count; null: both together */
+    /** Only orders in this direction count; null: both directions together */
     readonly direction: 'sell' | 'buy' | null;
-    /** Only orders on this market count; null: all of the fiat together */
+    /** Only orders on this market count; null: all markets of the fiat together */
     readonly market: string | null;
-    /** The most */
+    /** The maximum */
     readonly max: string;
-    /** What orders of the customer are worth that count */
+    /** Total value of the counted orders of the customer */
     readonly used: string;
-    /** What is left */
+    /** The remainder */
     readonly left: string;
-    /** When the oldest order that counts no longer does; null where none counts */
+    /** When the oldest counted order stops counting; null if no order counts */
     readonly freesAt: string | null;
-    /** When all of it is left again, unless more is ordered; null where none counts */
+    /** When the whole limit is available again, unless more orders are created; null if no order counts */
     readonly resetsAt: string | null;
   }[];
   /** A higher level, and its requirements */
   readonly next: {
-    /** The lowest level at which the customer may do more */
+    /** The lowest level with higher limits */
     readonly level: number;
-    /** Limits that are larger there, or gone */
+    /** Limits that are higher at that level, or do not exist there */
     readonly limits: readonly {
-      /** Counted of one order, of any 24 hours (day), of any 30 days (month) */
+      /** The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`) */
       readonly per: 'order' | 'day' | 'month';
-      /** Fiat whose worth counts */
+      /** Fiat in which the value of orders is counted */
       readonly asset: string;
-      /** Only orders in this direction count; null: both together */
+      /** Only orders in this direction count; null: both directions together */
       readonly direction: 'sell' | 'buy' | null;
-      /** Only orders on this market count; null: all of the fiat together */
+      /** Only orders on this market count; null: all markets of the fiat together */
       readonly market: string | null;
-      /** The most; null: no limit */
+      /** The maximum; null: no limit */
       readonly max: string | null;
     }[];
     /** Missing fields of the form, by fiat */
     readonly needs: readonly {
-      /** Fiat whose form is meant */
+      /** Fiat that selects the form */
       readonly asset: string;
-      /** Fields without an answer that is accepted */
+      /** Fields without an accepted answer */
       readonly fields: readonly string[];
-      /** Files that were not sent yet */
+      /** Files that have not been sent yet */
       readonly documents: readonly string[];
     }[];
   } | null;
-  /** Your caps, which the orders of all your customers share; empty without one */
+  /** Your caps, which all your customers share; empty if there are none */
   readonly shared: readonly Exposure[];
 }
 
-/** What a customer supplies to be verified */
+/** The form with which a customer is verified */
 export interface CustomerRequirements {
   /** Id of the customer */
   readonly customerId: string;
   /** A person or a business */
   readonly kind: 'individual' | 'business';
-  /** Fiat whose form it is; null: the one for any */
+  /** Fiat of the form; null: the form for any fiat */
   readonly asset: string | null;
-  /** Level that it is for */
+  /** Level that the form is for */
   readonly level: number;
   /** Fields, in the order of the form */
   readonly fields: readonly {
     /** Name of the field, for `answers` */
     readonly name: string;
-    /** Fields of one group belong together */
+    /** Group of the field; fields of one group belong together */
     readonly group: string | null;
-    /** Its label, for people */
+    /** Label of the field, for display */
     readonly label: string;
-    /** Whether it is needed */
+    /** Whether it is required */
     readonly required: boolean;
-    /** What it takes; a `file` is sent with `submissions.addFiles` */
+    /** Type of the answer; send a `file` with `submissions.addFiles` */
     readonly type: 'text' | 'date' | 'select' | 'country' | 'file';
-    /** Regular expression that it must match */
+    /** Regular expression that the answer must match */
     readonly pattern: string | null;
     /** Its choices */
     readonly options: readonly string[] | null;
-    /** An answer that is accepted */
+    /** An example of a valid answer */
     readonly example: string | null;
   }[];
-  /** Kinds of document, of which one is enough */
+  /** Kinds of document, one of which is sufficient */
   readonly documents: readonly {
     /** Kind of document */
     readonly name: string;
-    /** Its files: all of them, once one was sent */
+    /** Files of the document; if you send one of them, all are required */
     readonly files: readonly string[];
   }[];
-  /** Whether a document is needed */
+  /** Whether a document is required */
   readonly needsDocument: boolean;
 }
 
-/** An event on its way to an endpoint */
+/** The delivery of an event to an endpoint */
 export interface Delivery {
   /** Id of the event */
   readonly eventId: string;
@@ -322,7 +322,7 @@ export interface Delivery {
   readonly subject: string;
   /** Position among the events of its subject */
   readonly sequence: number;
-  /** How far the delivery is */
+  /** State of the delivery */
   readonly state: 'waiting' | 'delivered' | 'dead' | 'dropped';
   /** How many attempts were made */
   readonly attempts: number;
@@ -332,21 +332,21 @@ export interface Delivery {
   readonly endedAt: string | null;
 }
 
-/** Money that came for an order */
+/** Money that arrived for an order */
 export interface Deposit {
   /** Id of the deposit */
   readonly id: string;
   /** Id of the order */
   readonly orderId: string;
-  /** `seen`: not final yet. `confirmed`: booked. `applied`: the order took it. `suspense`: it waits for a decision. `reversed`, `lost`: chain or bank took it back */
+  /** `seen`: not final yet. `confirmed`: booked. `applied`: credited to the order. `suspense`: waits for a decision. `reversed`, `lost`: the chain or bank reversed it */
   readonly state: 'seen' | 'confirmed' | 'applied' | 'suspense' | 'refunded' | 'reversed' | 'lost' | 'written_off';
-  /** What came */
+  /** Amount that arrived */
   readonly amount: Money;
-  /** Hash of the transaction on the chain */
+  /** Hash of the chain transaction */
   readonly hash: string | null;
-  /** Reference of the bank */
+  /** The bank’s reference */
   readonly bankReference: string | null;
-  /** Why something about it is unusual */
+  /** What is exceptional about it */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -375,17 +375,17 @@ export interface Deposit {
     | 'rejected_by_network'
     | 'under_review'
     | null;
-  /** Whether it came after its order’s deadline */
+  /** Whether it arrived after the deadline of its order */
   readonly late: boolean;
-  /** When it came, by the time of chain or bank */
+  /** When it arrived, according to the chain or bank */
   readonly cameAt: string | null;
-  /** When we saw it */
+  /** When the server first saw it */
   readonly seenAt: string;
-  /** When it was final */
+  /** When it became final */
   readonly confirmedAt: string | null;
 }
 
-/** Where a customer is paid */
+/** A destination to which a customer is paid */
 export interface Destination {
   /** Id of the destination */
   readonly id: string;
@@ -393,50 +393,50 @@ export interface Destination {
   readonly customerId: string;
   /** A bank account, or an address on a chain */
   readonly kind: 'account' | 'address';
-  /** Currency of the account; null of an address */
+  /** Currency of the account; null for an address */
   readonly asset: string | null;
-  /** Chain of the address; null of an account */
+  /** Chain of the address; null for an account */
   readonly chain: string | null;
-  /** The address; null of an account */
+  /** The address; null for an account */
   readonly address: string | null;
-  /** Last characters of number or address, for people */
+  /** Last characters of the account number or address, for display */
   readonly hint: string;
-  /** Whether money may leave to it */
+  /** Whether money may be sent to it */
   readonly usable: boolean;
-  /** From when money may go to it without a code of the customer; null if it already may */
+  /** From when money may be sent to it without a confirmation by the customer; null if it already may */
   readonly usableAt: string | null;
-  /** When the customer confirmed it with a code, or on a hosted page */
+  /** When the customer confirmed it, with a code or on a hosted page */
   readonly confirmedAt: string | null;
   /** When it was added */
   readonly createdAt: string;
 }
 
-/** Where money goes */
+/** A destination to which money is sent */
 export interface DestinationRef {
   /** A bank account, or an address on a chain */
   readonly kind: 'account' | 'address';
-  /** Id of the destination; null of an address that was named through the older wire alone */
+  /** Id of the destination; null for an address that was only ever sent through the white-label wire */
   readonly id: string | null;
-  /** The address on the chain; null of an account */
+  /** The address on the chain; null for an account */
   readonly address: string | null;
 }
 
-/** Why a request is accepted or not */
+/** Whether a request is accepted as authentic, and why */
 export interface Diagnosis {
-  /** Whether the server would take it as authentic */
+  /** Whether the server would accept the request as authentic */
   readonly accepted: boolean;
-  /** Each part that was looked at */
+  /** Each part that was checked */
   readonly findings: readonly {
-    /** What was looked at */
+    /** The part that was checked */
     readonly part: 'headers' | 'key' | 'token' | 'signature' | 'digest' | 'idempotency';
-    /** Whether it is right */
+    /** Whether it is correct */
     readonly ok: boolean;
-    /** What was found */
+    /** Result of the check */
     readonly says: string;
   }[];
 }
 
-/** Something that happened */
+/** An event */
 export interface Event {
   /** Id of the event: the same in every delivery */
   readonly id: string;
@@ -448,7 +448,7 @@ export interface Event {
   readonly subject: string;
   /** Position among the events of its subject, from 1 without gaps */
   readonly sequence: number;
-  /** The resource at the time of the event: see the page on webhooks */
+  /** The resource at the time of the event; see the page on webhooks */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -456,51 +456,51 @@ export interface Event {
 export interface Exposure {
   /** Code of the fiat */
   readonly asset: string;
-  /** Most that live quotes and unpaid orders may be worth together; null: no cap */
+  /** Maximum total value of live quotes and unpaid orders; null: no cap */
   readonly cap: string | null;
-  /** Their present value */
+  /** Their present total value */
   readonly used: string;
   /** Remainder of the cap */
   readonly left: string | null;
-  /** When the last of them expires: by then all of it is left again, unless more is quoted; null where nothing is used */
+  /** When the last of them expires and the whole cap is available again, unless you create more quotes; null if nothing is used */
   readonly resetsAt: string | null;
 }
 
-/** A part of what is taken */
+/** One part of the fees */
 export interface Fee {
-  /** Whose fee it is: the operator’s, yours, the payment rail’s, the chain’s, or tax withheld */
+  /** Who receives the fee: the operator, you, the payment rail or the chain; or tax that is withheld */
   readonly kind: 'operator' | 'partner' | 'rail' | 'chain' | 'tax';
-  /** What is taken */
+  /** Amount of the fee */
   readonly amount: Money;
 }
 
-/** The cause is there; what follows from it takes its time */
+/** The control has caused the event. The server processes it like a real one, shortly afterwards */
 export interface Happened {
   /** Name of the control */
   readonly control: string;
-  /** Its effects: hashes of payments, the line of the bank, the moved time */
+  /** Effects of the control, such as hashes of payments, the bank line, or the new time */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What the operator asks about a customer */
+/** An information request of the operator about a customer */
 export interface InformationRequest {
-  /** Id of the question */
+  /** Id of the information request */
   readonly id: string;
   /** Id of the customer */
   readonly customerId: string;
-  /** Submission that was the newest when it was asked */
+  /** The newest submission of the customer at the time of the request */
   readonly submissionId: string | null;
-  /** Whether an answer is awaited */
+  /** State of the request */
   readonly state: 'open' | 'answered' | 'withdrawn';
-  /** What the operator wants to know */
+  /** The question of the operator */
   readonly question: string;
-  /** What you answered */
+  /** Your answer */
   readonly answer: string | null;
-  /** Files that you have sent for the answer */
+  /** Files that you have sent with the answer */
   readonly files: readonly {
-    /** What it is, by its content */
+    /** Media type, detected from the content */
     readonly type: string;
-    /** Its size */
+    /** Size in bytes */
     readonly bytes: number;
     /** When it was sent */
     readonly sentAt: string;
@@ -516,17 +516,17 @@ export interface InformationRequest {
 /** An invitation */
 export interface Invitation {
   readonly member: Member;
-  /** Link for the member alone: shown here and never again */
+  /** Link for this member only. It is shown only once */
   readonly url: string;
-  /** Until when it works, once */
+  /** Until when the link can be used, once */
   readonly expiresAt: string;
 }
 
-/** The key that asks */
+/** The calling key */
 export interface Key {
-  /** The key that asks */
+  /** The calling key */
   readonly key: string;
-  /** Whose key it is */
+  /** The partner that owns the key */
   readonly partner: {
     /** Number of the partner */
     readonly id: string;
@@ -535,33 +535,33 @@ export interface Key {
   };
   /** What the key may do */
   readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
-  /** Version that is used if a request of this key names none */
+  /** API version of requests with this key that do not name one */
   readonly version: string;
-  /** Versions there are, oldest first */
+  /** All API versions, oldest first */
   readonly versions: readonly string[];
-  /** Requests a minute */
+  /** Requests per minute */
   readonly requestsPerMinute: number;
-  /** `signed`: a write must be signed; `bearer`: it may carry the token */
+  /** `signed`: a write must be signed; `bearer`: a write may be sent with the bearer token alone */
   readonly writes: 'bearer' | 'signed';
-  /** Where you are */
+  /** Environment of this server */
   readonly environment: 'sandbox' | 'production';
-  /** Time of the server: signatures are checked against it */
+  /** Time of the server, against which signatures are checked */
   readonly time: string;
 }
 
 /** Your limits: used and remaining amounts */
 export interface Limits {
-  /** Requests a minute of one key */
+  /** Requests per minute of one key */
   readonly requestsPerMinute: number;
-  /** Of each fiat */
+  /** The cap of each fiat */
   readonly exposure: readonly Exposure[];
 }
 
 /** A link to a hosted page */
 export interface Link {
-  /** Page where the customer continues: give the link to the customer only */
+  /** Address of the page on which the customer continues. Give it to the customer only */
   readonly url: string;
-  /** Until when it opens */
+  /** Until when the link is valid */
   readonly expiresAt: string;
 }
 
@@ -575,15 +575,15 @@ export interface Market {
   readonly payAsset: string;
   /** Asset that the customer receives */
   readonly receiveAsset: string;
-  /** Least amount that the customer pays */
+  /** Minimum amount that the customer pays */
   readonly min: string;
-  /** Largest amount that the customer pays */
+  /** Maximum amount that the customer pays */
   readonly max: string;
-  /** Decimal places of what is received */
+  /** Decimal places of the received amount */
   readonly receiveDecimals: number;
-  /** Usual payment method */
+  /** Default payment method */
   readonly method: string;
-  /** For how many seconds a quote holds */
+  /** For how many seconds a quote is valid */
   readonly quoteSeconds: number;
   /** For how many seconds an order waits for its payment */
   readonly paySeconds: number;
@@ -599,9 +599,9 @@ export interface Member {
   readonly role: 'owner' | 'developer' | 'support' | 'finance' | 'viewer';
   /** `invited`: has enrolled no passkey yet */
   readonly state: 'invited' | 'active' | 'removed';
-  /** Who let the member in */
+  /** Who invited the member */
   readonly invitedBy: string;
-  /** Until when a link to enrol a passkey is open */
+  /** Until when a link to enrol a passkey is valid */
   readonly invitedUntil: string | null;
   /** When the member was invited */
   readonly createdAt: string;
@@ -613,13 +613,13 @@ export interface Member {
 
 /** An amount of an asset */
 export interface Money {
-  /** Plain decimal, as text */
+  /** Plain decimal number, as text */
   readonly amount: string;
   /** Code of the asset: `inr`, or a coin on a chain such as `usdc.matic20` */
   readonly asset: string;
 }
 
-/** An order: a quote with money coming in and money going out */
+/** An order: a quote that was accepted, with its deposits and payouts */
 export interface Order {
   /** Id of the order */
   readonly id: string;
@@ -638,7 +638,7 @@ export interface Order {
     | 'refunded'
     | 'expired'
     | 'cancelled';
-  /** Grows with every change of the order: of two, the larger is the newer */
+  /** Increases with every change of the order: the reply with the larger revision is newer */
   readonly version: number;
   /** `sell`: crypto is paid, fiat received. `buy`: the reverse */
   readonly direction: 'sell' | 'buy';
@@ -648,17 +648,17 @@ export interface Order {
   readonly customerId: string;
   /** Your own reference */
   readonly reference: string | null;
-  /** The quote that it was created with */
+  /** The quote from which it was created */
   readonly quoteId: string | null;
-  /** What the customer is to pay */
+  /** Amount that the customer has to pay */
   readonly pay: Money;
-  /** What the customer is to receive, after all fees */
+  /** Amount that the customer is to receive, after all fees */
   readonly receive: Money;
-  /** Deposits that were not reversed */
+  /** Total of the deposits that were not reversed */
   readonly received: Money;
-  /** What of it was sent back */
+  /** The part of it that was refunded */
   readonly refunded: Money;
-  /** Fiat for one whole coin */
+  /** Fiat per whole coin */
   readonly rate: string;
   /** Fees, in the fiat of the market; zero parts are left out */
   readonly fees: readonly Fee[];
@@ -667,9 +667,9 @@ export interface Order {
   /** How the customer pays */
   readonly payment: Payment | null;
   readonly destination: DestinationRef;
-  /** Where money goes */
+  /** A destination to which money is sent */
   readonly refundDestination: DestinationRef | null;
-  /** Why something about it is unusual */
+  /** What is exceptional about it */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -698,9 +698,9 @@ export interface Order {
     | 'rejected_by_network'
     | 'under_review'
     | null;
-  /** Money waits for a destination: see `orders.refund` and `orders.changePayoutDestination` */
+  /** Whether money waits for a destination: name one with `orders.refund` or `orders.changePayoutDestination` */
   readonly needsDestination: boolean;
-  /** Bank reference that the customer claims to have paid with */
+  /** Bank reference that, according to the customer, the payment has */
   readonly payerReference: string | null;
   /** When it was created */
   readonly createdAt: string;
@@ -717,7 +717,7 @@ export type Payment =
       readonly kind: 'chain';
       /** Code of the chain */
       readonly chain: string;
-      /** Address to pay to: of this order alone */
+      /** Address to pay to. It belongs to this order only */
       readonly address: string;
     }
   | {
@@ -737,11 +737,11 @@ export type Payment =
       readonly iban: string;
       /** BIC; may be empty */
       readonly bic: string;
-      /** Text that the transfer must carry: of this order alone */
+      /** Reference that the transfer must contain. It belongs to this order only */
       readonly reference: string;
     };
 
-/** How fiat is paid */
+/** A way to pay fiat */
 export interface PaymentMethod {
   /** Name of the method */
   readonly code: string;
@@ -751,24 +751,24 @@ export interface PaymentMethod {
   readonly directions: readonly ('sell' | 'buy')[];
 }
 
-/** Money that leaves for an order: one attempt */
+/** One attempt to pay out an order */
 export interface Payout {
   /** Id of the payout */
   readonly id: string;
   /** Id of the order */
   readonly orderId: string;
-  /** Which attempt it is */
+  /** Number of the attempt */
   readonly attempt: number;
-  /** `submitted`: handed to bank or chain. `unknown`: whether it left is being found out. `settled`: bank or chain shows it */
+  /** `submitted`: the bank or chain has received it. `unknown`: the answer was lost, and the server is asking whether it was sent. `settled`: the bank or chain shows it */
   readonly state: 'created' | 'submitted' | 'unknown' | 'settled' | 'returned' | 'rejected';
-  /** What is paid */
+  /** Amount that is paid */
   readonly amount: Money;
   readonly destination: DestinationRef;
-  /** Hash of the transaction on the chain */
+  /** Hash of the chain transaction */
   readonly hash: string | null;
-  /** Reference of the bank */
+  /** The bank’s reference */
   readonly bankReference: string | null;
-  /** Why something about it is unusual */
+  /** What is exceptional about it */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -797,27 +797,27 @@ export interface Payout {
     | 'rejected_by_network'
     | 'under_review'
     | null;
-  /** When it was written */
+  /** When it was created */
   readonly createdAt: string;
   /** When it was submitted */
   readonly submittedAt: string | null;
-  /** When its outcome was known */
+  /** When its outcome became known */
   readonly endedAt: string | null;
 }
 
-/** A price that the rate was made of */
+/** A price from which the rate was computed */
 export interface PriceUsed {
-  /** Coin that is priced */
+  /** Coin whose price it is */
   readonly base: string;
-  /** Currency that it is priced in */
+  /** Currency of the price */
   readonly quote: string;
-  /** Where the price comes from */
+  /** Source of the price */
   readonly source: string;
-  /** Quote currency for one whole coin */
+  /** Price of one whole coin in this currency */
   readonly rate: string;
   /** When the price was valid, according to its source */
   readonly at: string;
-  /** The pairs it was computed through, in order; null where the source quotes the pair */
+  /** The pairs from which the price was computed, in order; null if the source quotes the pair itself */
   readonly cross: readonly string[] | null;
 }
 
@@ -831,120 +831,120 @@ export interface Problem {
   readonly status: number;
   /** What is wrong with this request */
   readonly detail: string;
-  /** The word to branch on */
+  /** Stable code of the reason: branch on it */
   readonly reason: string;
   /** Id of the request */
   readonly requestId: string;
   /** Which field is wrong, and the rule it breaks */
   readonly fields?: Readonly<Record<string, string>> | undefined;
-  /** What is allowed */
+  /** The allowed range */
   readonly limits?:
     | {
         /** Code of the asset */
         readonly asset: string;
-        /** Least amount */
+        /** Minimum amount */
         readonly min: string;
-        /** Largest amount */
+        /** Maximum amount */
         readonly max: string;
       }
     | undefined;
-  /** What there is instead */
+  /** The supported values */
   readonly supported?: readonly string[] | undefined;
-  /** State that does not allow it */
+  /** State that does not allow the request */
   readonly state?: string | undefined;
-  /** The customer that exists */
+  /** Id of the existing customer */
   readonly customerId?: string | undefined;
-  /** The submission that is under way */
+  /** Id of the submission that is under way */
   readonly submissionId?: string | undefined;
-  /** From when on the destination may be paid */
+  /** From when the destination may be paid */
   readonly usableAt?: string | undefined;
   /** The limit with the smallest remainder */
   readonly customerLimit?:
     | {
-        /** Counted of one order, of any 24 hours (day), of any 30 days (month) */
+        /** The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`) */
         readonly per: 'order' | 'day' | 'month';
-        /** Fiat whose worth counts */
+        /** Fiat in which the value of orders is counted */
         readonly asset: string;
-        /** Only orders in this direction count; null: both together */
+        /** Only orders in this direction count; null: both directions together */
         readonly direction: 'sell' | 'buy' | null;
-        /** Only orders on this market count; null: all of the fiat together */
+        /** Only orders on this market count; null: all markets of the fiat together */
         readonly market: string | null;
-        /** The most */
+        /** The maximum */
         readonly max: string;
-        /** What orders of the customer are worth that count */
+        /** Total value of the counted orders of the customer */
         readonly used: string;
-        /** What is left */
+        /** The remainder */
         readonly left: string;
-        /** From when this amount is available, if no further order is made; null if it never is */
+        /** From when the limit allows this amount, if no further order is created; null if it never does */
         readonly fitsAt: string | null;
         /** Level of the customer */
         readonly level: number;
-        /** The lowest level that allows more; null where none does */
+        /** The lowest level that allows more; null if no level does */
         readonly nextLevel: number | null;
       }
     | undefined;
 }
 
-/** An offer at a price, valid until it expires, and taken once */
+/** An offer at a fixed price, which one order may use before it expires */
 export interface Quote {
   /** Id of the quote */
   readonly id: string;
-  /** `open`: an order may take it until `expiresAt` */
+  /** `open`: an order may use it until `expiresAt` */
   readonly state: 'open' | 'taken' | 'expired';
   /** Id of the market */
   readonly market: string;
   /** `sell`: crypto is paid, fiat received. `buy`: the reverse */
   readonly direction: 'sell' | 'buy';
-  /** Which side the request named */
+  /** Which amount the request specified */
   readonly fixed: 'pay' | 'receive';
-  /** What the customer pays */
+  /** Amount that the customer pays */
   readonly pay: Money;
-  /** What the customer receives, after all fees */
+  /** Amount that the customer receives, after all fees */
   readonly receive: Money;
-  /** Fiat for one whole coin */
+  /** Fiat per whole coin */
   readonly rate: string;
   /** Fees, in the fiat of the market; zero parts are left out */
   readonly fees: readonly Fee[];
-  /** The prices it was made of */
+  /** The prices from which the rate was computed */
   readonly prices: readonly PriceUsed[];
-  /** Order that has taken it */
+  /** Order that used the quote */
   readonly orderId: string | null;
-  /** When it was made */
+  /** When it was created */
   readonly createdAt: string;
-  /** Until when an order may take it */
+  /** Until when an order may use it */
   readonly expiresAt: string;
-  /** Proof of the offer, for your own records */
+  /** Signed proof of the offer, for your own records */
   readonly signature: {
-    /** Under the secret of your key */
+    /** HMAC-SHA256 with the secret of your key */
     readonly algorithm: 'hmac-sha256';
-    /** The key whose secret signs */
+    /** The key whose secret was used */
     readonly keyId: string;
-    /** What is signed: `cloverleaf-quote`, id, market, amount and asset paid, amount and asset received, rate, expiry; one space between */
+    /** The signed text: `cloverleaf-quote`, id, market, amount and asset paid, amount and asset received, rate, expiry; separated by one space */
     readonly text: string;
     /** The signature in hex */
     readonly value: string;
   };
 }
 
-/** Money that goes back */
+/** A refund, or a repeated payout of money that came back */
 export interface Refund {
   /** Id of the refund */
   readonly id: string;
   /** Id of the order */
   readonly orderId: string;
-  /** `payout`: a payout that came back, paid again */
+  /** `payout`: repeats a payout that came back */
   readonly kind: 'refund' | 'payout';
-  /** How far it is */
+  /** State of the refund */
   readonly state: 'needs_destination' | 'created' | 'under_review' | 'submitted' | 'settled' | 'rejected' | 'returned';
-  /** What goes back */
+  /** Amount that is refunded */
   readonly amount: Money;
-  /** Where money goes */
+  /** A destination to which money is sent */
   readonly destination: DestinationRef | null;
-  /** Hash of the transaction on the chain */
+  /** Hash of the chain transaction */
   readonly hash: string | null;
-  /** Reference of the bank */
+  /** The bank’s reference */
   readonly bankReference: string | null;
-  /** Why something about it is unusual */
+  /** What is exceptional about it */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -972,7 +972,7 @@ export interface Refund {
     | 'rejected_by_bank'
     | 'rejected_by_network'
     | 'under_review';
-  /** When it was decided on */
+  /** When it was created */
   readonly createdAt: string;
   /** When it last changed */
   readonly updatedAt: string;
@@ -982,47 +982,47 @@ export interface Refund {
 export interface Removed {
   /** Id of the removed endpoint */
   readonly id: string;
-  /** It is gone */
+  /** The endpoint was removed */
   readonly removed: true;
 }
 
-/** What is sent again */
+/** The events that are sent again */
 export interface Replayed {
   /** How many events are sent again */
   readonly replayed: number;
-  /** Whether there are more: ask for a shorter span */
+  /** Whether there are more events: request a shorter period */
   readonly hasMore: boolean;
 }
 
 /** One of your requests, with its reply */
 export interface RequestDetail {
-  /** Id of the request: `X-Request-Id` of its answer */
+  /** Id of the request: `X-Request-Id` of its reply */
   readonly id: string;
   /** What you sent as `X-Client-Request-Id` */
   readonly clientRequestId: string | null;
-  /** When it came */
+  /** When it arrived */
   readonly at: string;
-  /** The key that asked */
+  /** Key or member of the request */
   readonly key: string;
-  /** `v1`: this API; `white-label`: the older wire, whose lines have neither body nor reply */
+  /** `v1`: this API; `white-label`: the white-label wire, of which no body and no reply are stored */
   readonly protocol: 'v1' | 'white-label';
-  /** Name of the endpoint; of the white-label wire, its path */
+  /** Name of the endpoint; for the white-label wire, its path */
   readonly operation: string;
   /** HTTP method */
   readonly method: string;
-  /** Path as asked, without its query */
+  /** Path of the request, without its query */
   readonly path: string;
-  /** HTTP status that was answered */
+  /** HTTP status of the reply */
   readonly status: number;
-  /** Why it was declined */
+  /** Reason why it was declined */
   readonly reason: string | null;
-  /** What was wrong with a signature or token that was not accepted */
+  /** What was wrong with a rejected signature or token */
   readonly why: string | null;
   /** How long it took, in milliseconds */
   readonly tookMs: number;
-  /** Whether an earlier answer was given again */
+  /** Whether the reply was repeated from an earlier request */
   readonly replayed: boolean;
-  /** Version that answered; null of the white-label wire */
+  /** API version of the reply; null for the white-label wire */
   readonly version: string | null;
   /** Idempotency-Key that was sent */
   readonly idempotencyKey: string | null;
@@ -1034,57 +1034,57 @@ export interface RequestDetail {
 
 /** A request of yours */
 export interface RequestLine {
-  /** Id of the request: `X-Request-Id` of its answer */
+  /** Id of the request: `X-Request-Id` of its reply */
   readonly id: string;
   /** What you sent as `X-Client-Request-Id` */
   readonly clientRequestId: string | null;
-  /** When it came */
+  /** When it arrived */
   readonly at: string;
-  /** The key that asked */
+  /** Key or member of the request */
   readonly key: string;
-  /** `v1`: this API; `white-label`: the older wire, whose lines have neither body nor reply */
+  /** `v1`: this API; `white-label`: the white-label wire, of which no body and no reply are stored */
   readonly protocol: 'v1' | 'white-label';
-  /** Name of the endpoint; of the white-label wire, its path */
+  /** Name of the endpoint; for the white-label wire, its path */
   readonly operation: string;
   /** HTTP method */
   readonly method: string;
-  /** Path as asked, without its query */
+  /** Path of the request, without its query */
   readonly path: string;
-  /** HTTP status that was answered */
+  /** HTTP status of the reply */
   readonly status: number;
-  /** Why it was declined */
+  /** Reason why it was declined */
   readonly reason: string | null;
-  /** What was wrong with a signature or token that was not accepted */
+  /** What was wrong with a rejected signature or token */
   readonly why: string | null;
   /** How long it took, in milliseconds */
   readonly tookMs: number;
-  /** Whether an earlier answer was given again */
+  /** Whether the reply was repeated from an earlier request */
   readonly replayed: boolean;
-  /** Version that answered; null of the white-label wire */
+  /** API version of the reply; null for the white-label wire */
   readonly version: string | null;
 }
 
-/** What accounts and verification need */
+/** Requirements of bank accounts and verification */
 export interface Requirements {
-  /** What a bank account needs, by currency */
+  /** Required fields of a bank account, by currency */
   readonly accounts: readonly {
     /** Code of the fiat */
     readonly asset: string;
-    /** Fields that an account in it needs */
+    /** Fields that an account in this currency requires */
     readonly fields: readonly string[];
   }[];
-  /** What a person supplies on the hosted page to be verified */
+  /** Fields that a person fills in on the hosted page to be verified */
   readonly verification: readonly {
     /** Name of the field */
     readonly field: string;
-    /** Its label, for people */
+    /** Label of the field, for display */
     readonly label: string;
-    /** Whether it is needed */
+    /** Whether it is required */
     readonly required: boolean;
     /** Regular expression that it must match */
     readonly pattern: string | null;
   }[];
-  /** Documents that are taken there */
+  /** Documents that the hosted page accepts */
   readonly documents: readonly string[];
 }
 
@@ -1092,11 +1092,11 @@ export interface Requirements {
 export interface Settings {
   /** Your name, as the operator set it */
   readonly name: string;
-  /** Origins whose pages may call with your keys */
+  /** Origins whose pages may use your keys */
   readonly origins: readonly string[];
 }
 
-/** A day on a market */
+/** The totals of one day on one market */
 export interface StatementDay {
   /** Day in UTC on which the orders were created */
   readonly day: string;
@@ -1110,17 +1110,17 @@ export interface StatementDay {
   readonly settled: number;
   /** How many of them were refunded */
   readonly refunded: number;
-  /** What customers paid for the settled ones */
+  /** What customers paid for the settled orders */
   readonly paid: Money;
-  /** What customers received */
+  /** What customers received for the settled orders */
   readonly received: Money;
-  /** Your fee in the settled ones */
+  /** Your fees of the settled orders */
   readonly earned: Money;
-  /** All fees in the settled ones, yours included */
+  /** All fees of the settled orders, including yours */
   readonly fees: Money;
 }
 
-/** What a customer has supplied to be verified */
+/** The answers and files for the verification of a customer */
 export interface Submission {
   /** Id of the submission */
   readonly id: string;
@@ -1128,37 +1128,37 @@ export interface Submission {
   readonly customerId: string;
   /** A person or a business */
   readonly kind: 'individual' | 'business';
-  /** open: send what `needs` names; in_review: the verifier has it; completed, failed: over */
+  /** `open`: send what `needs` lists; `in_review`: the verifier is checking it; `completed` and `failed`: final */
   readonly state: 'open' | 'in_review' | 'completed' | 'failed';
-  /** What must be sent, or sent again; empty unless it is open */
+  /** What must be sent, or sent again; empty unless the submission is open */
   readonly needs: readonly {
     /** Name of the field or file */
     readonly name: string;
-    /** Whether it is an answer or a file */
+    /** Whether a field or a file is missing */
     readonly what: 'field' | 'file';
     /** Why it is needed */
     readonly reason: 'missing' | 'unreadable' | 'expired' | 'does_not_match' | 'incomplete' | 'not_accepted';
-    /** The reason as the end of a sentence */
+    /** The reason as text that follows the name */
     readonly means: string;
     /** What to do */
     readonly remedy: string;
-    /** An answer that is accepted */
+    /** An example of a valid answer */
     readonly example: string | null;
   }[];
   /** Fields that have an answer */
   readonly answered: readonly string[];
-  /** Files that count: the newest of each name */
+  /** The files in use: the newest of each name */
   readonly files: readonly {
     /** Name of the file in the form */
     readonly name: string;
-    /** What it is, by its content */
+    /** Media type, detected from the content */
     readonly type: string;
-    /** Its size */
+    /** Size in bytes */
     readonly bytes: number;
     /** When it was sent */
     readonly sentAt: string;
   }[];
-  /** When it was begun */
+  /** When it was started */
   readonly createdAt: string;
   /** When it last changed */
   readonly updatedAt: string;
@@ -1189,13 +1189,13 @@ export interface Trace {
     | 'refunded'
     | 'expired'
     | 'cancelled';
-  /** Who has the money: the customer who pays, chain or bank on the way to us, the operator, or who was to receive it */
+  /** Who has the money: the paying customer, the chain or bank in transit, the operator, or the recipient */
   readonly heldBy: 'customer' | 'in_transit' | 'operator' | 'recipient';
-  /** How much it is */
+  /** The amount */
   readonly amount: Money;
   /** Since when */
   readonly since: string;
-  /** What shows it, oldest first */
+  /** The evidence, oldest first */
   readonly evidence: readonly {
     /** What happened */
     readonly what:
@@ -1212,9 +1212,9 @@ export interface Trace {
     readonly id: string;
     /** An amount of an asset */
     readonly amount: Money | null;
-    /** Hash of the transaction on the chain */
+    /** Hash of the chain transaction */
     readonly hash: string | null;
-    /** Reference of the bank */
+    /** The bank’s reference */
     readonly bankReference: string | null;
     /** When */
     readonly at: string;
@@ -1235,21 +1235,21 @@ export interface Trace {
       | 'refund_submits'
       | 'refund_arrives'
       | 'nothing';
-    /** Who has to do it */
+    /** Who must act */
     readonly by: 'customer' | 'partner' | 'operator' | 'rail' | 'nobody';
-    /** By when */
+    /** Deadline of the step */
     readonly until: string | null;
-    /** What happens if it does not */
+    /** What happens if the step does not happen by then */
     readonly otherwise: string | null;
-    /** The same as a sentence */
+    /** The step as a sentence */
     readonly says: string;
   };
-  /** Money of the order that is apart from it: late, too much, of another asset, or returned */
+  /** Deposits that are not part of the order’s amount: late, surplus, in another asset, or returned */
   readonly otherMoney: readonly {
     /** Id of the deposit */
     readonly depositId: string;
     readonly amount: Money;
-    /** Why something about it is unusual */
+    /** What is exceptional about it */
     readonly reason:
       | 'underpaid'
       | 'overpaid'
@@ -1294,21 +1294,21 @@ export interface Trace {
   }[];
 }
 
-/** Where events are posted to */
+/** An endpoint to which events are posted */
 export interface WebhookEndpoint {
   /** Id of the endpoint */
   readonly id: string;
   /** Address that events are posted to */
   readonly url: string;
-  /** Form of the body; `standard` is this API’s */
+  /** Format of the body; `standard` is the format of this API */
   readonly format: 'standard' | 'whitelabel' | 'flat';
-  /** Types of events; none: all */
+  /** Event types that are sent; an empty list means all */
   readonly events: readonly string[];
   /** Whether events are sent */
   readonly enabled: boolean;
   /** How many attempts have failed in a row */
   readonly failures: number;
-  /** Until when no attempt is made, after failures */
+  /** Until when no attempt is made because of failures */
   readonly pausedUntil: string | null;
   /** Since when every attempt has failed */
   readonly failingSince: string | null;
@@ -1316,7 +1316,7 @@ export interface WebhookEndpoint {
   readonly switchedOffAt: string | null;
   /** Since when it is held, because a key of yours may have leaked */
   readonly heldAt: string | null;
-  /** Until when the previous secret signs as well */
+  /** Until when webhooks are also signed with the previous secret */
   readonly oldSecretUntil: string | null;
   /** When it was added */
   readonly createdAt: string;
@@ -1330,15 +1330,15 @@ export interface WebhookEndpointWithSecret {
   readonly id: string;
   /** Address that events are posted to */
   readonly url: string;
-  /** Form of the body; `standard` is this API’s */
+  /** Format of the body; `standard` is the format of this API */
   readonly format: 'standard' | 'whitelabel' | 'flat';
-  /** Types of events; none: all */
+  /** Event types that are sent; an empty list means all */
   readonly events: readonly string[];
   /** Whether events are sent */
   readonly enabled: boolean;
   /** How many attempts have failed in a row */
   readonly failures: number;
-  /** Until when no attempt is made, after failures */
+  /** Until when no attempt is made because of failures */
   readonly pausedUntil: string | null;
   /** Since when every attempt has failed */
   readonly failingSince: string | null;
@@ -1346,48 +1346,48 @@ export interface WebhookEndpointWithSecret {
   readonly switchedOffAt: string | null;
   /** Since when it is held, because a key of yours may have leaked */
   readonly heldAt: string | null;
-  /** Until when the previous secret signs as well */
+  /** Until when webhooks are also signed with the previous secret */
   readonly oldSecretUntil: string | null;
   /** When it was added */
   readonly createdAt: string;
   /** When it last changed */
   readonly updatedAt: string;
-  /** Secret that signs the webhooks: shown here and never again */
+  /** Secret with which webhooks are signed. It is shown only once */
   readonly secret: string;
 }
 
 /** The native API, by name. */
 export interface V1 {
   readonly markets: {
-    /** Lists the pairs that are traded, each with its limits and terms. */
+    /** Lists the markets on which you can trade, each with its limits and terms. */
     list(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly Market[];
     }>;
   };
   readonly assets: {
-    /** Lists the assets of the markets. */
+    /** Lists the assets that the markets trade. */
     list(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly Asset[];
     }>;
   };
   readonly chains: {
-    /** Lists the chains of the markets. */
+    /** Lists the chains that the markets use. */
     list(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly Chain[];
     }>;
   };
   readonly methods: {
-    /** Lists the payment methods of the markets. */
+    /** Lists the payment methods that the markets accept. */
     list(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly PaymentMethod[];
     }>;
   };
   readonly quotes: {
-    /** Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received. */
+    /** Creates a quote for a sale or a purchase, for an amount to pay or an amount to receive. Its price is fixed until it expires. */
     create(
       body: {
         /** Code of the asset that the customer pays */
@@ -1401,14 +1401,14 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Quote>;
-    /** Shows a stored quote, and whether an order can still use it. */
+    /** Returns a quote, and whether an order can still use it. */
     get(quote: string, options?: CallOptions): Promise<Quote>;
   };
   readonly orders: {
     /** Lists orders, the newest first. */
     list(
       query?: {
-        /** Only those in this state */
+        /** Only items in this state */
         readonly state?:
           | 'created'
           | 'deposit_seen'
@@ -1424,7 +1424,7 @@ export interface V1 {
           | 'expired'
           | 'cancelled'
           | undefined;
-        /** Only those of this market */
+        /** Only items of this market */
         readonly market?: string | undefined;
         /** Id of the customer */
         readonly customerId?: string | undefined;
@@ -1434,23 +1434,23 @@ export interface V1 {
         readonly from?: string | undefined;
         /** Only items before this time */
         readonly until?: string | undefined;
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<Order>;
-    /** Creates an order from an open quote, and answers how the customer pays. */
+    /** Creates an order from an open quote, and returns how the customer pays. */
     create(
       body: {
-        /** Quote that the order takes */
+        /** Quote that the order uses */
         readonly quoteId: string;
         /** Id of the customer */
         readonly customerId: string;
-        /** Destination of the customer that is paid */
+        /** Destination of the customer to which money is sent */
         readonly destinationId: string;
-        /** Destination of the customer that money goes back to, should it have to */
+        /** Destination of the customer for a refund, if one is necessary */
         readonly refundDestinationId?: string | undefined;
         /** Payment method, as methods.list names it */
         readonly method?: string | undefined;
@@ -1459,77 +1459,77 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Order>;
-    /** Answers one order. */
+    /** Returns one order. */
     get(order: string, options?: CallOptions): Promise<Order>;
-    /** Shows where the money of an order is: who holds it, since when, the evidence, the next step and its deadline. */
+    /** Returns where the money of an order is: who holds it, since when, the evidence, the next step and its deadline. */
     trace(order: string, options?: CallOptions): Promise<Trace>;
     /** Lists the deposits of an order, oldest first. */
     deposits(
       order: string,
       query?: {
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<Deposit>;
-    /** Lists the attempts to pay an order out, the oldest first. */
+    /** Lists the payouts of an order, one for each attempt, oldest first. */
     payouts(
       order: string,
       query?: {
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<Payout>;
-    /** Lists what goes back of an order, and what of it is paid again; the oldest first. */
+    /** Lists the refunds of an order, and the repeated payouts of money that came back; oldest first. */
     refunds(
       order: string,
       query?: {
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<Refund>;
-    /** Cancels an order while nothing has come for it. */
+    /** Cancels an order that has received no money yet. */
     cancel(order: string, options?: CallOptions): Promise<Order>;
     /** Requests a refund of the money held for an order, or of one of its deposits in suspense, to a destination of the customer. */
     refund(
       order: string,
       body: {
-        /** Destination of the customer that is paid */
+        /** Destination of the customer to which money is sent */
         readonly destinationId: string;
-        /** A deposit in suspense; without it, all that the order holds */
+        /** A deposit in suspense; without it, all money that the order holds */
         readonly depositId?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Order>;
-    /** Pays an order whose payout was rejected or came back to another destination of the same customer. */
+    /** Names another destination of the same customer for an order whose payout was rejected or came back, and pays it there. */
     changePayoutDestination(
       order: string,
       body: {
-        /** Destination of the customer that is paid */
+        /** Destination of the customer to which money is sent */
         readonly destinationId: string;
       },
       options?: CallOptions,
     ): Promise<Order>;
-    /** Lists the wallets on the other side of an order that the travel rule still asks about. */
+    /** Lists the counterparty wallets of an order for which the travel rule still needs data. */
     wallets(
       order: string,
       options?: CallOptions,
     ): Promise<{
-      /** Wallets that something is missing of */
+      /** Wallets for which data is missing */
       readonly data: readonly {
-        /** Where the coins of a sale come from, or where those of a purchase go */
+        /** Whether the wallet sends the coins of a sale or receives the coins of a purchase */
         readonly direction: 'in' | 'out';
-        /** The wallet; null where the chain does not say */
+        /** Address of the wallet; null if the chain does not show it */
         readonly address: string | null;
-        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address; of a hosted wallet also its travel address, a provider that we know, its answer (`refused`: it refused), or the data of the provider that sent the coins */
+        /** Data that is missing: who holds the wallet, its proof, the name of the customer, or the address; for a hosted wallet also its travel address, a known provider, the provider’s answer (`refused`: it refused), or the data of the provider that sent the coins */
         readonly missing: readonly (
           | 'wallet'
           | 'proof'
@@ -1541,42 +1541,42 @@ export interface V1 {
           | 'refused'
           | 'data'
         )[];
-        /** The text that its owner signs */
+        /** The text that the owner of the wallet signs */
         readonly text: string | null;
       }[];
-      /** Until when the payout waits for it; null while none does */
+      /** Until when the payout waits for the data; null if no payout waits */
       readonly dueAt: string | null;
-      /** Of a sale: what the customer passes on to the provider that sends the coins; null where no data is exchanged */
+      /** For a sale: the travel address that the customer gives to the provider that sends the coins; null if no data is exchanged */
       readonly travelAddress: string | null;
     }>;
-    /** Declares who holds a wallet on the other side of an order and who owns it, and returns what the travel rule still needs. */
+    /** Declares who holds and who owns a counterparty wallet of an order, and returns what the travel rule still needs. */
     nameWallet(
       order: string,
       body: {
-        /** The wallet: that a purchase is paid to, or that the coins of a sale come from */
+        /** Address of the wallet: the one that a purchase is paid to, or the one that the coins of a sale come from */
         readonly address: string;
-        /** Held by a provider, or by its owner */
+        /** Whether a provider or the owner holds the keys */
         readonly kind: 'hosted' | 'self_hosted';
-        /** The customer's own, or another's */
+        /** Whether the customer or another person owns it */
         readonly owner: 'customer' | 'other';
-        /** Name of the owner, if it is another's */
+        /** Name of the owner, if the customer is not the owner */
         readonly ownerName?: string | undefined;
         /** Name of the provider of a hosted wallet */
         readonly provider?: string | undefined;
-        /** Of a hosted wallet: where its provider is asked before the coins leave */
+        /** Travel address of the provider of a hosted wallet, to which travel rule data is sent before the coins */
         readonly travelAddress?: string | undefined;
-        /** Over the text that orders.wallets answers, by the key of the address */
+        /** Signature over the text that orders.wallets returns, made with the key of the address */
         readonly signature?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<{
-      /** Wallets that something is missing of */
+      /** Wallets for which data is missing */
       readonly data: readonly {
-        /** Where the coins of a sale come from, or where those of a purchase go */
+        /** Whether the wallet sends the coins of a sale or receives the coins of a purchase */
         readonly direction: 'in' | 'out';
-        /** The wallet; null where the chain does not say */
+        /** Address of the wallet; null if the chain does not show it */
         readonly address: string | null;
-        /** What is missing: who holds the wallet, its proof, the name of the customer, or the address; of a hosted wallet also its travel address, a provider that we know, its answer (`refused`: it refused), or the data of the provider that sent the coins */
+        /** Data that is missing: who holds the wallet, its proof, the name of the customer, or the address; for a hosted wallet also its travel address, a known provider, the provider’s answer (`refused`: it refused), or the data of the provider that sent the coins */
         readonly missing: readonly (
           | 'wallet'
           | 'proof'
@@ -1588,15 +1588,15 @@ export interface V1 {
           | 'refused'
           | 'data'
         )[];
-        /** The text that its owner signs */
+        /** The text that the owner of the wallet signs */
         readonly text: string | null;
       }[];
-      /** Until when the payout waits for it; null while none does */
+      /** Until when the payout waits for the data; null if no payout waits */
       readonly dueAt: string | null;
-      /** Of a sale: what the customer passes on to the provider that sends the coins; null where no data is exchanged */
+      /** For a sale: the travel address that the customer gives to the provider that sends the coins; null if no data is exchanged */
       readonly travelAddress: string | null;
     }>;
-    /** Notes the bank reference that the customer claims to have paid with. */
+    /** Records the bank reference that, according to the customer, the payment has. */
     namePayerReference(
       order: string,
       body: {
@@ -1607,20 +1607,20 @@ export interface V1 {
     ): Promise<Order>;
   };
   readonly customers: {
-    /** Lists your customers, the newest first; by `reference`, the one of this name. */
+    /** Lists your customers, newest first. With `reference`, only the customer with this reference. */
     list(
       query?: {
-        /** Only the one with this name of yours */
+        /** Only the customer with this reference */
         readonly reference?: string | undefined;
-        /** Only those whose verification is so far */
+        /** Only customers with this state of verification */
         readonly verification?: 'none' | 'in_review' | 'verified' | 'failed' | 'refused' | undefined;
-        /** Only those created not earlier */
+        /** Only customers created at this time or later */
         readonly from?: string | undefined;
-        /** Only those created earlier */
+        /** Only customers created before this time */
         readonly until?: string | undefined;
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
@@ -1628,7 +1628,7 @@ export interface V1 {
     /** Adds a customer. */
     create(
       body: {
-        /** Your own name for the customer */
+        /** Your own id of the customer */
         readonly reference: string;
         /** A person or a business */
         readonly kind: 'individual' | 'business';
@@ -1641,9 +1641,9 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Customer>;
-    /** Answers one customer. */
+    /** Returns one customer. */
     get(customer: string, options?: CallOptions): Promise<Customer>;
-    /** Changes phone, e-mail address or country of a customer. */
+    /** Changes the phone number, e-mail address or country of a customer. */
     update(
       customer: string,
       body?: {
@@ -1656,41 +1656,41 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Customer>;
-    /** Makes a link to a page on which the customer logs in and is verified. */
+    /** Creates a link to a hosted page on which the customer logs in and is verified. */
     verificationLink(
       customer: string,
       body?: {
-        /** Page that the customer goes back to afterwards */
+        /** Page to which the customer is redirected afterwards */
         readonly redirectUrl?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Link>;
-    /** Makes a link to a page on which the customer logs in and adds a bank account, which is confirmed thereby. */
+    /** Creates a link to a hosted page on which the customer logs in and adds a bank account. Adding it there also confirms it. */
     accountLink(
       customer: string,
       body?: {
         /** Code of the asset */
         readonly asset?: string | undefined;
-        /** Page that the customer goes back to afterwards */
+        /** Page to which the customer is redirected afterwards */
         readonly redirectUrl?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Link>;
-    /** Shows the maximum of one order on each market, the use of the customer’s limits across orders, what a higher level allows and needs, and the remainder of the caps that your customers share. */
+    /** Returns the maximum of one order on each market, the used and remaining amounts of the customer’s limits across orders, what a higher level allows and requires, and what is left of the caps that your customers share. */
     limits(customer: string, options?: CallOptions): Promise<CustomerLimits>;
   };
   readonly requirements: {
-    /** Answers what bank accounts and verification need. */
+    /** Returns the fields that bank accounts and verification require. */
     get(options?: CallOptions): Promise<Requirements>;
   };
   readonly submissions: {
-    /** Answers the form by which a customer is verified: fields, and documents with the names of their files. */
+    /** Returns the form with which a customer is verified: its fields, and its documents with the names of their files. */
     requirements(
       customer: string,
       query?: {
-        /** Fiat whose form is meant, of a person */
+        /** For an individual: the fiat that selects the form */
         readonly asset?: string | undefined;
-        /** Level that the form is for; without it, the one from which your customers trade */
+        /** Level that the form is for; by default the lowest level at which your customers may trade */
         readonly level?: number | undefined;
       },
       options?: CallOptions,
@@ -1699,20 +1699,20 @@ export interface V1 {
     list(
       customer: string,
       query?: {
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<Submission>;
-    /** Begins a submission: with all answers, some, or none. */
+    /** Starts a submission with all, some or none of its answers. */
     create(
       customer: string,
       body?: {
-        /** Fiat whose form is meant, of a person */
+        /** For an individual: the fiat that selects the form */
         readonly asset?: string | undefined;
-        /** Level that the form is for; without it, the one from which your customers trade */
+        /** Level that the form is for; by default the lowest level at which your customers may trade */
         readonly level?: number | undefined;
         /** Answers, by the names of `submissions.requirements` */
         readonly answers?: Readonly<Record<string, string>> | undefined;
@@ -1720,14 +1720,14 @@ export interface V1 {
         readonly entityName?: string | undefined;
         /** Legal form of a business */
         readonly legalEntityNature?: string | undefined;
-        /** Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent */
+        /** Owners of a business: firstName, lastName, share in percent, and dob and country if known. All shares together are at most 100 percent */
         readonly owners?: readonly Readonly<Record<string, string>>[] | undefined;
-        /** Directors of a business, as owners but without a share */
+        /** Directors of a business, with the same fields as owners except share */
         readonly directors?: readonly Readonly<Record<string, string>>[] | undefined;
       },
       options?: CallOptions,
     ): Promise<Submission>;
-    /** Answers one submission: its state, and what it needs, each with the reason and the remedy. */
+    /** Returns one submission: its state, and what it still needs, each with the reason and the remedy. */
     get(customer: string, submission: string, options?: CallOptions): Promise<Submission>;
     /** Adds answers to an open submission, or corrects them. */
     update(
@@ -1740,9 +1740,9 @@ export interface V1 {
         readonly entityName?: string | undefined;
         /** Legal form of a business */
         readonly legalEntityNature?: string | undefined;
-        /** Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent */
+        /** Owners of a business: firstName, lastName, share in percent, and dob and country if known. All shares together are at most 100 percent */
         readonly owners?: readonly Readonly<Record<string, string>>[] | undefined;
-        /** Directors of a business, as owners but without a share */
+        /** Directors of a business, with the same fields as owners except share */
         readonly directors?: readonly Readonly<Record<string, string>>[] | undefined;
       },
       options?: CallOptions,
@@ -1751,30 +1751,30 @@ export interface V1 {
     addFiles(customer: string, submission: string, files: Files, options?: CallOptions): Promise<Submission>;
   };
   readonly informationRequests: {
-    /** Lists what the operator waits for you to answer about any customer, the most urgent first: at most 100. */
+    /** Lists the information requests of all customers that you have not answered yet, the most urgent first, at most 100. */
     open(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly InformationRequest[];
     }>;
-    /** Lists what the operator has asked about a customer, the newest first. */
+    /** Lists the information requests of the operator about a customer, newest first. */
     list(
       customer: string,
       query?: {
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<InformationRequest>;
-    /** Adds files to an open question, as multipart/form-data, for the answer that follows. */
+    /** Adds files to an open information request, as multipart/form-data. Send the answer afterwards. */
     addFiles(customer: string, request: string, files: Files, options?: CallOptions): Promise<InformationRequest>;
-    /** Answers what the operator has asked about a customer. */
+    /** Answers an information request of the operator about a customer. */
     answer(
       customer: string,
       request: string,
       body: {
-        /** What the operator wants to know */
+        /** The answer to the operator’s question */
         readonly answer: string;
       },
       options?: CallOptions,
@@ -1785,14 +1785,14 @@ export interface V1 {
     list(
       customer: string,
       query?: {
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<Destination>;
-    /** Adds a bank account or an address to which a customer is paid. */
+    /** Adds a bank account or an address to which a customer can be paid. */
     create(
       customer: string,
       body: {
@@ -1812,7 +1812,7 @@ export interface V1 {
         readonly sortCode?: string | undefined;
         /** Routing number of an American account */
         readonly routingNumber?: string | undefined;
-        /** Code of the bank, where the country has another */
+        /** National code of the bank, in countries with another kind of code */
         readonly bankCode?: string | undefined;
         /** Name of the bank */
         readonly bankName?: string | undefined;
@@ -1825,26 +1825,26 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Destination>;
-    /** Answers one destination of a customer. */
+    /** Returns one destination of a customer. */
     get(customer: string, destination: string, options?: CallOptions): Promise<Destination>;
-    /** Makes a link to a page on which the customer logs in, sees the destination and confirms it with a code. */
+    /** Creates a link to a hosted page on which the customer logs in, sees the destination and confirms it with a code. */
     confirmationLink(
       customer: string,
       destination: string,
       body?: {
-        /** Page that the customer goes back to afterwards */
+        /** Page to which the customer is redirected afterwards */
         readonly redirectUrl?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Link>;
-    /** Sends the customer a code to the phone, with which the destination is confirmed. */
+    /** Sends a code to the customer’s phone, with which the customer confirms the destination. */
     sendCode(customer: string, destination: string, options?: CallOptions): Promise<CodeSent>;
     /** Confirms a destination with the code that was sent to the customer. */
     confirm(
       customer: string,
       destination: string,
       body: {
-        /** Code that was sent to the phone of the customer */
+        /** Code that was sent to the customer’s phone */
         readonly code: string;
       },
       options?: CallOptions,
@@ -1854,9 +1854,9 @@ export interface V1 {
     /** Lists your events, the oldest first, in an order that never changes. */
     list(
       query?: {
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
@@ -1865,20 +1865,20 @@ export interface V1 {
   readonly webhooks: {
     /** Lists webhook endpoints, the oldest first. */
     list(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly WebhookEndpoint[];
     }>;
-    /** Adds a webhook endpoint, and answers its secret. */
+    /** Adds a webhook endpoint, and returns its secret. */
     create(
       body: {
         /** Address that events are posted to */
         readonly url: string;
-        /** Types of events, such as order.settled or order.*; none: all */
+        /** Event types, such as order.settled or order.*; an empty list means all */
         readonly events?: readonly string[] | undefined;
       },
       options?: CallOptions,
     ): Promise<WebhookEndpointWithSecret>;
-    /** Answers one webhook endpoint. */
+    /** Returns one webhook endpoint. */
     get(endpoint: string, options?: CallOptions): Promise<WebhookEndpoint>;
     /** Changes a webhook endpoint. */
     update(
@@ -1886,29 +1886,29 @@ export interface V1 {
       body?: {
         /** Address that events are posted to */
         readonly url?: string | undefined;
-        /** Types of events, such as order.settled or order.*; none: all */
+        /** Event types, such as order.settled or order.*; an empty list means all */
         readonly events?: readonly string[] | undefined;
         /** Whether events are sent */
         readonly enabled?: boolean | undefined;
       },
       options?: CallOptions,
     ): Promise<WebhookEndpoint>;
-    /** Removes a webhook endpoint. What still waits for it is dropped. */
+    /** Removes a webhook endpoint. Its pending deliveries are dropped. */
     remove(endpoint: string, options?: CallOptions): Promise<Removed>;
-    /** Gives a webhook endpoint a new secret; the previous one signs as well for a while. */
+    /** Gives a webhook endpoint a new secret. For a while, webhooks are also signed with the previous one. */
     rotateSecret(
       endpoint: string,
       body?: {
-        /** For how many seconds the previous secret signs as well */
+        /** For how many seconds the previous secret stays valid */
         readonly overlapSeconds?: number | undefined;
       },
       options?: CallOptions,
     ): Promise<WebhookEndpointWithSecret>;
-    /** Sends to a held webhook endpoint again, from the first event that it missed. */
+    /** Resumes deliveries to a held webhook endpoint, from the first event that it missed. */
     resume(endpoint: string, options?: CallOptions): Promise<WebhookEndpoint>;
     /** Sends a test event to a webhook endpoint. */
     test(endpoint: string, options?: CallOptions): Promise<TestSent>;
-    /** Sends events again: one, those of an order, or those of a span of time. */
+    /** Sends events again: one event, the events of an order, or the events of a period. */
     replay(
       endpoint: string,
       body?: {
@@ -1927,11 +1927,11 @@ export interface V1 {
     deliveries(
       endpoint: string,
       query?: {
-        /** Only those in this state */
+        /** Only deliveries in this state */
         readonly state?: 'waiting' | 'delivered' | 'dead' | 'dropped' | undefined;
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
@@ -1942,12 +1942,12 @@ export interface V1 {
       event: string,
       options?: CallOptions,
     ): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly Attempt[];
     }>;
   };
   readonly key: {
-    /** Answers what the key that asks may do, and which version answers it. */
+    /** Returns what the calling key may do, and the API version that its requests use. */
     get(options?: CallOptions): Promise<Key>;
   };
   readonly limits: {
@@ -1955,12 +1955,12 @@ export interface V1 {
     get(options?: CallOptions): Promise<Limits>;
   };
   readonly requests: {
-    /** Lists your requests of the last 30 days, on this API and on the white-label wire, the newest first. */
+    /** Lists your requests of the last 30 days to this API and to the white-label wire, newest first. */
     list(
       query?: {
         /** Only requests of this interface */
         readonly protocol?: 'v1' | 'white-label' | undefined;
-        /** Only requests of this endpoint */
+        /** Only requests to this endpoint */
         readonly operation?: string | undefined;
         /** Only requests that were answered with this HTTP status */
         readonly status?: number | undefined;
@@ -1970,16 +1970,16 @@ export interface V1 {
         readonly from?: string | undefined;
         /** Only items before this time */
         readonly until?: string | undefined;
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<RequestLine>;
-    /** Shows one of your requests of the last 30 days, with its reply and the reason. */
+    /** Returns one of your requests of the last 30 days, with its reply and, if it was declined, the reason. */
     get(request: string, options?: CallOptions): Promise<RequestDetail>;
-    /** Says why a request of your program is accepted or not: key, token, covered parts, digest, time and signature. */
+    /** Explains why a request of your program is authenticated or not: it checks key, token, covered parts, digest, time and signature. */
     diagnose(
       body: {
         /** Method of the request */
@@ -1997,24 +1997,24 @@ export interface V1 {
   readonly keys: {
     /** Lists your API keys, the oldest first, without their secrets. */
     list(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly ApiKey[];
     }>;
-    /** Creates an API key, and answers its secret. */
+    /** Creates an API key, and returns its secret. */
     create(
       body: {
         /** What the key is for */
         readonly label: string;
         /** What the key may do */
         readonly scopes: readonly ('read' | 'trade' | 'customers' | 'admin')[];
-        /** Networks it may be used from; none: any */
+        /** Networks from which the key may be used; an empty list allows all */
         readonly networks?: readonly string[] | undefined;
-        /** When it ends by itself */
+        /** When the key expires */
         readonly expiresAt?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<ApiKeyWithSecret>;
-    /** Changes label, scopes or networks of an API key. It counts within three seconds. */
+    /** Changes label, scopes or networks of an API key. The change takes effect within three seconds. */
     update(
       key: string,
       body?: {
@@ -2022,30 +2022,30 @@ export interface V1 {
         readonly label?: string | undefined;
         /** What the key may do */
         readonly scopes?: readonly ('read' | 'trade' | 'customers' | 'admin')[] | undefined;
-        /** Networks it may be used from; none: any */
+        /** Networks from which the key may be used; an empty list allows all */
         readonly networks?: readonly string[] | undefined;
       },
       options?: CallOptions,
     ): Promise<ApiKey>;
-    /** Gives an API key a new secret; the previous one is valid for a while: a day, or as long as you say. */
+    /** Gives an API key a new secret. The previous one stays valid for `overlapSeconds`, one day by default. */
     rotate(
       key: string,
       body?: {
-        /** For how many seconds the previous secret signs as well */
+        /** For how many seconds the previous secret stays valid */
         readonly overlapSeconds?: number | undefined;
       },
       options?: CallOptions,
     ): Promise<ApiKeyWithSecret>;
-    /** Revokes an API key for good. Once this is answered, nothing is changed with it any more. */
+    /** Revokes an API key permanently. After the reply, no request with the key changes anything. */
     revoke(key: string, options?: CallOptions): Promise<ApiKey>;
   };
   readonly team: {
-    /** Lists the people of your team, those removed last. */
+    /** Lists the members of your team; removed members come last. */
     list(options?: CallOptions): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly Member[];
     }>;
-    /** Invites a person to your team: the reply has a link that enrols one passkey within three days. */
+    /** Invites a person to your team. The reply has a link that enrols one passkey and is valid for three days. */
     invite(
       body: {
         /** Short name */
@@ -2055,7 +2055,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Invitation>;
-    /** Makes a new link for a member who has not joined yet. The earlier link ends. */
+    /** Creates a new link for a member who has not joined yet, and invalidates the earlier link. */
     inviteAgain(member: string, options?: CallOptions): Promise<Invitation>;
     /** Gives a member another role. */
     changeRole(
@@ -2066,67 +2066,67 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Member>;
-    /** Removes a member for good: passkeys, sessions and invitations end. */
+    /** Removes a member permanently, with passkeys, sessions and invitations. */
     remove(member: string, options?: CallOptions): Promise<Member>;
-    /** Ends the sessions of a member; its passkeys stay. */
+    /** Ends the sessions of a member. The member’s passkeys stay valid. */
     signOut(member: string, options?: CallOptions): Promise<Member>;
-    /** Lists what your keys and your team have changed, the newest first. */
+    /** Lists the changes made by your keys and your team, newest first. */
     activity(
       query?: {
         /** Only items of this time or later */
         readonly from?: string | undefined;
         /** Only items before this time */
         readonly until?: string | undefined;
-        /** The page that begins after this: `nextCursor` of the page before */
+        /** `nextCursor` of the previous page; without it, the first page */
         readonly cursor?: string | undefined;
-        /** Most rows of the page */
+        /** Maximum number of rows on the page */
         readonly limit?: number | undefined;
       },
       options?: CallOptions,
     ): Pages<ActivityLine>;
   };
   readonly settings: {
-    /** Answers how you appear to customers, and which pages may call with your keys. */
+    /** Returns your name as customers see it, and the origins whose pages may use your keys. */
     get(options?: CallOptions): Promise<Settings>;
-    /** Sets the origins whose pages may call with your keys, all of them at once. */
+    /** Sets the list of origins whose pages may use your keys. It replaces the whole list. */
     update(
       body: {
-        /** Origins; none: no page */
+        /** Origins; an empty list allows no page */
         readonly origins: readonly string[];
       },
       options?: CallOptions,
     ): Promise<Settings>;
   };
   readonly branding: {
-    /** Answers display name, colours and logo of your hosted pages. */
+    /** Returns display name, colours and logo of your hosted pages. */
     get(options?: CallOptions): Promise<Branding>;
-    /** Sets display name, colours and logo of your hosted pages. What is left out stays; null removes. */
+    /** Sets display name, colours and logo of your hosted pages. A field that is left out keeps its value; null removes it. */
     update(
       body?: {
         /** Name on hosted pages */
         readonly displayName?: string | 'none' | undefined;
         /** Colour of links and buttons */
         readonly accent?: string | 'none' | undefined;
-        /** The same on dark ground */
+        /** Colour of links and buttons on a dark background */
         readonly accentDark?: string | 'none' | undefined;
-        /** A picture */
+        /** The logo */
         readonly logo?: string | 'none' | undefined;
       },
       options?: CallOptions,
     ): Promise<Branding>;
-    /** Answers the colours that hosted pages would have, with their contrast, and changes nothing. */
+    /** Previews the colours of hosted pages with their contrast, without changing anything. */
     colours(
       query?: {
         /** Colour of links and buttons */
         readonly accent?: string | undefined;
-        /** The same on dark ground */
+        /** Colour of links and buttons on a dark background */
         readonly accentDark?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Colours>;
   };
   readonly statement: {
-    /** Answers what your orders came to and what you earned, by day and market, the newest day first. */
+    /** Returns the totals of your orders and your earnings by day and market, newest day first. */
     get(
       query: {
         /** Only items of this time or later */
@@ -2136,65 +2136,65 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<{
-      /** All of them */
+      /** All rows */
       readonly data: readonly StatementDay[];
     }>;
   };
   readonly controls: {
-    /** The customer pays an order, on its chain or by bank: as asked, or in one of the ways that customers get wrong. */
+    /** Pays an order as its customer, on its chain or by bank: correctly, or with one of the mistakes that customers make. */
     pay(
       order: string,
       body?: {
-        /** How it is paid; exactly, if nothing is said */
+        /** How it is paid; exactly by default */
         readonly how?: 'exact' | 'under' | 'over' | 'late' | 'twice' | 'another_token' | 'another_chain' | undefined;
-        /** Instead of the amount asked for, in the same currency */
+        /** Amount to use instead of the requested one, in the same currency */
         readonly amount?: string | undefined;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Money comes to our bank for a purchase, as its payer wrote it. */
+    /** Credits our bank account for a purchase, with the payer’s reference and name as you choose them. */
     credit(
       order: string,
       body?: {
-        /** Instead of the amount asked for, in the same currency */
+        /** Amount to use instead of the requested one, in the same currency */
         readonly amount?: string | undefined;
-        /** Reference of the transfer; right, if nothing is said */
+        /** Reference of the transfer; the correct one by default */
         readonly payerReference?: 'right' | 'none' | 'wrong' | undefined;
-        /** Name of the payer; the customer’s, if nothing is said */
+        /** Name of the payer; the customer’s by default */
         readonly payerName?: 'right' | 'wrong' | 'none' | undefined;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** The bank of the payer takes the last credit of an order back. */
+    /** Recalls the last bank credit of an order, as the payer’s bank. */
     recall(order: string, options?: CallOptions): Promise<Happened>;
-    /** A payout to an account is returned. */
+    /** Returns an order’s payout to a bank account, as the receiving bank. */
     bounce(order: string, options?: CallOptions): Promise<Happened>;
-    /** Screening holds an order, or does so no longer. */
+    /** Sets the screening result of an order: screening holds it, or lets it pass. */
     screening(
       order: string,
       body: {
-        /** What screening finds */
+        /** Result of the screening */
         readonly outcome: 'fail' | 'pass';
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Moves the test clock: everything of yours that is due within this time is due now. */
+    /** Moves the test clock forward: everything of yours that is due within this time becomes due now. */
     clock(
       body: {
-        /** By how much, at most 30 days */
+        /** By how many seconds, at most 30 days */
         readonly seconds: number;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Webhooks of all partners of this sandbox are dropped on their way, or delivered again. */
+    /** Drops all webhooks of all partners of this sandbox in transit, or delivers them normally again. */
     webhooks(
       body: {
-        /** What becomes of them */
+        /** Whether webhooks are dropped or delivered */
         readonly deliveries: 'drop' | 'deliver';
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Moves a price, for all partners of this sandbox; without one it is the table’s again. */
+    /** Sets a price for all partners of this sandbox; without `price`, the price table applies again. */
     prices(
       body: {
         /** Coin */
@@ -2206,7 +2206,7 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Empties what payouts are made from, or fills it, for all partners of this sandbox. */
+    /** Empties or fills the treasury account or wallet that funds payouts, for all partners of this sandbox. */
     treasury(
       body: {
         /** A fiat, or a coin with its chain */
@@ -2218,10 +2218,10 @@ export interface V1 {
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** The bank gets the next payments wrong, for all partners of this sandbox. */
+    /** Makes the bank fail on its next payments, for all partners of this sandbox. */
     bank(
       body: {
-        /** The fault; none removes the remaining faults */
+        /** The fault; `none` removes the remaining faults */
         readonly fault:
           | 'none'
           | 'lose_request'
@@ -2232,17 +2232,17 @@ export interface V1 {
           | 'no_status'
           | 'statement_twice'
           | 'statement_reordered';
-        /** How often; once, if nothing is said */
+        /** For how many payments; one by default */
         readonly times?: number | undefined;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** A chain forgets its last blocks, for all partners of this sandbox. */
+    /** Reorganizes a chain: its last blocks are discarded, for all partners of this sandbox. */
     reorg(
       body: {
         /** Code of the chain */
         readonly chain: string;
-        /** How many */
+        /** Number of blocks */
         readonly blocks: number;
       },
       options?: CallOptions,

@@ -61,6 +61,6 @@ export const MAX_PAGE = 100;
 
 /** Fields of a paged list. */
 export const PAGED = {
-  cursor: optional(text(200, /^[\w.-]+$/, 'a cursor that a page answered as nextCursor')),
+  cursor: optional(text(200, /^[\w.-]+$/, 'the nextCursor of an earlier page')),
   limit: optional(whole(1, MAX_PAGE)),
 };

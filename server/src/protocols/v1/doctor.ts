@@ -55,19 +55,19 @@ async function bearing(
   const [, key = '', token = ''] = /^([\x21-\x7e]{1,128})\.([0-9a-f]{64})$/.exec(said.trim()) ?? [];
   if (key === '') {
     const why = said.includes('.')
-      ? 'behind the dot must be 64 small hex digits'
-      : 'it is not the bearer token: that is the key, a dot and 64 hex digits, and was shown when the key was created';
+      ? 'the part after the dot must be 64 lower-case hex digits'
+      : 'it is not the bearer token: the token is the key, a dot and 64 hex digits, and was shown when the key was created';
     return note('token', false, why);
   }
   const credential = await known.mine(key);
   if (credential === undefined)
     return note('key', false, 'no valid key of yours has this name: it may be revoked, expired or mistyped');
-  note('key', true, `it is yours (${credential.scopes.join(', ')})`);
+  note('key', true, `it is one of your keys (${credential.scopes.join(', ')})`);
   const isRight = credential.secrets.some((secret) => bearerToken(key, secret) === `${key}.${token}`);
   note(
     'token',
     isRight,
-    isRight ? 'it is that of the key' : 'it is not that of the key: it ends when the secret is rotated',
+    isRight ? 'it is the token of the key' : 'it is not the token of the key: a rotated secret has another token',
   );
   if (m.isWrite && m.mustSign && !credential.unsignedWrites)
     note('signature', false, 'in production a write must be signed (RFC 9421); a token is not enough');
@@ -83,10 +83,10 @@ async function signed(m: SignedMessage, known: Known, note: Note): Promise<void>
   const credential = await known.mine(key);
   if (credential === undefined)
     return note('key', false, 'no valid key of yours has the name in keyid: it may be revoked, expired or mistyped');
-  note('key', true, `it is yours (${credential.scopes.join(', ')})`);
+  note('key', true, `it is one of your keys (${credential.scopes.join(', ')})`);
   try {
     await verifySignature(m, { secrets: credential.secrets, nowMs: known.nowMs });
-    note('signature', true, 'it is right');
+    note('signature', true, 'it is correct');
   } catch (error) {
     const why = whyOf(error);
     if (why.startsWith('Content-Digest')) return note('digest', false, `${why}${digestHint(m)}`);
@@ -97,7 +97,7 @@ async function signed(m: SignedMessage, known: Known, note: Note): Promise<void>
 
 function digestHint({ headers, body }: SignedMessage): string {
   const given = headers['content-digest'];
-  if (given === undefined) return ': the header is missing, and must be there without a body, too';
+  if (given === undefined) return ': the header is missing; it is required even without a body';
   const variants: [string, Buffer][] = [
     ['the body with a newline at its end was hashed', Buffer.concat([body, Buffer.from('\n')])],
     ['an empty body was hashed', Buffer.alloc(0)],
@@ -127,7 +127,7 @@ function mistakeIn(m: SignedMessage, { key, secrets }: Credential): string | und
   const texts: [string, () => string][] = [
     ['', () => baseOf(right)],
     ['a newline at the end of the signature base was signed with it', () => `${baseOf(right)}\n`],
-    ['the method was signed in small letters', () => baseOf({ ...right, method: method.toLowerCase() })],
+    ['the method was signed in lower case', () => baseOf({ ...right, method: method.toLowerCase() })],
     [
       'the path was signed without /v1',
       () => baseOf({ ...right, url: `http://localhost${path.replace(/^\/v1/, '')}` }),
@@ -136,12 +136,9 @@ function mistakeIn(m: SignedMessage, { key, secrets }: Credential): string | und
   ];
   const keys: [string, (secret: string) => Buffer | string][] = [
     ['', (secret) => secret],
-    ['the secret was decoded from hex: it must be used as the text it is', (secret) => Buffer.from(secret, 'hex')],
-    [
-      'the secret was decoded from base64: it must be used as the text it is',
-      (secret) => Buffer.from(secret, 'base64'),
-    ],
-    ['the secret has a newline at its end', (secret) => `${secret}\n`],
+    ['the secret was decoded from hex: use its text as it is', (secret) => Buffer.from(secret, 'hex')],
+    ['the secret was decoded from base64: use its text as it is', (secret) => Buffer.from(secret, 'base64')],
+    ['the secret was used with a newline at its end', (secret) => `${secret}\n`],
     ['the bearer token was used as the secret', (secret) => bearerToken(key, secret)],
     ['the key was used as the secret', () => key],
   ];
@@ -151,7 +148,7 @@ function mistakeIn(m: SignedMessage, { key, secrets }: Credential): string | und
         for (const secret of secrets) {
           const made = createHmac(hash, secretFrom(secret)).update(text());
           if (made.digest('base64') !== given) continue;
-          const hashed = hash === 'sha512' ? 'it was made with SHA-512: it must be SHA-256' : '';
+          const hashed = hash === 'sha512' ? 'it was made with SHA-512: use SHA-256' : '';
           return [what, whose, hashed].filter((says) => says !== '').join('; ') || undefined;
         }
   return undefined;

@@ -24,7 +24,7 @@ export async function drawLogo(base64: string): Promise<Drawn> {
   if (sent.length > MAX_LOGO_BYTES) throw refused(`must be ${LOGO_RULE}`);
   const found = inspect(sent);
   if ('why' in found || found.type === 'application/pdf')
-    throw refused(`must be ${LOGO_RULE}: whole, with nothing behind its end and nothing but the picture in it`);
+    throw refused(`must be ${LOGO_RULE}, complete, without data after its end or anything else than the picture`);
   const draw = await loaded();
   try {
     const { data, info } = await draw(sent, { failOn: 'warning', limitInputPixels: MAX_PIXELS })
@@ -37,7 +37,7 @@ export async function drawLogo(base64: string): Promise<Drawn> {
     return { bytes: data, width: info.width, height: info.height };
   } catch {
     // The decoder's own message may quote the file.
-    throw refused(`must be a whole picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
+    throw refused(`must be a complete picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
   }
 }
 

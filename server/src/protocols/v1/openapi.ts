@@ -38,20 +38,20 @@ const ANSWER_HEADERS = {
 const REPLAYED = { 'Idempotency-Replayed': ref('headers', 'Replayed') } as const;
 const DEPRECATED = {
   Deprecation: header('Since when the endpoint is deprecated: RFC 9745', '@1795600000'),
-  Sunset: header('When it ends: RFC 8594', 'Sat, 01 May 2027 00:00:00 GMT'),
+  Sunset: header('When the endpoint is removed: RFC 8594', 'Sat, 01 May 2027 00:00:00 GMT'),
 } as const;
 
 const HEADERS = {
-  RequestId: header('Id of the request: give it when you ask the operator', '4f1c2a9d0e00001a'),
-  Version: header('Version that answered', NEWEST),
+  RequestId: header('Id of the request: quote it when you contact the operator', '4f1c2a9d0e00001a'),
+  Version: header('API version of the reply', NEWEST),
   RateLimitLimit: header(
-    'Requests a minute; the sandbox shows the limit of production and does not enforce it',
+    'Requests per minute. The sandbox shows the limit of production but does not enforce it',
     '6000',
   ),
-  RateLimitRemaining: header('Requests that are left', '5999'),
-  RateLimitReset: header('Seconds until all of them are there again', '1'),
-  Replayed: header('`true` where an earlier answer to the same Idempotency-Key is given again', 'true'),
-  RetryAfter: header('Seconds after which to ask again', '2'),
+  RateLimitRemaining: header('Remaining requests', '5999'),
+  RateLimitReset: header('Seconds until the full limit is available again', '1'),
+  Replayed: header('`true` if the reply repeats that of an earlier request with the same Idempotency-Key', 'true'),
+  RetryAfter: header('Seconds after which to retry', '2'),
 };
 
 const inHeader = (name: string, description: string, schema: Json): Json => ({
@@ -61,30 +61,30 @@ const inHeader = (name: string, description: string, schema: Json): Json => ({
   schema,
 });
 const PARAMETERS = {
-  Version: inHeader('Cloverleaf-Version', 'Version that is to answer; without it, that of your key.', {
+  Version: inHeader('Cloverleaf-Version', 'API version of the request; by default that of your key.', {
     type: 'string',
     enum: VERSIONS,
   }),
   ClientRequestId: inHeader(
     'X-Client-Request-Id',
-    'Your own id of the request: echoed, and the request log finds the request by it.',
+    'Your own id of the request. The reply repeats it, and you can find the request in the log by it.',
     { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
   ),
   IdempotencyKey: {
     ...inHeader(
       'Idempotency-Key',
-      'A text of your own, a new one for each intent: the same key with the same body takes effect once, and is answered alike for 24 hours.',
+      'A text that you choose, new for each operation. Repeated requests with the same key and body take effect once and get the same reply for 24 hours.',
       { type: 'string', minLength: 1, maxLength: 255, examples: ['9b2f6c1e-7f0a-4a53-9d0c-2f5f6a3d1b11'] },
     ),
     required: true,
   },
-  ContentDigest: inHeader('Content-Digest', 'Of a signed request: RFC 9530, with sha-256 or sha-512.', {
+  ContentDigest: inHeader('Content-Digest', 'For a signed request: RFC 9530, with sha-256 or sha-512.', {
     type: 'string',
     examples: ['sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:'],
   }),
   SignatureInput: inHeader(
     'Signature-Input',
-    'Of a signed request: RFC 9421. Covers `@method`, `@path`, `@query` if there is a query, `content-digest` and `idempotency-key`; with `created`, `keyid` (your key) and `alg` (`hmac-sha256`).',
+    'For a signed request: RFC 9421. It covers `@method`, `@path`, `@query` if there is a query, `content-digest` and `idempotency-key`; with `created`, `keyid` (your key) and `alg` (`hmac-sha256`).',
     {
       type: 'string',
       examples: [
@@ -92,7 +92,7 @@ const PARAMETERS = {
       ],
     },
   ),
-  Signature: inHeader('Signature', 'Of a signed request: HMAC-SHA256 under the secret of your key.', {
+  Signature: inHeader('Signature', 'For a signed request: HMAC-SHA256 with the secret of your key.', {
     type: 'string',
     examples: ['sig=:6bcXrrv7mF5xJbIGpuKYPe0gZd6TkxnLcqOGsKFbCYE=:'],
   }),
@@ -112,7 +112,7 @@ const FILES_BODY: Json = {
     'multipart/form-data': {
       schema: {
         type: 'object',
-        description: 'Files, each under its name in the form',
+        description: 'Files, each in a part with its name from the form',
         additionalProperties: { type: 'string', format: 'binary' },
       },
     },
@@ -183,7 +183,7 @@ export function openapi(version: string, groups: typeof GROUPS = GROUPS): Json {
         description: [
           ...(declared.more === undefined ? [] : [declared.more]),
           declared.person === true
-            ? 'A member of your team does this, signed in to the console; a key is declined.'
+            ? 'Only a team member who is signed in to the console can do this, not an API key.'
             : `Needs the scope \`${declared.scope}\`.`,
         ].join(' '),
         ...(declared.deprecated === undefined ? {} : { deprecated: true }),
@@ -202,10 +202,10 @@ export function openapi(version: string, groups: typeof GROUPS = GROUPS): Json {
       version,
       summary: 'Quotes, orders, customers and webhooks, for partners.',
       description: [
-        'Amounts are plain decimals, as text, beside the code of their asset; times are RFC 3339 in UTC; ids are text; lists come in pages.',
+        'Amounts are plain decimal numbers, as text, with the code of their asset; times are RFC 3339 in UTC; ids are text; lists are paginated.',
         'A request carries a bearer token. In production a write is also signed (RFC 9421), unless the operator lets the key write without a signature.',
-        'A failure is a problem of RFC 9457: branch on `reason`; `type` is a page that explains it.',
-        'Fields that are not listed are refused. Fields may be added to replies.',
+        'Failures are RFC 9457 problems: branch on `reason`; `type` is a page that explains it.',
+        'Requests with unlisted fields are refused. Fields may be added to replies.',
       ].join(' '),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       'x-api-version': NEWEST,
@@ -235,19 +235,19 @@ export function openapi(version: string, groups: typeof GROUPS = GROUPS): Json {
 const webhook = (event: Json): Json => ({
   post: {
     operationId: 'webhookEvent',
-    summary: 'An event, posted to each of your endpoints that wants it.',
+    summary: 'An event, posted to each of your endpoints that is subscribed to its type.',
     description:
-      'In the form of Standard Webhooks. Sent again until it is answered with 2xx; verify the signature first.',
+      'It has the Standard Webhooks format. It is sent again until your server responds with 2xx. Verify the signature first.',
     security: [{}],
     parameters: [
       ['webhook-id', 'Id of the event: the same in every attempt'],
       ['webhook-timestamp', 'When it was sent, in seconds since 1970'],
       [
         'webhook-signature',
-        '`v1,` and HMAC-SHA256 in base64 of id, time and body with dots between, under the secret of the endpoint',
+        '`v1,` and the HMAC-SHA256, in base64, of id, time and body joined by dots, with the secret of the endpoint',
       ],
     ].map(([name, description]) => ({ name, in: 'header', required: true, description, schema: { type: 'string' } })),
     requestBody: { required: true, content: { 'application/json': { schema: event } } },
-    responses: { '2XX': { description: 'Taken' }, '4XX': { description: 'Sent again later' } },
+    responses: { '2XX': { description: 'Taken' }, '4XX': { description: 'The event is sent again later' } },
   },
 });

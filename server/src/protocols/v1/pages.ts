@@ -4,7 +4,7 @@ import { Refusal } from '../../base/errors.ts';
 const PAGE = 50;
 
 export const unknownCursor = (): Refusal =>
-  new Refusal('malformed_field', { fields: { cursor: 'must be a nextCursor that was answered' } });
+  new Refusal('malformed_field', { fields: { cursor: 'must be the nextCursor of an earlier page' } });
 
 /** @throws Refusal 'malformed_field' for a cursor that no page has returned */
 export function readCursor(cursor: string | undefined): bigint | undefined {

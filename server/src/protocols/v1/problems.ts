@@ -29,18 +29,18 @@ const DETAILS: Partial<Record<Reason, (facts: Facts) => string | undefined>> = {
       .map(([name, rule]) => `${name} ${rule}`)
       .join('; ')}.`,
   unauthenticated: ({ why }) => (typeof why === 'string' ? `Not authenticated: ${why}.` : undefined),
-  scope_missing: ({ scope }) => `The key lacks the scope ${scope}.`,
+  scope_missing: ({ scope }) => `The key does not have the scope ${scope}.`,
   unknown_version: ({ supported }) => `Versions: ${texts(supported).join(', ')}.`,
   unknown_path: ({ nearest }) =>
     nearest === undefined ? undefined : `There is no such path. The nearest is ${nearest}.`,
-  method_not_allowed: ({ allow }) => `This path takes ${texts(allow).join(', ')}.`,
+  method_not_allowed: ({ allow }) => `This path supports ${texts(allow).join(', ')}.`,
   amount_outside_limits: ({ min, max, asset }) =>
     min === undefined ? undefined : `The amount must be from ${min} to ${max} ${asset}.`,
   customer_limit_exceeded: ({ left, max, used, coin, period, fitsAt, nextLevel }) =>
     [
       `At most ${left} ${coin} are left of ${max} ${coin} ${PER[String(period)] ?? ''}`,
       ...(period === 'order' ? [] : [`; ${used} ${coin} are used`]),
-      ...(fitsAt instanceof Date ? [`. It fits from ${fitsAt.toISOString()} on`] : []),
+      ...(fitsAt instanceof Date ? [`. The amount is possible from ${fitsAt.toISOString()}`] : []),
       ...(nextLevel === null ? [] : [`. Level ${nextLevel} allows more`]),
       '.',
     ].join(''),

@@ -30,13 +30,13 @@ function section(declared: Declared): string[] {
     `\`${method} /v1${example.path}\`${isWrite(declared) ? ' with' : ''}`,
     '',
     ...(example.body === undefined ? [] : json(example.body)),
-    ...(declared.files === true ? ['files as `multipart/form-data`', ''] : []),
+    ...(declared.files === true ? ['files, as `multipart/form-data`', ''] : []),
     ...(status === 200 ? [] : [`${status} when it is created.`, '']),
     ...replyLines(gives as unknown as Json),
     ...json(exampleReply(declared)),
     ...(own.length === 0
       ? []
-      : [`Declines for ${own.map((reason) => `\`${reason}\` (${statusOf(reason)})`).join(', ')}.`, '']),
+      : [`Reasons to decline: ${own.map((reason) => `\`${reason}\` (${statusOf(reason)})`).join(', ')}.`, '']),
   ];
 }
 
@@ -45,17 +45,17 @@ export function referencePage(): string {
   const lines = [
     '# Reference of the partner API',
     '',
-    'Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi-v1.json](openapi-v1.json). Partners whose programs speak the older white-label wire find it in [api.md](api.md).',
+    'This page is generated from the declarations of the endpoints, like the OpenAPI 3.1 description [openapi-v1.json](openapi-v1.json). The older white-label wire is described in [api.md](api.md).',
     '',
-    'Every path is under `/v1`. A request carries `Authorization: Bearer <token>`, with the token that you got with your key. A field that is not listed is refused; fields may be added to replies.',
+    'Every path is under `/v1`. A request carries `Authorization: Bearer <token>`, with the token that was shown when the key was created. A request with an unlisted field is refused. Fields may be added to replies.',
     '',
-    'A write carries `Idempotency-Key`: the same key with the same body takes effect once and is answered alike for 24 hours, with `Idempotency-Replayed: true`. In production it is signed as well (RFC 9421, `hmac-sha256` under the secret of the key, with `Content-Digest`; it covers `"@method" "@path" "content-digest" "idempotency-key"`), unless the operator allows the key to write without.',
+    'A write carries `Idempotency-Key`. Repeated requests with the same key and body take effect once; for 24 hours they get the same reply, with `Idempotency-Replayed: true`. In production a write is also signed (RFC 9421, `hmac-sha256` with the secret of the key, with `Content-Digest`; the signature covers `"@method" "@path" "content-digest" "idempotency-key"`), unless the operator allows the key to write without a signature.',
     '',
-    `Answers name the request (\`X-Request-Id\`), the version that answered (\`Cloverleaf-Version\`, now ${NEWEST}) and what is left of your requests a minute (\`RateLimit-Limit\`, \`-Remaining\`, \`-Reset\`).`,
+    `A reply has the id of the request (\`X-Request-Id\`), its API version (\`Cloverleaf-Version\`, now ${NEWEST}) and the remaining requests per minute (\`RateLimit-Limit\`, \`-Remaining\`, \`-Reset\`).`,
     '',
-    'Amounts are plain decimals, as text, beside the code of their asset; ids are text; times are RFC 3339 in UTC; null says that there is none. Lists come in pages: send `nextCursor` as `cursor`.',
+    'Amounts are plain decimal numbers, as text, with the code of their asset; ids are text; times are RFC 3339 in UTC; null means that there is no value. Lists are paginated: send `nextCursor` as `cursor`.',
     '',
-    'A failure is `application/problem+json` (RFC 9457): branch on `reason`; `type` is a page that explains it. Most requests may be declined for the reasons that [are common](#reasons); each endpoint names its own.',
+    'Failures are `application/problem+json` (RFC 9457): branch on `reason`; `type` is a page that explains it. [Common reasons](#reasons) apply to most requests; each endpoint lists its own.',
     '',
   ];
   for (const { name, says, endpoints } of GROUPS) {

@@ -30,17 +30,17 @@ type By = Next['by'];
 
 const SAYS: Readonly<Record<Step, string>> = {
   customer_pays: 'The customer pays.',
-  deposit_confirms: 'Chain or bank confirms the payment.',
+  deposit_confirms: 'The chain or bank confirms the payment.',
   screening: 'The payment is screened.',
   operator_funds: 'The operator provides the funds.',
-  review: 'The operator reviews it.',
+  review: 'The operator reviews the money.',
   payout_submits: 'The payout is submitted.',
   destination_confirms: 'The customer confirms the destination, or its cooling-off time passes.',
-  payout_arrives: 'Chain or bank shows the payout.',
-  destination_is_named: 'A destination is named.',
+  payout_arrives: 'The chain or bank confirms the payout.',
+  destination_is_named: 'You name a destination of the customer.',
   refund_submits: 'The refund is submitted.',
-  refund_arrives: 'Chain or bank shows the refund.',
-  nothing: 'Nothing: it is over.',
+  refund_arrives: 'The chain or bank confirms the refund.',
+  nothing: 'The order is over: nothing more happens.',
 };
 
 const next = (step: Step, by: By, more: { until?: Date | null; otherwise?: string; says?: string } = {}): Next => ({
@@ -86,10 +86,11 @@ function whereIs(facts: Facts): Where {
       const missing = moneyOf(money.missingUnits, order.depositAsset, known);
       const pays = next('customer_pays', 'customer', {
         until: order.expiresAt,
-        otherwise: parts.length === 0 ? 'The order expires.' : 'What came is too little: the policy decides about it.',
+        otherwise:
+          parts.length === 0 ? 'The order expires.' : 'The order is underpaid, and its policy decides what happens.',
         says: `The customer pays ${missing.amount} ${missing.asset}.`,
       });
-      const over = next('nothing', 'nobody', { says: 'The time to pay is over: the order expires.' });
+      const over = next('nothing', 'nobody', { says: 'The payment deadline has passed: the order expires.' });
       const isOurs = parts.some(({ state }) => state === 'confirmed');
       return { heldBy: isOurs ? 'operator' : 'customer', amount: asked, next: isPayable(order, now) ? pays : over };
     }

@@ -13,7 +13,7 @@ export const CATALOGUE = {
     method: 'GET',
     path: '/markets',
     scope: 'read',
-    says: 'Lists the pairs that are traded, each with its limits and terms.',
+    says: 'Lists the markets on which you can trade, each with its limits and terms.',
     fields: {},
     gives: listOf(Market),
   }),
@@ -22,7 +22,7 @@ export const CATALOGUE = {
     method: 'GET',
     path: '/assets',
     scope: 'read',
-    says: 'Lists the assets of the markets.',
+    says: 'Lists the assets that the markets trade.',
     fields: {},
     gives: listOf(Asset),
   }),
@@ -31,7 +31,7 @@ export const CATALOGUE = {
     method: 'GET',
     path: '/chains',
     scope: 'read',
-    says: 'Lists the chains of the markets.',
+    says: 'Lists the chains that the markets use.',
     fields: {},
     gives: listOf(Chain),
   }),
@@ -40,7 +40,7 @@ export const CATALOGUE = {
     method: 'GET',
     path: '/methods',
     scope: 'read',
-    says: 'Lists the payment methods of the markets.',
+    says: 'Lists the payment methods that the markets accept.',
     fields: {},
     gives: listOf(PaymentMethod),
   }),
@@ -53,7 +53,7 @@ export const ACCOUNT = {
     path: '/key',
     scope: 'read',
     member: 'none',
-    says: 'Answers what the key that asks may do, and which version answers it.',
+    says: 'Returns what the calling key may do, and the API version that its requests use.',
     fields: {},
     gives: Key,
   }),
@@ -68,7 +68,7 @@ export const ACCOUNT = {
   }),
 } as const;
 
-const requestId = text(64, /^[\w.-]+$/, 'an id of a request');
+const requestId = text(64, /^[\w.-]+$/, 'the id of a request');
 
 export const REQUESTS = {
   list: declare({
@@ -76,11 +76,11 @@ export const REQUESTS = {
     method: 'GET',
     path: '/request-log',
     scope: 'read',
-    says: 'Lists your requests of the last 30 days, on this API and on the white-label wire, the newest first.',
-    more: 'Of the white-label wire, requests whose key is known have a line: at most 600 a minute for each key.',
+    says: 'Lists your requests of the last 30 days to this API and to the white-label wire, newest first.',
+    more: 'Of the white-label wire, the log has requests with a known key, at most 600 a minute for each key.',
     fields: {
       protocol: optional(about(oneOf(PROTOCOLS), 'Only requests of this interface', 'white-label')),
-      operation: optional(text(80, OPERATION, 'a name of an endpoint, such as orders.create or offramp/quote')),
+      operation: optional(text(80, OPERATION, 'the name of an endpoint, such as orders.create or offramp/quote')),
       status: optional(whole(200, 599)),
       reason: optional(text(64, /^[a-z_]+$/, 'a reason')),
       from: optional(time),
@@ -94,8 +94,8 @@ export const REQUESTS = {
     method: 'GET',
     path: '/request-log/:request',
     scope: 'read',
-    says: 'Shows one of your requests of the last 30 days, with its reply and the reason.',
-    more: 'Personal data is left out of both. A request appears in the log shortly after its reply.',
+    says: 'Returns one of your requests of the last 30 days, with its reply and, if it was declined, the reason.',
+    more: 'Request and reply are shown without personal data. A request appears in the log shortly after its reply.',
     fields: {
       request: about(requestId, 'Id of the request, or what you sent as X-Client-Request-Id', '4f1c2a9d0e00001a'),
     },
@@ -107,8 +107,8 @@ export const REQUESTS = {
     method: 'POST',
     path: '/request-log/diagnosis',
     scope: 'admin',
-    says: 'Says why a request of your program is accepted or not: key, token, covered parts, digest, time and signature.',
-    more: 'It is checked as if it came now, against your valid keys. Nothing is carried out, and nothing of it is kept. Of a signature that does not match, the mistakes that are known to be made are tried.',
+    says: 'Explains why a request of your program is authenticated or not: it checks key, token, covered parts, digest, time and signature.',
+    more: 'The request is checked as if it arrived now, against your valid keys. It is not executed, and its headers and body are not stored. If the signature does not match, the reply names the common mistake that would produce it, if there is one.',
     fields: {
       method: about(oneOf(['GET', 'POST', 'PATCH', 'DELETE']), 'Method of the request', 'POST'),
       path: about(

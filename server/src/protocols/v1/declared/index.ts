@@ -26,23 +26,23 @@ const group = (name: string, says: string, part: Readonly<Record<string, unknown
 });
 
 export const GROUPS: readonly Group[] = [
-  group('Catalogue', 'What there is to trade.', CATALOGUE),
-  group('Quotes', 'An amount at a price that holds for a while.', QUOTES),
-  group('Orders', 'Sales and purchases, their money, and who holds it.', ORDERS),
-  group('Customers', 'Who trades.', CUSTOMERS),
-  group('Submissions', 'What customers supply to be verified.', SUBMISSIONS),
-  group('Questions', 'What the operator asks about a customer.', INFORMATION),
+  group('Catalogue', 'Markets, assets, chains and payment methods.', CATALOGUE),
+  group('Quotes', 'Offers at a fixed price that is valid for a short time.', QUOTES),
+  group('Orders', 'Sales and purchases, their deposits, payouts and refunds, and who holds the money.', ORDERS),
+  group('Customers', 'Your customers, their verification and their limits.', CUSTOMERS),
+  group('Submissions', 'Answers and files for the verification of customers.', SUBMISSIONS),
+  group('Information requests', 'Questions of the operator about a customer, and your answers.', INFORMATION),
   group('Destinations', 'Bank accounts and addresses to which customers are paid.', DESTINATIONS),
-  group('Events', 'What happened, to be read in order.', EVENTS),
-  group('Webhooks', 'Where events are posted to.', WEBHOOKS),
-  group('Key and limits', 'What your key may do, and how much.', ACCOUNT),
-  group('Request log', 'Your requests, their replies, and the reasons.', REQUESTS),
-  group('Keys', 'Keys of your programs.', KEYS),
-  group('Team', 'People who sign in to the console, and their changes.', TEAM),
-  group('Settings', 'How you appear, and which pages may call.', SETTINGS),
+  group('Events', 'A feed of everything that happened, in order.', EVENTS),
+  group('Webhooks', 'Endpoints to which events are posted, and their deliveries.', WEBHOOKS),
+  group('Key and limits', 'What your key may do, and your limits.', ACCOUNT),
+  group('Request log', 'Your past requests, their replies, and the reasons of declined ones.', REQUESTS),
+  group('Keys', 'API keys of your programs.', KEYS),
+  group('Team', 'The people who sign in to the console, and the changes that they make.', TEAM),
+  group('Settings', 'Your name, and the origins whose pages may use your keys.', SETTINGS),
   group('Branding', 'How hosted pages look to your customers.', BRANDING),
   group('Statement', 'Volume and earnings, by day.', STATEMENT),
-  group('Sandbox', 'What can be made to happen, in the sandbox only.', SANDBOX),
+  group('Sandbox', 'Controls that simulate events, in the sandbox only.', SANDBOX),
 ];
 
 export const ENDPOINTS: readonly Declared[] = GROUPS.flatMap(({ endpoints }) => endpoints);

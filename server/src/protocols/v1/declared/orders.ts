@@ -7,7 +7,7 @@ import { Deposit, Order, Payout, Refund, Trace, Wallets } from '../schemas/order
 import { pageOf, SHOWN_STATES } from '../schemas/parts.ts';
 
 const order = { order: id };
-export const customerId = text(32, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'an id of a customer');
+export const customerId = text(32, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'the id of a customer');
 /** The partner's free text, which may contain a name. */
 const reference = personal(text(255));
 
@@ -18,14 +18,14 @@ export const ORDERS = {
     path: '/orders',
     scope: 'trade',
     member: 'none',
-    says: 'Creates an order from an open quote, and answers how the customer pays.',
-    more: 'The customer must have logged in and be verified far enough. A destination that the customer has not confirmed yet may be named: the payout then waits until it is confirmed, or its cooling-off time has passed.',
+    says: 'Creates an order from an open quote, and returns how the customer pays.',
+    more: 'The customer must have logged in and have the required verification level. The destination may be unconfirmed: the payout then waits until the customer confirms it or its cooling-off time has passed.',
     fields: {
       quoteId: id,
       customerId,
       destinationId: id,
       refundDestinationId: optional(id),
-      method: optional(text(64, /^[\w -]+$/, 'a payment method, as methods.list names it')),
+      method: optional(text(64, /^[\w -]+$/, 'the name of a payment method from methods.list')),
       reference: optional(reference),
     },
     gives: Order,
@@ -52,7 +52,7 @@ export const ORDERS = {
     method: 'GET',
     path: '/orders/:order',
     scope: 'read',
-    says: 'Answers one order.',
+    says: 'Returns one order.',
     fields: order,
     gives: Order,
     refuses: ['unknown_order'],
@@ -80,7 +80,7 @@ export const ORDERS = {
     method: 'GET',
     path: '/orders/:order/trace',
     scope: 'read',
-    says: 'Shows where the money of an order is: who holds it, since when, the evidence, the next step and its deadline.',
+    says: 'Returns where the money of an order is: who holds it, since when, the evidence, the next step and its deadline.',
     fields: order,
     gives: Trace,
     refuses: ['unknown_order'],
@@ -100,7 +100,7 @@ export const ORDERS = {
     method: 'GET',
     path: '/orders/:order/payouts',
     scope: 'read',
-    says: 'Lists the attempts to pay an order out, the oldest first.',
+    says: 'Lists the payouts of an order, one for each attempt, oldest first.',
     fields: { ...order, ...PAGED },
     gives: pageOf(Payout),
     refuses: ['unknown_order'],
@@ -110,7 +110,7 @@ export const ORDERS = {
     method: 'GET',
     path: '/orders/:order/refunds',
     scope: 'read',
-    says: 'Lists what goes back of an order, and what of it is paid again; the oldest first.',
+    says: 'Lists the refunds of an order, and the repeated payouts of money that came back; oldest first.',
     fields: { ...order, ...PAGED },
     gives: pageOf(Refund),
     refuses: ['unknown_order'],
@@ -120,8 +120,8 @@ export const ORDERS = {
     method: 'POST',
     path: '/orders/:order/cancel',
     scope: 'trade',
-    says: 'Cancels an order while nothing has come for it.',
-    more: 'Money that comes later is not lost: it is held in suspense, and can be refunded.',
+    says: 'Cancels an order that has received no money yet.',
+    more: 'Money that arrives later is held in suspense and can be refunded.',
     fields: order,
     gives: Order,
     refuses: ['unknown_order', 'order_over', 'money_arrived'],
@@ -132,7 +132,7 @@ export const ORDERS = {
     path: '/orders/:order/refund',
     scope: 'trade',
     says: 'Requests a refund of the money held for an order, or of one of its deposits in suspense, to a destination of the customer.',
-    more: 'Only to a destination that the customer has confirmed or whose cooling-off time has passed, and never what the operator reviews. The refund passes the same checks as any money that leaves.',
+    more: 'The customer must have confirmed the destination, or its cooling-off time must have passed. Money under the operator’s review cannot be refunded. The refund passes the same checks as every payout.',
     fields: { ...order, destinationId: id, depositId: optional(id) },
     gives: Order,
     refuses: [
@@ -155,8 +155,8 @@ export const ORDERS = {
     method: 'POST',
     path: '/orders/:order/payout-destination',
     scope: 'trade',
-    says: 'Pays an order whose payout was rejected or came back to another destination of the same customer.',
-    more: 'Only to a destination that the customer has confirmed or whose cooling-off time has passed, and never what the operator reviews.',
+    says: 'Names another destination of the same customer for an order whose payout was rejected or came back, and pays it there.',
+    more: 'The customer must have confirmed the destination, or its cooling-off time must have passed. Money under the operator’s review cannot be paid.',
     fields: { ...order, destinationId: id },
     gives: Order,
     refuses: [
@@ -175,8 +175,8 @@ export const ORDERS = {
     method: 'GET',
     path: '/orders/:order/wallets',
     scope: 'read',
-    says: 'Lists the wallets on the other side of an order that the travel rule still asks about.',
-    more: 'Empty where no rule asks, and once all is there. The wallet that a sale is paid from is known once its deposit has come.',
+    says: 'Lists the counterparty wallets of an order for which the travel rule still needs data.',
+    more: 'The list is empty if no travel rule applies or nothing is missing. The wallet that pays a sale is known after its deposit has arrived.',
     fields: order,
     gives: Wallets,
     refuses: ['unknown_order'],
@@ -187,30 +187,32 @@ export const ORDERS = {
     path: '/orders/:order/wallets',
     scope: 'trade',
     member: 'none',
-    says: 'Declares who holds a wallet on the other side of an order and who owns it, and returns what the travel rule still needs.',
-    more: 'What is said counts for later orders of the customer too. The owner of a self-hosted wallet proves it with a signature over `text`, as `orders.wallets` answers it, by the key of the address (EIP-191 on EVM chains). A payout that waits for it then leaves by itself. Where data is exchanged, the provider of a hosted wallet is asked at its travel address first.',
+    says: 'Declares who holds and who owns a counterparty wallet of an order, and returns what the travel rule still needs.',
+    more: 'The declaration also applies to later orders of the customer. The owner of a self-hosted wallet proves ownership with a signature over the `text` that `orders.wallets` returns, made with the key of the address (EIP-191 on EVM chains). A payout that waits for this data then continues automatically. If travel rule data is exchanged, the server first asks the provider of a hosted wallet at its travel address.',
     fields: {
       ...order,
       address: about(
         text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces'),
-        'The wallet: that a purchase is paid to, or that the coins of a sale come from',
+        'Address of the wallet: the one that a purchase is paid to, or the one that the coins of a sale come from',
         '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
       ),
-      kind: about(oneOf(WALLET_KINDS), 'Held by a provider, or by its owner', 'self_hosted'),
-      owner: about(oneOf(WALLET_OWNERS), "The customer's own, or another's", 'customer'),
-      ownerName: optional(personal(about(text(200), "Name of the owner, if it is another's", 'Asha Rao'))),
+      kind: about(oneOf(WALLET_KINDS), 'Whether a provider or the owner holds the keys', 'self_hosted'),
+      owner: about(oneOf(WALLET_OWNERS), 'Whether the customer or another person owns it', 'customer'),
+      ownerName: optional(
+        personal(about(text(200), 'Name of the owner, if the customer is not the owner', 'Asha Rao')),
+      ),
       provider: optional(about(text(200), 'Name of the provider of a hosted wallet', 'An Exchange Ltd')),
       travelAddress: optional(
         about(
           text(1_000, /^[\x21-\x7e]+$/, 'a travel address, without spaces'),
-          'Of a hosted wallet: where its provider is asked before the coins leave',
+          'Travel address of the provider of a hosted wallet, to which travel rule data is sent before the coins',
           'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
         ),
       ),
       signature: optional(
         about(
           text(1_000, /^0x[0-9a-fA-F]+$/, 'a signature in hex, with 0x'),
-          'Over the text that orders.wallets answers, by the key of the address',
+          'Signature over the text that orders.wallets returns, made with the key of the address',
           '0x1b',
         ),
       ),
@@ -223,8 +225,8 @@ export const ORDERS = {
     method: 'POST',
     path: '/orders/:order/payer-reference',
     scope: 'trade',
-    says: 'Notes the bank reference that the customer claims to have paid with.',
-    more: 'It helps the operator to find a payment. Deposits are not matched by it.',
+    says: 'Records the bank reference that, according to the customer, the payment has.',
+    more: 'It helps the operator to find the payment. The server does not match deposits by it.',
     fields: {
       ...order,
       payerReference: personal(about(text(64), 'Reference that the customer’s bank gave the transfer', 'UTR123456')),

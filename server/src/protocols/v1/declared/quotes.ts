@@ -4,7 +4,7 @@ import { declare } from '../declare.ts';
 import type { Reason } from '../reasons.ts';
 import { Quote } from '../schemas/quotes.ts';
 
-export const assetCode = text(64, /^[a-z0-9]+(\.[a-z0-9_-]+)?$/, 'a code of an asset, such as usdc.matic20 or inr');
+export const assetCode = text(64, /^[a-z0-9]+(\.[a-z0-9_-]+)?$/, 'the code of an asset, such as usdc.matic20 or inr');
 
 /** Reasons for which no price is promised. */
 const PRICED: readonly Reason[] = [
@@ -24,8 +24,8 @@ export const QUOTES = {
     path: '/quotes',
     scope: 'trade',
     member: 'none',
-    says: 'Quotes a sale or a purchase at a price that holds until the quote expires, for an amount paid or an amount received.',
-    more: 'With `receiveAmount`, the answer names an amount to pay for which at least that much is received, and less for one unit less. Amounts are rounded to the places of their asset, so `receive` may be a little more than was asked for.',
+    says: 'Creates a quote for a sale or a purchase, for an amount to pay or an amount to receive. Its price is fixed until it expires.',
+    more: 'With `receiveAmount`, the quote has the smallest amount to pay for which the customer receives at least that much. Amounts are rounded to the decimal places of their asset, so `receive` may be slightly more than the requested amount.',
     fields: {
       payAsset: assetCode,
       receiveAsset: assetCode,
@@ -43,8 +43,8 @@ export const QUOTES = {
     path: '/quotes/:quote',
     scope: 'read',
     member: 'none',
-    says: 'Shows a stored quote, and whether an order can still use it.',
-    more: 'A quote that no order took is deleted some time after it has expired.',
+    says: 'Returns a quote, and whether an order can still use it.',
+    more: 'A quote that no order used is deleted some time after it expires.',
     fields: { quote: about(id, 'Id of the quote') },
     gives: Quote,
     refuses: ['unknown_quote'],

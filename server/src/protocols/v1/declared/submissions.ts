@@ -46,21 +46,23 @@ const ANSWERS = {
     personal(
       about(
         people,
-        'Owners of a business: firstName, lastName, share in percent, and dob and country where known; together at most 100 percent',
+        'Owners of a business: firstName, lastName, share in percent, and dob and country if known. All shares together are at most 100 percent',
         [{ firstName: 'Asha', lastName: 'Rao', share: '51' }],
       ),
     ),
   ),
   directors: optional(
     personal(
-      about(people, 'Directors of a business, as owners but without a share', [{ firstName: 'Asha', lastName: 'Rao' }]),
+      about(people, 'Directors of a business, with the same fields as owners except share', [
+        { firstName: 'Asha', lastName: 'Rao' },
+      ]),
     ),
   ),
 };
 const FORM = {
-  asset: optional(about(assetCode, 'Fiat whose form is meant, of a person', 'inr')),
+  asset: optional(about(assetCode, 'For an individual: the fiat that selects the form', 'inr')),
   level: optional(
-    about(whole(1, 5), 'Level that the form is for; without it, the one from which your customers trade', 1),
+    about(whole(1, 5), 'Level that the form is for; by default the lowest level at which your customers may trade', 1),
   ),
 };
 const CHANGES = ['unknown_customer', 'customer_blocked'] as const;
@@ -71,8 +73,8 @@ export const SUBMISSIONS = {
     method: 'GET',
     path: '/customers/:customer/requirements',
     scope: 'read',
-    says: 'Answers the form by which a customer is verified: fields, and documents with the names of their files.',
-    more: 'It depends on the kind and the country of the customer, on the fiat and on the level.',
+    says: 'Returns the form with which a customer is verified: its fields, and its documents with the names of their files.',
+    more: 'The form depends on the kind and the country of the customer, on the fiat and on the level.',
     fields: { ...customer, ...FORM },
     gives: CustomerRequirements,
     refuses: ['unknown_customer'],
@@ -82,8 +84,8 @@ export const SUBMISSIONS = {
     method: 'POST',
     path: '/customers/:customer/submissions',
     scope: 'customers',
-    says: 'Begins a submission: with all answers, some, or none.',
-    more: 'What is missing is in `needs`; send it with `submissions.update` and `submissions.addFiles`, in any order. When nothing is missing, the submission is in review. A customer has one submission under way. A wrong answer is named in `fields` by its name in the form.',
+    says: 'Starts a submission with all, some or none of its answers.',
+    more: '`needs` lists what is missing: send it with `submissions.update` and `submissions.addFiles`, in any order. When nothing is missing, the submission is in review. A customer has at most one submission under way. If an answer is wrong, `fields` has its name in the form.',
     fields: { ...customer, ...FORM, ...ANSWERS },
     gives: Submission,
     status: 201,
@@ -96,7 +98,7 @@ export const SUBMISSIONS = {
     path: '/customers/:customer/submissions/:submission',
     scope: 'customers',
     says: 'Adds answers to an open submission, or corrects them.',
-    more: 'After a refusal only what `needs` names may change; the rest has been accepted.',
+    more: 'After the verifier has declined some of them, only those that `needs` lists may change; the others are accepted.',
     fields: { ...one, ...ANSWERS },
     gives: Submission,
     refuses: [...CHANGES, 'unknown_submission', 'submission_exists', 'submission_over'],
@@ -109,7 +111,7 @@ export const SUBMISSIONS = {
     scope: 'customers',
     files: true,
     says: 'Adds files to a submission, as multipart/form-data.',
-    more: 'The name of each part is the name of a file in `submissions.requirements`, such as `passportFront.jpg`. JPEG, PNG, WEBP or PDF of at most 5 MiB; at most 10 files and 20 MiB a request. A file sent again replaces the one before. A signature covers the whole body, by its Content-Digest. Files for a submission that is in review, or was, are stored beside it.',
+    more: 'The name of each part is the name of a file in `submissions.requirements`, such as `passportFront.jpg`. Send JPEG, PNG, WEBP or PDF files of at most 5 MiB; at most 10 files and 20 MiB in a request. A file sent again replaces the previous one. A signature covers the whole body through its Content-Digest. Files for a submission that is in review or over are stored with it.',
     fields: one,
     gives: Submission,
     refuses: [...CHANGES, 'unknown_submission', 'submission_exists', 'submission_over'],
@@ -119,7 +121,7 @@ export const SUBMISSIONS = {
     method: 'GET',
     path: '/customers/:customer/submissions/:submission',
     scope: 'read',
-    says: 'Answers one submission: its state, and what it needs, each with the reason and the remedy.',
+    says: 'Returns one submission: its state, and what it still needs, each with the reason and the remedy.',
     fields: one,
     gives: Submission,
     refuses: ['unknown_customer', 'unknown_submission'],

@@ -35,16 +35,18 @@ const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'developer');
 const key = { key: about(text(128, /^[\x21-\x7e]+$/, 'a key'), 'The key', 'clv_4pQ9aX') };
 const label = about(text(60), 'What the key is for', 'checkout server');
 const scopes = about(fieldList(oneOf(SCOPES), SCOPES.length), 'What the key may do', ['read', 'trade']);
-const networks = about(listOrNone(network, 20), 'Networks it may be used from; none: any', ['203.0.113.0/24']);
+const networks = about(listOrNone(network, 20), 'Networks from which the key may be used; an empty list allows all', [
+  '203.0.113.0/24',
+]);
 const origin = text(200, /^https?:\/\/[^/\s*]+$/, 'an origin such as https://shop.example');
 const NOT_ONE_LINE = String.raw`\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069`;
 /** Excludes characters that change the direction of text: they could make one name look like another. */
 const displayName = text(
   60,
   new RegExp(`^[^\\s${NOT_ONE_LINE}]([^${NOT_ONE_LINE}]*[^\\s${NOT_ONE_LINE}])?$`, 'u'),
-  'one line of 1 to 60 characters, without spaces at its ends and without marks of text direction',
+  'one line of 1 to 60 characters, without spaces at its ends and without characters that change the text direction',
 );
-const colour = text(7, /^#[0-9a-f]{6}$/, 'a colour such as #0b5cad, in small hex digits');
+const colour = text(7, /^#[0-9a-f]{6}$/, 'a colour such as #0b5cad, in lower-case hex digits');
 const logo = text(Math.ceil(MAX_LOGO_BYTES / 3) * 4, /^[A-Za-z0-9+/]+={0,2}$/, LOGO_RULE);
 /** A base64 logo and the other fields. */
 const MAX_BRANDING_BYTES = 384 * 1024;
@@ -57,7 +59,7 @@ export const TEAM = {
     path: '/team',
     scope: 'admin',
     member: 'read',
-    says: 'Lists the people of your team, those removed last.',
+    says: 'Lists the members of your team; removed members come last.',
     fields: {},
     gives: listOf(Member),
   }),
@@ -68,10 +70,14 @@ export const TEAM = {
     scope: 'admin',
     member: 'team',
     person: true,
-    says: 'Invites a person to your team: the reply has a link that enrols one passkey within three days.',
+    says: 'Invites a person to your team. The reply has a link that enrols one passkey and is valid for three days.',
     fields: {
       name: about(
-        text(40, /^[a-z][a-z0-9._-]{1,39}$/, 'a short name: 2 to 40 small letters, digits, ., _ and -'),
+        text(
+          40,
+          /^[a-z][a-z0-9._-]{1,39}$/,
+          'a short name: 2 to 40 lower-case letters, digits, ., _ and -, beginning with a letter',
+        ),
         'Short name',
         'ada',
       ),
@@ -88,7 +94,7 @@ export const TEAM = {
     scope: 'admin',
     member: 'team',
     person: true,
-    says: 'Makes a new link for a member who has not joined yet. The earlier link ends.',
+    says: 'Creates a new link for a member who has not joined yet, and invalidates the earlier link.',
     fields: member,
     gives: Invitation,
     status: 201,
@@ -113,7 +119,7 @@ export const TEAM = {
     scope: 'admin',
     member: 'team',
     person: true,
-    says: 'Ends the sessions of a member; its passkeys stay.',
+    says: 'Ends the sessions of a member. The member’s passkeys stay valid.',
     fields: member,
     gives: Member,
     refuses: ['unknown_member'],
@@ -125,7 +131,7 @@ export const TEAM = {
     scope: 'admin',
     member: 'team',
     person: true,
-    says: 'Removes a member for good: passkeys, sessions and invitations end.',
+    says: 'Removes a member permanently, with passkeys, sessions and invitations.',
     fields: member,
     gives: Member,
     refuses: ['unknown_member', 'last_owner'],
@@ -136,7 +142,7 @@ export const TEAM = {
     path: '/activity',
     scope: 'admin',
     member: 'read',
-    says: 'Lists what your keys and your team have changed, the newest first.',
+    says: 'Lists the changes made by your keys and your team, newest first.',
     fields: { from: optional(time), until: optional(time), ...PAGED },
     gives: pageOf(ActivityLine),
   }),
@@ -160,8 +166,8 @@ export const KEYS = {
     scope: 'admin',
     member: 'keys',
     person: true,
-    says: 'Creates an API key, and answers its secret.',
-    fields: { label, scopes, networks: optional(networks), expiresAt: optional(about(time, 'When it ends by itself')) },
+    says: 'Creates an API key, and returns its secret.',
+    fields: { label, scopes, networks: optional(networks), expiresAt: optional(about(time, 'When the key expires')) },
     gives: ApiKeyWithSecret,
     status: 201,
     refuses: ['too_many_keys'],
@@ -173,7 +179,7 @@ export const KEYS = {
     scope: 'admin',
     member: 'keys',
     person: true,
-    says: 'Changes label, scopes or networks of an API key. It counts within three seconds.',
+    says: 'Changes label, scopes or networks of an API key. The change takes effect within three seconds.',
     fields: { ...key, label: optional(label), scopes: optional(scopes), networks: optional(networks) },
     gives: ApiKey,
     refuses: ['unknown_key'],
@@ -186,7 +192,7 @@ export const KEYS = {
     scope: 'admin',
     member: 'keys',
     person: true,
-    says: 'Gives an API key a new secret; the previous one is valid for a while: a day, or as long as you say.',
+    says: 'Gives an API key a new secret. The previous one stays valid for `overlapSeconds`, one day by default.',
     fields: { ...key, overlapSeconds: optional(whole(0, MAX_OVERLAP_S)) },
     gives: ApiKeyWithSecret,
     refuses: ['unknown_key'],
@@ -197,7 +203,7 @@ export const KEYS = {
     path: '/keys/:key/revoke',
     scope: 'admin',
     member: 'keys',
-    says: 'Revokes an API key for good. Once this is answered, nothing is changed with it any more.',
+    says: 'Revokes an API key permanently. After the reply, no request with the key changes anything.',
     fields: key,
     gives: ApiKey,
     refuses: ['unknown_key'],
@@ -210,7 +216,7 @@ export const SETTINGS = {
     method: 'GET',
     path: '/settings',
     scope: 'read',
-    says: 'Answers how you appear to customers, and which pages may call with your keys.',
+    says: 'Returns your name as customers see it, and the origins whose pages may use your keys.',
     fields: {},
     gives: Settings,
   }),
@@ -221,8 +227,10 @@ export const SETTINGS = {
     scope: 'admin',
     member: 'settings',
     person: true,
-    says: 'Sets the origins whose pages may call with your keys, all of them at once.',
-    fields: { origins: about(listOrNone(origin, 20), 'Origins; none: no page', ['https://shop.example']) },
+    says: 'Sets the list of origins whose pages may use your keys. It replaces the whole list.',
+    fields: {
+      origins: about(listOrNone(origin, 20), 'Origins; an empty list allows no page', ['https://shop.example']),
+    },
     gives: Settings,
   }),
 } as const;
@@ -233,7 +241,7 @@ export const BRANDING = {
     method: 'GET',
     path: '/settings/branding',
     scope: 'read',
-    says: 'Answers display name, colours and logo of your hosted pages.',
+    says: 'Returns display name, colours and logo of your hosted pages.',
     fields: {},
     gives: Branding,
   }),
@@ -242,10 +250,10 @@ export const BRANDING = {
     method: 'GET',
     path: '/settings/branding/colours',
     scope: 'read',
-    says: 'Answers the colours that hosted pages would have, with their contrast, and changes nothing.',
+    says: 'Previews the colours of hosted pages with their contrast, without changing anything.',
     fields: {
       accent: optional(about(colour, 'Colour of links and buttons', '#0b5cad')),
-      accentDark: optional(about(colour, 'The same on dark ground', '#85bdf7')),
+      accentDark: optional(about(colour, 'Colour of links and buttons on a dark background', '#85bdf7')),
     },
     gives: Colours,
   }),
@@ -256,15 +264,15 @@ export const BRANDING = {
     scope: 'admin',
     member: 'settings',
     person: true,
-    says: 'Sets display name, colours and logo of your hosted pages. What is left out stays; null removes.',
-    more: 'A colour needs a contrast of at least 4.5 to 1 with the ground of the page (WCAG 2.2, 1.4.3, level AA): white, or #17171b for customers who prefer dark pages. Without `accentDark`, it is made of `accent`. A logo is drawn anew, as PNG, at most 480 by 144 pixels, and shown on white.',
+    says: 'Sets display name, colours and logo of your hosted pages. A field that is left out keeps its value; null removes it.',
+    more: 'A colour needs a contrast of at least 4.5 to 1 with the background of the page (WCAG 2.2, 1.4.3, level AA): white, or #17171b for customers who prefer dark pages. Without `accentDark`, the server derives it from `accent`. A logo is re-encoded as PNG of at most 480 by 144 pixels, and shown on white.',
     maxBodyBytes: MAX_BRANDING_BYTES,
     fields: {
       displayName: about(optional(orNone(displayName)), 'Name on hosted pages', 'A Wallet'),
       accent: about(optional(orNone(colour)), 'Colour of links and buttons', '#0b5cad'),
-      accentDark: about(optional(orNone(colour)), 'The same on dark ground', '#85bdf7'),
+      accentDark: about(optional(orNone(colour)), 'Colour of links and buttons on a dark background', '#85bdf7'),
       // Marked as personal, so that its bytes stay out of the request log.
-      logo: about(personal(optional(orNone(logo))), 'A picture', 'none'),
+      logo: about(personal(optional(orNone(logo))), 'The logo', 'none'),
     },
     gives: Branding,
     example: { displayName: 'A Wallet', accent: '#0b5cad' },

@@ -27,8 +27,8 @@ import {
   WebhookEndpointWithSecret,
 } from '../schemas/webhooks.ts';
 
-const endpoint = { endpoint: text(64, /^whe_[0-9A-Za-z]{1,40}$/, 'an id of a webhook endpoint') };
-const eventId = text(64, /^evt_[0-9]{1,18}_[0-9]{1,15}$/, 'an id of an event');
+const endpoint = { endpoint: text(64, /^whe_[0-9A-Za-z]{1,40}$/, 'the id of a webhook endpoint') };
+const eventId = text(64, /^evt_[0-9]{1,18}_[0-9]{1,15}$/, 'the id of an event');
 // Marked as personal: a person who knows the URL could post to it, so the request log hides it in replies too.
 const url = personal(text(1_000, /^https?:\/\/[^\s]+$/, 'a web address'));
 /** The list rejects misspelled types, which would never match. `frozen` is omitted, because it is never announced. */
@@ -38,7 +38,7 @@ const TYPES = [
   ...['webhook.test', 'webhook.switched_off'],
 ];
 const SUBSCRIBED = new Set(TYPES.flatMap((type) => [type, `${type.split('.', 1)[0]}.*`]));
-const form = text(64, /^[a-z_]+\.(\*|[a-z_]+)$/, 'a type of events such as order.settled or order.*');
+const form = text(64, /^[a-z_]+\.(\*|[a-z_]+)$/, 'an event type such as order.settled or order.*');
 const eventType: Field<string> = {
   ...form,
   read(given) {
@@ -56,7 +56,7 @@ export const EVENTS = {
     path: '/event-feed',
     scope: 'read',
     says: 'Lists your events, the oldest first, in an order that never changes.',
-    more: 'New events are appended: keep the last `nextCursor`, and read on from it. It is null only before your first event.',
+    more: 'New events are appended: store the last `nextCursor` and continue from it. It is null only while you have no events.',
     fields: PAGED,
     gives: pageOf(Event),
   }),
@@ -77,8 +77,8 @@ export const WEBHOOKS = {
     method: 'POST',
     path: '/webhook-endpoints',
     scope: 'admin',
-    says: 'Adds a webhook endpoint, and answers its secret.',
-    more: 'Events come in the form of Standard Webhooks.',
+    says: 'Adds a webhook endpoint, and returns its secret.',
+    more: 'Events are sent in the Standard Webhooks format.',
     fields: { url, events: optional(events) },
     gives: WebhookEndpointWithSecret,
     status: 201,
@@ -89,7 +89,7 @@ export const WEBHOOKS = {
     method: 'GET',
     path: '/webhook-endpoints/:endpoint',
     scope: 'read',
-    says: 'Answers one webhook endpoint.',
+    says: 'Returns one webhook endpoint.',
     fields: endpoint,
     gives: WebhookEndpoint,
     refuses: ['unknown_endpoint'],
@@ -110,7 +110,7 @@ export const WEBHOOKS = {
     method: 'DELETE',
     path: '/webhook-endpoints/:endpoint',
     scope: 'admin',
-    says: 'Removes a webhook endpoint. What still waits for it is dropped.',
+    says: 'Removes a webhook endpoint. Its pending deliveries are dropped.',
     fields: endpoint,
     gives: Removed,
     refuses: ['unknown_endpoint'],
@@ -120,7 +120,7 @@ export const WEBHOOKS = {
     method: 'POST',
     path: '/webhook-endpoints/:endpoint/rotate-secret',
     scope: 'admin',
-    says: 'Gives a webhook endpoint a new secret; the previous one signs as well for a while.',
+    says: 'Gives a webhook endpoint a new secret. For a while, webhooks are also signed with the previous one.',
     fields: { ...endpoint, overlapSeconds: optional(whole(0, MAX_OVERLAP_S)) },
     gives: WebhookEndpointWithSecret,
     refuses: ['unknown_endpoint'],
@@ -130,7 +130,7 @@ export const WEBHOOKS = {
     method: 'POST',
     path: '/webhook-endpoints/:endpoint/resume',
     scope: 'admin',
-    says: 'Sends to a held webhook endpoint again, from the first event that it missed.',
+    says: 'Resumes deliveries to a held webhook endpoint, from the first event that it missed.',
     fields: endpoint,
     gives: WebhookEndpoint,
     refuses: ['unknown_endpoint', 'unknown_held_item'],
@@ -150,7 +150,7 @@ export const WEBHOOKS = {
     method: 'POST',
     path: '/webhook-endpoints/:endpoint/replay',
     scope: 'admin',
-    says: 'Sends events again: one, those of an order, or those of a span of time.',
+    says: 'Sends events again: one event, the events of an order, or the events of a period.',
     fields: {
       ...endpoint,
       eventId: optional(eventId),
@@ -168,10 +168,10 @@ export const WEBHOOKS = {
     path: '/webhook-endpoints/:endpoint/deliveries',
     scope: 'read',
     says: 'Lists past and pending deliveries to an endpoint, newest first.',
-    more: 'With `state`, a page may be short before the list ends: read on until `nextCursor` is null.',
+    more: 'With `state`, a page may have fewer rows than `limit` before the list ends: continue until `nextCursor` is null.',
     fields: {
       ...endpoint,
-      state: optional(about(oneOf(DELIVERY_STATES), 'Only those in this state', 'dead')),
+      state: optional(about(oneOf(DELIVERY_STATES), 'Only deliveries in this state', 'dead')),
       ...PAGED,
     },
     gives: pageOf(Delivery),

@@ -173,7 +173,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
     const { phone, email, country } = values;
     const customer = await findCustomer(tx, values.customer);
     if (phone === undefined && email === undefined && country === undefined)
-      throw wrong('phone', 'or email or country must be there');
+      throw wrong('phone', 'must be sent, or email or country');
     await updateContact(tx, deps.vault, customer.id, { phone, email, now });
     if (country !== undefined) await setCountry(tx, { customerId: customer.id, country, by: 'partner', now });
     const facts = { phone: phone !== undefined, email: email !== undefined, country: country !== undefined };
@@ -385,7 +385,7 @@ async function account(tx: Tx, customer: Customer, { values, deps, now }: Create
   const { asset } = values;
   if (asset === undefined) throw new Refusal('missing_fields', { names: ['asset'] });
   for (const name of ['chain', 'address'] as const)
-    if (values[name] !== undefined) throw wrong(name, 'must be left out of an account');
+    if (values[name] !== undefined) throw wrong(name, 'must be left out for an account');
   await requireFiat(tx, asset);
   const { accountNumber, iban, ifsc, bic, sortCode, routingNumber, bankCode, bankName, accountHolder } = values;
   const given: Record<string, string | undefined> = {
@@ -412,7 +412,8 @@ async function address(tx: Tx, customer: Customer, { values, deps, now }: Create
     const names = [...(chain === undefined ? ['chain'] : []), ...(text === undefined ? ['address'] : [])];
     throw new Refusal('missing_fields', { names });
   }
-  if (asset !== undefined) throw wrong('asset', 'must be left out of an address: it takes every asset of its chain');
+  if (asset !== undefined)
+    throw wrong('asset', 'must be left out for an address: an address receives every asset of its chain');
   const market = (await markets(tx)).find(({ crypto }) => crypto.chain === chain);
   if (market === undefined) throw wrong('chain', 'must be a chain that chains.list names');
   // Only the system role can see whether the address is one of ours, for any partner.

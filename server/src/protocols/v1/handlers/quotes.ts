@@ -26,7 +26,7 @@ export function unitsOf(field: string, text: string, { decimals }: Asset): bigin
     units = parseUnits(text, decimals);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw wrong(field, String(error.facts.why ?? 'is no amount'));
+    throw wrong(field, String(error.facts.why ?? 'must be an amount'));
   }
   if (units <= 0n) throw wrong(field, 'must be above zero');
   return units;
@@ -49,7 +49,7 @@ export const QUOTE_HANDLERS: readonly Handled[] = [
   writes(QUOTES.create, async (tx, { values, caller, now }) => {
     const { payAsset, receiveAsset, payAmount, receiveAmount } = values;
     if ((payAmount === undefined) === (receiveAmount === undefined))
-      throw wrong('payAmount', 'or receiveAmount must be there, and one of them alone');
+      throw wrong('payAmount', 'or receiveAmount must be sent, but not both');
     const market = await marketOf(tx, { pay: payAsset, receive: receiveAsset });
     const [side, units] =
       payAmount === undefined

@@ -143,11 +143,11 @@ function givenOf(
   const of = { entityName, legalEntityNature, owners, directors };
   const faults: Record<string, string> = {};
   if (customer.kind !== 'BUSINESS')
-    for (const name of Object.keys(defined(of))) faults[name] = 'must be left out of a person';
+    for (const name of Object.keys(defined(of))) faults[name] = 'must be left out for an individual';
   const names = fieldsOf(form.form).map(({ name }) => name);
   // The name is not repeated: an unknown name may be anything.
   if (!Object.keys(answers).every((name) => names.includes(name)))
-    faults.answers = `must have no other names than ${names.join(', ')}`;
+    faults.answers = `must have only these names: ${names.join(', ')}`;
   const read = {
     owners: readPeople('owners', owners ?? [], now),
     directors: readPeople('directors', directors ?? [], now),

@@ -156,7 +156,7 @@ export const WEBHOOK_HANDLERS: readonly Handled[] = [
     const { deps, caller, values, now } = asked;
     const { eventId, orderId, from, until } = values;
     if (eventId === undefined && orderId === undefined && from === undefined)
-      throw new Refusal('malformed_field', { fields: { eventId: 'or orderId or from must say what is meant' } });
+      throw new Refusal('malformed_field', { fields: { eventId: 'must be sent, or orderId or from' } });
     const partnerId = caller.partner.id;
     const position = eventId === undefined ? undefined : positionOf(partnerId, eventId);
     const endpoint = await own(tx, asked);

@@ -8,11 +8,11 @@ export const Market = Type.Object(
     direction: direction(),
     payAsset: text('Asset that the customer pays', 'usdc.matic20'),
     receiveAsset: text('Asset that the customer receives', 'inr'),
-    min: decimal('Least amount that the customer pays', '10'),
-    max: decimal('Largest amount that the customer pays', '10000'),
-    receiveDecimals: whole('Decimal places of what is received', 2),
-    method: text('Usual payment method', 'IMPS'),
-    quoteSeconds: whole('For how many seconds a quote holds', 60),
+    min: decimal('Minimum amount that the customer pays', '10'),
+    max: decimal('Maximum amount that the customer pays', '10000'),
+    receiveDecimals: whole('Decimal places of the received amount', 2),
+    method: text('Default payment method', 'IMPS'),
+    quoteSeconds: whole('For how many seconds a quote is valid', 60),
     paySeconds: whole('For how many seconds an order waits for its payment', 3600),
   },
   { ...closed, description: 'A pair of assets in one direction, and its terms' },
@@ -21,12 +21,12 @@ export const Asset = Type.Object(
   {
     code: text('Code of the asset', 'usdc.matic20'),
     kind: word(['crypto', 'fiat'] as const, 'A coin on a chain, or a currency'),
-    symbol: text('Symbol of coin or currency', 'USDC'),
-    chain: maybe(text('Code of its chain; null of a fiat', 'matic20')),
-    contract: maybe(text('Contract of the token; null of a native coin and of a fiat', ADDRESS.toLowerCase())),
+    symbol: text('Symbol of the coin or currency', 'USDC'),
+    chain: maybe(text('Code of its chain; null for a fiat', 'matic20')),
+    contract: maybe(text('Contract of the token; null for a native asset and for a fiat', ADDRESS.toLowerCase())),
     decimals: whole('Decimal places', 6),
   },
-  { ...closed, description: 'What can be paid or received' },
+  { ...closed, description: 'An asset that can be paid or received' },
 );
 export const Chain = Type.Object(
   {
@@ -42,5 +42,5 @@ export const PaymentMethod = Type.Object(
     asset: text('Code of the fiat', 'inr'),
     directions: list(direction(), 'Where it is used'),
   },
-  { ...closed, description: 'How fiat is paid' },
+  { ...closed, description: 'A way to pay fiat' },
 );

@@ -21,15 +21,17 @@ export const VERIFICATION = ['none', 'in_review', 'verified', 'failed', 'refused
 export const Customer = Type.Object(
   {
     id: text('Id of the customer', '8tvxR5aVmM_1'),
-    reference: maybe(text('Your own name for the customer', 'customer-1')),
+    reference: maybe(text('Your own id of the customer', 'customer-1')),
     kind: word(['individual', 'business'] as const, 'A person or a business'),
     level: whole('Level of verification, 0 to 5', 1),
-    verification: word(VERIFICATION, 'How far the verification is'),
+    verification: word(VERIFICATION, 'State of the verification'),
     hasLoggedIn: yes('Whether the customer has proved the phone number'),
     mayTrade: Type.Object(
       {
         allowed: yes('Whether orders may be created for the customer'),
-        reason: rarely(word(['login_required', 'verification_required', 'customer_blocked'] as const, 'Why not')),
+        reason: rarely(
+          word(['login_required', 'verification_required', 'customer_blocked'] as const, 'Reason why not'),
+        ),
       },
       { ...closed, description: 'Whether the customer may trade' },
     ),
@@ -37,7 +39,7 @@ export const Customer = Type.Object(
     countryBy: maybe(
       word(
         ['phone', 'partner', 'form'] as const,
-        'Where it is known from: the calling code of the phone, your program, or the customer’s answer; null: the default is used',
+        'Source of the country: the calling code of the phone, your program, or the customer’s answer; null if the default is used',
       ),
     ),
     createdAt: time('When the customer was created'),
@@ -48,8 +50,11 @@ export const Customer = Type.Object(
 
 export const Link = Type.Object(
   {
-    url: text('Page where the customer continues: give the link to the customer only', 'https://ramp.example/kyc/…'),
-    expiresAt: time('Until when it opens'),
+    url: text(
+      'Address of the page on which the customer continues. Give it to the customer only',
+      'https://ramp.example/kyc/…',
+    ),
+    expiresAt: time('Until when the link is valid'),
   },
   { ...closed, description: 'A link to a hosted page' },
 );
@@ -59,38 +64,40 @@ export const Destination = Type.Object(
     id: id('Id of the destination'),
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     kind: word(['account', 'address'] as const, 'A bank account, or an address on a chain'),
-    asset: maybe(text('Currency of the account; null of an address', 'inr')),
-    chain: rarely(text('Chain of the address; null of an account', 'matic20')),
-    address: rarely(text('The address; null of an account', ADDRESS)),
-    hint: text('Last characters of number or address, for people', '2333'),
-    usable: yes('Whether money may leave to it'),
-    usableAt: maybe(time('From when money may go to it without a code of the customer; null if it already may')),
-    confirmedAt: maybe(time('When the customer confirmed it with a code, or on a hosted page')),
+    asset: maybe(text('Currency of the account; null for an address', 'inr')),
+    chain: rarely(text('Chain of the address; null for an account', 'matic20')),
+    address: rarely(text('The address; null for an account', ADDRESS)),
+    hint: text('Last characters of the account number or address, for display', '2333'),
+    usable: yes('Whether money may be sent to it'),
+    usableAt: maybe(
+      time('From when money may be sent to it without a confirmation by the customer; null if it already may'),
+    ),
+    confirmedAt: maybe(time('When the customer confirmed it, with a code or on a hosted page')),
     createdAt: time('When it was added'),
   },
-  { ...closed, description: 'Where a customer is paid' },
+  { ...closed, description: 'A destination to which a customer is paid' },
 );
 
 export const CodeSent = Type.Object(
-  { sentAt: time('When the code was sent to the phone of the customer'), expiresAt: time('Until when it is valid') },
+  { sentAt: time('When the code was sent to the customer’s phone'), expiresAt: time('Until when it is valid') },
   { ...closed, description: 'A code was sent' },
 );
 
 const limitsOf = {
   market: id('Id of the market', '3'),
   asset: text('Asset of the amounts: what the customer pays', 'usdc.matic20'),
-  min: decimal('Least amount of one order', '10'),
-  max: decimal('Largest amount of one order', '10000'),
+  min: decimal('Minimum amount of one order', '10'),
+  max: decimal('Maximum amount of one order', '10000'),
 };
 export const Exposure = Type.Object(
   {
     asset: text('Code of the fiat', 'inr'),
-    cap: maybe(decimal('Most that live quotes and unpaid orders may be worth together; null: no cap', '5000000')),
-    used: decimal('Their present value', '12000'),
+    cap: maybe(decimal('Maximum total value of live quotes and unpaid orders; null: no cap', '5000000')),
+    used: decimal('Their present total value', '12000'),
     left: maybe(decimal('Remainder of the cap', '4988000')),
     resetsAt: maybe(
       time(
-        'When the last of them expires: by then all of it is left again, unless more is quoted; null where nothing is used',
+        'When the last of them expires and the whole cap is available again, unless you create more quotes; null if nothing is used',
       ),
     ),
   },
@@ -100,24 +107,26 @@ const LimitUse = Type.Object(
   {
     ...LIMIT_SCOPE,
     ...LIMIT_AMOUNTS,
-    freesAt: maybe(time('When the oldest order that counts no longer does; null where none counts')),
-    resetsAt: maybe(time('When all of it is left again, unless more is ordered; null where none counts')),
+    freesAt: maybe(time('When the oldest counted order stops counting; null if no order counts')),
+    resetsAt: maybe(
+      time('When the whole limit is available again, unless more orders are created; null if no order counts'),
+    ),
   },
   closed,
 );
 const NextLevel = Type.Object(
   {
-    level: whole('The lowest level at which the customer may do more', 2),
+    level: whole('The lowest level with higher limits', 2),
     limits: list(
-      Type.Object({ ...LIMIT_SCOPE, max: maybe(decimal('The most; null: no limit', '500000')) }, closed),
-      'Limits that are larger there, or gone',
+      Type.Object({ ...LIMIT_SCOPE, max: maybe(decimal('The maximum; null: no limit', '500000')) }, closed),
+      'Limits that are higher at that level, or do not exist there',
     ),
     needs: list(
       Type.Object(
         {
-          asset: text('Fiat whose form is meant', 'inr'),
-          fields: list(text('Field of the form', 'sourceOfFunds'), 'Fields without an answer that is accepted'),
-          documents: list(text('File of the form', 'passport-front.jpg'), 'Files that were not sent yet'),
+          asset: text('Fiat that selects the form', 'inr'),
+          fields: list(text('Field of the form', 'sourceOfFunds'), 'Fields without an accepted answer'),
+          documents: list(text('File of the form', 'passport-front.jpg'), 'Files that have not been sent yet'),
         },
         closed,
       ),
@@ -130,46 +139,46 @@ export const CustomerLimits = Type.Object(
   {
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     level: whole('Level of verification', 1),
-    per: Type.Literal('order', { description: 'What `min` and `max` are counted by', examples: ['order'] }),
-    markets: list(Type.Object(limitsOf, closed), 'Of each market, at this level'),
-    limits: list(LimitUse, 'Across all orders of the customer; empty where nothing is limited so'),
+    per: Type.Literal('order', { description: 'What `min` and `max` apply to', examples: ['order'] }),
+    markets: list(Type.Object(limitsOf, closed), 'Limits of one order on each market, at this level'),
+    limits: list(LimitUse, 'Limits across all orders of the customer; empty if there are none'),
     next: maybe(NextLevel),
-    shared: list(Exposure, 'Your caps, which the orders of all your customers share; empty without one'),
+    shared: list(Exposure, 'Your caps, which all your customers share; empty if there are none'),
   },
-  { ...closed, description: 'What a customer may pay' },
+  { ...closed, description: 'The limits of a customer' },
 );
 export const Limits = Type.Object(
   {
-    requestsPerMinute: whole('Requests a minute of one key', 6000),
-    exposure: list(Exposure, 'Of each fiat'),
+    requestsPerMinute: whole('Requests per minute of one key', 6000),
+    exposure: list(Exposure, 'The cap of each fiat'),
   },
   { ...closed, description: 'Your limits: used and remaining amounts' },
 );
 
 export const InformationRequest = Type.Object(
   {
-    id: id('Id of the question'),
+    id: id('Id of the information request'),
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
-    submissionId: maybe(id('Submission that was the newest when it was asked')),
-    state: word(['open', 'answered', 'withdrawn'] as const, 'Whether an answer is awaited'),
-    question: text('What the operator wants to know', 'From which sale of a house is the deposit?'),
-    answer: maybe(text('What you answered', 'The contract of sale is of 2 May.')),
+    submissionId: maybe(id('The newest submission of the customer at the time of the request')),
+    state: word(['open', 'answered', 'withdrawn'] as const, 'State of the request'),
+    question: text('The question of the operator', 'From which sale of a house is the deposit?'),
+    answer: maybe(text('Your answer', 'The contract of sale is of 2 May.')),
     files: list(
       Type.Object(
         {
-          type: text('What it is, by its content', 'application/pdf'),
-          bytes: whole('Its size', 183_204),
+          type: text('Media type, detected from the content', 'application/pdf'),
+          bytes: whole('Size in bytes', 183_204),
           sentAt: time('When it was sent'),
         },
         closed,
       ),
-      'Files that you have sent for the answer',
+      'Files that you have sent with the answer',
     ),
     dueAt: time('By when the operator wants an answer'),
     askedAt: time('When it was asked'),
     endedAt: maybe(time('When it was answered or withdrawn')),
   },
-  { ...closed, description: 'What the operator asks about a customer' },
+  { ...closed, description: 'An information request of the operator about a customer' },
 );
 
 export const Requirements = Type.Object(
@@ -178,25 +187,28 @@ export const Requirements = Type.Object(
       Type.Object(
         {
           asset: text('Code of the fiat', 'inr'),
-          fields: list(text('Field of `destinations.create`', 'ifsc'), 'Fields that an account in it needs'),
+          fields: list(
+            text('Field of `destinations.create`', 'ifsc'),
+            'Fields that an account in this currency requires',
+          ),
         },
         closed,
       ),
-      'What a bank account needs, by currency',
+      'Required fields of a bank account, by currency',
     ),
     verification: list(
       Type.Object(
         {
           field: text('Name of the field', 'firstName'),
-          label: text('Its label, for people', 'First Name'),
-          required: yes('Whether it is needed'),
+          label: text('Label of the field, for display', 'First Name'),
+          required: yes('Whether it is required'),
           pattern: maybe(text('Regular expression that it must match', '^[a-zA-Z]+$')),
         },
         closed,
       ),
-      'What a person supplies on the hosted page to be verified',
+      'Fields that a person fills in on the hosted page to be verified',
     ),
-    documents: list(text('Kind of document', 'Passport'), 'Documents that are taken there'),
+    documents: list(text('Kind of document', 'Passport'), 'Documents that the hosted page accepts'),
   },
-  { ...closed, description: 'What accounts and verification need' },
+  { ...closed, description: 'Requirements of bank accounts and verification' },
 );

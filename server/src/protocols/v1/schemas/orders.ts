@@ -27,17 +27,17 @@ import { Fee } from './quotes.ts';
 export const DestinationRef = Type.Object(
   {
     kind: word(['account', 'address'] as const, 'A bank account, or an address on a chain'),
-    id: maybe(id('Id of the destination; null of an address that was named through the older wire alone')),
-    address: rarely(text('The address on the chain; null of an account', ADDRESS)),
+    id: maybe(id('Id of the destination; null for an address that was only ever sent through the white-label wire')),
+    address: rarely(text('The address on the chain; null for an account', ADDRESS)),
   },
-  { ...closed, description: 'Where money goes' },
+  { ...closed, description: 'A destination to which money is sent' },
 );
 
 const onChain = Type.Object(
   {
     kind: Type.Literal('chain', { description: 'A transfer on a chain', examples: ['chain'] }),
     chain: text('Code of the chain', 'matic20'),
-    address: text('Address to pay to: of this order alone', ADDRESS),
+    address: text('Address to pay to. It belongs to this order only', ADDRESS),
   },
   closed,
 );
@@ -51,7 +51,7 @@ const byBank = Type.Object(
     ifsc: text('Bank code of an Indian account; may be empty', 'HDFC0000001'),
     iban: text('IBAN; may be empty', ''),
     bic: text('BIC; may be empty', ''),
-    reference: text('Text that the transfer must carry: of this order alone', 'CL00000017'),
+    reference: text('Reference that the transfer must contain. It belongs to this order only', 'CL00000017'),
   },
   closed,
 );
@@ -61,17 +61,17 @@ export const Order = Type.Object(
   {
     id: id('Id of the order'),
     state: state(),
-    version: whole('Grows with every change of the order: of two, the larger is the newer', 3),
+    version: whole('Increases with every change of the order: the reply with the larger revision is newer', 3),
     direction: direction(),
     market: id('Id of the market', '3'),
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     reference: maybe(text('Your own reference', 'order-17')),
-    quoteId: maybe(id('The quote that it was created with')),
-    pay: moneyAs('What the customer is to pay', '250.50', 'usdc.matic20'),
-    receive: moneyAs('What the customer is to receive, after all fees', '21455.20', 'inr'),
-    received: moneyAs('Deposits that were not reversed', '0', 'usdc.matic20'),
-    refunded: moneyAs('What of it was sent back', '0', 'usdc.matic20'),
-    rate: decimal('Fiat for one whole coin', '86.41'),
+    quoteId: maybe(id('The quote from which it was created')),
+    pay: moneyAs('Amount that the customer has to pay', '250.50', 'usdc.matic20'),
+    receive: moneyAs('Amount that the customer is to receive, after all fees', '21455.20', 'inr'),
+    received: moneyAs('Total of the deposits that were not reversed', '0', 'usdc.matic20'),
+    refunded: moneyAs('The part of it that was refunded', '0', 'usdc.matic20'),
+    rate: decimal('Fiat per whole coin', '86.41'),
     fees: list(Fee, 'Fees, in the fiat of the market; zero parts are left out'),
     method: text('Payment method', 'IMPS'),
     payment: maybe(Payment),
@@ -79,20 +79,20 @@ export const Order = Type.Object(
     refundDestination: maybe(DestinationRef),
     reason: maybe(reason()),
     needsDestination: yes(
-      'Money waits for a destination: see `orders.refund` and `orders.changePayoutDestination`',
+      'Whether money waits for a destination: name one with `orders.refund` or `orders.changePayoutDestination`',
       false,
     ),
-    payerReference: maybe(text('Bank reference that the customer claims to have paid with', 'UTR123456')),
+    payerReference: maybe(text('Bank reference that, according to the customer, the payment has', 'UTR123456')),
     createdAt: time('When it was created'),
     updatedAt: time('When it last changed'),
     expiresAt: time('Until when the customer may pay'),
   },
-  { ...closed, description: 'An order: a quote with money coming in and money going out' },
+  { ...closed, description: 'An order: a quote that was accepted, with its deposits and payouts' },
 );
 
 const reference = {
-  hash: maybe(text('Hash of the transaction on the chain', HASH)),
-  bankReference: maybe(text('Reference of the bank', 'UTR123456')),
+  hash: maybe(text('Hash of the chain transaction', HASH)),
+  bankReference: maybe(text('The bank’s reference', 'UTR123456')),
 };
 
 export const DEPOSIT_STATES = [
@@ -111,17 +111,17 @@ export const Deposit = Type.Object(
     orderId: id('Id of the order'),
     state: word(
       DEPOSIT_STATES,
-      '`seen`: not final yet. `confirmed`: booked. `applied`: the order took it. `suspense`: it waits for a decision. `reversed`, `lost`: chain or bank took it back',
+      '`seen`: not final yet. `confirmed`: booked. `applied`: credited to the order. `suspense`: waits for a decision. `reversed`, `lost`: the chain or bank reversed it',
     ),
-    amount: money('What came'),
+    amount: money('Amount that arrived'),
     ...reference,
     reason: maybe(reason()),
-    late: yes('Whether it came after its order’s deadline', false),
-    cameAt: maybe(time('When it came, by the time of chain or bank')),
-    seenAt: time('When we saw it'),
-    confirmedAt: maybe(time('When it was final')),
+    late: yes('Whether it arrived after the deadline of its order', false),
+    cameAt: maybe(time('When it arrived, according to the chain or bank')),
+    seenAt: time('When the server first saw it'),
+    confirmedAt: maybe(time('When it became final')),
   },
-  { ...closed, description: 'Money that came for an order' },
+  { ...closed, description: 'Money that arrived for an order' },
 );
 
 export const PAYOUT_STATES = ['created', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
@@ -129,20 +129,20 @@ export const Payout = Type.Object(
   {
     id: text('Id of the payout', 'pay_17_1'),
     orderId: id('Id of the order'),
-    attempt: whole('Which attempt it is', 1),
+    attempt: whole('Number of the attempt', 1),
     state: word(
       PAYOUT_STATES,
-      '`submitted`: handed to bank or chain. `unknown`: whether it left is being found out. `settled`: bank or chain shows it',
+      '`submitted`: the bank or chain has received it. `unknown`: the answer was lost, and the server is asking whether it was sent. `settled`: the bank or chain shows it',
     ),
-    amount: money('What is paid'),
+    amount: money('Amount that is paid'),
     destination: DestinationRef,
     ...reference,
     reason: maybe(reason()),
-    createdAt: time('When it was written'),
+    createdAt: time('When it was created'),
     submittedAt: maybe(time('When it was submitted')),
-    endedAt: maybe(time('When its outcome was known')),
+    endedAt: maybe(time('When its outcome became known')),
   },
-  { ...closed, description: 'Money that leaves for an order: one attempt' },
+  { ...closed, description: 'One attempt to pay out an order' },
 );
 
 export const REFUND_STATES = [
@@ -158,16 +158,16 @@ export const Refund = Type.Object(
   {
     id: id('Id of the refund', '7'),
     orderId: id('Id of the order'),
-    kind: word(['refund', 'payout'] as const, '`payout`: a payout that came back, paid again'),
-    state: word(REFUND_STATES, 'How far it is'),
-    amount: money('What goes back'),
+    kind: word(['refund', 'payout'] as const, '`payout`: repeats a payout that came back'),
+    state: word(REFUND_STATES, 'State of the refund'),
+    amount: money('Amount that is refunded'),
     destination: maybe(DestinationRef),
     ...reference,
     reason: reason(),
-    createdAt: time('When it was decided on'),
+    createdAt: time('When it was created'),
     updatedAt: time('When it last changed'),
   },
-  { ...closed, description: 'Money that goes back' },
+  { ...closed, description: 'A refund, or a repeated payout of money that came back' },
 );
 
 export const HOLDERS = ['customer', 'in_transit', 'operator', 'recipient'] as const;
@@ -191,9 +191,9 @@ export const Trace = Type.Object(
     state: state(),
     heldBy: word(
       HOLDERS,
-      'Who has the money: the customer who pays, chain or bank on the way to us, the operator, or who was to receive it',
+      'Who has the money: the paying customer, the chain or bank in transit, the operator, or the recipient',
     ),
-    amount: money('How much it is'),
+    amount: money('The amount'),
     since: time('Since when'),
     evidence: list(
       Type.Object(
@@ -219,15 +219,15 @@ export const Trace = Type.Object(
         },
         closed,
       ),
-      'What shows it, oldest first',
+      'The evidence, oldest first',
     ),
     next: Type.Object(
       {
         step: word(NEXT_STEPS, 'What happens next'),
-        by: word(['customer', 'partner', 'operator', 'rail', 'nobody'] as const, 'Who has to do it'),
-        until: maybe(time('By when')),
-        otherwise: maybe(text('What happens if it does not', 'The order expires.')),
-        says: text('The same as a sentence', 'The customer pays 250.50 usdc.matic20.'),
+        by: word(['customer', 'partner', 'operator', 'rail', 'nobody'] as const, 'Who must act'),
+        until: maybe(time('Deadline of the step')),
+        otherwise: maybe(text('What happens if the step does not happen by then', 'The order expires.')),
+        says: text('The step as a sentence', 'The customer pays 250.50 usdc.matic20.'),
       },
       { ...closed, description: 'The next step, who does it, and its deadline' },
     ),
@@ -241,7 +241,7 @@ export const Trace = Type.Object(
         },
         closed,
       ),
-      'Money of the order that is apart from it: late, too much, of another asset, or returned',
+      'Deposits that are not part of the order’s amount: late, surplus, in another asset, or returned',
     ),
   },
   {
@@ -257,23 +257,28 @@ export const Wallets = Type.Object(
         {
           direction: word(
             ['in', 'out'] as const,
-            'Where the coins of a sale come from, or where those of a purchase go',
+            'Whether the wallet sends the coins of a sale or receives the coins of a purchase',
           ),
-          address: rarely(text('The wallet; null where the chain does not say', ADDRESS)),
+          address: rarely(text('Address of the wallet; null if the chain does not show it', ADDRESS)),
           missing: list(
             word(MISSING, 'What is missing'),
-            'What is missing: who holds the wallet, its proof, the name of the customer, or the address; of a hosted wallet also its travel address, a provider that we know, its answer (`refused`: it refused), or the data of the provider that sent the coins',
+            'Data that is missing: who holds the wallet, its proof, the name of the customer, or the address; for a hosted wallet also its travel address, a known provider, the provider’s answer (`refused`: it refused), or the data of the provider that sent the coins',
           ),
-          text: rarely(text('The text that its owner signs', 'I control 0x… on evm.matic20, as customer 4kXw9Zb2Lq_7')),
+          text: rarely(
+            text(
+              'The text that the owner of the wallet signs',
+              'I control 0x… on evm.matic20, as customer 4kXw9Zb2Lq_7',
+            ),
+          ),
         },
         closed,
       ),
-      'Wallets that something is missing of',
+      'Wallets for which data is missing',
     ),
-    dueAt: rarely(time('Until when the payout waits for it; null while none does')),
+    dueAt: rarely(time('Until when the payout waits for the data; null if no payout waits')),
     travelAddress: rarely(
       text(
-        'Of a sale: what the customer passes on to the provider that sends the coins; null where no data is exchanged',
+        'For a sale: the travel address that the customer gives to the provider that sends the coins; null if no data is exchanged',
         'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
       ),
     ),

@@ -48,17 +48,17 @@ export const pageOf = <S extends TSchema>(items: S) =>
   Type.Object(
     {
       data: list(items, 'Rows of this page'),
-      nextCursor: maybe(text('Send it as `cursor` to read the next page; null on the last page', 'MTcwMA')),
+      nextCursor: maybe(text('Send it as `cursor` to get the next page; null on the last page', 'MTcwMA')),
     },
     closed,
   );
 /** A list that is short enough to be returned whole. */
-export const listOf = <S extends TSchema>(items: S) => Type.Object({ data: list(items, 'All of them') }, closed);
+export const listOf = <S extends TSchema>(items: S) => Type.Object({ data: list(items, 'All rows') }, closed);
 
 export const moneyAs = (description: string, amount: string, asset: string) =>
   Type.Object(
     {
-      amount: decimal('Plain decimal, as text', '250.50'),
+      amount: decimal('Plain decimal number, as text', '250.50'),
       asset: text('Code of the asset: `inr`, or a coin on a chain such as `usdc.matic20`', 'usdc.matic20'),
     },
     { ...closed, description, examples: [{ amount, asset }] },
@@ -82,14 +82,17 @@ export const state = () =>
   });
 /** The amounts that a limit across orders counts. */
 export const LIMIT_SCOPE = {
-  per: word(['order', 'day', 'month'] as const, 'Counted of one order, of any 24 hours (day), of any 30 days (month)'),
-  asset: text('Fiat whose worth counts', 'inr'),
-  direction: maybe(word(DIRECTIONS, 'Only orders in this direction count; null: both together')),
-  market: maybe(id('Only orders on this market count; null: all of the fiat together', '3')),
+  per: word(
+    ['order', 'day', 'month'] as const,
+    'The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`)',
+  ),
+  asset: text('Fiat in which the value of orders is counted', 'inr'),
+  direction: maybe(word(DIRECTIONS, 'Only orders in this direction count; null: both directions together')),
+  market: maybe(id('Only orders on this market count; null: all markets of the fiat together', '3')),
 };
 export const LIMIT_AMOUNTS = {
-  max: decimal('The most', '50000'),
-  used: decimal('What orders of the customer are worth that count', '42000'),
-  left: decimal('What is left', '8000'),
+  max: decimal('The maximum', '50000'),
+  used: decimal('Total value of the counted orders of the customer', '42000'),
+  left: decimal('The remainder', '8000'),
 };
-export const reason = () => word(PUBLIC_REASONS, 'Why something about it is unusual');
+export const reason = () => word(PUBLIC_REASONS, 'What is exceptional about it');

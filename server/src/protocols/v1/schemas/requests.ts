@@ -20,38 +20,44 @@ import {
 
 export const Key = Type.Object(
   {
-    key: text('The key that asks', 'clv_4pQ9aX'),
+    key: text('The calling key', 'clv_4pQ9aX'),
     partner: Type.Object(
       { id: id('Number of the partner', '1'), name: text('Name of the partner', 'A Wallet') },
-      { ...closed, description: 'Whose key it is' },
+      { ...closed, description: 'The partner that owns the key' },
     ),
     scopes: list(word(SCOPES, 'A scope'), 'What the key may do'),
-    version: text('Version that is used if a request of this key names none', '2026-11-23'),
-    versions: list(text('A version', '2026-11-23'), 'Versions there are, oldest first'),
-    requestsPerMinute: whole('Requests a minute', 6000),
-    writes: word(['bearer', 'signed'] as const, '`signed`: a write must be signed; `bearer`: it may carry the token'),
-    environment: word(['sandbox', 'production'] as const, 'Where you are'),
-    time: time('Time of the server: signatures are checked against it'),
+    version: text('API version of requests with this key that do not name one', '2026-11-23'),
+    versions: list(text('A version', '2026-11-23'), 'All API versions, oldest first'),
+    requestsPerMinute: whole('Requests per minute', 6000),
+    writes: word(
+      ['bearer', 'signed'] as const,
+      '`signed`: a write must be signed; `bearer`: a write may be sent with the bearer token alone',
+    ),
+    environment: word(['sandbox', 'production'] as const, 'Environment of this server'),
+    time: time('Time of the server, against which signatures are checked'),
   },
-  { ...closed, description: 'The key that asks' },
+  { ...closed, description: 'The calling key' },
 );
 
 export const RequestLine = Type.Object(
   {
-    id: text('Id of the request: `X-Request-Id` of its answer', '4f1c2a9d0e00001a'),
+    id: text('Id of the request: `X-Request-Id` of its reply', '4f1c2a9d0e00001a'),
     clientRequestId: maybe(text('What you sent as `X-Client-Request-Id`', 'abc-1')),
-    at: time('When it came'),
-    key: text('The key that asked', 'clv_4pQ9aX'),
-    protocol: word(PROTOCOLS, '`v1`: this API; `white-label`: the older wire, whose lines have neither body nor reply'),
-    operation: text('Name of the endpoint; of the white-label wire, its path', 'orders.create'),
+    at: time('When it arrived'),
+    key: text('Key or member of the request', 'clv_4pQ9aX'),
+    protocol: word(
+      PROTOCOLS,
+      '`v1`: this API; `white-label`: the white-label wire, of which no body and no reply are stored',
+    ),
+    operation: text('Name of the endpoint; for the white-label wire, its path', 'orders.create'),
     method: text('HTTP method', 'POST'),
-    path: text('Path as asked, without its query', '/v1/orders'),
-    status: whole('HTTP status that was answered', 201),
-    reason: maybe(text('Why it was declined', 'quote_over')),
-    why: rarely(text('What was wrong with a signature or token that was not accepted', 'the signature is too old')),
+    path: text('Path of the request, without its query', '/v1/orders'),
+    status: whole('HTTP status of the reply', 201),
+    reason: maybe(text('Reason why it was declined', 'quote_over')),
+    why: rarely(text('What was wrong with a rejected signature or token', 'the signature is too old')),
     tookMs: whole('How long it took, in milliseconds', 12),
-    replayed: yes('Whether an earlier answer was given again', false),
-    version: maybe(text('Version that answered; null of the white-label wire', '2026-11-23')),
+    replayed: yes('Whether the reply was repeated from an earlier request', false),
+    version: maybe(text('API version of the reply; null for the white-label wire', '2026-11-23')),
   },
   { ...closed, description: 'A request of yours' },
 );
@@ -69,20 +75,23 @@ export const RequestDetail = Type.Object(
 
 export const Diagnosis = Type.Object(
   {
-    accepted: yes('Whether the server would take it as authentic', false),
+    accepted: yes('Whether the server would accept the request as authentic', false),
     findings: list(
       Type.Object(
         {
-          part: word(['headers', 'key', 'token', 'signature', 'digest', 'idempotency'] as const, 'What was looked at'),
-          ok: yes('Whether it is right', false),
-          says: text('What was found', 'the signature is too old'),
+          part: word(
+            ['headers', 'key', 'token', 'signature', 'digest', 'idempotency'] as const,
+            'The part that was checked',
+          ),
+          ok: yes('Whether it is correct', false),
+          says: text('Result of the check', 'the signature is too old'),
         },
         closed,
       ),
-      'Each part that was looked at',
+      'Each part that was checked',
     ),
   },
-  { ...closed, description: 'Why a request is accepted or not' },
+  { ...closed, description: 'Whether a request is accepted as authentic, and why' },
 );
 
 export const Problem = Type.Object(
@@ -91,7 +100,7 @@ export const Problem = Type.Object(
     title: text('The reason in a few words', 'The quote is over'),
     status: whole('HTTP status', 409),
     detail: text('What is wrong with this request', 'The quote expired at 2026-11-23T09:31:00.000Z.'),
-    reason: text('The word to branch on', 'quote_over'),
+    reason: text('Stable code of the reason: branch on it', 'quote_over'),
     requestId: text('Id of the request', '4f1c2a9d0e00001a'),
     fields: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
@@ -103,25 +112,27 @@ export const Problem = Type.Object(
       Type.Object(
         {
           asset: text('Code of the asset', 'usdc.matic20'),
-          min: decimal('Least amount', '10'),
-          max: decimal('Largest amount', '10000'),
+          min: decimal('Minimum amount', '10'),
+          max: decimal('Maximum amount', '10000'),
         },
-        { ...closed, description: 'What is allowed' },
+        { ...closed, description: 'The allowed range' },
       ),
     ),
-    supported: Type.Optional(list(text('A value', 'IMPS'), 'What there is instead')),
-    state: Type.Optional(text('State that does not allow it', 'settled')),
-    customerId: Type.Optional(text('The customer that exists', '8tvxR5aVmM_1')),
-    submissionId: Type.Optional(id('The submission that is under way')),
-    usableAt: Type.Optional(time('From when on the destination may be paid')),
+    supported: Type.Optional(list(text('A value', 'IMPS'), 'The supported values')),
+    state: Type.Optional(text('State that does not allow the request', 'settled')),
+    customerId: Type.Optional(text('Id of the existing customer', '8tvxR5aVmM_1')),
+    submissionId: Type.Optional(id('Id of the submission that is under way')),
+    usableAt: Type.Optional(time('From when the destination may be paid')),
     customerLimit: Type.Optional(
       Type.Object(
         {
           ...LIMIT_SCOPE,
           ...LIMIT_AMOUNTS,
-          fitsAt: maybe(time('From when this amount is available, if no further order is made; null if it never is')),
+          fitsAt: maybe(
+            time('From when the limit allows this amount, if no further order is created; null if it never does'),
+          ),
           level: whole('Level of the customer', 1),
-          nextLevel: maybe(whole('The lowest level that allows more; null where none does', 2)),
+          nextLevel: maybe(whole('The lowest level that allows more; null if no level does', 2)),
         },
         { ...closed, description: 'The limit with the smallest remainder' },
       ),

@@ -7,9 +7,12 @@ export const Happened = Type.Object(
     control: text('Name of the control', 'controls.pay'),
     facts: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
-      description: 'Its effects: hashes of payments, the line of the bank, the moved time',
+      description: 'Effects of the control, such as hashes of payments, the bank line, or the new time',
       examples: [{ payments: ['0x9f2e…'] }],
     }),
   },
-  { ...closed, description: 'The cause is there; what follows from it takes its time' },
+  {
+    ...closed,
+    description: 'The control has caused the event. The server processes it like a real one, shortly afterwards',
+  },
 );

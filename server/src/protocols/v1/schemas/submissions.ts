@@ -9,19 +9,19 @@ export const CustomerRequirements = Type.Object(
   {
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     kind: word(KINDS, 'A person or a business'),
-    asset: maybe(text('Fiat whose form it is; null: the one for any', 'inr')),
-    level: whole('Level that it is for', 1),
+    asset: maybe(text('Fiat of the form; null: the form for any fiat', 'inr')),
+    level: whole('Level that the form is for', 1),
     fields: list(
       Type.Object(
         {
           name: text('Name of the field, for `answers`', 'firstName'),
-          group: maybe(text('Fields of one group belong together', 'details')),
-          label: text('Its label, for people', 'First Name'),
-          required: yes('Whether it is needed'),
-          type: word(FIELD_TYPES, 'What it takes; a `file` is sent with `submissions.addFiles`'),
-          pattern: maybe(text('Regular expression that it must match', '^[a-zA-Z]+$')),
+          group: maybe(text('Group of the field; fields of one group belong together', 'details')),
+          label: text('Label of the field, for display', 'First Name'),
+          required: yes('Whether it is required'),
+          type: word(FIELD_TYPES, 'Type of the answer; send a `file` with `submissions.addFiles`'),
+          pattern: maybe(text('Regular expression that the answer must match', '^[a-zA-Z]+$')),
           options: rarely(list(text('A choice', 'salary'), 'Its choices')),
-          example: maybe(text('An answer that is accepted', 'Asha')),
+          example: maybe(text('An example of a valid answer', 'Asha')),
         },
         closed,
       ),
@@ -31,15 +31,18 @@ export const CustomerRequirements = Type.Object(
       Type.Object(
         {
           name: text('Kind of document', 'Passport'),
-          files: list(text('Name of a file', 'passportFront.jpg'), 'Its files: all of them, once one was sent'),
+          files: list(
+            text('Name of a file', 'passportFront.jpg'),
+            'Files of the document; if you send one of them, all are required',
+          ),
         },
         closed,
       ),
-      'Kinds of document, of which one is enough',
+      'Kinds of document, one of which is sufficient',
     ),
-    needsDocument: yes('Whether a document is needed', false),
+    needsDocument: yes('Whether a document is required', false),
   },
-  { ...closed, description: 'What a customer supplies to be verified' },
+  { ...closed, description: 'The form with which a customer is verified' },
 );
 
 export const Submission = Type.Object(
@@ -49,37 +52,37 @@ export const Submission = Type.Object(
     kind: word(KINDS, 'A person or a business'),
     state: word(
       ['open', 'in_review', 'completed', 'failed'] as const,
-      'open: send what `needs` names; in_review: the verifier has it; completed, failed: over',
+      '`open`: send what `needs` lists; `in_review`: the verifier is checking it; `completed` and `failed`: final',
     ),
     needs: list(
       Type.Object(
         {
           name: text('Name of the field or file', 'dob'),
-          what: word(['field', 'file'] as const, 'Whether it is an answer or a file'),
+          what: word(['field', 'file'] as const, 'Whether a field or a file is missing'),
           reason: word(Object.keys(FIELD_REASONS) as (keyof typeof FIELD_REASONS)[], 'Why it is needed'),
-          means: text('The reason as the end of a sentence', 'is missing'),
+          means: text('The reason as text that follows the name', 'is missing'),
           remedy: text('What to do', 'Send it.'),
-          example: maybe(text('An answer that is accepted', '1990-01-31')),
+          example: maybe(text('An example of a valid answer', '1990-01-31')),
         },
         closed,
       ),
-      'What must be sent, or sent again; empty unless it is open',
+      'What must be sent, or sent again; empty unless the submission is open',
     ),
     answered: list(text('Name of a field', 'firstName'), 'Fields that have an answer'),
     files: list(
       Type.Object(
         {
           name: text('Name of the file in the form', 'passportFront.jpg'),
-          type: text('What it is, by its content', 'image/jpeg'),
-          bytes: whole('Its size', 183_204),
+          type: text('Media type, detected from the content', 'image/jpeg'),
+          bytes: whole('Size in bytes', 183_204),
           sentAt: time('When it was sent'),
         },
         closed,
       ),
-      'Files that count: the newest of each name',
+      'The files in use: the newest of each name',
     ),
-    createdAt: time('When it was begun'),
+    createdAt: time('When it was started'),
     updatedAt: time('When it last changed'),
   },
-  { ...closed, description: 'What a customer has supplied to be verified' },
+  { ...closed, description: 'The answers and files for the verification of a customer' },
 );

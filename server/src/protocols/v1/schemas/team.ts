@@ -9,8 +9,8 @@ const member = {
   name: text('Short name', 'ada'),
   role: word(MEMBER_ROLES, 'What the member may do'),
   state: word(['invited', 'active', 'removed'] as const, '`invited`: has enrolled no passkey yet'),
-  invitedBy: text('Who let the member in', 'member bob'),
-  invitedUntil: maybe(time('Until when a link to enrol a passkey is open')),
+  invitedBy: text('Who invited the member', 'member bob'),
+  invitedUntil: maybe(time('Until when a link to enrol a passkey is valid')),
   createdAt: time('When the member was invited'),
   joinedAt: maybe(time('When the first passkey was enrolled')),
   removedAt: rarely(time('When the member was removed')),
@@ -19,8 +19,8 @@ export const Member = Type.Object(member, { ...closed, description: 'A member of
 export const Invitation = Type.Object(
   {
     member: Member,
-    url: text('Link for the member alone: shown here and never again', 'https://ramp.example/partner/join#…'),
-    expiresAt: time('Until when it works, once'),
+    url: text('Link for this member only. It is shown only once', 'https://ramp.example/partner/join#…'),
+    expiresAt: time('Until when the link can be used, once'),
   },
   { ...closed, description: 'An invitation' },
 );
@@ -29,11 +29,14 @@ const key = {
   key: text('The key', 'clv_4pQ9aX'),
   label: text('What it is for', 'checkout server'),
   scopes: list(word(SCOPES, 'A scope'), 'What it may do'),
-  networks: list(text('A network', '203.0.113.0/24'), 'Networks it may be used from; none: any'),
-  state: word(['active', 'revoked', 'expired', 'held'] as const, '`held`: the operator has stopped it after a leak'),
+  networks: list(
+    text('A network', '203.0.113.0/24'),
+    'Networks from which the key may be used; an empty list allows all',
+  ),
+  state: word(['active', 'revoked', 'expired', 'held'] as const, '`held`: the operator has suspended it after a leak'),
   mustSign: yes('Whether a write must be signed in production'),
-  rotatingUntil: maybe(time('Until when its previous secret is valid, too')),
-  expiresAt: maybe(time('When it ends by itself')),
+  rotatingUntil: maybe(time('Until when its previous secret is also valid')),
+  expiresAt: maybe(time('When it expires')),
   lastUsedAt: maybe(time('When it was last used, to the minute')),
   createdAt: time('When it was created'),
   revokedAt: rarely(time('When it was revoked')),
@@ -42,8 +45,8 @@ export const ApiKey = Type.Object(key, { ...closed, description: 'An API key of 
 export const ApiKeyWithSecret = Type.Object(
   {
     ...key,
-    secret: text('The secret: shown here and never again', 'Yk3…'),
-    bearerToken: text('The bearer token for `/v1`: shown here and never again', 'clv_4pQ9aX.5f2…'),
+    secret: text('The secret. It is shown only once', 'Yk3…'),
+    bearerToken: text('The bearer token for `/v1`. It is shown only once', 'clv_4pQ9aX.5f2…'),
   },
   { ...closed, description: 'An API key with its secret' },
 );
@@ -53,16 +56,16 @@ export const ActivityLine = Type.Object(
     id: id('Number', '31'),
     at: time('When'),
     action: text('What was done', 'endpoint.made'),
-    subject: text('About what', 'endpoint:whe_4pQ9aXbT7mK2vN8c'),
-    by: text('Which key or member did it, or a customer on a page', 'member ada'),
+    subject: text('Subject of the change', 'endpoint:whe_4pQ9aXbT7mK2vN8c'),
+    by: text('Key or member that made the change, or a customer on a hosted page', 'member ada'),
   },
-  { ...closed, description: 'Something that was changed' },
+  { ...closed, description: 'A change' },
 );
 
 export const Settings = Type.Object(
   {
     name: text('Your name, as the operator set it', 'A Wallet'),
-    origins: list(text('An origin', 'https://shop.example'), 'Origins whose pages may call with your keys'),
+    origins: list(text('An origin', 'https://shop.example'), 'Origins whose pages may use your keys'),
   },
   { ...closed, description: 'Your settings' },
 );
@@ -71,8 +74,8 @@ const onGround = (ground: string, colour: string, on: string, contrast: string) 
   Type.Object(
     {
       accent: text('Colour of links and buttons', colour),
-      onAccent: text('Colour of the text on buttons: that of the page', on),
-      contrast: decimal('Contrast of both, to 1', contrast),
+      onAccent: text('Colour of the text on buttons: the background colour of the page', on),
+      contrast: decimal('Contrast ratio of the two colours, to 1', contrast),
     },
     { ...closed, description: `For customers who see ${ground} pages` },
   );
@@ -84,17 +87,20 @@ export const Colours = Type.Object(
 export const Branding = Type.Object(
   {
     displayName: maybe(text('Name on hosted pages; null: your name', 'A Wallet')),
-    accent: maybe(text('Your colour on light ground; null: ours', '#0b5cad')),
-    accentDark: maybe(text('Your colour on dark ground; null: made of the other one', '#85bdf7')),
+    accent: maybe(text('Your colour on a light background; null: the default colour', '#0b5cad')),
+    accentDark: maybe(text('Your colour on a dark background; null: derived from `accent`', '#85bdf7')),
     colours: Colours,
     logo: maybe(
       Type.Object(
         {
-          path: text('Where it is served: the SHA-256 of its content is its name', '/hosted/logo/9f2e….png'),
+          path: text(
+            'Path at which the logo is served; its name is the SHA-256 of the content',
+            '/hosted/logo/9f2e….png',
+          ),
           width: whole('Width in pixels', 240),
           height: whole('Height in pixels', 72),
         },
-        { ...closed, description: 'Your logo, as drawn anew' },
+        { ...closed, description: 'Your logo, as re-encoded by the server' },
       ),
     ),
     changedAt: maybe(time('When it was last changed')),

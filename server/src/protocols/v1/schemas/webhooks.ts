@@ -11,37 +11,43 @@ export const Event = Type.Object(
     sequence: whole('Position among the events of its subject, from 1 without gaps', 3),
     data: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
-      description: 'The resource at the time of the event: see the page on webhooks',
+      description: 'The resource at the time of the event; see the page on webhooks',
       examples: [{ orderId: '747983292881815', state: 'settled' }],
     }),
   },
-  { ...closed, description: 'Something that happened' },
+  { ...closed, description: 'An event' },
 );
 
 const endpoint = {
   id: text('Id of the endpoint', 'whe_4pQ9aXbT7mK2vN8c'),
   url: text('Address that events are posted to', 'https://wallet.example/hooks'),
-  format: word(['standard', 'whitelabel', 'flat'] as const, 'Form of the body; `standard` is this API’s'),
-  events: list(text('Type of events, or `order.*`', 'order.*'), 'Types of events; none: all'),
+  format: word(['standard', 'whitelabel', 'flat'] as const, 'Format of the body; `standard` is the format of this API'),
+  events: list(
+    text('An event type, or a group such as `order.*`', 'order.*'),
+    'Event types that are sent; an empty list means all',
+  ),
   enabled: yes('Whether events are sent'),
   failures: whole('How many attempts have failed in a row', 0),
-  pausedUntil: maybe(time('Until when no attempt is made, after failures')),
+  pausedUntil: maybe(time('Until when no attempt is made because of failures')),
   failingSince: rarely(time('Since when every attempt has failed')),
   switchedOffAt: rarely(time('When it was switched off, because every attempt had failed for five days')),
   heldAt: rarely(time('Since when it is held, because a key of yours may have leaked')),
-  oldSecretUntil: maybe(time('Until when the previous secret signs as well')),
+  oldSecretUntil: maybe(time('Until when webhooks are also signed with the previous secret')),
   createdAt: time('When it was added'),
   updatedAt: time('When it last changed'),
 };
-export const WebhookEndpoint = Type.Object(endpoint, { ...closed, description: 'Where events are posted to' });
+export const WebhookEndpoint = Type.Object(endpoint, {
+  ...closed,
+  description: 'An endpoint to which events are posted',
+});
 export const WebhookEndpointWithSecret = Type.Object(
-  { ...endpoint, secret: text('Secret that signs the webhooks: shown here and never again', 'whsec_…') },
+  { ...endpoint, secret: text('Secret with which webhooks are signed. It is shown only once', 'whsec_…') },
   { ...closed, description: 'A webhook endpoint with its secret' },
 );
 export const Removed = Type.Object(
   {
     id: text('Id of the removed endpoint', 'whe_4pQ9aXbT7mK2vN8c'),
-    removed: Type.Literal(true, { description: 'It is gone', examples: [true] }),
+    removed: Type.Literal(true, { description: 'The endpoint was removed', examples: [true] }),
   },
   { ...closed, description: 'Removed' },
 );
@@ -52,9 +58,9 @@ export const TestSent = Type.Object(
 export const Replayed = Type.Object(
   {
     replayed: whole('How many events are sent again', 3),
-    hasMore: yes('Whether there are more: ask for a shorter span', false),
+    hasMore: yes('Whether there are more events: request a shorter period', false),
   },
-  { ...closed, description: 'What is sent again' },
+  { ...closed, description: 'The events that are sent again' },
 );
 export const DELIVERY_STATES = ['waiting', 'delivered', 'dead', 'dropped'] as const;
 export const Delivery = Type.Object(
@@ -63,20 +69,20 @@ export const Delivery = Type.Object(
     type: text('What happened', 'order.settled'),
     subject: text('The subject', 'order:747983292881815'),
     sequence: whole('Position among the events of its subject', 3),
-    state: word(DELIVERY_STATES, 'How far the delivery is'),
+    state: word(DELIVERY_STATES, 'State of the delivery'),
     attempts: whole('How many attempts were made', 1),
     lastError: maybe(text('Why the last attempt failed', 'answered 500')),
     endedAt: maybe(time('When it ended')),
   },
-  { ...closed, description: 'An event on its way to an endpoint' },
+  { ...closed, description: 'The delivery of an event to an endpoint' },
 );
 export const Attempt = Type.Object(
   {
     at: time('When'),
     tookMs: whole('How long it took, in milliseconds', 41),
-    status: maybe(whole('HTTP status of the answer', 200)),
+    status: maybe(whole('HTTP status of the response', 200)),
     error: maybe(text('Why it failed', 'timed out')),
-    answer: text('Beginning of what your server answered', 'ok'),
+    answer: text('Beginning of your server’s response', 'ok'),
   },
   { ...closed, description: 'An attempt to deliver an event' },
 );
