@@ -83,7 +83,7 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     async perform({ vault }, tx, input, { people, reason, now }) {
       const { customer: customerId, version, outcome, level = 0 } = input;
       if (input.again !== undefined && outcome !== 'failed')
-        throw new Refusal('malformed_field', { fields: { again: 'goes with the outcome failed' } });
+        throw new Refusal('malformed_field', { fields: { again: 'is allowed only with the outcome failed' } });
       const fields = Object.fromEntries((input.again ?? []).map((one) => one.split(':'))) as FieldReasons;
       const { partnerId } = await findCustomer(tx, customerId);
       const told = encryptText(vault, partnerId, openTyped(vault, reason));
