@@ -17,19 +17,19 @@ import { type Config, readConfig } from '../config.ts';
 
 const HELP = `
   npm run backup -- --to <folder>
-      Copies the embedded database in DATA_DIR into a new folder below, while the server runs or not.
+      Copies the embedded database in DATA_DIR into a new folder in <folder>. The server may be running.
 
   npm run restore -- --from <backup> [--archive <folder>] [--replace]
-      Puts a backup into DATA_DIR. The server must be stopped.
-      --archive  where WAL_ARCHIVE_DIR kept the log since; WAL_ARCHIVE_DIR itself where not given
-      --replace  move the database that is there aside, and take its last log along
+      Restores a backup into DATA_DIR. The server must be stopped.
+      --archive  folder with the log since the backup; WAL_ARCHIVE_DIR by default
+      --replace  move the existing database aside, and also restore from its last log
 
   npm run restore -- --restored
-      For a PostgreSQL of your own (DATABASE_URL) that its own tools have put back, before the first server starts: payouts
-      are stopped, and no number that was given away since is given twice.
+      For your own PostgreSQL (DATABASE_URL) after its tools have restored it, before the first server starts: payouts
+      are switched off, and no number that was issued after the backup is issued again.
 
-  After both, nothing is submitted until an operator says so: docs/operating/backup.md.
-  The master key is in no backup: keep DATA_DIR/master.key, or MASTER_KEY, in another safe place.
+  After both, no payout is submitted until an operator allows it: docs/operating/backup.md.
+  No backup contains the master key: keep DATA_DIR/master.key, or MASTER_KEY, in another safe place.
 `;
 
 async function main(): Promise<void> {
@@ -117,8 +117,8 @@ async function restored({ databaseUrl }: Config, from: string | undefined): Prom
   say(STOPPED);
 }
 
-const STOPPED = `Payouts are stopped: what was paid after that moment is not in the books.
-Compare with the outside first, then: npm run operator -- kill-switch lift payouts all (docs/operating/backup.md).`;
+const STOPPED = `Payouts are switched off: what was paid after that moment is not in the books.
+Compare the books with chains and banks first, then run: npm run operator -- kill-switch lift payouts all (docs/operating/backup.md).`;
 
 /** @throws SettingError with the help, for an unknown option */
 function parsed<T extends ParseArgsConfig>(config: T) {

@@ -64,7 +64,7 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   const chain = sandbox.chains.find(({ code }) => code === COIN.chain);
   const token = chain?.tokens.find(({ code }) => code === COIN.code);
   if (partner === undefined || chain === undefined || token === undefined)
-    throw new Error('sandbox.json lacks what the demo needs');
+    throw new Error('sandbox.json does not have what the demo needs');
   const client = new Cloverleaf({ baseUrl: sandbox.baseUrl, ...partner });
   const heard: Heard[] = [];
   const hear = (one: Heard): void => {
@@ -96,7 +96,7 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   await receiver.close();
   if (problems.length > 0) throw new Error(`off: ${problems.join('; ')}`);
   process.stdout.write(
-    '\nAll as it should be: one sale and one purchase are settled, once each, and the books balance.\n',
+    '\nEverything is correct: one sale and one purchase are settled, once each, and the books balance.\n',
   );
 }
 
@@ -115,7 +115,7 @@ async function untilToldOfEnd({ heard }: Pick<Scene, 'heard'>, orderId: string):
   const isTold = () => heard.some(({ subject, what }) => subject === `order:${orderId}` && what === 'order.settled');
   const giveUpAt = Date.now() + PATIENCE_MS;
   while (!isTold() && Date.now() < giveUpAt) await new Promise((wake) => setTimeout(wake, 50));
-  return isTold() ? [] : [`webhooks did not tell of the end of order ${orderId}`];
+  return isTold() ? [] : [`no webhook announced the end of order ${orderId}`];
 }
 
 /** Requests a quote and orders on it. If the quote has expired by then, because the server was down, requests one more. */

@@ -70,7 +70,7 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
     else if (word.startsWith('--')) {
       const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
       const value = inline ?? argv[(i += 1)];
-      if (value === undefined) throw new Misuse(`--${name} wants a value behind it`);
+      if (value === undefined) throw new Misuse(`--${name} needs a value`);
       options[name] = value;
     } else words.push(word);
   }
@@ -91,15 +91,17 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
       !(command.options ?? []).includes(name) &&
       !(name === 'out' && command.getsFile === true),
   );
-  if (unknown.length > 0) throw new Misuse(`--${unknown[0]} is not an option of this\n${usage(command)}`);
-  if (dryRun && command.dryRun === undefined) throw new Misuse(`--dry-run is not an option of this\n${usage(command)}`);
+  if (unknown.length > 0) throw new Misuse(`--${unknown[0]} is not an option of this command\n${usage(command)}`);
+  if (dryRun && command.dryRun === undefined)
+    throw new Misuse(`--dry-run is not an option of this command\n${usage(command)}`);
   const wantsReason = command.method === 'POST' && !dryRun && command.reasonIsOptional !== true;
-  if (wantsReason && options.reason === undefined) throw new Misuse('an action wants --reason "why"');
-  if (brief && command.brief === undefined) throw new Misuse(`--brief is not an option of this\n${usage(command)}`);
+  if (wantsReason && options.reason === undefined) throw new Misuse('an action needs --reason "why"');
+  if (brief && command.brief === undefined)
+    throw new Misuse(`--brief is not an option of this command\n${usage(command)}`);
   if (csv && command.pages === undefined && command.csv === undefined)
-    throw new Misuse(`--csv is not an option of this\n${usage(command)}`);
+    throw new Misuse(`--csv is not an option of this command\n${usage(command)}`);
   if (csv && json) throw new Misuse('--csv and --json exclude each other');
-  if (all && command.pages === undefined) throw new Misuse(`--all is not an option of this\n${usage(command)}`);
+  if (all && command.pages === undefined) throw new Misuse(`--all is not an option of this command\n${usage(command)}`);
   const fields = Object.fromEntries(command.args.map((name, i) => [name, values[i] ?? '']));
   return {
     command: dryRun ? { ...command, ...command.dryRun } : command,
@@ -114,7 +116,10 @@ function overview(words: readonly string[]): string {
       `  ${[named, ...args.map((name) => `<${name}>`)].join(' ')}`,
       about,
     ]),
-    ['  new token', 'makes a token for you, into --token-file or shown once, and the hash of it to tell'],
+    [
+      '  new token',
+      'creates a token for you (in --token-file, or shown once) and its hash, which you give to another operator',
+    ],
   ];
   const width = Math.max(...lines.map(([left = '']) => left.length)) + 2;
   return [
@@ -122,14 +127,14 @@ function overview(words: readonly string[]): string {
     '',
     ...lines.map(([left = '', about]) => `${left.padEnd(width)}${about}`),
     '',
-    `Lists come in pages: each page ends with the start of the next one; --all reads all pages, up to ${MOST_ROWS} rows.`,
-    'Lists and reports are written as CSV with --csv.',
-    'What changes something wants --reason "why". <command> --help shows its options. Times are UTC.',
-    '--dry-run, where a command has it, shows what would come of it and changes nothing.',
+    `Lists are paginated: each page ends with the option for the next one; --all reads all pages, up to ${MOST_ROWS} rows.`,
+    '--csv writes lists and reports as CSV.',
+    'A command that changes something needs --reason "why". <command> --help shows its options. Times are UTC.',
+    'With --dry-run, a command that has it shows its result without changing anything.',
     '',
     'Where: --url or OPERATOR_URL, otherwise http://127.0.0.1:8080',
     'Who:   --token-file or OPERATOR_TOKEN_FILE, or the token itself in OPERATOR_TOKEN; otherwise data/operator.token',
-    'Ends:  0 done, 1 declined, 2 misused, 3 waits for others to agree, or for its delay, 4 server not reached',
+    'Ends:  0 done, 1 declined, 2 wrong usage, 3 waits for other operators, or for its delay, 4 server not reached',
   ].join('\n');
 }
 
@@ -153,8 +158,8 @@ function helpOf(command: Command): string {
   const rows = [
     ...Object.entries(fields).map(([name, says]) => [args.includes(name) ? `<${name}>` : `--${name}`, says] as const),
     ...(command.sendsFile === true || command.sendsForm === true ? [['<file>', 'File on this machine'] as const] : []),
-    ...(command.getsFile === true ? [['--out', 'File to write the answer to, if the answer is a file'] as const] : []),
-    ...(dryRun === undefined ? [] : [['--dry-run', 'Shows what would come of it, and changes nothing'] as const]),
+    ...(command.getsFile === true ? [['--out', 'File to which a reply that is a file is written'] as const] : []),
+    ...(dryRun === undefined ? [] : [['--dry-run', 'Shows the result without changing anything'] as const]),
   ];
   const width = Math.max(...rows.map(([left]) => left.length), 0) + 2;
   return [
@@ -175,7 +180,7 @@ function newToken(file: string | undefined): string {
   try {
     writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
   } catch {
-    throw new Misuse(`${file} cannot be written, or is there already`);
+    throw new Misuse(`${file} cannot be written, or exists already`);
   }
   return `tokenSha256          ${sha256}`;
 }
@@ -250,7 +255,7 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
   const to = out ?? openOut(name, { orAnother: true });
   if (sha256 !== reply.headers['x-content-sha256']) {
     to.discard();
-    throw new Error('the file came damaged, and was not kept: ask for it again');
+    throw new Error('the file arrived damaged and was not stored: download it again');
   }
   to.write(bytes);
   return { status: reply.status, body: { file: to.path, sha256, bytes: bytes.length }, next: undefined };
@@ -303,7 +308,7 @@ function openOut(wanted: string, how: { orAnother?: boolean } = {}) {
     } catch (error) {
       const isThere = (error as { code?: string }).code === 'EEXIST';
       if (isThere && how.orAnother === true && n < MOST_NAMES) continue;
-      throw new Misuse(`${path} ${isThere ? 'is there already, and is not written over' : 'cannot be written'}`);
+      throw new Misuse(`${path} ${isThere ? 'exists already, and is not overwritten' : 'cannot be written'}`);
     }
   }
 }
@@ -410,7 +415,7 @@ async function main(): Promise<number> {
     if (!asked.all || next === undefined) return status === 202 ? EXIT.waits : EXIT.done;
     rows += rowsIn(asked.command, body, reply.csv);
     if (rows >= MOST_ROWS) {
-      complain(`There are more than ${MOST_ROWS} rows. Read on with --${asked.command.pages} ${plain(next)}`);
+      complain(`There are more than ${MOST_ROWS} rows. Continue with --${asked.command.pages} ${plain(next)}`);
       return EXIT.declined;
     }
     page = { ...asked, options: { ...asked.options, [asked.command.pages ?? '']: next } };
@@ -423,16 +428,16 @@ function tell(asked: Asked, { status, body, csv, next: more }: Reply, isFirst: b
     process.stdout.write(isFirst ? csv : csv.slice(csv.indexOf('\n') + 1));
     if (more !== undefined && !asked.all)
       complain(
-        `There are more rows. Read on with --${asked.command.pages} ${plain(more)}, or read all pages with --all.`,
+        `There are more rows. Continue with --${asked.command.pages} ${plain(more)}, or read all pages with --all.`,
       );
   }
   // A filter may leave a page empty.
   else if (!isFirst && status < 400 && !asked.json && rowsIn(asked.command, body, csv) === 0) return;
   else if (asked.json) say(JSON.stringify(body));
-  else if (status >= 400) complain(plain(body.error ?? `the server answered ${status}`));
+  else if (status >= 400) complain(plain(body.error ?? `the server replied with ${status}`));
   else {
     const { next: _, ...rest } = body;
-    if (asked.dryRun) say('Nothing was changed: this is what would come of it.\n');
+    if (asked.dryRun) say('Nothing was changed: this would be the result.\n');
     say(shown(asked.command, asked.all ? rest : body, asked.brief) || 'nothing was found');
     if (status === 202) say(`\n${whatNext(asked, body)}`);
   }
@@ -446,6 +451,6 @@ try {
   process.exitCode = await main();
 } catch (error) {
   const said = error instanceof Misuse || error instanceof Unreached;
-  complain(said ? error.message : `The answer was not understood: ${(error as Error).message}`);
+  complain(said ? error.message : `The reply could not be read: ${(error as Error).message}`);
   process.exitCode = error instanceof Misuse ? EXIT.misused : EXIT.unreached;
 }

@@ -21,11 +21,11 @@ import { watchOutside } from '../sandbox/watch.ts';
 
 const HELP = `
   npm run reconcile
-      Compares the books with chains and bank, item by item and from the beginning.
+      Compares the books with chains and banks, item by item, from the beginning.
 
   npm run verify-ledger [-- --seal <number>:<hash>] [--audit-seal <number>:<hash>]
-      Computes the books again from the journal, and the audit against its seals. --seal, --audit-seal: newest seals of an
-      earlier run, kept elsewhere.
+      Recomputes the books from the journal, and verifies the audit against its seals. --seal, --audit-seal: newest seals of an
+      earlier run, stored elsewhere.
 `;
 
 /** Exit codes. */

@@ -14,8 +14,8 @@ import { noteRotation, type RotationReport, rotate } from '../rotation/index.ts'
 
 const HELP = `
   npm run rotate-master-key [-- --batch <rows>]
-      Encrypts everything again that OLD_MASTER_KEY has encrypted, under MASTER_KEY. --batch: rows of a transaction, 200 by default.
-      Run it again if it was stopped: it goes on from there. docs/operating/master-key.md
+      Re-encrypts with MASTER_KEY everything that OLD_MASTER_KEY has encrypted. --batch: rows per transaction, 200 by default.
+      If it was stopped, run it again: it continues where it stopped. docs/operating/master-key.md
 `;
 
 async function main(): Promise<number> {
@@ -23,7 +23,7 @@ async function main(): Promise<number> {
   const config = readConfig(process.env);
   const vault = configuredVault(config);
   if (vault.old === undefined)
-    throw new SettingError('OLD_MASTER_KEY is not set: there is no old key whose values could be encrypted again');
+    throw new SettingError('OLD_MASTER_KEY is not set: there is no old key whose values could be re-encrypted');
   return await onDatabase(config, async (adminUrl) => {
     const db = openDatabase(await migrateFor(adminUrl, vault));
     try {
@@ -38,12 +38,12 @@ async function main(): Promise<number> {
 }
 
 function shown({ rewritten, left }: RotationReport): string {
-  const lines = rewritten.map(({ part, values }) => `  ${part}: ${values} encrypted again`);
-  for (const { part, values, how } of left) lines.push(`  ${part}: ${values} left under the old key; ${how}`);
+  const lines = rewritten.map(({ part, values }) => `  ${part}: ${values} re-encrypted`);
+  for (const { part, values, how } of left) lines.push(`  ${part}: ${values} still encrypted with the old key; ${how}`);
   lines.push(
     left.length === 0
-      ? 'Nothing is left under the old master key. Remove OLD_MASTER_KEY from every server once links handed out before have expired.'
-      : 'Something is left under the old master key: keep OLD_MASTER_KEY set.',
+      ? 'No value is encrypted with the old master key any more. Remove OLD_MASTER_KEY from every server after all earlier links have expired.'
+      : 'Some values are still encrypted with the old master key: keep OLD_MASTER_KEY set.',
   );
   return `${lines.join('\n')}\n`;
 }

@@ -19,7 +19,7 @@ function sandboxFile(): { baseUrl: string; partners: Partner[] } {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as { baseUrl: string; partners: Partner[] };
   } catch {
-    throw new Error(`${file} is not there: start the sandbox first, with npm start`);
+    throw new Error(`${file} does not exist: start the sandbox first, with npm start`);
   }
 }
 
@@ -54,7 +54,7 @@ async function listen(args: string[]): Promise<void> {
 }
 
 const LISTEN = `npm run sandbox -- listen [--partner <name>] [--bodies]
-  has a partner's webhooks sent here, in every format, checks their signatures and prints them`;
+  receives a partner's webhooks in every format, checks their signatures and prints them`;
 
 /** Takes `--partner name` from anywhere in the arguments, and returns the rest. */
 function takePartner(args: readonly string[]): { partner: string | undefined; rest: string[] } {

@@ -110,7 +110,7 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, { dataDir, docs }: Co
       ({ code, rpcUrl, chainId }) => `  Chain     ${code.padEnd(9)} ${rpcUrl}  (chain id ${chainId})`,
     ),
     ...(sandbox.asleep?.length
-      ? [`  Chains    ${sandbox.asleep.map(({ code }) => code).join(', ')}: each node starts when it is first needed`]
+      ? [`  Chains    ${sandbox.asleep.map(({ code }) => code).join(', ')}: each node starts on first use`]
       : []),
     ...sandbox.partners.flatMap(({ name, apiKey, apiSecret, bearerToken }) => [
       `  Partner   ${name.padEnd(12)} key ${apiKey}  secret ${apiSecret}`,
@@ -126,7 +126,7 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, { dataDir, docs }: Co
       .map(({ bearerToken }) => `  curl -H 'Authorization: Bearer ${bearerToken}' ${baseUrl}/v1/key`),
     `  curl ${baseUrl}/readyz`,
     '',
-    'Ctrl-C ends everything it started; the data stays.',
+    'Ctrl-C stops everything that it started; the data stays.',
     '',
   ];
   return `${lines.join('\n')}\n`;
@@ -147,14 +147,15 @@ function explained(error: unknown, { host, port, metricsPort, dataDir, databaseU
   const name = at === metricsPort && at !== port ? 'METRICS_PORT' : 'PORT';
   if (code === 'EADDRINUSE')
     return new SettingError(
-      `${name} ${at} of ${address} is taken by another program; another ${name}, or 0 for any, starts this one`,
+      `${name} ${at} of ${address} is in use by another program; set another ${name}, or 0 for any free port`,
     );
-  if (syscall === 'listen') return new SettingError(`${name} ${at} of HOST ${host} cannot be listened on: ${message}`);
+  if (syscall === 'listen')
+    return new SettingError(`${name} ${at} of HOST ${host} cannot be used to listen: ${message}`);
   if (isDatabase) return new SettingError(`DATABASE_URL cannot be used: ${message}`);
-  if (syscall === 'getaddrinfo') return new SettingError(`HOST ${host} is no address of this machine`);
+  if (syscall === 'getaddrinfo') return new SettingError(`HOST ${host} is not an address of this machine`);
   if (message === ENCRYPTED_OTHERWISE)
     return new SettingError(
-      'MASTER_KEY (or master.key in DATA_DIR) is not the key that this database was encrypted with; start with that one',
+      'MASTER_KEY (or master.key in DATA_DIR) is not the key with which this database was encrypted; start with that key',
     );
   if (['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR', 'EEXIST'].includes(code ?? ''))
     return new SettingError(`DATA_DIR ${dataDir} cannot be written: ${message}`);

@@ -22,12 +22,12 @@ import { serveOn } from '../signer/serve.ts';
 import { isTestAddress, isTestXpub } from '../signer/wellknown.ts';
 
 const SETTINGS = {
-  listen: text('SIGNER_LISTEN', 'unix socket or port of this machine to listen at', undefined),
+  listen: text('SIGNER_LISTEN', 'unix socket, or port of this machine, on which the signer listens', undefined),
   secret: secret('SIGNER_SECRET', 'shared with the server, at least 32 characters'),
   limits: text('SIGNER_LIMITS', 'file with the limits', undefined),
   dir: text('SIGNER_DIR', 'folder of the journal; one signer at a time', 'signer'),
   keystore: text('SIGNER_KEYSTORE', 'file with the encrypted keys', undefined),
-  passphrase: secret('SIGNER_PASSPHRASE', 'opens the key file; at least 12 characters'),
+  passphrase: secret('SIGNER_PASSPHRASE', 'passphrase of the key file; at least 12 characters'),
   phrase: secret('SIGNER_PHRASE', 'the phrase itself, instead of a key file'),
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -76,12 +76,12 @@ function show(keys: Keys): void {
 
 /** The file is written completely or not at all, and an existing one is kept. */
 function makeKeys({ keystore, passphrase }: Given, phrase: string): void {
-  if (keystore === undefined) throw new SettingError('SIGNER_KEYSTORE must name the key file to make');
-  if (existsSync(keystore)) throw new SettingError('SIGNER_KEYSTORE is there already; it is not overwritten');
+  if (keystore === undefined) throw new SettingError('SIGNER_KEYSTORE must name the key file to create');
+  if (existsSync(keystore)) throw new SettingError('SIGNER_KEYSTORE exists already; it is not overwritten');
   if (passphrase === undefined || passphrase.length < 12)
     throw new SettingError('SIGNER_PASSPHRASE must have at least 12 characters');
   const keys = keysOf(phrase);
-  if (keys === undefined) throw new SettingError('these words are no phrase: a word or their order is wrong');
+  if (keys === undefined) throw new SettingError('these words are not a valid phrase: a word or their order is wrong');
   writeFileSync(keystore, encryptKeys(keys, passphrase), { mode: 0o600, flag: 'wx' });
 }
 
@@ -90,13 +90,14 @@ function keysFrom({ keystore, passphrase, phrase }: Given): Keys {
     throw new SettingError('SIGNER_PHRASE and SIGNER_KEYSTORE are both set; the keys come from one of them');
   if (phrase !== undefined) {
     const keys = keysOf(phrase);
-    if (keys === undefined) throw new SettingError('SIGNER_PHRASE is no phrase: a word or their order is wrong');
+    if (keys === undefined)
+      throw new SettingError('SIGNER_PHRASE is not a valid phrase: a word or their order is wrong');
     return keys;
   }
   if (keystore === undefined) throw new SettingError('SIGNER_KEYSTORE must name the file with the encrypted keys');
   const keys = openKeys(readTextFile('SIGNER_KEYSTORE', keystore), passphrase ?? '');
   if (keys === undefined)
-    throw new SettingError('SIGNER_PASSPHRASE does not open SIGNER_KEYSTORE, or it is no key file');
+    throw new SettingError('SIGNER_PASSPHRASE does not open SIGNER_KEYSTORE, or SIGNER_KEYSTORE is not a key file');
   return keys;
 }
 
@@ -110,7 +111,7 @@ async function serve(given: Given): Promise<void> {
   const keys = keysFrom(given);
   const { wallets, xpub } = publicOf(keys);
   if (Object.values(wallets).some(isTestAddress) || isTestXpub(xpub))
-    throw new SettingError('the keys are those of the phrase that every local node has; everybody can spend them');
+    throw new SettingError('the keys come from the public phrase of local test nodes; anybody can spend their money');
 
   const dir = resolve(given.dir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -141,7 +142,7 @@ async function serve(given: Given): Promise<void> {
 /** Removes a socket that a killed signer left behind; the lock has shown that it is dead. */
 async function listen(server: Server, address: SignerAddress): Promise<void> {
   if ('path' in address && existsSync(address.path)) {
-    if (!lstatSync(address.path).isSocket()) throw new SettingError('SIGNER_LISTEN is a file that is no socket');
+    if (!lstatSync(address.path).isSocket()) throw new SettingError('SIGNER_LISTEN is a file but not a socket');
     rmSync(address.path);
   }
   // Private from its creation on, not only after a chmod.

@@ -55,8 +55,8 @@ export function help(): string {
   const width = Math.max(...CONTROLS.map(({ name }) => name.length), 'doctor'.length);
   const line = (name: string, says: string): string => `  ${name.padEnd(width)}  ${plain(says)}`;
   const beside = [
-    line('listen', "has a partner's webhooks sent here, in every format, checks their signatures and prints them"),
-    line('doctor', 'says why a request is refused: which part of its signature, body or clock is wrong'),
+    line('listen', "receives a partner's webhooks in every format, checks their signatures and prints them"),
+    line('doctor', 'explains why a request is refused: which part of its signature, body or clock is wrong'),
   ];
   const rows = (shared: boolean) =>
     CONTROLS.filter((one) => one.shared === shared).map(({ name, says }) => line(name, says));

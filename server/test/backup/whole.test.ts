@@ -208,7 +208,7 @@ test('a server that lost its cluster restores all of it from backup and archive,
   await loses();
   const restored = await restore('--from', newestBackup());
   assert.equal(restored.code, 0, restored.said);
-  assert.match(restored.said, /Payouts are stopped/);
+  assert.match(restored.said, /Payouts are switched off/);
   await starts();
   assert.deepEqual(await orders(), booksBefore);
   const verified = await command(['server/src/apps/reconcile.ts', 'verify-ledger']);

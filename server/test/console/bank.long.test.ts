@@ -94,7 +94,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     await page.getByText(`${SCRIPT}.xml`).waitFor();
     const lines = page.getByRole('region', { name: 'New lines of the statement' });
     await lines.getByRole('cell', { name: payout }).waitFor();
-    await lines.getByText('suspense: no reference of ours').waitFor();
+    await lines.getByText('suspense: no reference of an order').waitFor();
     await isGood(page, 'Bank desk', 'Bank desk, a statement');
     assert.deepEqual((await ada.person.reads('/bank/imports')).body.imports, []);
     await page.getByLabel('Reason').fill('the statement of today');

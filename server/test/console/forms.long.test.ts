@@ -67,7 +67,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('5e5e');
     await form.sends(SCRIPT);
-    await isRefused('64 small hexadecimal digits', 'tokenSha256');
+    await isRefused('64 lower-case hex digits', 'tokenSha256');
     await isGood(page, 'Operators and rules', 'Form, operator');
     await page.keyboard.press('Control+a');
     await page.keyboard.type(HASH);
@@ -138,7 +138,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.effect().getByText('order.nothing above 5\u202f000 inr').waitFor();
     await form.effect().getByText('no rule').waitFor();
     await form.sends(SCRIPT);
-    await isRefused('must be an action or finding that there is', 'action');
+    await isRefused('must be an existing action or finding', 'action');
     await isGood(page, 'Operators and rules', 'Form, rule');
     await page.keyboard.press('Control+a');
     await page.keyboard.type('order.release');
@@ -359,7 +359,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.dialog().getByLabel('Asset').fill('usdc.matic20');
     await form.dialog().getByLabel('Amount').fill('100000000');
     await form.sends('more than a day needs');
-    await form.dialog().getByText('There is too little usdc.matic20 in our wallet').waitFor();
+    await form.dialog().getByText('Our wallet has too little usdc.matic20').waitFor();
     await form.dialog().getByLabel('Amount').fill('12');
     await form.sends('more than a day needs');
     await form.isConfirmedBy(bea.page, 'transfer.send', 'own-address:1');

@@ -187,7 +187,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
         .getByLabel('Headers, a line each')
         .fill(`authorization: Bearer ${world.keys.apiKey}.${'0'.repeat(64)}\nidempotency-key: a`);
       await page.getByRole('button', { name: 'Look at it' }).click();
-      await page.getByText('it ends when the secret is rotated').waitFor();
+      await page.getByText('a rotated secret has another token').waitFor();
       await isGood(page, 'Signature doctor', 'partner doctor');
     });
 

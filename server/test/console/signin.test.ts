@@ -210,7 +210,7 @@ describe('signing in to the console', { skip: noChromium }, () => {
       await other.getByText('Passkey lost, recovery code at hand').click();
       await other.getByLabel('Recovery code').fill('00000-00000-00000-00000');
       await other.getByRole('button', { name: 'Enrol a new passkey' }).click();
-      await other.getByText('This recovery code is wrong, or was used or replaced.').waitFor();
+      await other.getByText('This recovery code is wrong, was used, or was replaced.').waitFor();
       await isGood(other, TITLE, 'Recovery code that is wrong');
       await other.getByLabel('Recovery code').fill(code.toUpperCase());
       await other.getByRole('button', { name: 'Enrol a new passkey' }).click();

@@ -552,7 +552,7 @@ describe('at a terminal', () => {
     assert.match(table.out, new RegExp(`${bought.id} +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d`));
     assert.match(table.out, /^next +\d+/m);
     assert.equal(readCsv(csv.out).length, 2);
-    assert.match(csv.err, /There are more rows\. Read on with --below \d+/);
+    assert.match(csv.err, /There are more rows\. Continue with --below \d+/);
     assert.deepEqual(
       readCsv(all.out).map(({ id }) => id),
       (await rows('/orders', 'orders')).map(({ id }) => id),

@@ -391,11 +391,11 @@ describe('a fee that was wrong for an hour', () => {
   test('is asked for by one way of saying the other terms, and by no other', async () => {
     const base = `/reports/affected?market=${market}&${span(wrongFrom, wrongUntil)}`;
     for (const [more, field, rule] of [
-      ['', 'change', /one of them only/],
-      ['&change=1&rate=2', 'change', /one of them only/],
+      ['', 'change', /only one of them/],
+      ['&change=1&rate=2', 'change', /only one of them/],
       ['&change=999999', 'change', /a change of a fee of this market/],
       ['&fee=operator', 'fee', /bps, fixed or minimum/],
-      ['&rate=2&bps=4', 'bps', /belongs to fee/],
+      ['&rate=2&bps=4', 'bps', /is allowed only with fee/],
       ['&rate=0', 'rate', /above zero/],
       ['&fee=gas&bps=1', 'fee', /one of operator/],
       ['&fee=operator&bps=10001', 'bps', /from 0 to 10000/],

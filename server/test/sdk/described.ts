@@ -61,7 +61,7 @@ export async function describedServer(instead: Instead = () => undefined) {
     const matching = ROUTES.filter(({ method, pattern }) => method === request.method && pattern.test(url.pathname));
     // `/customers/{customer}` and a path without braces: the plain one is meant.
     const route = matching.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length)[0];
-    if (route === undefined) return answer(404, { title: 'Nothing is here', status: 404, reason: 'unknown_path' });
+    if (route === undefined) return answer(404, { title: 'Unknown path', status: 404, reason: 'unknown_path' });
     const one: Asked = {
       ...{ name: route.name, method: route.method, path: url.pathname, body, headers: request.headers },
       query: Object.fromEntries(url.searchParams),

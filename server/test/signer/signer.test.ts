@@ -440,7 +440,7 @@ describe('the key ceremony', () => {
     assert.match(told, /hotWallet {2}0x[0-9a-f]{40}\n {2}xpub {7}xpub[1-9A-Za-z]{100,}$/);
     assert.equal(statSync(env.SIGNER_KEYSTORE).mode & 0o777, 0o600);
     const again = await signerSays(['new-keys'], env);
-    assert.deepEqual(again, { code: 1, said: 'SIGNER_KEYSTORE is there already; it is not overwritten' });
+    assert.deepEqual(again, { code: 1, said: 'SIGNER_KEYSTORE exists already; it is not overwritten' });
 
     const copy = { ...env, SIGNER_KEYSTORE: join(dir, 'copy.json') };
     assert.deepEqual(await signerSays(['restore-keys'], copy, `${words}\n`), { code: 0, said: told });
@@ -464,10 +464,10 @@ describe('the key ceremony', () => {
     };
     for (const [change, why] of [
       [{ SIGNER_LISTEN: '0.0.0.0:7070' }, /^SIGNER_LISTEN must be the path of a unix socket/],
-      [{ SIGNER_LISTEN: join(dir, 'file') }, /^SIGNER_LISTEN is a file that is no socket$/],
+      [{ SIGNER_LISTEN: join(dir, 'file') }, /^SIGNER_LISTEN is a file but not a socket$/],
       [{ SIGNER_SECRET: 'short' }, /^SIGNER_SECRET must have at least 32 characters$/],
-      [{ SIGNER_PHRASE: `${'test '.repeat(11)}junk` }, /^the keys are those of the phrase that every local node has/],
-      [{ SIGNER_PHRASE: 'abandon abandon' }, /^SIGNER_PHRASE is no phrase/],
+      [{ SIGNER_PHRASE: `${'test '.repeat(11)}junk` }, /^the keys come from the public phrase of local test nodes/],
+      [{ SIGNER_PHRASE: 'abandon abandon' }, /^SIGNER_PHRASE is not a valid phrase/],
       [{ SIGNER_PHRASE: '' }, /^SIGNER_KEYSTORE must name the file/],
     ] as const) {
       const { code, said } = await signerSays([], { ...env, ...change });

@@ -387,7 +387,7 @@ describe('all settled orders of a wrong fee', () => {
     const few = await bulkAsks({ change, most: '1' });
     assert.deepEqual(
       [few.status, few.body.fields.most],
-      [400, `must be at least ${due} inr, which they were charged too much`],
+      [400, `must be at least ${due} inr, the total of the excess charges`],
     );
     assert.match((await bulkAsks({ most: '1' })).body.error, /change/);
     assert.match((await bulkAsks({ change, most: due, rate: '86' })).body.error, /rate/);
@@ -406,7 +406,7 @@ describe('all settled orders of a wrong fee', () => {
     const after = (await ada.reads(report)).body;
     assert.deepEqual([after.charged.orders, after.charged.difference], [3, '0']);
     const again = await bulkAsks({ change, most: due });
-    assert.match(again.body.fields.most, /for nothing/);
+    assert.match(again.body.fields.most, /has no effect/);
   });
 
   test('beyond the confirmed total nothing is paid: the rest is left to a person', async () => {

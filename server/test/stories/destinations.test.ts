@@ -119,7 +119,7 @@ test('an account is not accepted for a rejected payout, and no answer says that 
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   const action = { fiatAccountId, reason: 'the customer named another account' };
   const { error } = (await ada.does(`/orders/${order.id}/destination`, action)).body;
-  assert.equal(error, 'The order is payout_held: nothing of it waits to go back there or to be paid again.');
+  assert.equal(error, 'The order is payout_held: none of its money waits to be refunded or paid again.');
 });
 
 describe('a refund that an operator asks for without a destination', () => {

@@ -88,13 +88,13 @@ describe('an operator names where it goes:', () => {
       };
       const isCoins = money === 'coins';
       const wrong = (field: string, rule: string) => [400, 'malformed_field', { [field]: rule }];
-      const coins = 'must be left out: usdc.matic20 goes to an address on matic20';
+      const coins = 'must be left out: usdc.matic20 is paid to an address on matic20';
       if (isCoins) {
         assert.deepEqual(await said({ fiatAccountId }), wrong('fiatAccountId', coins));
         assert.deepEqual(await said({ fiatAccountId: euros.fiatAccountId }), wrong('fiatAccountId', coins));
         assert.deepEqual(await said({ address: '0x12' }), wrong('address', 'must be an address on matic20'));
       } else {
-        assert.deepEqual(await said({ address }), wrong('address', 'must be left out: inr goes to an account'));
+        assert.deepEqual(await said({ address }), wrong('address', 'must be left out: inr is paid to an account'));
         assert.deepEqual(
           await said({ fiatAccountId: euros.fiatAccountId }),
           wrong('fiatAccountId', 'must be an account in inr'),

@@ -263,12 +263,12 @@ describe('a destination', () => {
     await world.reaches(sale, 3);
     const refuse = (order: Sale | Purchase, to: Record<string, string>) =>
       finn.does(`/orders/${order.id}/refund`, { failure: 'other', ...to });
-    assert.match((await refuse(sale, { fiatAccountId })).body.fields.fiatAccountId, /there are addresses/);
+    assert.match((await refuse(sale, { fiatAccountId })).body.fields.fiatAccountId, /pays to addresses/);
     const both = await refuse(sale, { fiatAccountId, address: world.newAddress() });
     assert.match(both.body.fields.fiatAccountId, /given with address/);
     const [deposit] = (await world.traceOf(sale)).deposits;
     const refund = await finn.does(`/deposits/${deposit?.id}/refund`, { fiatAccountId });
-    assert.match(refund.body.fields.fiatAccountId, /there are addresses/);
+    assert.match(refund.body.fields.fiatAccountId, /pays to addresses/);
 
     await world.read((tx) => takes(tx, 2, { right: 'money', asset: 'inr', above: 10_000_000n }));
     const purchase = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
@@ -365,7 +365,7 @@ describe('a chain that halted by itself', () => {
   test('cannot be cleared where it has not halted, where the rail is no chain, or without the right', async () => {
     const running = await finn.does(clear);
     assert.deepEqual([running.status, running.body.reason], [409, 'rail_not_halted']);
-    assert.match(running.body.error, /^evm\.erc20 has not halted by itself\./);
+    assert.match(running.body.error, /^evm\.erc20 was not halted by the server\./);
     for (const other of ['bank.simulated', 'evm.nowhere']) {
       const said = await finn.does(`/rails/${other}/clear`);
       assert.equal(said.status, 400);
@@ -461,7 +461,7 @@ describe('a terminal', () => {
       [stranger.code, stranger.err],
       [1, 'The operator token or session is missing, wrong, expired or revoked.\n'],
     );
-    assert.deepEqual([runs.code, /has not halted by itself/.test(runs.err)], [1, true]);
+    assert.deepEqual([runs.code, /was not halted by the server/.test(runs.err)], [1, true]);
     assert.match(shown.out, /heldBy +us, for the customer/);
     const proposal = /confirm (\d+)/.exec(waits.out)?.[1] ?? '';
     const confirmed = await types(['confirm', proposal, '--reason', 'seen'], { OPERATOR_TOKEN: ada.token });

@@ -96,7 +96,9 @@ describe('a customer confirms a refund address', () => {
     assert.equal(found.reason, 'the customer has confirmed the address for its return');
     const { lines, next } = (await vic.reads(`/orders/${order.id}/timeline`)).body;
     assert.match(next, new RegExp(`two people return deposit ${deposit}`));
-    assert.ok(lines.some(({ what }: { what: string }) => /customer confirmed where deposit/.test(what)));
+    assert.ok(
+      lines.some(({ what }: { what: string }) => /customer confirmed the destination of the refund/.test(what)),
+    );
     const line = (await vic.reads('/suspense')).body.suspense.find(
       (one: { deposit?: string; id?: string }) => String(one.deposit ?? one.id) === String(deposit),
     );

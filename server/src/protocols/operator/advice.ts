@@ -21,87 +21,93 @@ const COMMON: Partial<Record<Reason, Advice>> = {
     'Use a valid token, or log in.',
   ),
   address_not_allowed: advice(
-    'OPERATOR_NETWORKS names networks, and the request came from none of them.',
-    'Connect from one of them, or have your network added.',
+    'The request did not come from a network that OPERATOR_NETWORKS names.',
+    'Connect from such a network, or have your network added.',
   ),
   internal: advice(
-    'A bug of the server, or something that it needs is unavailable.',
-    'Look for `x-request-id` in the log.',
+    'The server has a bug, or something that it needs is unavailable.',
+    'Search the log for the `x-request-id` of the reply.',
   ),
 };
 /** Reasons to refuse a console request that changes something. */
 const CHANGES: Partial<Record<Reason, Advice>> = {
   cross_site: advice(
-    'By session, a change came without `x-console: 1`, or from a page of another site.',
+    'A change by session came without the header `x-console: 1`, or from a page of another site.',
     'Send the header, from a page of this server.',
   ),
 };
 /** Reasons to refuse a change by session that needs a fresh login. */
 const FRESH: Partial<Record<Reason, Advice>> = {
   step_up_required: advice(
-    'By session, this takes a login of the last ten minutes.',
+    'With a session, this requires a login within the last ten minutes.',
     'Log in again with the passkey (`POST /session`), then repeat it.',
   ),
 };
 /** Reasons to refuse a request that needs more than the right to read. */
 const RIGHT: Partial<Record<Reason, Advice>> = {
-  role_missing: advice('The role of the operator lacks the right.', 'Ask an operator whose role has it.'),
+  role_missing: advice('The role of the operator does not include the right.', 'Ask an operator whose role has it.'),
 };
 /** Reasons to refuse a request with fields. */
 const FIELDS: Partial<Record<Reason, Advice>> = {
-  missing_fields: advice('A required field is missing; `fields` names each.', 'Send it.'),
+  missing_fields: advice('A required field is missing; `fields` names each missing field.', 'Send it.'),
   malformed_field: advice(
-    'A field breaks its rule, or is not declared; `fields` has the rule.',
-    'Correct it, or leave it out.',
+    'A field breaks its rule, or does not exist; `fields` has the rule.',
+    'Correct the field, or leave it out.',
   ),
 };
 const BODY: Partial<Record<Reason, Advice>> = {
-  malformed_body: advice('The body is not a JSON object.', 'Send one.'),
+  malformed_body: advice('The body is not a JSON object.', 'Send a JSON object.'),
 };
 
 const OWN: Partial<Record<Reason, Advice>> = {
-  malformed_amount: advice('An amount has more decimals than its asset.', 'Round it.'),
+  malformed_amount: advice('An amount has more decimals than its asset.', 'Round the amount.'),
   unknown_order: advice('There is no such order.', FIND),
   unknown_deposit: advice('There is no such deposit.', FIND),
   unknown_payout: advice('There is no such payout, refund or own transfer on this rail.', FIND),
-  unknown_refund: advice('Nothing of the order waits to be refunded or paid again.', 'Read the timeline of the order.'),
+  unknown_refund: advice(
+    'No money of the order waits to be refunded or paid again.',
+    'Read the timeline of the order.',
+  ),
   unknown_customer: advice('There is no such customer.', FIND),
   unknown_account: advice('The customer has no such account.', 'Read `customer`.'),
-  unknown_information_request: advice('There is no question with this id.', 'Read `customer answers`.'),
+  unknown_information_request: advice('There is no information request with this id.', 'Read `customer answers`.'),
   information_request_over: advice(
-    'The question was answered before, or withdrawn.',
-    'Nothing, or ask a new question.',
+    'The information request was already answered, or it was withdrawn.',
+    'Nothing to do, or ask a new question.',
   ),
   unknown_alert: advice('There is no such rule.', 'Read `alerts`.'),
   unknown_case: advice('There is no such case, or it is closed.', 'Read `cases`.'),
   unknown_member: advice('The team has no such member, or the member was removed.', 'Read `team`.'),
-  member_exists: advice('The team has or had a member of this name: a name is used once.', 'Choose another name.'),
+  member_exists: advice('The team has or had a member with this name. Names are never reused.', 'Choose another name.'),
   too_many_members: advice('A team has at most 100 members.', 'Remove a member first.'),
   unknown_partner: advice('There is no such partner.', 'Read `partners`.'),
   unknown_market: advice('There is no such market.', 'Read `markets`.'),
-  unknown_key: advice('There is no such key, or it is revoked, or another partner’s.', 'Read `partner`.'),
+  unknown_key: advice('There is no such key, it is revoked, or it belongs to another partner.', 'Read `partner`.'),
   unknown_endpoint: advice('There is no such webhook endpoint.', 'Read `endpoint list`.'),
   unknown_held_item: advice('The partner has no such held item.', 'Read `held`.'),
   unknown_operator: advice('There is no such operator.', 'Read `operators`.'),
   unknown_session: advice('You have no such session.', 'Read `sessions`.'),
   unknown_identity: advice('The operator has no such account.', 'Read `operator identities`.'),
-  identity_bound: advice('The account is bound to an operator already.', 'Unbind it there first.'),
+  identity_bound: advice('The account is already bound to an operator.', 'Unbind it from that operator first.'),
   too_many_identities: advice('An operator has at most five accounts.', 'Unbind one first.'),
   sso_off: advice('OIDC_ISSUER is not set.', 'Sign in with a passkey, or set it.'),
   sso_unavailable: advice(
-    'The provider does not answer in time, or its description cannot be used.',
-    'Sign in with a passkey; see whether OIDC_ISSUER answers.',
+    'The provider does not answer in time, or its discovery document cannot be used.',
+    'Sign in with a passkey, and check whether OIDC_ISSUER is reachable.',
   ),
-  sso_declined: advice('The provider answered with an error.', 'Begin again, or read its log.'),
+  sso_declined: advice('The provider answered with an error.', 'Begin again, or read the provider’s log.'),
   sso_unproved: advice(
-    'State, nonce, issuer, audience, signature, age or code of the answer do not fit.',
-    'Begin again. If it happens always, compare OIDC_ISSUER and OIDC_CLIENT_ID with the provider.',
+    'State, nonce, issuer, audience, signature, age or code of the provider’s answer is wrong.',
+    'Begin again. If it fails every time, compare OIDC_ISSUER and OIDC_CLIENT_ID with the settings of the provider.',
   ),
   sso_expired: advice('The login was used, is too old, or began in another browser.', 'Begin again.'),
-  sso_unbound: advice('No enabled operator is bound to the account.', 'Have it bound: `operator bind`.'),
-  sso_other_operator: advice('The passkey is another operator’s.', 'Begin again with your own.'),
+  sso_unbound: advice(
+    'No enabled operator is bound to the account.',
+    'Have another operator bind it with `operator bind`.',
+  ),
+  sso_other_operator: advice('The passkey belongs to another operator.', 'Begin again with your own passkey.'),
   unknown_passkey: advice('You have no such passkey.', 'Read `session/passkeys`.'),
-  wrong_code: advice('The recovery code is wrong, or was used or replaced.', 'Use another one.'),
+  wrong_code: advice('The recovery code is wrong, or was used or replaced.', 'Use another recovery code.'),
   session_required: advice('The request came with a token.', 'Sign in to the console.'),
   own_recovery: advice('The case is about a passkey of your own.', 'Have another operator close it.'),
   too_many_requests: advice(
@@ -118,22 +124,25 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_screening: advice('There is no such comparison.', 'Read `sanctions hits`.'),
   hit_over: advice('The hit was already decided, or is no longer found.', 'Read `sanctions hits`, or `risk hits`.'),
   unknown_path: advice(
-    'This server has no bank without an API, or the handbook has no such page.',
-    'Nothing: the action is only for such a bank. A case names its page of the handbook.',
+    'This server has no manual bank, or the handbook has no such page.',
+    'Nothing to do: the endpoint exists only with a manual bank. For the handbook, use the page that a case names.',
   ),
-  order_over: advice('The order is in a state in which this cannot be done.', 'Read the timeline of the order.'),
+  order_over: advice('The state of the order does not allow this.', 'Read the timeline of the order.'),
   payout_submitted: advice(
-    'The payout was submitted and may arrive.',
-    'Wait for its outcome; it can no longer be stopped.',
+    'The payout was submitted, and the recipient may receive it.',
+    'Wait for its outcome; it can no longer be cancelled.',
   ),
-  destination_held: advice('Screening or a leak holds this destination.', 'Name another, or release it.'),
-  refund_under_way: advice('The money is on its way, or has arrived.', 'Wait for its end.'),
+  destination_held: advice(
+    'The destination is held by screening or after a leak.',
+    'Name another destination, or release this one.',
+  ),
+  refund_under_way: advice('The money is being sent, or has arrived.', 'Wait until it settles or fails.'),
   refund_exceeds: advice(
     'Less than this amount of the deposit is in suspense.',
     'Read `deposit`, and name a smaller amount.',
   ),
-  deposit_unfit: advice('The deposit is in a state in which this cannot be done.', 'Read `deposit`.'),
-  funds_short: advice('There is too little in our wallet.', 'Fund it, and repeat the action.'),
+  deposit_unfit: advice('The state of the deposit does not allow this.', 'Read `deposit`.'),
+  funds_short: advice('Our wallet has too little money.', 'Fund the wallet, and repeat the action.'),
   amount_outside_limits: advice('The amount is outside the limits of the market.', 'Refund the order instead.'),
   customer_limit_exceeded: advice(
     'The customer would exceed a limit across orders.',
@@ -144,50 +153,53 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'The verification level of the customer is too low.',
     'Wait for the review, or refund.',
   ),
-  does_not_fit: advice('The two things that were named do not belong together; the sentence says why.', 'Name others.'),
-  movement_over: advice('The movement was decided before, or is not final yet.', 'Read `movements`.'),
+  does_not_fit: advice('The two named things do not belong together; `error` says why.', 'Correct the request.'),
+  movement_over: advice('The movement was already decided, or is not final yet.', 'Read `movements`.'),
   case_claimed: advice(
     'Another operator has claimed the case.',
-    'Talk to that operator, or take the case over: `takeOver`.',
+    'Ask that operator, or take the case over with `takeOver`.',
   ),
-  unknown_own_address: advice('No own address of this number is registered.', 'Read `treasury addresses`.'),
+  unknown_own_address: advice('No own address with this number is registered.', 'Read `treasury addresses`.'),
   unknown_transfer: advice('There is no such transfer to an own address.', 'Read `treasury own-transfers`.'),
   unknown_attachment: advice('The case has no such attachment, or it was removed.', 'Read `case`.'),
-  too_many_attachments: advice('The case has as many attachments as it may.', 'Join files, or remove one.'),
+  too_many_attachments: advice('The case has the maximum number of attachments.', 'Combine files, or remove one.'),
   body_too_large: advice('The file is larger than 5 MiB.', 'Send a smaller one.'),
   money_in_suspense: advice(
     'Money of the case is in suspense.',
     'Move it first, or close the case with `leaveInSuspense`.',
   ),
-  break_over: advice('Both sides are equal, or the break was already corrected.', 'Nothing.'),
+  break_over: advice('The balances are equal again, or the break was already corrected.', 'Nothing.'),
   rail_not_halted: advice(
-    'The chain has not halted by itself.',
-    'What an operator switched off, `kill-switch lift` switches on.',
+    'The server has not halted the chain.',
+    'If an operator switched the chain off, use `kill-switch lift`.',
   ),
-  market_not_halted: advice('No market is halted for this price.', 'Nothing: the market quotes.'),
-  partner_exists: advice('There is a partner of this name.', 'Choose another name.'),
-  operator_exists: advice('There is an operator of this name.', 'Choose another name.'),
-  no_secret_waits: advice('The secret was shown, is for another operator, or a day has passed.', 'Rotate the key.'),
+  market_not_halted: advice('No market is halted because of this price.', 'Nothing to do: the market makes quotes.'),
+  partner_exists: advice('There is already a partner with this name.', 'Choose another name.'),
+  operator_exists: advice('There is already an operator with this name.', 'Choose another name.'),
+  no_secret_waits: advice(
+    'The secret was already shown, is for another operator, or has expired after a day.',
+    'Rotate the key.',
+  ),
   file_refused: advice(
-    'The file cannot be imported as a statement; the sentence says why.',
-    'Get it from the bank again.',
+    'The file cannot be imported as a statement; `error` says why.',
+    'Get the file from the bank again.',
   ),
-  erasure_refused: advice(
-    'The customer cannot be erased now; the sentence says why.',
-    'Remove the obstacle that it names first.',
+  erasure_refused: advice('The customer cannot be erased now; `error` says why.', 'Remove the obstacle first.'),
+  batch_refused: advice('The bank desk cannot do this now; `error` says why.', 'Do first what `error` says.'),
+  file_needed: advice('The import can be confirmed only by sending the same file.', 'Send the same file.'),
+  proposal_exists: advice(
+    'The same action is already proposed, and waits for approval.',
+    'Have another operator confirm it.',
   ),
-  batch_refused: advice('The bank desk cannot do this now; the sentence says why.', 'Do what the sentence says first.'),
-  file_needed: advice('It is confirmed by sending its file, and no other way.', 'Send the same file.'),
-  proposal_exists: advice('The same action is already proposed, and waits.', 'Have another operator confirm it.'),
-  plan_over: advice('The planned change has taken effect, has failed, or is withdrawn.', 'Change the term itself.'),
+  plan_over: advice('The planned change has taken effect, has failed, or was withdrawn.', 'Change the terms instead.'),
   proposal_over: advice('The proposal was already decided, or has expired.', 'Propose it again.'),
   proposal_overtaken: advice(
-    'The subject of the proposal, or its proposer, has changed since. Nothing was done.',
+    'The subject of the proposal, or its proposer, has changed since then. The action was not executed.',
     'Propose it again.',
   ),
-  own_proposal: advice('It is your own proposal.', 'Have another operator confirm it.'),
-  agreed_already: advice('You have already agreed to it.', 'Have another operator confirm it.'),
-  proposal_waits: advice('Your own proposal waits for its delay.', 'Confirm it after the time in the sentence.'),
+  own_proposal: advice('This is your own proposal.', 'Have another operator confirm it.'),
+  agreed_already: advice('You have already approved it.', 'Have another operator confirm it.'),
+  proposal_waits: advice('Your own proposal waits for its delay.', 'Confirm it after the time that `error` names.'),
 };
 
 export const adviceOf = (reason: Reason): Advice | undefined =>

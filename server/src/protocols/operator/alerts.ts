@@ -33,7 +33,7 @@ async function leastOf(tx: Tx, { asset, least }: { asset?: string | undefined; l
   const decimals = asset === undefined ? undefined : (await assets(tx)).get(asset)?.decimals;
   if (decimals === undefined || least === undefined)
     throw new Refusal('malformed_field', {
-      fields: { asset: 'must be the code of an asset, and be given with least' },
+      fields: { asset: 'must be the code of an asset, and must be sent together with least' },
     });
   return parseUnits(least, decimals);
 }

@@ -158,14 +158,14 @@ async function withOrders(deps: OperatorDeps, tx: Tx, rail: string, lines: reado
   const found = [];
   for (const { target, ...line } of lines) {
     if (target === undefined || target === '') {
-      found.push(target === '' ? { ...line, goesTo: 'suspense: no reference of ours' } : line);
+      found.push(target === '' ? { ...line, goesTo: 'suspense: no reference of an order' } : line);
       continue;
     }
     const { orders } = await lookUp(tx, { text: target, rails: [rail], vault: deps.vault, partnerIds: [] });
     const [order] = orders;
     found.push(
       order === undefined
-        ? { ...line, goesTo: 'suspense: a reference of no order' }
+        ? { ...line, goesTo: 'suspense: no order has the reference' }
         : {
             ...line,
             goesTo: `order ${order.id}`,

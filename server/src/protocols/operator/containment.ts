@@ -133,7 +133,7 @@ async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
     ...(await addressesSince(tx, input)).map(item('named since then, by a new order', 'order.created')),
     ...renamed.map(item('named since then, for a refund', 'refund_destination.named')),
     ...added,
-    ...unrecorded.map(item('perhaps named since then, for a refund', 'refund_destination.named')),
+    ...unrecorded.map(item('may have been named since then, for a refund', 'refund_destination.named')),
   ];
 }
 

@@ -34,18 +34,18 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   step_up_required: {
     status: 401,
     say: () =>
-      'This takes a login of the last ten minutes: log in again, with the passkey or, where that counts, by single sign-on.',
+      'This requires a login within the last ten minutes: log in again with the passkey or, if that counts, by single sign-on.',
   },
-  wrong_code: { status: 401, say: () => 'This recovery code is wrong, or was used or replaced.' },
-  session_required: { status: 403, say: () => 'This takes a session in the console: a token does not suffice.' },
+  wrong_code: { status: 401, say: () => 'This recovery code is wrong, was used, or was replaced.' },
+  session_required: { status: 403, say: () => 'This requires a session in the console: a token is not sufficient.' },
   own_recovery: {
     status: 403,
     say: () => 'Another operator has to close this case: it is about a passkey of your own.',
   },
-  address_not_allowed: { status: 403, say: () => 'Operators may not come from this network address.' },
+  address_not_allowed: { status: 403, say: () => 'Operators may not connect from this network address.' },
   cross_site: {
     status: 403,
-    say: () => 'A change by session needs the header x-console: 1, from a page of this server.',
+    say: () => 'A session may change something only with the header x-console: 1, from a page of this server.',
   },
   too_many_requests: {
     status: 429,
@@ -56,39 +56,39 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     say: (facts) => `The role ${facts.role} may not do this: it needs the right ${facts.right}.`,
   },
   unknown_member: missing('member of this team'),
-  member_exists: { status: 409, say: () => 'The team has or had a member of this name: choose another.' },
+  member_exists: { status: 409, say: () => 'The team has or had a member with this name: choose another name.' },
   too_many_members: { status: 409, say: (facts) => `A team has at most ${facts.most} members.` },
   own_proposal: { status: 403, say: () => 'Another operator has to confirm this: it is your own proposal.' },
   destination_held: {
     status: 409,
-    say: () => 'Screening would not let money go to this destination. Nothing was sent.',
+    say: () => 'Screening would hold money for this destination. Nothing was sent.',
   },
   payout_submitted: {
     status: 409,
     say: (facts) =>
-      `Payout ${facts.payout} is ${facts.state}: it has been submitted and may arrive. It cannot be stopped from here any more.`,
+      `Payout ${facts.payout} is ${facts.state}: it was submitted, and the recipient may receive it. It can no longer be cancelled.`,
   },
   order_over: {
     status: 409,
     say: (facts) =>
-      `The order is ${facts.state}${facts.why === undefined ? '' : ` (${facts.why})`}, where this cannot be done.`,
+      `The order is ${facts.state}${facts.why === undefined ? '' : ` (${facts.why})`}, and this cannot be done in that state.`,
   },
-  proposal_exists: { status: 409, say: () => 'The same action is proposed already and waits for another operator.' },
+  proposal_exists: { status: 409, say: () => 'The same action is already proposed, and waits for another operator.' },
   plan_over: {
     status: 409,
-    say: (facts) => `The planned change is ${facts.state}: only one that still waits for its time can be withdrawn.`,
+    say: (facts) => `The planned change is ${facts.state}: only a change that has not taken effect can be withdrawn.`,
   },
   proposal_over: { status: 409, say: (facts) => `The proposal is ${facts.state}.` },
   proposal_waits: {
     status: 409,
     say: (facts) => `This is your own proposal: you may confirm it from ${facts.readyAt}, and decline it at any time.`,
   },
-  agreed_already: { status: 409, say: () => 'You have agreed to this: another operator has to.' },
+  agreed_already: { status: 409, say: () => 'You have already approved this: another operator has to confirm it.' },
   file_needed: { status: 409, say: (facts) => `This is confirmed by its file: ${facts.how}.` },
   file_refused: { status: 400, say: (facts) => String(facts.why) },
   erasure_refused: { status: 409, say: (facts) => String(facts.why) },
   batch_refused: { status: 409, say: (facts) => String(facts.why) },
-  identity_bound: { status: 409, say: () => 'This account is bound to an operator already.' },
+  identity_bound: { status: 409, say: () => 'This account is already bound to an operator.' },
   too_many_identities: { status: 409, say: (facts) => `At most ${facts.most} accounts are bound to one operator.` },
   sso_off: { status: 404, say: () => 'Single sign-on is not set up on this server.' },
   sso_unavailable: {
@@ -101,7 +101,8 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   },
   sso_unproved: {
     status: 401,
-    say: () => 'The answer of the provider is not for this login, is too old, or was used before. Begin again.',
+    say: () =>
+      'The answer of the provider does not belong to this login, is too old, or was already used. Begin again.',
   },
   sso_expired: {
     status: 401,
@@ -109,40 +110,40 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   },
   sso_unbound: {
     status: 403,
-    say: () => 'No enabled operator is bound to this account. Another operator binds it (operator bind).',
+    say: () => 'No enabled operator is bound to this account. Another operator can bind it (operator bind).',
   },
   sso_other_operator: {
     status: 403,
-    say: () => 'The passkey belongs to another operator than the account of single sign-on. Begin again.',
+    say: () => 'The passkey belongs to another operator than the single sign-on account. Begin again.',
   },
-  operator_exists: { status: 409, say: () => 'There is an operator of this name.' },
-  partner_exists: { status: 409, say: () => 'There is a partner of this name.' },
+  operator_exists: { status: 409, say: () => 'There is already an operator with this name.' },
+  partner_exists: { status: 409, say: () => 'There is already a partner with this name.' },
   rail_not_halted: {
     status: 409,
-    say: (facts) => `${facts.rail} has not halted by itself. What an operator switched off is switched on by start.`,
+    say: (facts) => `${facts.rail} was not halted by the server. If an operator switched it off, use kill-switch lift.`,
   },
   market_not_halted: {
     status: 409,
     say: (facts) =>
-      `${facts.market === undefined ? 'No market' : `Market ${facts.market}`} is ${facts.market === undefined ? '' : 'not '}halted for the price of ${facts.coin}: nothing is to be confirmed.`,
+      `${facts.market === undefined ? 'No market' : `Market ${facts.market}`} is ${facts.market === undefined ? '' : 'not '}halted because of the price of ${facts.coin}: there is nothing to confirm.`,
   },
-  funds_short: { status: 409, say: (facts) => `There is too little ${facts.asset ?? ''} in our wallet for this.` },
-  refund_under_way: { status: 409, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },
+  funds_short: { status: 409, say: (facts) => `Our wallet has too little ${facts.asset ?? 'money'} for this.` },
+  refund_under_way: { status: 409, say: () => 'The money is being sent, or has arrived: it cannot be sent elsewhere.' },
   unknown_refund: {
     status: 409,
-    say: (facts) => `The order is ${facts.state}: nothing of it waits to go back there or to be paid again.`,
+    say: (facts) => `The order is ${facts.state}: none of its money waits to be refunded or paid again.`,
   },
   refund_exceeds: { status: 409, say: () => 'Less than this amount of the deposit is in suspense.' },
-  deposit_unfit: { status: 409, say: (facts) => `This cannot be done with the deposit: ${facts.why}.` },
+  deposit_unfit: { status: 409, say: (facts) => `The deposit does not allow this: ${facts.why}.` },
   movement_over: {
     status: 409,
     say: (facts) =>
-      `The movement is ${facts.state}: ${facts.state === 'unread' ? 'it is not final or not read yet' : 'it was decided before'}.`,
+      `The movement is ${facts.state}: ${facts.state === 'unread' ? 'it is not final or not read yet' : 'it was already decided'}.`,
   },
-  does_not_fit: { status: 409, say: (facts) => `The two do not fit: ${facts.why}.` },
+  does_not_fit: { status: 409, say: (facts) => `These do not belong together: ${facts.why}.` },
   break_over: {
     status: 409,
-    say: (facts) => `Break ${facts.item} is over: both sides are equal, or it was corrected before.`,
+    say: (facts) => `Break ${facts.item} is closed: the balances are equal again, or it was already corrected.`,
   },
   case_claimed: {
     status: 409,
@@ -162,11 +163,14 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_deposit: missing('deposit'),
   unknown_order: missing('order'),
   unknown_customer: missing('customer'),
-  unknown_information_request: missing('question about the customer'),
-  information_request_over: { status: 409, say: () => 'The question was answered before, or withdrawn.' },
+  unknown_information_request: missing('information request about the customer'),
+  information_request_over: {
+    status: 409,
+    say: () => 'The information request was already answered, or it was withdrawn.',
+  },
   unknown_account: missing('fiat account of this customer'),
   unknown_path: missing('page here'),
-  unknown_alert: missing('rule of alerts'),
+  unknown_alert: missing('rule of notifications'),
   unknown_case: missing('open case'),
   unknown_own_address: missing('own address that is registered'),
   unknown_transfer: missing('transfer to an own address'),
@@ -186,7 +190,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   no_secret_waits: {
     status: 409,
     say: () =>
-      'No secret of this key waits for you: it was shown, another operator asked for it, or a day has passed. Rotate the key.',
+      'No secret of this key waits for you: it was already shown, another operator requested it, or a day has passed. Rotate the key.',
   },
   unknown_key: missing('key that is not revoked'),
   unknown_held_item: missing('held item of this partner'),

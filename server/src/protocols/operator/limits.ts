@@ -41,7 +41,8 @@ async function scopeOf(tx: Tx, input: Setting): Promise<{ scope: LimitScope; dec
   const wrong = (name: string, rule: string) => new Refusal('malformed_field', { fields: { [name]: rule } });
   if (fiat?.kind !== 'fiat') throw wrong('fiat', 'must be the code of a fiat');
   if (input.market !== undefined) {
-    if (input.direction !== undefined) throw wrong('direction', 'must be left out with a market, which has one');
+    if (input.direction !== undefined)
+      throw wrong('direction', 'must be left out with a market, because a market has one direction');
     if ((await marketOf(tx, input.market)).fiat.code !== fiat.code)
       throw wrong('market', 'must be a market of the fiat');
   }

@@ -7,12 +7,12 @@ export const MEANINGS = meaningsOf(NAMES);
 export const { meaningOf, exampleOf } = MEANINGS;
 
 const PEOPLE: Readonly<Record<People, string>> = {
-  one: 'Takes one person.',
-  rules: 'Takes as many people as the rules say; two if no rule matches.',
-  named: 'Takes two people, unless a rule names the action or its family.',
-  ruled: 'Takes one person, unless a rule names the action or its family.',
-  two: 'Takes at least two people, whatever the rules say.',
-  second: 'Takes one person until two operators may confirm; then at least two.',
+  one: 'One operator is enough.',
+  rules: 'The rules determine how many operators are needed: two if no rule matches.',
+  named: 'Two operators are needed, unless a rule names the action or its family.',
+  ruled: 'One operator is enough, unless a rule names the action or its family.',
+  two: 'At least two operators are needed, even if a rule allows one.',
+  second: 'One operator is enough while fewer than two operators may confirm actions; then at least two are needed.',
 };
 
 export const peopleSentence = ({ people, morePeople }: Pick<DeclaredAction, 'people' | 'morePeople'>): string =>

@@ -65,7 +65,7 @@ function requestBody(declared: Declared): Json {
     return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } };
   }
   if (takesFile === true) {
-    const schema = { type: 'string', format: 'binary', description: 'The statement as the bank wrote it' };
+    const schema = { type: 'string', format: 'binary', description: 'The statement file of the bank, unchanged' };
     return { requestBody: { required: true, content: { 'application/octet-stream': { schema } } } };
   }
   const schema = bodySchemaOf(MEANINGS, { path: declared.path, fields: takenBy(declared) });
@@ -90,7 +90,7 @@ function responses(declared: Declared, components: Components): Json {
   return {
     responses: {
       200: {
-        description: mayPlan(declared) ? 'Done, or planned for its time' : 'Done',
+        description: mayPlan(declared) ? 'The action is done, or planned for its time' : 'Done',
         content: {
           [isFile ? '*/*' : 'application/json']: {
             schema: mayPlan(declared)
@@ -105,7 +105,7 @@ function responses(declared: Declared, components: Components): Json {
       ...(proposes(declared)
         ? {
             202: {
-              description: 'It takes more people, or waits for its delay: it is a proposal now',
+              description: 'The action needs more operators, or waits for its delay: it is now a proposal',
               content: { 'application/json': { schema: { $ref: '#/components/schemas/Proposed' } } },
             },
           }
@@ -144,9 +144,9 @@ export function openapi(version: string): Json {
     info: {
       title: 'Cloverleaf: operator interface',
       version,
-      summary: 'What those who run it read and do.',
+      summary: 'What operators read and do.',
       description:
-        'Amounts are plain decimals of their asset, as text; times are ISO 8601 in UTC. A request that changes something takes a reason, and the audit records it.',
+        'Amounts are plain decimals of their asset, as text; times are ISO 8601 in UTC. A request that changes something has a reason, which the audit records.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://127.0.0.1:8080/operator/v1', description: 'A sandbox on this machine' }],
@@ -157,7 +157,8 @@ export function openapi(version: string): Json {
         token: { type: 'http', scheme: 'bearer', description: 'The token of a named operator' },
         session: {
           ...{ type: 'apiKey', in: 'cookie', name: '__Host-console' },
-          description: 'The session of the console. What changes something needs the header `x-console: 1`, too.',
+          description:
+            'The session of the console. A request that changes something also needs the header `x-console: 1`.',
         },
       },
       responses: components.responses(),

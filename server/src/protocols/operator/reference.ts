@@ -45,7 +45,7 @@ function section(declared: Declared): string[] {
           ),
           '',
         ]),
-    ...(takesFile === true ? ['The body is the file itself.', ''] : []),
+    ...(takesFile === true ? ['The body is the file.', ''] : []),
     ...(takesForm === undefined
       ? []
       : [`The body is \`multipart/form-data\`: these fields, and one part \`file\`. ${takesForm}.`, '']),
@@ -57,12 +57,14 @@ function section(declared: Declared): string[] {
       ? []
       : [`CSV: the rows of \`${table.list}\`, with ${table.columns.map((one) => `\`${one}\``).join(', ')}.`, '']),
     ...(mayPlan(declared)
-      ? ['200 with `outcome` `planned`, `plan` and `effectiveAt` if it waits for its time.', '']
+      ? ['200 with `outcome` `planned`, `plan` and `effectiveAt` if the action is planned for a later time.', '']
       : []),
-    ...(proposes(declared) ? ['202 if it takes more people or waits: [a proposal](#proposals).', ''] : []),
+    ...(proposes(declared)
+      ? ['202 if the action needs more operators or waits for its delay: it is then [a proposal](#proposals).', '']
+      : []),
     ...(own.length === 0
       ? []
-      : [`Declines for ${own.map((reason) => `\`${reason}\` (${statusOf(reason)})`).join(', ')}.`, '']),
+      : [`Reasons to decline: ${own.map((reason) => `\`${reason}\` (${statusOf(reason)})`).join(', ')}.`, '']),
   ];
 }
 
@@ -95,13 +97,13 @@ export function referencePage(): string {
   const lines = [
     '# Reference of the operator interface',
     '',
-    'Made from the declarations of the endpoints; the same as OpenAPI 3.1: [operator-openapi.json](operator-openapi.json).',
+    'This page is generated from the declarations of the endpoints, like the OpenAPI 3.1 description [operator-openapi.json](operator-openapi.json).',
     '',
-    'Every path is under `/operator/v1`. A request carries `Authorization: Bearer <token>` with the token of a named operator; the console sends the cookie of its session instead, and `x-console: 1` with every request except GET. GET reads. POST does something, or shows personal data, and takes a `reason` for the audit; sessions take none. A field that is not listed is refused. Numbers, flags and lists may come as text.',
+    'Every path is under `/operator/v1`. A request carries `Authorization: Bearer <token>` with the token of a named operator; the console sends the cookie of its session instead, and `x-console: 1` with every request except GET. GET only reads. POST carries out an action or shows personal data, and has a `reason` for the audit, except for sessions. A request with an unlisted field is refused. Numbers, flags and lists may be sent as text.',
     '',
-    'Amounts are plain decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC. An action that is done answers `{"action": …, "subject": …, "outcome": "done", "after": …}`, and further fields are listed below. A failure is `{"error": …, "reason": …}`, and `fields` names what is wrong with which field: branch on `reason`. Most requests may be declined for the reasons that [are common](#reasons); each endpoint names its own.',
+    'Amounts are plain decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC. The reply to an action is `{"action": …, "subject": …, "outcome": "done", "after": …}` and the further fields that are listed below. A failure is `{"error": …, "reason": …}`, with the fault of each wrong field in `fields`: branch on `reason`. [Common reasons](#reasons) apply to most requests; each endpoint lists its own.',
     '',
-    'The commands are those of `npm run operator`: `npm run operator -- <command> --help` shows what follows them; a field that is no argument is an option, `--name <value>`. How a person works with them: [operating](operating/README.md#operators-and-their-commands).',
+    'The commands belong to `npm run operator`. `npm run operator -- <command> --help` shows the arguments of a command; a field that is not an argument is an option, `--name <value>`. [Operating](operating/README.md#operators-and-their-commands) explains how to work with them.',
     '',
   ];
   for (const { name, says, endpoints } of GROUPS) {

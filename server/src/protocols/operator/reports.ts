@@ -173,10 +173,10 @@ export async function termsOf(
 ): Promise<{ terms: OtherTerms; partnerId?: bigint; since?: Date }> {
   const given = [change, fee, rate].filter((value) => value !== undefined);
   const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
-  if (given.length !== 1) throw wrong({ change: 'or fee or rate must be given, and one of them only' });
+  if (given.length !== 1) throw wrong({ change: 'must be sent, or fee or rate, but only one of them' });
   if (fee === undefined)
     for (const [name, value] of Object.entries({ bps, fixed, minimum }))
-      if (value !== undefined) throw wrong({ [name]: 'belongs to fee' });
+      if (value !== undefined) throw wrong({ [name]: 'is allowed only with fee' });
   if (rate !== undefined) {
     if (/^[0.]+$/.test(rate)) throw wrong({ rate: 'must be above zero' });
     return { terms: { rate: parseRate(rate) } };
@@ -184,7 +184,7 @@ export async function termsOf(
   const { decimals } = market.fiat;
   if (fee !== undefined) {
     if (bps === undefined && fixed === undefined && minimum === undefined)
-      throw wrong({ fee: 'must come with bps, fixed or minimum; parts that are left out are zero' });
+      throw wrong({ fee: 'must be sent with bps, fixed or minimum; a part that is left out is zero' });
     const units = {
       fixedUnits: parseUnits(fixed ?? '0', decimals),
       minimumUnits: parseUnits(minimum ?? '0', decimals),
@@ -220,7 +220,7 @@ async function asBefore(
   const row = found.before ?? (found.partnerId === null ? null : await feeRow(tx, market.id, null, fee));
   const before = row === null ? {} : digitsKept(row);
   if (BigInt(before.gas_units ?? 0) > 0n)
-    throw wrong('must be one of a fee without gas: what gas cost at the time of each order is not kept');
+    throw wrong('must be a change of a fee without gas: the cost of gas at the time of each order is not stored');
   const terms = {
     fee,
     fixedUnits: BigInt(before.fixed_units ?? 0),

@@ -80,11 +80,15 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
   }
   for (const { depositId, madeBy, madeAt, confirmedAt, confirmedAddress } of traced.returnLinks) {
     const by = `by ${madeBy}`;
-    lines.push({ at: madeAt, kind: 'deposit', what: `link made ${by}: where deposit ${depositId} goes back to` });
+    lines.push({
+      at: madeAt,
+      kind: 'deposit',
+      what: `link created ${by}, to name the destination of the refund of deposit ${depositId}`,
+    });
     if (confirmedAt !== null && confirmedAddress !== null)
       lines.push({
         ...{ at: confirmedAt, kind: 'deposit', reference: confirmedAddress },
-        what: `the customer confirmed where deposit ${depositId} goes back to`,
+        what: `the customer confirmed the destination of the refund of deposit ${depositId}`,
       });
   }
   for (const { at, kind, step, debit, credit, asset, units } of traced.entries)

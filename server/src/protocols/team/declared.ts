@@ -45,24 +45,24 @@ const word = <const T extends readonly string[]>(all: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...all], description, examples: [all[0]] });
 const flag = (description: string) => Type.Boolean({ description, examples: [true] });
 
-const credential = about(object, 'The answer of the browser’s authenticator, as WebAuthn defines it', {
+const credential = about(object, 'The response of the browser’s authenticator, in the WebAuthn format', {
   ...{ id: 'AQID', type: 'public-key' },
   response: {},
 });
 const code = about(
   text(64, /^[\w -]+$/, 'the code of an invitation, or a recovery code'),
-  'The code of an invitation (the end of its link), or a recovery code; capitals, spaces and dashes do not matter in a recovery code',
+  'The code of an invitation (the end of its link), or a recovery code; in a recovery code, case, spaces and dashes are ignored',
   '7k2m9-4pqxa-b3c8d-e5f6g',
 );
 
 const options = Type.Object(
   {},
-  { description: 'What the browser is given, as WebAuthn defines it', additionalProperties: true, examples: [{}] },
+  { description: 'Options for the browser, in the WebAuthn format', additionalProperties: true, examples: [{}] },
 );
 const codes = Type.Array(words('A recovery code', '7k2m9-4pqxa-b3c8d-e5f6g'), {
-  description: 'Ten recovery codes: shown here and never again',
+  description: 'Ten recovery codes. They are shown only once',
 });
-const ended = thing({ ended: Type.Literal(true, { description: 'It no longer works', examples: [true] }) });
+const ended = thing({ ended: Type.Literal(true, { description: 'It is no longer valid', examples: [true] }) });
 
 const session = {
   id: number('Number of the member'),
@@ -77,36 +77,36 @@ const session = {
     },
     { ...closed, description: 'The partner of the team' },
   ),
-  profile: word(['sandbox', 'production'], 'What this server is'),
+  profile: word(['sandbox', 'production'], 'Kind of this installation'),
   session: number('Number of the session', '41'),
-  since: time('When its passkey was shown'),
-  expires: time('When it ends at the latest; half an hour without a request ends it before'),
-  stepUpUntil: time('Until when the login counts as fresh'),
-  recoveryCodes: Type.Integer({ description: 'How many recovery codes are left', examples: [10] }),
+  since: time('When it began'),
+  expires: time('When it ends at the latest; it ends earlier after half an hour without a request'),
+  stepUpUntil: time('Until when the login counts as recent'),
+  recoveryCodes: Type.Integer({ description: 'Number of recovery codes that are left', examples: [10] }),
 };
 
 export const ENDPOINTS = {
   loginOptions: open({
     path: '/session/options',
-    says: 'Begins a login: returns what the browser gives to a passkey. It is valid for five minutes, once.',
+    says: 'Begins a login, and returns the options for the passkey. They can be used once, within five minutes.',
     fields: {},
     gives: thing({ options }),
   }),
   login: open({
     path: '/session',
-    says: 'Begins a session with the answer of a passkey, and sets its cookie. A session that the request came with ends.',
+    says: 'Begins a session with the response of a passkey, and sets its cookie. An earlier session of the request ends.',
     fields: { credential },
     refuses: ['unauthenticated'],
     gives: thing(session),
   }),
   joinOptions: open({
     path: '/join/options',
-    says: 'Begins to enrol a passkey with the code of an invitation or a recovery code. The code stays unused.',
+    says: 'Begins to enrol a passkey with the code of an invitation or a recovery code. The code is not used up yet.',
     fields: { code },
     refuses: ['unauthenticated', 'partner_suspended'],
     gives: thing({
       options,
-      kind: word(['invitation', 'recovery'], 'What the code is'),
+      kind: word(['invitation', 'recovery'], 'Kind of the code'),
       name: words('Name of the member in the team', 'ada'),
       role: word(MEMBER_ROLES, 'Role of the member'),
       partner: words('Name of the partner', 'Acme Wallet'),
@@ -114,13 +114,13 @@ export const ENDPOINTS = {
   }),
   join: open({
     path: '/join',
-    says: 'Uses the code up: enrols the passkey, ends earlier passkeys and sessions of the member, begins a session and sets its cookie.',
+    says: 'Enrols the passkey and uses up the code. Earlier passkeys and sessions of the member end; a session begins, and its cookie is set.',
     fields: { code, credential },
     refuses: ['unauthenticated', 'partner_suspended'],
     gives: thing({
       ...session,
       newRecoveryCodes: Type.Union([codes, Type.Null()], {
-        description: 'Ten recovery codes after an invitation: shown here and never again. Null after a recovery',
+        description: 'Ten recovery codes after an invitation. They are shown only once. Null after a recovery',
       }),
     }),
   }),
@@ -134,7 +134,7 @@ export const ENDPOINTS = {
   logout: declare({
     method: 'DELETE',
     path: '/session',
-    says: 'Ends the session that the request came with.',
+    says: 'Ends the session of the request.',
     fields: {},
     refuses: ['unknown_session'],
     gives: ended,
@@ -150,12 +150,12 @@ export const ENDPOINTS = {
           id: number('Number of the session', '41'),
           address: words('Network address of its login', '203.0.113.7'),
           passkey: number('Number of its passkey', '12'),
-          since: time('When its passkey was shown'),
+          since: time('When it began'),
           seen: time('When it was last used, to the minute'),
           expires: time('When it ends at the latest'),
-          current: flag('Whether the request came with it'),
+          current: flag('Whether it is the session of the request'),
         }),
-        { description: 'All that have not ended' },
+        { description: 'All sessions that have not ended' },
       ),
     }),
   }),
@@ -179,14 +179,14 @@ export const ENDPOINTS = {
           since: time('When it was enrolled'),
           used: Type.Union([time('A time'), Type.Null()], { description: 'When it was last used; null: never' }),
         }),
-        { description: 'All that are not revoked' },
+        { description: 'All passkeys that are not revoked' },
       ),
     }),
   }),
   enrolOptions: declare({
     method: 'POST',
     path: '/passkeys/options',
-    says: 'Begins to enrol another passkey: returns what the browser gives to the authenticator. It is valid for five minutes, once.',
+    says: 'Begins to enrol another passkey, and returns the options for the authenticator. They can be used once, within five minutes.',
     fields: {},
     isFresh: true,
     gives: thing({ options }),
@@ -203,7 +203,7 @@ export const ENDPOINTS = {
   revoke: declare({
     method: 'DELETE',
     path: '/passkeys/:passkey',
-    says: 'Revokes one of your passkeys and ends its sessions. The last one stays.',
+    says: 'Revokes one of your passkeys and ends its sessions. The last passkey cannot be revoked.',
     fields: { passkey: about(id, 'Number of the passkey', '12') },
     isFresh: true,
     refuses: ['partner_suspended', 'unknown_passkey', 'last_passkey'],
@@ -212,7 +212,7 @@ export const ENDPOINTS = {
   newCodes: declare({
     method: 'POST',
     path: '/recovery-codes',
-    says: 'Makes ten new recovery codes; earlier ones no longer work.',
+    says: 'Creates ten new recovery codes. Earlier codes become invalid.',
     fields: {},
     isFresh: true,
     refuses: ['partner_suspended'],
@@ -222,8 +222,8 @@ export const ENDPOINTS = {
 export type Name = keyof typeof ENDPOINTS;
 
 export const FAILURE = thing({
-  error: words('A sentence', 'You have no such session.'),
-  reason: words('The word to branch on', 'unknown_session'),
+  error: words('The reason as a sentence', 'You have no such session.'),
+  reason: words('Stable code of the reason: branch on it', 'unknown_session'),
   fields: Type.Optional(
     Type.Record(Type.String(), Type.String(), {
       description: 'Which field is wrong, and the rule it breaks',

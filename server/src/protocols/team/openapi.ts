@@ -48,7 +48,7 @@ const failure = (reasons: readonly Reason[]): Json => ({
 function responses(declared: Declared, components: Components): Json {
   const statuses = [...new Set(reasonsOf(declared).map(statusOf))];
   const setsCookie = declared === ENDPOINTS.login || declared === ENDPOINTS.join || declared === ENDPOINTS.logout;
-  const cookie = { description: 'The cookie of the session, or its end', schema: { type: 'string' } };
+  const cookie = { description: 'Sets the cookie of the session, or removes it', schema: { type: 'string' } };
   return {
     200: {
       description: 'Done',
@@ -83,9 +83,9 @@ export function openapi(version: string): Json {
     info: {
       title: 'Cloverleaf: sessions of partners’ teams',
       version,
-      summary: 'How the console of partners signs its members in.',
+      summary: 'Sign-in of team members to the console of partners.',
       description:
-        'Passkeys, sessions, invitations and recovery codes of a member of a partner’s team. A browser calls it from a page of this server; programs use a key and the partner API (`/v1`), which accepts the same session. What changes something needs the header `x-console: 1`, also a login. A field that is not listed is declined. Ids are digits as text; times are ISO 8601 in UTC.',
+        'Passkeys, sessions, invitations and recovery codes of a member of a partner’s team. A browser calls it from a page of this server; programs use a key and the partner API (`/v1`), which accepts the same session. A request that changes something needs the header `x-console: 1`; so does a login. A request with an unlisted field is declined. Ids are digits as text; times are ISO 8601 in UTC.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `http://127.0.0.1:8080${PREFIX}`, description: 'A sandbox on this machine' }],

@@ -18,12 +18,12 @@ interface Told {
 const told = (status: number, says: string, todo: string): Told => ({ status, says, todo });
 
 export const REASONS = {
-  malformed_body: told(400, 'The body must be a JSON object of at most 64 KiB.', 'Send one.'),
-  missing_fields: told(400, 'A required field is missing; `fields` names each.', 'Send it.'),
+  malformed_body: told(400, 'The body must be a JSON object of at most 64 KiB.', 'Send a JSON object.'),
+  missing_fields: told(400, 'A required field is missing; `fields` names each missing field.', 'Send it.'),
   malformed_field: told(
     400,
-    'A field breaks its rule, or is not declared; `fields` has the rule of each.',
-    'Correct it, or leave it out.',
+    'A field breaks its rule, or does not exist; `fields` has the rule of each such field.',
+    'Correct the field, or leave it out.',
   ),
   unauthenticated: told(
     401,
@@ -32,28 +32,32 @@ export const REASONS = {
   ),
   step_up_required: told(
     401,
-    'This takes a login of the last ten minutes: sign in again with the passkey.',
+    'This requires a login within the last ten minutes: sign in again with the passkey.',
     'Sign in again (`POST /session`), then repeat the request.',
   ),
   cross_site: told(
     403,
-    'A change by session needs the header x-console: 1, from a page of this server.',
+    'A session may change something only with the header x-console: 1, from a page of this server.',
     'Send the header, from a page of this server.',
   ),
   partner_suspended: told(403, 'The partner is suspended: ask the operator.', 'Ask the operator.'),
   unknown_session: told(404, 'You have no such session.', 'Read `GET /sessions`.'),
   unknown_passkey: told(404, 'You have no such passkey.', 'Read `GET /passkeys`.'),
-  unknown_path: told(404, 'There is nothing at this path.', 'Use the path that the sentence names.'),
+  unknown_path: told(404, 'There is nothing at this path.', 'Use the path that `error` names.'),
   last_passkey: told(
     409,
     'This is your last passkey: enrol another one first.',
     'Enrol another passkey (`POST /passkeys`), then revoke this one.',
   ),
   too_many_requests: told(429, 'Too many logins came from this network: wait a minute.', 'Wait a minute.'),
-  internal: told(500, 'Something went wrong on our side.', 'Give the operator the `x-request-id` of the reply.'),
+  internal: told(
+    500,
+    'The server failed to process the request.',
+    'Give the operator the `x-request-id` of the reply.',
+  ),
   unavailable: told(
     503,
-    'The database is away: ask again in a few seconds.',
+    'The database is unavailable: try again in a few seconds.',
     'Repeat the request after a few seconds.',
   ),
 } as const satisfies Partial<Record<RefusalCode | 'internal' | 'unavailable', Told>>;

@@ -100,7 +100,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
   const proposed = await types(ada, 'bank', 'download', String(file), '--reason', 'again', '--json');
   const { proposal } = JSON.parse(proposed.out);
   const there = await types(bob, 'confirm', proposal, '--reason', 'looked at', '--out', 'today.xml');
-  assert.deepEqual([there.code, /is there already/.test(there.err)], [2, true], there.err);
+  assert.deepEqual([there.code, /exists already/.test(there.err)], [2, true], there.err);
   // Without a name the file gets the bank's name, next to the existing files.
   await does(bob, 'confirm', proposal, '--reason', 'looked at');
   assert.ok(readdirSync(folder).includes(`CLOVERLEAF-${file}.xml`), readdirSync(folder).join(' '));
@@ -123,7 +123,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
   assert.match(shown, /^creditUnits +34\.99$/m);
   assert.match(shown, new RegExp(`debit +123\\.45 +payout_settled +${id}`));
   assert.match(shown, new RegExp(`credit +25 +deposit_confirmed +order ${orderId} +created +10000`));
-  assert.match(shown, /credit +9\.99 +deposit_confirmed +suspense: no reference of ours/);
+  assert.match(shown, /credit +9\.99 +deposit_confirmed +suspense: no reference of an order/);
   assert.match(shown, /debit +1 +unexplained_debit/);
   assert.doesNotMatch(shown, /Jo Doe/);
   assert.equal(await held(), untaken, 'a preview changed something');
@@ -158,7 +158,7 @@ test('a preview is refused with the same words as the action', async () => {
   const stop = { kind: 'rail', subject: w.rail.code };
   assert.equal((await ada.does('/kill-switches', stop)).status, 200);
   const stopped = await types(ada, 'bank', 'close', 'eur', '--dry-run');
-  assert.deepEqual([stopped.code, /Submission is switched off/.test(stopped.err)], [1, true], stopped.err);
+  assert.deepEqual([stopped.code, /Submission of payouts is switched off/.test(stopped.err)], [1, true], stopped.err);
   assert.equal((await ada.does('/kill-switches/lift', stop)).status, 200);
   const none = await types(ada, 'orders', 'unpaid', '1', 'a', 'b', '--dry-run');
   assert.deepEqual([none.code, /--dry-run is not an option/.test(none.err)], [2, true], none.err);

@@ -188,7 +188,7 @@ test('no file is closed or downloaded while submission is switched off', async (
     const refused = await post(path, { ...(path === 'bank/files' ? { asset: 'eur' } : {}), reason: 'now' });
     assert.deepEqual(
       [refused.statusCode, refused.json().error],
-      [409, 'Submission is switched off, so no file leaves.'],
+      [409, 'Submission of payouts is switched off, so no payout file can be closed or downloaded.'],
     );
   }
   assert.equal((await post('kill-switches/lift', stop)).statusCode, 200);

@@ -137,10 +137,10 @@ describe('a request', () => {
       ['/kill-switches', { kind: 'rail', subject: 'rail.of.nowhere' }, 'subject', /bank.simulated/],
       ['/kill-switches', { kind: 'payouts', subject: 'some' }, 'subject', /all/],
       ['/rules', { action: 'order.release', asset: 'gold', above: '1', people: 2 }, 'asset', /an asset's code/],
-      ['/rules', { action: 'order.relase', people: 1 }, 'action', /that there is/],
+      ['/rules', { action: 'order.relase', people: 1 }, 'action', /an existing action/],
       ['/rules', { action: 'terms', people: 1 }, 'action', /a family such as/],
       ['/rules', { action: 'order.*', people: 4 }, 'people', /from 1 to 3/],
-      ['/rules', { action: 'order.*', people: 2, above: '5' }, 'above', /left out where asset is/],
+      ['/rules', { action: 'order.*', people: 2, above: '5' }, 'above', /left out if asset is/],
     ] as const) {
       const said = await ada.does(path, body);
       assert.equal(said.status, 400, `${path} ${JSON.stringify(said.body)}`);

@@ -97,7 +97,10 @@ describe('an order', () => {
       ...{ max: '2000', used: '1500', left: '500', fitsAt: next, nextLevel: null },
     });
     assert.ok(level >= 1);
-    assert.match(body.detail, /^At most 500 INR are left of 2000 INR in 24 hours; 1500 INR are used\. The amount is possible from /);
+    assert.match(
+      body.detail,
+      /^At most 500 INR are left of 2000 INR in 24 hours; 1500 INR are used\. The amount is possible from /,
+    );
     // This amount only fits once the newer order is a day old, too.
     const later = await asksToBuy(customerId, '1500.01');
     assert.equal(later.body.customerLimit.fitsAt, new Date(Date.parse(second.createdAt) + 86_400_000).toISOString());

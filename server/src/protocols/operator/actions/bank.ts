@@ -136,5 +136,7 @@ const shownOf = (desk: BankDesk, tx: Tx, input: { asset: string; payouts?: reado
 /** A file sends money out, so a kill switch on submission also stops files: none leaves after the switch was set. */
 export async function unlessStopped(tx: Tx, rail: string): Promise<void> {
   if (await isSubmittingOff(tx, rail))
-    throw new Refusal('batch_refused', { why: 'Submission is switched off, so no file leaves.' });
+    throw new Refusal('batch_refused', {
+      why: 'Submission of payouts is switched off, so no payout file can be closed or downloaded.',
+    });
 }

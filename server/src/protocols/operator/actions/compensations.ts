@@ -51,7 +51,7 @@ async function bulkAskOf(tx: Tx, said: BulkSaid) {
   const market = await marketOf(tx, marketId);
   const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
   const { terms, partnerId: only, since } = await termsOf(tx, market, { ...wanted, rate: undefined });
-  if ('rate' in terms) throw wrong({ fee: 'or change must be given' });
+  if ('rate' in terms) throw wrong({ fee: 'must be sent, or change' });
   if (only !== undefined && partner !== undefined && only !== partner)
     throw wrong({ partner: `must be ${only}: only that fee was changed` });
   const { code: asset, decimals } = market.fiat;
@@ -123,9 +123,9 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       const units = await dueUnits(tx, { market, ...span, terms });
       const wrong = (rule: string) => new Refusal('malformed_field', { fields: { most: rule } });
       const amounts = await amountsIn(tx);
-      if (units === 0n) throw wrong('is for nothing: no order of that span was charged more than that fee');
+      if (units === 0n) throw wrong('has no effect: no order of that period was charged more than that fee');
       if (bulk.mostUnits < units)
-        throw wrong(`must be at least ${amounts(units, bulk.asset)} ${bulk.asset}, which they were charged too much`);
+        throw wrong(`must be at least ${amounts(units, bulk.asset)} ${bulk.asset}, the total of the excess charges`);
       return { asset: bulk.asset, units: bulk.mostUnits, asks: 'always' };
     },
     async perform(_deps, tx, said, { operator, people, reason, now }) {

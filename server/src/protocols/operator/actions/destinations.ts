@@ -39,8 +39,7 @@ export async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, i
   if (fiatAccountId === undefined) return;
   if (back.orderId !== null) await requireOwnAccount(tx, { order: back.orderId, fiatAccountId });
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { fiatAccountId: rule } });
-  if (orders.rails.get(back.rail)?.kind === 'chain')
-    throw wrong(`must be left out: on ${back.rail} there are addresses`);
+  if (orders.rails.get(back.rail)?.kind === 'chain') throw wrong(`must be left out: ${back.rail} pays to addresses`);
   if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
 }
 
@@ -66,14 +65,14 @@ export async function requireFitsSome(
     waiting.filter(({ rail }) => (orders.rails.get(rail)?.kind === 'chain') === isChain),
   ) as [Waiting[], Waiting[]];
   if (address !== undefined) {
-    if (onChains.length === 0) throw wrong('address', `must be left out: ${first.asset} goes to an account`);
+    if (onChains.length === 0) throw wrong('address', `must be left out: ${first.asset} is paid to an account`);
     const read = await Promise.allSettled(onChains.map(({ rail }) => refundAddressOn(orders, tx, rail, address)));
     if (read[0]?.status === 'rejected' && read.every(({ status }) => status === 'rejected')) throw read[0].reason;
   }
   if (fiatAccountId !== undefined) {
     const chain = orders.rails.get(first.rail)?.chain ?? first.rail;
     if (atBanks.length === 0)
-      throw wrong('fiatAccountId', `must be left out: ${first.asset} goes to an address on ${chain}`);
+      throw wrong('fiatAccountId', `must be left out: ${first.asset} is paid to an address on ${chain}`);
     const fiats = [...new Set(atBanks.map(({ asset }) => asset))];
     if (!fiats.includes(await fiatOfAccount(tx, fiatAccountId)))
       throw wrong('fiatAccountId', `must be an account in ${fiats.join(' or ')}`);

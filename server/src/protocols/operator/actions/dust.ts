@@ -22,7 +22,7 @@ export const DUST_ACTIONS: readonly Action[] = [
     look: async (_deps, tx, input) => await lookDust(tx, await known(tx, input)),
     async needs(_deps, tx, input) {
       const { count, units } = await lookDust(tx, await known(tx, input));
-      if (count === 0) throw new Refusal('does_not_fit', { why: `no dust of ${input.asset} came before that` });
+      if (count === 0) throw new Refusal('does_not_fit', { why: `no dust of ${input.asset} arrived before that` });
       return ['always', { finding: 'entry.correct', asset: input.asset, units }];
     },
     async perform(_deps, tx, input, { people, now }) {

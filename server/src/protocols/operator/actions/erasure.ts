@@ -70,7 +70,7 @@ export const ERASURE_ACTIONS: readonly Action[] = [
     look,
     async perform(_deps, tx, { customer }, { operator, reason, now }) {
       if ((await erasureOf(tx, customer)) !== undefined)
-        throw new Refusal('erasure_refused', { why: 'The customer is erased already.' });
+        throw new Refusal('erasure_refused', { why: 'The customer is already erased.' });
       await placeHold(tx, { customerId: customer, by: operator.name, reason, now });
     },
   }),

@@ -26,7 +26,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): P
 /** @throws Refusal 'malformed_field' */
 function accountOf({ account, email }: { account?: string | undefined; email?: string | undefined }) {
   if ((account === undefined) === (email === undefined))
-    throw new Refusal('malformed_field', { fields: { account: 'must be given, or email, and not both' } });
+    throw new Refusal('malformed_field', { fields: { account: 'must be sent, or email, but not both' } });
   return account === undefined
     ? { kind: 'email' as const, value: email ?? '' }
     : { kind: 'subject' as const, value: account };

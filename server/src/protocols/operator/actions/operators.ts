@@ -183,7 +183,9 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     async perform(_deps, tx, input) {
       const rule = await ruleOf(tx, input);
       if (rule.people !== null && (await peopleRules(tx)).length >= MAX_RULES)
-        throw new Refusal('malformed_field', { fields: { action: `has no place: there are ${MAX_RULES} rules` } });
+        throw new Refusal('malformed_field', {
+          fields: { action: `cannot be added: there are already ${MAX_RULES} rules` },
+        });
       await setRule(tx, rule);
     },
   }),
@@ -207,12 +209,12 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
   );
   if (named.length === 0)
     throw wrong({
-      action: 'must be an action or finding that there is, such as order.release, a family of them, or *',
+      action: 'must be an existing action or finding, such as order.release, a family of them, or *',
     });
   const known = asset === '*' ? undefined : (await assets(tx)).get(asset);
   if (asset !== '*' && known === undefined) throw wrong({ asset: "must be an asset's code, or *" });
   const aboveUnits = known === undefined ? 0n : parseUnits(above, known.decimals);
-  if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out where asset is *' });
+  if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out if asset is *' });
   // Refuses a rule about an action that needs no approval, for the same reason. An existing rule may be removed.
   if (input.people !== 'none') {
     const asking = named.filter(
@@ -222,10 +224,10 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
     const ofRight = asking.filter((one) => right === '*' || one.right === right);
     if (ofRight.length === 0)
       throw wrong({
-        right: `must be left out or ${[...new Set(asking.map((one) => one.right))].join(', ')}: nothing else asks under ${action}`,
+        right: `must be left out or ${[...new Set(asking.map((one) => one.right))].join(', ')}: ${action} needs no other right`,
       });
     if (asset !== '*' && !ofRight.some(({ weighs }) => weighs === true))
-      throw wrong({ asset: `must be left out: ${action} has no amount that could be held against a limit` });
+      throw wrong({ asset: `must be left out: ${action} has no amount that could be compared with a limit` });
   }
   return { action, right, asset, aboveUnits, people: input.people === 'none' ? null : input.people };
 }

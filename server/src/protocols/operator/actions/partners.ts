@@ -118,7 +118,7 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     async perform(_deps, tx, input, { operator, reason, now }) {
       const { partner, since, key } = input;
       if (since === undefined) {
-        if (key !== undefined) throw malformed('since', 'is needed with a key');
+        if (key !== undefined) throw malformed('since', 'is required with a key');
         return await suspendPartner(tx, partner, now);
       }
       if (since > now) throw malformed('since', 'must not be in the future');

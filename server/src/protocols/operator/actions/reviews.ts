@@ -83,9 +83,9 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     async perform({ vault }, tx, input, { people, reason, now }) {
       const { customer: customerId, version, outcome, level = 0, expires: expiresOn } = input;
       if (input.again !== undefined && outcome !== 'failed')
-        throw new Refusal('malformed_field', { fields: { again: 'goes with the outcome failed' } });
+        throw new Refusal('malformed_field', { fields: { again: 'is allowed only with the outcome failed' } });
       if (expiresOn !== undefined && outcome !== 'verified')
-        throw new Refusal('malformed_field', { fields: { expires: 'goes with the outcome verified' } });
+        throw new Refusal('malformed_field', { fields: { expires: 'is allowed only with the outcome verified' } });
       if (expiresOn !== undefined && expiresOn < now.toISOString().slice(0, 10))
         throw new Refusal('malformed_field', { fields: { expires: 'must not be over' } });
       const fields = Object.fromEntries((input.again ?? []).map((one) => one.split(':'))) as FieldReasons;

@@ -6,9 +6,19 @@ import { done, many, maybe } from '../replies.ts';
 
 const SHOWN = [
   { fiatAccountId: Type.String({ description: 'Number of the account in our books' }) },
-  ...['partnerId', { customerId: maybe(Type.String({ description: 'Its customer; null where it is a sender’s' })) }],
-  { senderOf: maybe(Type.String({ description: 'The deposit that came from it' })) },
-  { fiat: Type.String({ description: 'Code of the fiat' }), hint: Type.String({ description: 'Last characters' }) },
+  ...[
+    'partnerId',
+    {
+      customerId: maybe(
+        Type.String({ description: 'Customer of the account; null if the account belongs to a sender of deposits' }),
+      ),
+    },
+  ],
+  { senderOf: maybe(Type.String({ description: 'The deposit that came from the account' })) },
+  {
+    fiat: Type.String({ description: 'Code of the fiat' }),
+    hint: Type.String({ description: 'Last characters of the account number' }),
+  },
   'createdAt',
   { orders: Type.Array(Type.String(), { description: 'Numbers of its newest orders, at most fifty' }) },
 ];
@@ -23,11 +33,11 @@ export const ACCOUNTS = {
     fields: {
       number: about(
         typed(64, /^[0-9A-Za-z][0-9A-Za-z .-]*$/, 'the number of an account: 5 to 64 digits and letters'),
-        'Full number of the account, with any spacing: it is kept in no log and no address',
+        'Full number of the account, with any spacing. The server writes it to no log',
         'IN 0012 3456 7890',
       ),
     },
-    gives: done(null, [{ accounts: many(SHOWN, 'Accounts with this number, the newest first, at most fifty') }]),
+    gives: done(null, [{ accounts: many(SHOWN, 'Accounts with this number, newest first, at most fifty') }]),
     command: { words: 'account find', args: ['number'] },
   }),
 };

@@ -13,13 +13,15 @@ const LEVEL = Type.Union(
 const HIT = [
   ...['id', 'customerId', 'rail', 'address', 'state', 'foundAt'],
   {
-    owner: Type.String({ description: 'Whose decisions count: customer:<id>, or deposit:<id>' }),
+    owner: Type.String({
+      description: 'Owner of the address, to whom decisions apply: customer:<id>, or deposit:<id>',
+    }),
     subject: Type.String({ description: 'payer:<deposit>, or destination' }),
     riskId: Type.String({ description: 'Number of the first answer with this finding' }),
     level: LEVEL,
-    finding: Type.String({ description: "The provider's words" }),
+    finding: Type.String({ description: "The provider's description" }),
     people: maybe(Type.Array(Type.String(), { description: 'Who decided' })),
-    reason: maybe(Type.String({ description: 'Why, in words' })),
+    reason: maybe(Type.String({ description: 'Reason of the decision' })),
     decidedAt: maybe(Type.String({ description: 'When it was decided: ISO 8601 in UTC' })),
   },
 ];
@@ -29,9 +31,9 @@ const COMMON = ['unknown_hit'] as const;
 export const ADDRESS_RISK = {
   hits: look({
     path: '/address-risk/hits',
-    says: 'Lists addresses whose risk is too high, the oldest first; only undecided ones unless `state` says another.',
+    says: 'Lists addresses whose risk is too high, oldest first. Without `state`, only undecided ones.',
     fields: {
-      state: optional(about(oneOf(ADDRESS_HIT_STATES), 'Which ones', 'open')),
+      state: optional(about(oneOf(ADDRESS_HIT_STATES), 'Only hits in this state', 'open')),
       ...{ after: optional(id), limit: limit(MAX_ADDRESS_HITS) },
     },
     gives: pages('hits', HIT),
@@ -43,7 +45,7 @@ export const ADDRESS_RISK = {
   }),
   answers: look({
     path: '/address-risk/answers',
-    says: 'Lists what the provider said about an address, newest first.',
+    says: 'Lists the provider’s answers about an address, newest first.',
     fields: {
       address: about(address, 'The address', '0x52908400098527886E0F7030069857D2E4169EE7'),
       limit: limit(MAX_ANSWERS),
@@ -52,11 +54,11 @@ export const ADDRESS_RISK = {
       ...['id', 'rail', 'address'],
       {
         provider: Type.String({ description: 'Code of the provider' }),
-        rules: Type.String({ description: 'Versions of our rules and of the reading of its answers' }),
-        threshold: Type.String({ description: 'From which level on an address was a hit' }),
+        rules: Type.String({ description: 'Versions of our rules and of the parser of its answers' }),
+        threshold: Type.String({ description: 'Risk level from which an address was a hit' }),
         level: LEVEL,
         score: Type.String({ description: "The provider's own word or number" }),
-        reason: Type.String({ description: "The provider's words" }),
+        reason: Type.String({ description: "The provider's description" }),
         askedAt: Type.String({ description: 'When it was asked: ISO 8601 in UTC' }),
         digest: Type.String({ description: 'SHA-256 of the question and the answer, in hex' }),
       },
@@ -71,7 +73,7 @@ export const ADDRESS_RISK = {
   confirm: act({
     name: 'risk.confirm',
     path: '/address-risk/hits/:hit/confirm',
-    says: 'Decides that the risk of an address is real: what came from it, and what would go there, stays.',
+    says: 'Confirms the risk of an address: money that came from it, or would be sent to it, stays held.',
     right: 'reviews',
     people: 'one',
     fields: hit,
@@ -82,7 +84,7 @@ export const ADDRESS_RISK = {
   dismiss: act({
     name: 'risk.dismiss',
     path: '/address-risk/hits/:hit/dismiss',
-    says: 'Accepts the risk of an address for this owner. The hit comes up again if the provider finds something else.',
+    says: 'Accepts the risk of an address for this owner. The hit is opened again if the provider reports a different finding.',
     right: 'reviews',
     people: 'two',
     fields: hit,

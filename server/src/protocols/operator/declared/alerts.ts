@@ -6,7 +6,7 @@ import { act, limit, look } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 
 const name = about(
-  text(40, /^[a-z0-9][a-z0-9._-]*$/, 'a name of small letters, digits, dots and hyphens'),
+  text(40, /^[a-z0-9][a-z0-9._-]*$/, 'a name of lower-case letters, digits, dots and hyphens'),
   'Name of the rule',
   'night-money',
 );
@@ -14,39 +14,39 @@ const hour = whole(0, 23);
 const RULE = [
   'name',
   {
-    channel: Type.String({ description: 'Channel through which it notifies' }),
-    about: Type.String({ description: 'About which cases it notifies: opened, unclaimed, overdue; or a digest' }),
-    kinds: Type.Array(Type.String(), { description: 'Kinds of case; none is every kind' }),
-    asset: maybe(Type.String({ description: 'Asset of the least amount' })),
-    least: maybe(Type.String({ description: 'Least amount, a plain decimal of the asset' })),
+    channel: Type.String({ description: 'Channel of the notifications' }),
+    about: Type.String({ description: 'What it notifies about: opened, unclaimed or overdue cases; or a digest' }),
+    kinds: Type.Array(Type.String(), { description: 'Kinds of case; an empty list means every kind' }),
+    asset: maybe(Type.String({ description: 'Asset of the minimum amount' })),
+    least: maybe(Type.String({ description: 'Minimum amount, a plain decimal of the asset' })),
     afterMinutes: Type.Integer({ description: 'Minutes before it notifies' }),
-    fromHour: Type.Integer({ description: 'Hour of the day from which it notifies' }),
-    untilHour: Type.Integer({ description: 'Hour of the day at which it ends telling' }),
+    fromHour: Type.Integer({ description: 'Hour of the day at which notifications start' }),
+    untilHour: Type.Integer({ description: 'Hour of the day at which notifications end' }),
     zone: Type.String({ description: 'Time zone of the hours' }),
-    createdBy: Type.String({ description: 'Operator who set it' }),
+    createdBy: Type.String({ description: 'Operator who set the rule' }),
   },
   'createdAt',
 ];
 const AFTER = [
   ...['name', 'on'],
   {
-    'channel?': Type.String({ description: 'Channel through which it notifies' }),
-    'about?': Type.String({ description: 'About which cases it notifies' }),
-    'kinds?': Type.Array(Type.String(), { description: 'Kinds of case; none is every kind' }),
-    'asset?': maybe(Type.String({ description: 'Asset of the least amount' })),
-    'leastUnits?': maybe(Type.String({ description: 'Least amount, a plain decimal of the asset' })),
+    'channel?': Type.String({ description: 'Channel of the notifications' }),
+    'about?': Type.String({ description: 'What it notifies about' }),
+    'kinds?': Type.Array(Type.String(), { description: 'Kinds of case; an empty list means every kind' }),
+    'asset?': maybe(Type.String({ description: 'Asset of the minimum amount' })),
+    'leastUnits?': maybe(Type.String({ description: 'Minimum amount, a plain decimal of the asset' })),
     'afterMinutes?': Type.Integer({ description: 'Minutes before it notifies' }),
-    'fromHour?': Type.Integer({ description: 'Hour from which it notifies' }),
-    'untilHour?': Type.Integer({ description: 'Hour at which it ends telling' }),
+    'fromHour?': Type.Integer({ description: 'Hour of the day at which notifications start' }),
+    'untilHour?': Type.Integer({ description: 'Hour of the day at which notifications end' }),
     'zone?': Type.String({ description: 'Time zone of the hours' }),
   },
 ];
-const ONE = { name, channel: about(text(20, /^[a-z]+$/, 'a word'), 'Channel, of ALERT_CHANNELS', 'email') };
+const ONE = { name, channel: about(text(20, /^[a-z]+$/, 'a word'), 'A channel that ALERT_CHANNELS names', 'email') };
 
 export const ALERTS = {
   list: look({
     path: '/alerts',
-    says: 'Lists the rules of notifications, and the available channels.',
+    says: 'Lists the rules that notify operators of cases, and the available channels.',
     fields: {},
     gives: rows('rules', RULE, [
       { channels: Type.Array(Type.String(), { description: 'Channels that this server has' }) },
@@ -67,12 +67,12 @@ export const ALERTS = {
         rule: Type.String({ description: 'Name of the rule' }),
         channel: Type.String({ description: 'Channel' }),
         about: Type.String({ description: 'cases, digest or test' }),
-        title: Type.String({ description: 'Its title' }),
-        lines: Type.Array(Type.String(), { description: 'Its text' }),
+        title: Type.String({ description: 'Title of the message' }),
+        lines: Type.Array(Type.String(), { description: 'Text of the message' }),
         state: Type.String({ description: 'waiting, sent or failed' }),
-        attempts: Type.Integer({ description: 'How often it was tried' }),
-        lastError: maybe(Type.String({ description: 'Why it was not taken' })),
-        sentAt: maybe(Type.String({ description: 'When it was taken: ISO 8601 in UTC' })),
+        attempts: Type.Integer({ description: 'How many attempts were made' }),
+        lastError: maybe(Type.String({ description: 'Why the channel did not accept it' })),
+        sentAt: maybe(Type.String({ description: 'When the channel accepted it: ISO 8601 in UTC' })),
       },
       'createdAt',
     ]),
@@ -85,23 +85,26 @@ export const ALERTS = {
   set: act({
     name: 'alert.set',
     path: '/alerts',
-    says: 'Sets a rule of notifications, replacing the one with the same name.',
+    says: 'Sets a rule that notifies operators, replacing the rule with the same name.',
     right: 'operators',
     people: 'one',
     fields: {
       ...ONE,
-      about: about(oneOf(ABOUT), 'Cases when they are opened, stay unclaimed, or become overdue; or a daily digest'),
-      kinds: optional(about(listOf(text(60), 60), 'Kinds of case; all kinds if it is left out', ['payout_unknown'])),
+      about: about(
+        oneOf(ABOUT),
+        'What it notifies about: cases that are opened, stay unclaimed or become overdue; or a daily digest',
+      ),
+      kinds: optional(about(listOf(text(60), 60), 'Kinds of case; all kinds by default', ['payout_unknown'])),
       asset: optional(about(text(40), 'With least: only cases about this asset', 'inr')),
       least: optional(about(amount, 'With asset: only cases about at least this much', '1000')),
-      afterMinutes: optional(about(whole(0, 43_200), 'Minutes to wait; none if it is left out', 15)),
+      afterMinutes: optional(about(whole(0, 43_200), 'Minutes to wait before it notifies; 0 by default', 15)),
       fromHour: optional(
-        about(hour, 'Hour of the day from which it notifies; for a digest, the hour at which it is sent', 22),
+        about(hour, 'Hour of the day at which notifications start; for a digest, the hour at which it is sent', 22),
       ),
       untilHour: optional(
-        about(hour, 'Hour of the day at which it ends telling; the whole day where both are equal', 6),
+        about(hour, 'Hour of the day at which notifications end; if both hours are equal, it notifies all day', 6),
       ),
-      zone: optional(about(text(60), 'Time zone of the hours; UTC if it is left out', 'Asia/Kolkata')),
+      zone: optional(about(text(60), 'Time zone of the hours; UTC by default', 'Asia/Kolkata')),
     },
     refuses: ['malformed_amount'],
     gives: done(AFTER),
@@ -110,7 +113,7 @@ export const ALERTS = {
   remove: act({
     name: 'alert.remove',
     path: '/alerts/remove',
-    says: 'Removes a rule of notifications.',
+    says: 'Removes a rule that notifies operators.',
     right: 'operators',
     people: 'one',
     fields: { name },
@@ -121,7 +124,7 @@ export const ALERTS = {
   test: act({
     name: 'alert.test',
     path: '/alerts/test',
-    says: 'Sends a message that says it is a test.',
+    says: 'Sends a test message to a channel.',
     right: 'operators',
     people: 'one',
     fields: { name },

@@ -10,7 +10,7 @@ const payoutKey = text(60, /^[\x21-\x7e]+$/, 'the id of a payout');
 const MOST_PAYOUTS = 1_000;
 const file = about(id, 'Number of the file', '4');
 
-const payouts = Type.Integer({ description: 'How many payouts are in it' });
+const payouts = Type.Integer({ description: 'Number of payouts in it' });
 const withdrawn = {
   withdrawnAt: maybe(Type.String({ description: 'When it was withdrawn: ISO 8601 in UTC' })),
   withdrawnBy: maybe(Type.String({ description: 'Who withdrew it' })),
@@ -25,18 +25,18 @@ const IMPORT = [
   ...['id', 'asset', 'format', 'sha256'],
   {
     bytes: Type.Integer({ description: 'Length of the file' }),
-    lines: Type.Integer({ description: 'How many lines it has' }),
-    newLines: Type.Integer({ description: 'How many of them no file brought before' }),
-    importedAt: Type.String({ description: 'When it was taken: ISO 8601 in UTC' }),
-    importedBy: Type.String({ description: 'Who took it' }),
+    lines: Type.Integer({ description: 'Number of its lines' }),
+    newLines: Type.Integer({ description: 'Number of lines that no earlier import had' }),
+    importedAt: Type.String({ description: 'When it was imported: ISO 8601 in UTC' }),
+    importedBy: Type.String({ description: 'Who imported it' }),
   },
 ];
-const preview = Type.Literal(true, { description: 'Nothing was changed' });
-const gaps = Type.Array(Type.Unknown(), { description: 'Days between statements that no file covers' });
+const preview = Type.Literal(true, { description: 'Always true: nothing was changed' });
+const gaps = Type.Array(Type.Unknown(), { description: 'Days between statements that no import covers' });
 const endToEnd = Type.String({ description: 'Reference of the payout at the bank' });
 const leftOut = many(
-  [{ key: Type.String({ description: 'Id of the payout' }), why: Type.String({ description: 'What keeps it' }) }],
-  'Payouts that stay, and why',
+  [{ key: Type.String({ description: 'Id of the payout' }), why: Type.String({ description: 'Why it is left out' }) }],
+  'Payouts that are left out, and why',
 );
 const SEEN = [
   { file: Type.String({ description: 'Number of the file' }) },
@@ -46,7 +46,7 @@ const SEEN = [
 
 const closePreview = look({
   path: '/bank/files/preview',
-  says: 'Shows what a file closed now would take. Nothing is closed.',
+  says: 'Shows which payouts a file would contain if it was closed now. Nothing is closed.',
   fields: { asset },
   refuses: ['batch_refused'],
   gives: thing([{ preview }, 'asset', { payouts }, 'units', 'format', { leftOut }]),
@@ -56,14 +56,14 @@ const closePreview = look({
 const takePreview = {
   ...look({
     path: '/bank/statements/preview',
-    says: 'Shows what each new line of a statement would be matched with. Nothing of it is taken.',
+    says: 'Shows what each new line of a statement would be matched with. Nothing is imported.',
     fields: { asset },
     refuses: ['file_refused'],
     gives: thing([
-      { preview, spans: Type.Array(Type.Unknown(), { description: 'Days that it covers' }), gaps },
+      { preview, spans: Type.Array(Type.Unknown(), { description: 'Days that the statement covers' }), gaps },
       ...['asset', 'outcome', 'creditUnits', 'debitUnits'],
-      { newLines: Type.Integer({ description: 'How many lines no file brought before' }) },
-      { needsReason: maybe(Type.String({ description: 'Why it needs a reason, if it does' })) },
+      { newLines: Type.Integer({ description: 'Number of lines that no earlier import had' }) },
+      { needsReason: maybe(Type.String({ description: 'Why the import needs a reason; null if it needs none' })) },
       {
         lines: many(
           [
@@ -71,13 +71,13 @@ const takePreview = {
             {
               direction: Type.String({ description: 'Credit or debit' }),
               chargeUnits: Type.String({ description: 'Charge of the bank' }),
-              means: Type.String({ description: 'What kind of line it is' }),
-              'payout?': Type.String({ description: 'The payout that it is' }),
-              'goesTo?': Type.String({ description: 'Where its money goes' }),
+              means: Type.String({ description: 'Kind of the line' }),
+              'payout?': Type.String({ description: 'The payout that the line shows' }),
+              'goesTo?': Type.String({ description: 'Account to which the money is booked' }),
               'order?': Type.String({ description: 'Number of the order' }),
               'orderState?': Type.String({ description: 'State of the order' }),
               'orderAsks?': Type.String({ description: 'Amount that the order waits for' }),
-              'why?': maybe(Type.String({ description: 'Why it is not matched' })),
+              'why?': maybe(Type.String({ description: 'Why the line is not matched' })),
             },
           ],
           'New lines',
@@ -93,7 +93,7 @@ const takePreview = {
 export const BANK = {
   accounts: look({
     path: '/bank/accounts',
-    says: 'Lists our accounts at the bank without an API.',
+    says: 'Lists our accounts at the manual bank.',
     fields: {},
     gives: rows(
       'accounts',
@@ -102,7 +102,7 @@ export const BANK = {
         {
           currency: Type.String({ description: 'Currency of the account' }),
           bank: Type.String({ description: 'Name of the bank' }),
-          payoutFile: Type.String({ description: 'Format of files of payouts' }),
+          payoutFile: Type.String({ description: 'Format of payout files' }),
           csvStatements: Type.Boolean({ description: 'Whether statements may be CSV' }),
         },
       ],
@@ -116,12 +116,12 @@ export const BANK = {
   }),
   payouts: look({
     path: '/bank/payouts',
-    says: 'Lists payouts that wait for the next file.',
+    says: 'Lists payouts that wait for the next payout file.',
     fields: { asset: optional(asset) },
     gives: rows('payouts', [
       ...['key', { endToEnd }, 'asset', 'units'],
       {
-        listedAt: Type.String({ description: 'Since when it waits: ISO 8601 in UTC' }),
+        listedAt: Type.String({ description: 'Since when the payout waits: ISO 8601 in UTC' }),
         batchId: Type.Null({ description: 'It is in no file' }),
         rejectedAt: Type.Null({ description: 'It is not rejected' }),
         rejectedWhy: Type.Null({ description: 'It is not rejected' }),
@@ -136,7 +136,7 @@ export const BANK = {
   takeOff: act({
     name: 'bank.take_off',
     path: '/bank/payouts/:key/take-off',
-    says: 'Takes a payout off the list of the next file: it is rejected.',
+    says: 'Removes a payout from the next payout file, and rejects it.',
     right: 'treasury',
     people: 'one',
     fields: { key: about(text(60), 'Id of the payout', 'pay_17_1') },
@@ -147,14 +147,20 @@ export const BANK = {
   close: act({
     name: 'bank.close_file',
     path: '/bank/files',
-    says: 'Closes the payouts that wait into a file.',
+    says: 'Closes the waiting payouts into a payout file.',
     right: 'treasury',
     people: 'named',
     weighs: true,
     fields: {
       asset,
-      until: optional(about(time, 'Payouts that were listed later are left for the next file', '2027-01-31T00:00:00Z')),
-      payouts: optional(about(listOf(payoutKey, MOST_PAYOUTS), 'Exactly these payouts', ['pay_17_1'])),
+      until: optional(
+        about(
+          time,
+          'Only payouts that were waiting at this time; later ones are left for the next file',
+          '2027-01-31T00:00:00Z',
+        ),
+      ),
+      payouts: optional(about(listOf(payoutKey, MOST_PAYOUTS), 'Only these payouts', ['pay_17_1'])),
     },
     refuses: ['batch_refused', ...PROPOSES],
     gives: done(
@@ -177,7 +183,7 @@ export const BANK = {
   closePreview,
   files: look({
     path: '/bank/files',
-    says: 'Lists files of payouts, the newest first.',
+    says: 'Lists payout files, newest first.',
     fields: {},
     gives: rows('files', FILE),
     command: {
@@ -196,7 +202,7 @@ export const BANK = {
   download: act({
     name: 'bank.hand_out_file',
     path: '/bank/files/:id/download',
-    says: 'Writes the file, to be uploaded to the bank once.',
+    says: 'Downloads a payout file, to be uploaded to the bank once.',
     right: 'treasury',
     people: 'named',
     weighs: true,
@@ -212,7 +218,7 @@ export const BANK = {
   withdraw: act({
     name: 'bank.withdraw_file',
     path: '/bank/files/:id/withdraw',
-    says: 'Declares that a file was not uploaded: its payouts are rejected.',
+    says: 'Withdraws a payout file that was not uploaded, and rejects its payouts.',
     right: 'treasury',
     people: 'named',
     weighs: true,
@@ -224,11 +230,11 @@ export const BANK = {
   take: act({
     name: 'bank.take_statement',
     path: '/bank/statements',
-    says: 'Takes in a statement of the bank, all of it or nothing.',
+    says: 'Imports a bank statement, completely or not at all.',
     right: 'treasury',
     people: 'rules',
     morePeople:
-      'One person if the file has no new credit. Otherwise another operator confirms it by sending the same file.',
+      'One operator is enough if the file has no new credit. Otherwise another operator confirms the import by sending the same file.',
     weighs: true,
     reasonIsOptional: true,
     takesFile: true,
@@ -238,11 +244,11 @@ export const BANK = {
       [
         ...['asset', 'sha256', 'creditUnits', 'debitUnits'],
         {
-          lines: Type.Integer({ description: 'How many new lines are left in it' }),
-          importId: maybe(Type.String({ description: 'Number under which it was taken' })),
+          lines: Type.Integer({ description: 'Number of new lines that are still to be imported' }),
+          importId: maybe(Type.String({ description: 'Number of the import' })),
         },
       ],
-      [{ import: thing(IMPORT, 'The import'), gaps, taken: Type.String({ description: 'How it was taken' }) }],
+      [{ import: thing(IMPORT, 'The import'), gaps, taken: Type.String({ description: 'The imports' }) }],
     ),
     command: {
       words: 'bank take',
@@ -261,7 +267,7 @@ export const BANK = {
   takePreview,
   imports: look({
     path: '/bank/imports',
-    says: 'Lists statements taken in, by file.',
+    says: 'Lists imported statements, by file.',
     fields: {},
     gives: rows('imports', IMPORT),
     command: {
@@ -272,7 +278,7 @@ export const BANK = {
   }),
   statements: look({
     path: '/bank/statements',
-    says: 'Lists statements of a span of days, with their balances.',
+    says: 'Lists the statements of a period, with their balances.',
     fields: {
       asset,
       from: about(day, 'First day', '2027-01-01'),
@@ -281,12 +287,12 @@ export const BANK = {
     gives: rows('statements', [
       ...['id', 'asset'],
       {
-        sequence: maybe(Type.String({ description: 'Number that the bank gave it' })),
+        sequence: maybe(Type.String({ description: 'Number of the statement at the bank' })),
         from: Type.String({ description: 'First day' }),
         to: Type.String({ description: 'Last day' }),
         standsTo: Type.String({ description: 'Day up to which the account is known' }),
-        opening: maybe(Type.String({ description: 'Balance at its begin' })),
-        closing: maybe(Type.String({ description: 'Balance at its end' })),
+        opening: maybe(Type.String({ description: 'Opening balance' })),
+        closing: maybe(Type.String({ description: 'Closing balance' })),
       },
     ]),
     command: {
@@ -299,16 +305,16 @@ export const BANK = {
   confirmRestore: act({
     name: 'bank.confirm-restore',
     path: '/bank-restore/confirm',
-    says: 'States that the statements show every file uploaded before a restore: files are closed again.',
+    says: 'States that the imported statements show every payout file that was uploaded before a restore. Payout files can then be closed again.',
     right: 'treasury',
     people: 'two',
     fields: {},
     refuses: ['batch_refused', 'unknown_path', ...PROPOSES],
     gives: done([
       {
-        confirmed: Type.Boolean({ description: 'Whether it is stated' }),
-        'restoredAt?': Type.String({ description: 'When the database was put back: ISO 8601 in UTC' }),
-        'doubtful?': Type.Array(Type.Unknown(), { description: 'Debits that may be of a file that is lost' }),
+        confirmed: Type.Boolean({ description: 'Whether this is stated' }),
+        'restoredAt?': Type.String({ description: 'When the database was restored: ISO 8601 in UTC' }),
+        'doubtful?': Type.Array(Type.Unknown(), { description: 'Debits that may belong to a lost payout file' }),
       },
     ]),
     command: { words: 'bank confirm-restore' },

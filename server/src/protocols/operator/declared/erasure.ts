@@ -8,7 +8,7 @@ const at = (description: string) => maybe(Type.String({ description: `${descript
 const STATE = [
   {
     orderedAt: at('When the erasure was ordered'),
-    erasedAt: at('Since when nothing personal is left'),
+    erasedAt: at('Since when the erasure is complete'),
     backupsEndAt: at('When the last backup that holds the data and its key is deleted, by BACKUPS_KEPT_DAYS'),
     heldAt: at('Since when a legal hold is placed'),
   },
@@ -18,16 +18,23 @@ export const ERASURES = {
   export: act({
     name: 'customer.export',
     path: '/customers/:customer/export',
-    says: 'Shows all data about a customer, decrypted, with the content of files; hits in sanctions lists are left out.',
+    says: 'Exports all data about a customer, decrypted, with the content of files. Hits in sanctions lists are left out.',
     right: 'personal',
     people: 'one',
     fields: { customer: customerId },
     refuses: ['unknown_customer'],
     gives: done(STATE, [
       {
-        export: Type.Object({}, { description: 'The data; it is personal', additionalProperties: true }),
+        export: Type.Object(
+          {},
+          { description: 'The data of the customer; it is personal', additionalProperties: true },
+        ),
       },
-      { files: Type.Array(Type.Unknown(), { description: 'Files: id, type, and content in base64: personal' }) },
+      {
+        files: Type.Array(Type.Unknown(), {
+          description: 'Files with id, type, and content in base64; they are personal',
+        }),
+      },
     ]),
     command: { words: 'customer export' },
   }),
@@ -56,7 +63,7 @@ export const ERASURES = {
   erase: act({
     name: 'customer.erase',
     path: '/customers/:customer/erase',
-    says: 'Erases the personal data of a customer, for good. Orders, amounts and ids stay.',
+    says: 'Erases the personal data of a customer permanently. Orders, amounts and ids stay.',
     right: 'money',
     people: 'two',
     fields: { customer: customerId },

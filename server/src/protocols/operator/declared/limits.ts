@@ -8,17 +8,20 @@ import { done, pages, rows } from '../replies.ts';
 import { customerId, fiatCode } from './forms.ts';
 
 const MAX_VERSIONS = 200;
-const per = word('Per order, day (any 24 hours) or month (any 30 days)');
+const per = word('The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`)');
 const SCOPE = [
-  { fiat: word('Fiat whose worth counts'), per },
-  { direction: maybe(word('The one direction that counts; null: both together')) },
-  { market: maybe(word('Number of the one market that counts; null: all of the fiat together')) },
-  { level: number('For customers verified up to this level') },
+  { fiat: word('Fiat in which the value of orders is counted'), per },
+  { direction: maybe(word('Only orders in this direction count; null: both directions together')) },
+  { market: maybe(word('Only orders on the market with this number count; null: all markets of the fiat together')) },
+  { level: number('Applies to customers verified up to this level') },
 ];
 const VERSION = [
   'id',
   ...SCOPE,
-  { max: maybe(word('The most, in the fiat; null: it was taken away')), version: number('Counts its changes') },
+  {
+    max: maybe(word('The maximum, in the fiat; null: the limit was removed')),
+    version: number('Version of the limit'),
+  },
   ...['by', 'why', 'at'],
 ];
 
@@ -55,16 +58,20 @@ export const CUSTOMER_LIMITS = {
     fields: {
       fiat: fiatCode,
       level: whole(0, HIGHEST_LEVEL),
-      per: about(oneOf(PERIODS), 'With one order, in any 24 hours (day), in any 30 days (month)', 'day'),
-      max: about(orNone(amount), 'The most, in the fiat; none takes the limit away', '50000'),
+      per: about(
+        oneOf(PERIODS),
+        'The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`)',
+        'day',
+      ),
+      max: about(orNone(amount), 'The maximum, in the fiat; `none` removes the limit', '50000'),
       direction: optional(
         about(
           oneOf(['offramp', 'onramp']),
-          'Only orders in this direction count; without it, both together',
+          'Only orders in this direction count; by default both directions together',
           'offramp',
         ),
       ),
-      market: optional(about(id, 'Only orders on this market count; without it, all markets of the fiat', '3')),
+      market: optional(about(id, 'Only orders on this market count; by default all markets of the fiat', '3')),
       effectiveAt,
     },
     refuses: ['unknown_market', 'malformed_amount', ...PROPOSES],
@@ -80,9 +87,13 @@ export const CUSTOMER_LIMITS = {
       'limits',
       [
         ...SCOPE,
-        { max: word('The most, in the fiat'), used: word('What counts of the orders'), left: word('What is left') },
-        { freesAt: maybe(time('When the oldest order that counts no longer does')) },
-        { resetsAt: maybe(time('When all of it is left again, if nothing more is ordered')) },
+        {
+          max: word('The maximum, in the fiat'),
+          used: word('Total value of the counted orders'),
+          left: word('The remainder'),
+        },
+        { freesAt: maybe(time('When the oldest counted order stops counting')) },
+        { resetsAt: maybe(time('When the whole limit is available again, if no more orders are created')) },
       ],
       [{ customer: word('Id of the customer'), ofLevel: number('Level of the customer') }],
     ),

@@ -10,7 +10,7 @@ import { customerId, fiatCode } from './forms.ts';
 const MAX_ROWS = 200;
 const kinds = Object.keys(KINDS) as Kind[];
 const ruleName = about(
-  text(40, /^[a-z0-9][a-z0-9-]{1,39}$/, 'a name of 2 to 40 small letters, digits and hyphens'),
+  text(40, /^[a-z0-9][a-z0-9-]{1,39}$/, 'a name of 2 to 40 lower-case letters, digits and hyphens'),
   'Name of the rule',
   'many-in-a-day',
 );
@@ -18,18 +18,20 @@ const kind = about(oneOf(kinds), `What it finds: ${kinds.map((one) => `${one}: $
 /** `kind` determines which of these apply. */
 const PARAMS = {
   fiat: optional(about(fiatCode, 'Fiat whose orders count', 'inr')),
-  worth: optional(about(amount, 'Amount in the fiat: of a sum, a limit or a first order', '50000')),
-  count: optional(about(whole(1, 10_000), 'How many orders, or customers of a wallet or account', 5)),
-  days: optional(about(whole(1, 30), 'In how many days', 1)),
-  withinBps: optional(about(whole(1, 9_999), 'How far below the limit, in basis points', 1_000)),
+  worth: optional(
+    about(amount, 'Amount in the fiat: the sum, limit or first order that the rule compares with', '50000'),
+  ),
+  count: optional(about(whole(1, 10_000), 'Number of orders, or of customers of a wallet or account', 5)),
+  days: optional(about(whole(1, 30), 'Length of the period in days', 1)),
+  withinBps: optional(about(whole(1, 9_999), 'Distance below the limit, in basis points', 1_000)),
 };
 const rule = word('Name of the rule');
 const RULE = [
   'id',
-  { name: rule, kind: word('What it finds'), isOn: Type.Boolean({ description: 'Whether it is used' }) },
+  { name: rule, kind: word('What it finds'), isOn: Type.Boolean({ description: 'Whether the rule is active' }) },
   { fiat: maybe(word('Fiat whose orders count')), worth: maybe(word('Amount in the fiat')) },
-  { count: maybe(number('How many')), days: maybe(number('In how many days')) },
-  { withinBps: maybe(number('How far below the limit, in basis points')), version: number('Counts its changes') },
+  { count: maybe(number('Number of orders or customers')), days: maybe(number('Length of the period in days')) },
+  { withinBps: maybe(number('Distance below the limit, in basis points')), version: number('Version of the rule') },
   ...['by', 'why', 'at'],
 ];
 const saw = Type.Unknown({ description: 'The evidence: numbers of orders, sums in smallest units, ids' });
@@ -37,14 +39,14 @@ const saw = Type.Unknown({ description: 'The evidence: numbers of orders, sums i
 export const MONITORING = {
   rules: look({
     path: '/monitoring/rules',
-    says: 'Lists the rules of transaction monitoring in their present versions.',
+    says: 'Lists the present versions of the rules of transaction monitoring.',
     fields: {},
     gives: rows('rules', RULE),
     command: { words: 'monitoring rules', list: 'rules' },
   }),
   versions: look({
     path: '/monitoring/rules/versions',
-    says: 'Lists all versions of rules of monitoring, the newest first.',
+    says: 'Lists all versions of the rules of transaction monitoring, newest first.',
     fields: { name: optional(ruleName), below: optional(id), limit: limit(MAX_ROWS) },
     gives: pages('versions', RULE),
     command: { words: 'monitoring versions', list: 'versions' },
@@ -52,14 +54,14 @@ export const MONITORING = {
   set: act({
     name: 'monitoring.set',
     path: '/monitoring/rules',
-    says: 'Sets a rule of transaction monitoring, which looks at orders whose money comes from now on.',
+    says: 'Sets a rule of transaction monitoring. It applies to orders whose money arrives from now on.',
     right: 'compliance',
     people: 'rules',
     fields: {
       name: ruleName,
       kind,
       ...PARAMS,
-      isOn: optional(about(flag, 'Whether it is used; true without it', true)),
+      isOn: optional(about(flag, 'Whether the rule is active; true by default', true)),
     },
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done(RULE),
@@ -74,8 +76,8 @@ export const MONITORING = {
       'found',
       ['orderId', { customer: word('Id of the customer'), at: word('When the order was created'), saw }],
       [
-        { looked: number('How many orders were looked at') },
-        { next: maybe(word('`from` of the next run; null when all of the span was looked at')) },
+        { looked: number('Number of checked orders') },
+        { next: maybe(word('`from` of the next run; null if the whole period was checked')) },
         { after: maybe(word('`after` of the next run')) },
       ],
     ),
@@ -83,7 +85,7 @@ export const MONITORING = {
   }),
   findings: look({
     path: '/monitoring/findings',
-    says: 'Lists what rules of monitoring found, the newest first.',
+    says: 'Lists the findings of transaction monitoring, newest first.',
     fields: { customer: optional(customerId), rule: optional(ruleName), below: optional(id), limit: limit(MAX_ROWS) },
     gives: pages('findings', [
       ...['id', { rule, version: number('Version of the rule') }, 'orderId'],

@@ -14,9 +14,9 @@ const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
 const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payoutAsset', 'payoutUnits'] as const;
 const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
 /** Sentence for refunds that may go to the account of a sender. */
-const SENDER_FINDS = `${FINDS} At least two if it goes to the account that paid the deposit: only the bank knows whose account that is.`;
+const SENDER_FINDS = `${FINDS} At least two if the money goes to the account that paid the deposit, because only the bank knows who owns it.`;
 const toSender = optional(
-  about(flag, 'Sends it to the bank account that its only deposit came from, by two people', true),
+  about(flag, 'Sends the money to the bank account that its only deposit came from; needs two operators', true),
 );
 const span = { market: id, from: time, until: time };
 
@@ -27,7 +27,7 @@ export const ORDERS = {
     fields: {
       text: about(
         text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters'),
-        'What to look for',
+        'Id, address, hash or reference to search for',
         '0x52908400098527886E0F7030069857D2E4169EE7',
       ),
     },
@@ -43,9 +43,9 @@ export const ORDERS = {
     fields: {
       ...FILTERS,
       state: optional(oneOf(ORDER_STATES)),
-      asset: optional(about(assetCode, 'Only orders that are paid in this asset, or pay it out', 'usdc.matic20')),
-      min: optional(about(amount, 'With asset: only where at least this much of it is to be paid, in or out', '100')),
-      max: optional(about(amount, 'With asset: only where at most this much of it is to be paid, in or out', '5000')),
+      asset: optional(about(assetCode, 'Only orders with this asset as deposit or payout', 'usdc.matic20')),
+      min: optional(about(amount, 'With asset: only orders with a deposit or payout of at least this amount', '100')),
+      max: optional(about(amount, 'With asset: only orders with a deposit or payout of at most this amount', '5000')),
       ...{ below: optional(id), limit: limit(MAX_LISTED) },
     },
     table: {
@@ -68,12 +68,12 @@ export const ORDERS = {
   }),
   timeline: look({
     path: '/orders/:order/timeline',
-    says: 'Shows all that happened to an order, and what happens next and by when.',
+    says: 'Shows the history of an order, the next step and its deadline.',
     fields: { order: id },
     refuses: ['unknown_order'],
     gives: thing([
       ...['order', 'partner', 'customer', 'state', 'exception', 'heldBy', 'since', 'next', 'otherwise', 'lines'],
-      { by: maybe(Type.String({ description: 'By when that happens: ISO 8601 in UTC' })) },
+      { by: maybe(Type.String({ description: 'Deadline of the next step: ISO 8601 in UTC' })) },
     ]),
     command: {
       words: 'order',
@@ -99,7 +99,7 @@ export const ORDERS = {
   release: act({
     name: 'order.release',
     path: '/orders/:order/release',
-    says: 'Releases a held order to its payout. For an order whose payout was rejected, it ends an operator’s hold.',
+    says: 'Releases a held order, which then continues to its payout. If the payout was rejected, it only ends an operator’s hold.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -112,7 +112,7 @@ export const ORDERS = {
   hold: act({
     name: 'order.hold',
     path: '/orders/:order/hold',
-    says: 'Takes an order back before its payout or refund is submitted, or holds one that is held already for another reason.',
+    says: 'Holds an order whose payout or refund is not submitted yet. An order that is already held is then held for an operator’s reason.',
     right: 'block',
     people: 'one',
     fields: { order: id },
@@ -134,7 +134,7 @@ export const ORDERS = {
   requote: act({
     name: 'order.requote',
     path: '/orders/:order/requote',
-    says: 'Reprices an order that is held, waits, or is not submitted yet, at the current price.',
+    says: 'Reprices an order at the current price while it is held, waits for funds, or its payout is not submitted yet.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -151,14 +151,18 @@ export const ORDERS = {
   refund: act({
     name: 'order.refund',
     path: '/orders/:order/refund',
-    says: 'Sends the deposit of an order back: to the destination named here, else to the one that customer or partner named, else it waits for one.',
+    says: 'Refunds the deposit of an order: to the destination in the request, or else to the one that the customer or the partner named. Without a destination, the refund waits for one.',
     right: 'money',
     people: 'rules',
     morePeople: SENDER_FINDS,
     weighs: true,
     fields: {
       order: id,
-      failure: about(oneOf(['amount', 'name', 'other']), 'The cause: the partner sees it as a status', 'amount'),
+      failure: about(
+        oneOf(['amount', 'name', 'other']),
+        'Cause of the refund; the partner sees it as a status',
+        'amount',
+      ),
       ...to,
       toSender,
     },
@@ -170,7 +174,7 @@ export const ORDERS = {
     gives: done([
       ...ORDER,
       'approves',
-      { goesTo: Type.Object({}, { description: 'The destination, or that the refund waits for one' }) },
+      { goesTo: Type.Object({}, { description: 'The destination, or a note that the refund waits for one' }) },
     ]),
     command: { words: 'order refund', args: ['order', 'failure'] },
   }),
@@ -214,7 +218,7 @@ export const ORDERS = {
   destination: act({
     name: 'order.destination',
     path: '/orders/:order/destination',
-    says: 'Names where money of an order is sent back to, or paid again.',
+    says: 'Names the destination for money of an order that waits to be refunded or paid again.',
     right: 'money',
     people: 'rules',
     morePeople: FINDS,
@@ -227,7 +231,7 @@ export const ORDERS = {
   releaseBlocked: act({
     name: 'order.release-blocked',
     path: '/orders/:order/release-blocked',
-    says: 'Releases money that was frozen by law.',
+    says: 'Releases money that was frozen because the law required it.',
     right: 'money',
     people: 'two',
     weighs: true,
@@ -246,30 +250,27 @@ export const ORDERS = {
   settleBy: act({
     name: 'order.settle-by',
     path: '/orders/:order/settle-by',
-    says: 'Settles an order by a rejected attempt that has paid it after all, on other terms than it has now.',
+    says: 'Settles an order by a rejected payout attempt that was paid after all, if the order has other terms now.',
     right: 'money',
     people: 'two',
     fields: {
       order: id,
       payout: text(60, /^pay_[0-9]+_[0-9]+$/, 'the id of an attempt, such as pay_17_1'),
       rest: optional(
-        about(
-          oneOf(['keep', 'pay']),
-          'What becomes of the difference: the operator keeps it, or the customer is paid it',
-        ),
+        about(oneOf(['keep', 'pay']), 'Use of the difference: the operator keeps it, or it is paid to the customer'),
       ),
     },
     refuses: ['unknown_order', 'unknown_payout', 'does_not_fit', 'order_over', 'unknown_account', ...PROPOSES],
     gives: done([
       ...ORDER,
-      { 'attempt?': Type.Object({}, { description: 'The attempt that paid: its state and amount' }) },
+      { 'attempt?': Type.Object({}, { description: 'State and amount of the attempt that paid' }) },
     ]),
     command: { words: 'order settle-by', args: ['order', 'payout'] },
   }),
   block: act({
     name: 'order.block',
     path: '/orders/:order/block',
-    says: 'Freezes the money of an order because the law requires it, until it is released by law.',
+    says: 'Freezes the money of an order because the law requires it. Only `order.release-blocked` ends the freeze.',
     right: 'money',
     people: 'one',
     fields: { order: id },
@@ -283,13 +284,19 @@ export const ORDERS = {
     says: 'Refunds to the customer the excess of a wrong fee on a settled order.',
     right: 'money',
     people: 'named',
-    morePeople: 'Two at least where only the bank says whose the account is.',
+    morePeople: 'At least two if only the bank knows who owns the account.',
     weighs: true,
     fields: {
-      ...{ order: id, fee: about(oneOf(PRICED_FEES), 'The fee that was wrong') },
+      ...{ order: id, fee: about(oneOf(PRICED_FEES), 'The fee that was too high') },
       amount,
-      asset: about(text(60), 'Code of the asset that is paid'),
-      nth: optional(about(whole(1, MOST_TIMES), 'Says that it is meant once more: the second time is 2', 2)),
+      asset: about(text(60), 'Code of the asset in which the compensation is paid'),
+      nth: optional(
+        about(
+          whole(1, MOST_TIMES),
+          'Number of the compensation of this fee, for a second one 2; guards against paying twice by mistake',
+          2,
+        ),
+      ),
       fiatAccountId: optional(id),
     },
     refuses: ['unknown_order', 'unknown_account', 'unknown_deposit', 'does_not_fit', 'malformed_amount', ...PROPOSES],
@@ -299,8 +306,8 @@ export const ORDERS = {
         {
           fee: Type.String({ description: 'The fee' }),
           asset: Type.String({ description: 'Asset of the fee' }),
-          chargedUnits: Type.String({ description: 'What of it was charged' }),
-          compensated: Type.Array(Type.Unknown(), { description: 'How often it was compensated before' }),
+          chargedUnits: Type.String({ description: 'Amount of the fee that was charged' }),
+          compensated: Type.Array(Type.Unknown(), { description: 'Earlier compensations of the fee' }),
           goesTo: Type.Unknown({ description: 'The destination' }),
         },
       ],
@@ -311,13 +318,13 @@ export const ORDERS = {
 };
 
 const last = maybe(Type.String({ description: 'Number of the last such action of the market' }));
-const bulk = Type.String({ description: 'Number by which orders bulk shows how far it is' });
+const bulk = Type.String({ description: 'Number of the bulk action; `orders bulk` shows its progress' });
 const SPAN_PARTNER = optional(about(id, 'Only orders of this partner', '1'));
 
 export const BULK = {
   unpaid: look({
     path: '/markets/:market/unpaid',
-    says: 'Lists unpaid orders created in a span of time: what cancelling or requoting all of them would touch.',
+    says: 'Lists unpaid orders created in a period: those that cancelling or requoting all of them would affect.',
     fields: { ...span, partner: SPAN_PARTNER, after: optional(id), limit: limit(MAX_UNPAID) },
     table: {
       list: 'orders',
@@ -339,7 +346,7 @@ export const BULK = {
   cancel: act({
     name: 'orders.cancel-unpaid',
     path: '/markets/:market/unpaid/cancel',
-    says: 'Cancels all orders of a span that are still unpaid when their turn comes.',
+    says: 'Cancels all orders created in a period that are unpaid when the action reaches them.',
     right: 'terms',
     people: 'rules',
     fields: { ...span, partner: SPAN_PARTNER },
@@ -350,7 +357,7 @@ export const BULK = {
   requote: act({
     name: 'orders.requote-unpaid',
     path: '/markets/:market/unpaid/requote',
-    says: 'Gives all unpaid orders of a span the price and fees of now, for the same amount to pay.',
+    says: 'Requotes all unpaid orders created in a period at the current price and fees, for the same amount to pay.',
     right: 'terms',
     people: 'rules',
     fields: { ...span, partner: SPAN_PARTNER },
@@ -361,14 +368,14 @@ export const BULK = {
   compensate: act({
     name: 'orders.compensate',
     path: '/markets/:market/settled/compensate',
-    says: 'Pays back what a wrong fee took of all settled orders created in a span (report affected lists them).',
+    says: 'Refunds the excess of a wrong fee on all settled orders created in a period (`report affected` lists them).',
     right: 'money',
     people: 'two',
     weighs: true,
     fields: {
       ...{ ...span, partner: SPAN_PARTNER },
       ...{ change: TERMS.change, fee: TERMS.fee, bps: TERMS.bps, fixed: TERMS.fixed, minimum: TERMS.minimum },
-      most: about(amount, 'Most that is paid back in all, in the fiat of the market', '250'),
+      most: about(amount, 'Maximum total of the compensations, in the fiat of the market', '250'),
     },
     refuses: ['unknown_market', 'unknown_partner', 'malformed_amount', ...PROPOSES],
     gives: done(['asset', { last }], [{ bulk }]),
@@ -376,29 +383,31 @@ export const BULK = {
   }),
   progress: look({
     path: '/bulk/:bulk',
-    says: 'Shows how far an action on all orders of a span is.',
+    says: 'Shows the progress of a bulk action on orders.',
     fields: { bulk: id },
     refuses: ['unknown_bulk'],
     gives: thing([
       ...['id', 'kind', 'marketId', 'partnerId', 'from', 'until', 'by'],
-      { people: Type.Array(Type.String(), { description: 'Who agreed to it' }) },
+      { people: Type.Array(Type.String(), { description: 'Operators who approved it' }) },
       'why',
       {
         begunAt: Type.String({ description: 'When it began: ISO 8601 in UTC' }),
         endedAt: maybe(Type.String({ description: 'When it ended: ISO 8601 in UTC' })),
-        cursor: Type.String({ description: 'Number of the order that was looked at last' }),
-        changed: Type.Integer({ description: 'Orders that were changed' }),
-        leftAlone: Type.Integer({ description: 'Orders that were not as wanted any more' }),
-        refused: Type.Integer({ description: 'Orders for which it was refused' }),
-        asset: maybe(Type.String({ description: 'Of a compensation: asset of the fee' })),
-        fee: maybe(Type.String({ description: 'Of a compensation: which fee' })),
-        fixedUnits: maybe(Type.String({ description: 'Of a compensation: fixed part of the right fee' })),
-        bps: maybe(Type.String({ description: 'Of a compensation: share of the right fee' })),
-        minimumUnits: maybe(Type.String({ description: 'Of a compensation: least of the right fee' })),
+        cursor: Type.String({ description: 'Number of the order that was processed last' }),
+        changed: Type.Integer({ description: 'Number of changed orders' }),
+        leftAlone: Type.Integer({ description: 'Number of orders that no longer met the conditions' }),
+        refused: Type.Integer({ description: 'Number of orders for which the action was refused' }),
+        asset: maybe(Type.String({ description: 'For a compensation: asset of the fee' })),
+        fee: maybe(Type.String({ description: 'For a compensation: name of the fee' })),
+        fixedUnits: maybe(Type.String({ description: 'For a compensation: fixed part of the correct fee' })),
+        bps: maybe(Type.String({ description: 'For a compensation: share of the correct fee, in basis points' })),
+        minimumUnits: maybe(Type.String({ description: 'For a compensation: minimum of the correct fee' })),
         notFor: maybe(
-          Type.Array(Type.String(), { description: 'Of a compensation: partners with a fee of their own' }),
+          Type.Array(Type.String(), {
+            description: 'For a compensation: partners with a fee of their own, which are left out',
+          }),
         ),
-        mostUnits: maybe(Type.String({ description: 'Of a compensation: the most' })),
+        mostUnits: maybe(Type.String({ description: 'For a compensation: the maximum total' })),
         doneUnits: Type.String({ description: 'For a compensation: the amount paid so far' }),
       },
     ]),

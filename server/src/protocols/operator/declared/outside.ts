@@ -6,7 +6,7 @@ import { FILTERS, limit, look, NARROWED } from '../declare.ts';
 import { maybe, pages } from '../replies.ts';
 import { assetCode } from './forms.ts';
 
-const LAST = 'The page that begins after this row: `next` of the page before';
+const LAST = '`next` of the previous page; without it, the first page';
 const DEBT = ['id', 'partnerId', 'customerId', 'asset', 'units', 'since', 'days'];
 const LINE = ['id', 'rail', 'line', 'bookedAt', 'direction', 'asset', 'units', 'chargeUnits', 'meaning', 'key'];
 const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
@@ -15,7 +15,7 @@ const BANK_MEANINGS = ['deposit', 'funding', 'return', 'payout', 'recall', 'unex
 export const OUTSIDE = {
   debts: look({
     path: '/debts',
-    says: 'Lists what customers owe us for money that was taken back after it had been paid out, in the order in which they first owed something.',
+    says: 'Lists the debts of customers: money that was recalled or reversed after it had been paid out. The customer whose debt is oldest comes first.',
     fields: {
       ...{ partner: FILTERS.partner, customer: FILTERS.customer },
       asset: optional(about(assetCode, 'Only debts in this asset', 'inr')),
@@ -25,17 +25,17 @@ export const OUTSIDE = {
     refuses: NARROWED.filter((reason) => reason !== 'unknown_market'),
     gives: pages('debts', [
       ...DEBT,
-      { orderIds: Type.String({ description: 'Numbers of the orders that it comes from, with spaces between them' }) },
+      { orderIds: Type.String({ description: 'Numbers of the orders that caused it, separated by spaces' }) },
     ]),
     command: { words: 'debts', columns: ['customerId', 'partnerId', 'units', 'asset', 'since', 'days', 'orderIds'] },
   }),
   bankLines: look({
     path: '/bank-lines',
-    says: 'Lists lines of bank statements as they were booked, the newest first, without their texts.',
+    says: 'Lists the booked lines of bank statements, newest first, without their texts.',
     fields: {
       rail: optional(about(text(60), 'Code of the bank', 'bank.simulated')),
-      direction: optional(about(oneOf(['credit', 'debit']), 'Came in, or left')),
-      meaning: optional(about(oneOf(BANK_MEANINGS), 'What it was booked as')),
+      direction: optional(about(oneOf(['credit', 'debit']), 'Direction of the money: in or out')),
+      meaning: optional(about(oneOf(BANK_MEANINGS), 'Kind of booking')),
       asset: optional(about(assetCode, 'Only lines in this asset', 'inr')),
       min: optional(about(amount, 'With asset: only lines of at least this much', '100')),
       max: optional(about(amount, 'With asset: only lines of at most this much', '5000')),
@@ -49,9 +49,9 @@ export const OUTSIDE = {
       ...LINE.filter((name) => !['bookedAt', 'chargeUnits', 'meaning'].includes(name)),
       {
         bookedAt: Type.String({ description: 'When the bank booked it: ISO 8601 in UTC' }),
-        chargeUnits: Type.String({ description: 'What the bank charged beside it: a plain decimal of its asset' }),
-        meaning: Type.String({ description: 'What it was booked as' }),
-        foreignAt: maybeTime('Since when two people say that a debit paid nothing of ours'),
+        chargeUnits: Type.String({ description: 'Charge of the bank for it: a plain decimal of its asset' }),
+        meaning: Type.String({ description: 'Kind of booking' }),
+        foreignAt: maybeTime('When two operators declared that the debit paid none of our payouts'),
         readAt: Type.String({ description: 'When it was read: ISO 8601 in UTC' }),
       },
     ]),

@@ -27,27 +27,27 @@ const items = about(itemsOf(MAX_HELD), 'Numbers of held items, or all', ['37', '
 
 const DELIVERY_STATES = ['waiting', 'delivered', 'dead', 'dropped'] as const;
 const endpoint = about(text(80, /^[\x21-\x7e]+$/, 'the id of an endpoint'), 'Id of the endpoint', 'we_1');
-const sequence = Type.Integer({ description: 'Its number among the events about the same subject' });
+const sequence = Type.Integer({ description: 'Position among the events about the same subject' });
 const newestHeld = maybe(Type.String({ description: 'Number of the newest held item' }));
 const decision = {
   decidedAt: maybe(Type.String({ description: 'When it was decided: ISO 8601 in UTC' })),
   decidedBy: maybe(Type.String({ description: 'Who decided it' })),
 };
 const ITEM = ['id', 'kind', 'subject', 'address', 'why', 'madeAt', 'madeByKey', 'state', 'heldAt', 'heldBy', decision];
-const suspendedAt = maybe(Type.String({ description: 'When it was suspended, the last time: ISO 8601 in UTC' }));
+const suspendedAt = maybe(Type.String({ description: 'When it was last suspended: ISO 8601 in UTC' }));
 const SEEN = ['name', 'suspended', 'held', { newestHeld, suspendedAt }];
 const STILL = ['stillHeld', 'hasMore'] as const;
-const decided = Type.Integer({ description: 'How many were decided' });
+const decided = Type.Integer({ description: 'Number of decided items' });
 const apiSecret = Type.String({ description: 'The secret: shown once' });
 const bearerToken = Type.String({ description: 'The bearer token of the key under /v1: shown once' });
 const secretFor = Type.String({
-  description: 'Who collects the secret with key secret, where another operator confirmed',
+  description: 'Operator who collects the secret with `key secret`, if another operator confirmed the action',
 });
 const KEY = [
   ...['key', 'partnerId', 'label', 'scopes', 'addresses', 'expiresAt'],
   {
     revokedAt: maybe(Type.String({ description: 'Since when it is revoked: ISO 8601 in UTC' })),
-    rotatingUntil: maybe(Type.String({ description: 'Until when its old secret works, too: ISO 8601 in UTC' })),
+    rotatingUntil: maybe(Type.String({ description: 'Until when its previous secret is also valid: ISO 8601 in UTC' })),
     unsignedWrites: Type.Boolean({ description: 'Whether it may write in production without a signature' }),
   },
   ...['heldAt', 'createdAt'],
@@ -56,19 +56,21 @@ const KEY = [
 const PARTNER = [
   ...['id', 'name', 'suspended'],
   {
-    quoteShape: Type.String({ description: 'Form of quotes that its program expects' }),
-    toleranceBps: Type.String({ description: 'By how many basis points the price may move' }),
-    kycWords: Type.Object({}, { description: 'Its own words of verification' }),
-    tradeLevel: Type.Integer({ description: 'Level of verification that trading needs' }),
-    corsOrigins: Type.Array(Type.String(), { description: 'Origins whose pages may call' }),
-    requestsPerMinute: Type.Integer({ description: 'Most requests of a key in a minute' }),
+    quoteShape: Type.String({ description: 'Format of quotes that its program expects' }),
+    toleranceBps: Type.String({
+      description: 'Tolerated change of the price between quote and order, in basis points',
+    }),
+    kycWords: Type.Object({}, { description: 'Its own names for states of verification' }),
+    tradeLevel: Type.Integer({ description: 'Verification level required for trading' }),
+    corsOrigins: Type.Array(Type.String(), { description: 'Origins whose pages may use its keys' }),
+    requestsPerMinute: Type.Integer({ description: 'Maximum number of requests per minute and key' }),
   },
 ];
 
 const BRANDING = {
-  displayName: maybe(Type.String({ description: 'Name on its hosted pages; null: its name' })),
-  accent: maybe(Type.String({ description: 'Its colour on light ground' })),
-  accentDark: maybe(Type.String({ description: 'Its colour on dark ground' })),
+  displayName: maybe(Type.String({ description: 'Name on its hosted pages; null: the name of the partner' })),
+  accent: maybe(Type.String({ description: 'Its colour on a light background' })),
+  accentDark: maybe(Type.String({ description: 'Its colour on a dark background' })),
   logo: maybe(Type.String({ description: 'Path of its logo' })),
 };
 
@@ -88,7 +90,7 @@ const REQUEST_END = ['status', 'reason', 'why', 'tookMs', 'replayed', 'version',
 export const REQUEST_LINE = [
   ...['id', 'partnerId'],
   {
-    protocol: Type.String({ description: 'v1, or white-label: whose lines have neither version nor bodies' }),
+    protocol: Type.String({ description: '`v1`, or `white-label`, of which no version and no bodies are stored' }),
     requestId: Type.String({ description: 'Our id of the request' }),
     clientRequestId: maybe(Type.String({ description: 'The id that the program sent as X-Client-Request-Id' })),
   },
@@ -96,15 +98,15 @@ export const REQUEST_LINE = [
   {
     operation: Type.String({ description: 'Name of the endpoint' }),
     method: Type.String({ description: 'Method' }),
-    path: Type.String({ description: 'Path, without what is personal' }),
-    status: Type.Integer({ description: 'HTTP status of the answer' }),
-    reason: maybe(Type.String({ description: 'Why it was declined' })),
+    path: Type.String({ description: 'Path, without personal data' }),
+    status: Type.Integer({ description: 'HTTP status of the reply' }),
+    reason: maybe(Type.String({ description: 'Reason why it was declined' })),
     why: maybe(Type.String({ description: 'What was wrong with its signature or token' })),
-    tookMs: Type.Integer({ description: 'How long it took' }),
+    tookMs: Type.Integer({ description: 'Duration' }),
     replayed: Type.Boolean({
-      description: 'Whether the answer of an earlier request with its Idempotency-Key was sent again',
+      description: 'Whether the reply was repeated from an earlier request with the same Idempotency-Key',
     }),
-    version: Type.String({ description: 'Version of the interface' }),
+    version: Type.String({ description: 'API version' }),
   },
   'at',
 ];
@@ -130,15 +132,17 @@ export const PARTNERS = {
             ...BRANDING,
             changedAt: maybe(Type.String({ description: 'When it was last changed: ISO 8601 in UTC' })),
           },
-          { description: 'How its hosted pages look to customers, as its team has set it' },
+          { description: 'Branding of its hosted pages, as set by its team' },
         ),
         keys: Type.Array(Type.Unknown(), { description: 'Its keys, without their secrets' }),
-        endpoints: Type.Array(Type.Unknown(), { description: 'Its webhook endpoints, and which key made each' }),
+        endpoints: Type.Array(Type.Unknown(), {
+          description: 'Its webhook endpoints, each with the key that created it',
+        }),
         caps: many(
           [
             'asset',
-            { maxUnits: Type.String({ description: 'Largest sum of its live quotes' }) },
-            { liveUnits: Type.String({ description: 'Their sum now' }) },
+            { maxUnits: Type.String({ description: 'Maximum total of its live quotes and unpaid orders' }) },
+            { liveUnits: Type.String({ description: 'Their present total' }) },
           ],
           'Its caps, by fiat',
         ),
@@ -154,14 +158,14 @@ export const PARTNERS = {
     people: 'one',
     fields: {
       name: about(text(60), 'Name of the partner', 'Shop'),
-      quoteShape: optional(about(oneOf(['A', 'B']), 'Form of quotes that its program expects')),
+      quoteShape: optional(about(oneOf(['A', 'B']), 'Format of quotes that its program expects')),
       toleranceBps: optional(
-        about(whole(0, 10_000), 'By how many basis points the price may move between quote and order', 50),
+        about(whole(0, 10_000), 'Tolerated change of the price between quote and order, in basis points', 50),
       ),
-      tradeLevel: optional(about(whole(0, 4), 'Level of verification that trading needs', 1)),
-      requestsPerMinute: optional(about(whole(0, 1_000_000), 'Most requests of a key in a minute', 600)),
+      tradeLevel: optional(about(whole(0, 4), 'Verification level required for trading', 1)),
+      requestsPerMinute: optional(about(whole(0, 1_000_000), 'Maximum number of requests per minute and key', 600)),
       corsOrigins: optional(
-        about(listOf(origin, 20), 'Origins whose pages may call with its keys', ['https://shop.example']),
+        about(listOf(origin, 20), 'Origins whose pages may use its keys', ['https://shop.example']),
       ),
     },
     refuses: ['partner_exists'],
@@ -171,27 +175,27 @@ export const PARTNERS = {
   suspend: act({
     name: 'partner.suspend',
     path: '/partners/:partner/suspend',
-    says: 'Rejects all requests of a partner; payments in progress continue. With a time, it also holds everything created since then.',
+    says: 'Suspends a partner: all its requests are rejected, and payments in progress continue. With `since`, everything that was created since then is also held.',
     right: 'block',
     people: 'one',
     fields: {
       partner: id,
-      since: optional(about(time, 'Since when a key may have leaked: everything created since then is held')),
-      key: optional(about(keyName, 'With since: the leaked key; only items that it created are held')),
+      since: optional(about(time, 'Time since which a key may have leaked: everything created since then is held')),
+      key: optional(about(keyName, 'With `since`: the leaked key, if only items that it created are to be held')),
     },
     refuses: ['unknown_partner', 'unknown_key'],
     gives: done(SEEN, [
       { 'containment?': Type.Object({}, { description: 'The leak, and its containment' }) },
       ...STILL.map((name) => `${name}?`),
       ...['activity?', 'recordedFrom?'],
-      { 'hasMoreActivity?': Type.Boolean({ description: 'Whether the keys did more than is shown' }) },
+      { 'hasMoreActivity?': Type.Boolean({ description: 'Whether there is more activity than the reply shows' }) },
     ]),
     command: { words: 'partner suspend' },
   }),
   resume: act({
     name: 'partner.resume',
     path: '/partners/:partner/resume',
-    says: 'Answers the requests of a partner again.',
+    says: 'Ends the suspension of a partner: its requests are accepted again.',
     right: 'partners',
     people: 'rules',
     fields: { partner: id },
@@ -202,7 +206,7 @@ export const PARTNERS = {
   resetBranding: act({
     name: 'partner.resetBranding',
     path: '/partners/:partner/branding/reset',
-    says: 'Removes display name, colours and logo that a partner has set: its hosted pages have its name and our colours again.',
+    says: 'Removes the display name, colours and logo that a partner has set. Its hosted pages then use its name and the default colours.',
     right: 'partners',
     people: 'one',
     fields: { partner: id },
@@ -212,15 +216,15 @@ export const PARTNERS = {
   }),
   endpoints: look({
     path: '/endpoints',
-    says: 'Lists webhook endpoints of all partners: where, made by which key, failing since when.',
+    says: 'Lists the webhook endpoints of all partners, each with its URL, the key that created it, and since when it has been failing.',
     fields: {
       partner: FILTERS.partner,
-      enabled: optional(about(flag, 'Whether it is switched on', true)),
+      enabled: optional(about(flag, 'Whether the endpoint is enabled', true)),
       ...{ from: FILTERS.from, until: FILTERS.until },
       after: optional(
         about(
           text(80, /^[\x21-\x7e]+$/, 'the id of an endpoint'),
-          'The page that begins after this row: `next` of the page before',
+          '`next` of the previous page; without it, the first page',
           'we_1',
         ),
       ),
@@ -258,10 +262,10 @@ export const PARTNERS = {
     gives: pages(
       'deliveries',
       [
-        { eventId: Type.String({ description: 'Id of the event, as its receiver sees it' }) },
-        { position: Type.String({ description: 'Its position among the events of the partner' }) },
+        { eventId: Type.String({ description: 'Id of the event, as the receiver gets it' }) },
+        { position: Type.String({ description: 'Position among the events of the partner' }) },
         { type: Type.String({ description: 'Type of the event, such as order.settled' }), sequence },
-        ...['subject', 'state', { attempts: Type.Integer({ description: 'How often it was sent' }) }],
+        ...['subject', 'state', { attempts: Type.Integer({ description: 'How many attempts were made' }) }],
         ...[{ lastError: maybe(Type.String({ description: 'Why the last attempt failed' })) }, 'endedAt'],
       ],
       ['partnerId', 'url', 'format', 'enabled'],
@@ -273,24 +277,24 @@ export const PARTNERS = {
   }),
   attempts: look({
     path: '/endpoints/:endpoint/deliveries/:position/attempts',
-    says: 'Lists attempts to deliver an event to a webhook endpoint, the newest first, without what the receiver answered.',
+    says: 'Lists attempts to deliver an event to a webhook endpoint, newest first, without the bodies of the responses.',
     fields: { endpoint, position: about(id, 'Position of the event, as its delivery shows it', '1001') },
     refuses: ['unknown_endpoint'],
     gives: rows('attempts', [
       'at',
       { tookMs: Type.Integer({ description: 'How long it took, in milliseconds' }) },
-      { status: maybe(Type.Integer({ description: 'HTTP status of the answer' })) },
+      { status: maybe(Type.Integer({ description: 'HTTP status of the reply' })) },
       { error: maybe(Type.String({ description: 'Why it failed' })) },
     ]),
     command: { words: 'endpoint attempts', list: 'attempts', columns: ['at', 'tookMs', 'status', 'error'] },
   }),
   activity: look({
     path: '/partners/:partner/activity',
-    says: 'Lists what the keys and the team of a partner did, the newest first.',
+    says: 'Lists the activity of the keys and the team of a partner, newest first.',
     fields: {
       partner: id,
-      key: optional(about(keyName, 'Only what this key did')),
-      action: optional(about(oneOf(ACTIVITIES), 'Only of this kind')),
+      key: optional(about(keyName, 'Only activity of this key')),
+      action: optional(about(oneOf(ACTIVITIES), 'Only activity of this kind')),
       ...{ since: optional(time), until: optional(time) },
       ...{ below: optional(id), limit: limit(MAX_ACTIVITY) },
     },
@@ -314,14 +318,18 @@ export const PARTNERS = {
   }),
   requests: look({
     path: '/partners/:partner/requests',
-    says: 'Lists requests of a partner to its API in the last 30 days, the newest first, without their bodies.',
+    says: 'Lists the API requests of a partner in the last 30 days, newest first, without their bodies.',
     fields: {
       partner: id,
-      operation: optional(about(text(80, OPERATION, 'a name of an endpoint'), 'Name of the endpoint', 'orders.create')),
-      protocol: optional(about(oneOf(PROTOCOLS), 'Only requests of this interface')),
-      status: optional(about(whole(200, 599), 'HTTP status of the answer', 409)),
-      reason: optional(about(text(64, /^[a-z_]+$/, 'a reason of the API'), 'Why it was declined', 'unauthenticated')),
-      key: optional(about(keyName, 'Only requests of this key')),
+      operation: optional(
+        about(text(80, OPERATION, 'the name of an endpoint'), 'Name of the endpoint', 'orders.create'),
+      ),
+      protocol: optional(about(oneOf(PROTOCOLS), 'Only requests to this API')),
+      status: optional(about(whole(200, 599), 'HTTP status of the reply', 409)),
+      reason: optional(
+        about(text(64, /^[a-z_]+$/, 'a reason of the API'), 'Reason why it was declined', 'unauthenticated'),
+      ),
+      key: optional(about(keyName, 'Only requests with this key')),
       ...{ from: FILTERS.from, until: FILTERS.until },
       ...{ below: optional(id), limit: limit(MAX_REQUESTS) },
     },
@@ -353,37 +361,37 @@ export const PARTNERS = {
   release: act({
     name: 'held.release',
     path: '/partners/:partner/held/release',
-    says: 'Releases held items; of a key that is held, all revokes it.',
+    says: 'Releases held items. For a held key, `all` revokes it instead.',
     right: 'partners',
     people: 'rules',
     fields: { partner: id, items },
     refuses: ['unknown_partner', 'unknown_held_item', 'unknown_endpoint', ...PROPOSES],
-    gives: done([...SEEN, { 'items?': many(ITEM, 'The items that were named') }], [{ decided }, ...STILL]),
+    gives: done([...SEEN, { 'items?': many(ITEM, 'The named items') }], [{ decided }, ...STILL]),
     command: { words: 'held release', args: ['partner', 'items'] },
   }),
   reject: act({
     name: 'held.reject',
     path: '/partners/:partner/held/reject',
-    says: 'Rejects held items for good: endpoints are removed and keys revoked.',
+    says: 'Rejects held items permanently: endpoints are removed and keys are revoked.',
     right: 'partners',
     people: 'one',
     fields: { partner: id, items },
     refuses: ['unknown_partner', 'unknown_held_item', 'unknown_endpoint'],
-    gives: done([...SEEN, { 'items?': many(ITEM, 'The items that were named') }], [{ decided }, ...STILL]),
+    gives: done([...SEEN, { 'items?': many(ITEM, 'The named items') }], [{ decided }, ...STILL]),
     command: { words: 'held reject', args: ['partner', 'items'] },
   }),
   createKey: act({
     name: 'key.create',
     path: '/partners/:partner/keys',
-    says: 'Creates a key; its secret is shown once, to the one who asked for it.',
+    says: 'Creates a key. Its secret is shown once, to the operator who requested it.',
     right: 'partners',
     people: 'rules',
     fields: {
       partner: id,
-      label: about(typed(60), 'A name for it, for people', 'main'),
+      label: about(typed(60), 'Label of the key', 'main'),
       scopes: about(listOf(oneOf(SCOPES), SCOPES.length), 'What the key may do', ['read', 'trade']),
-      addresses: optional(about(listOf(network, 50), 'Networks that it may be used from', ['203.0.113.0/24'])),
-      expiresAt: optional(about(time, 'Until when it works', '2028-01-31T00:00:00Z')),
+      addresses: optional(about(listOf(network, 50), 'Networks from which it may be used', ['203.0.113.0/24'])),
+      expiresAt: optional(about(time, 'Until when it is valid', '2028-01-31T00:00:00Z')),
     },
     refuses: ['unknown_partner', ...PROPOSES],
     gives: done(
@@ -395,25 +403,27 @@ export const PARTNERS = {
   rotateKey: act({
     name: 'key.rotate',
     path: '/keys/:key/rotate',
-    says: 'Gives a key a new secret; the old one works for a while.',
+    says: 'Gives a key a new secret. The previous one stays valid for `overlapHours`.',
     right: 'partners',
     people: 'rules',
     fields: {
       key: keyName,
-      overlapHours: optional(about(whole(0, 24 * 30), 'For how many hours the old secret works; 24 without it', 24)),
+      overlapHours: optional(
+        about(whole(0, 24 * 30), 'For how many hours the previous secret stays valid; 24 by default', 24),
+      ),
     },
     refuses: ['unknown_key', ...PROPOSES],
     gives: done(KEY, [
       'apiKey',
       { 'apiSecret?': apiSecret, 'bearerToken?': bearerToken, 'secretFor?': secretFor },
-      { oldSecretValidUntil: Type.String({ description: 'Until when the old secret works: ISO 8601 in UTC' }) },
+      { oldSecretValidUntil: Type.String({ description: 'Until when the previous secret is valid: ISO 8601 in UTC' }) },
     ]),
     command: { words: 'key rotate' },
   }),
   collect: act({
     name: 'key.collect',
     path: '/keys/:key/secret',
-    says: 'Shows the secret of a key that you asked for and another confirmed: once, within a day.',
+    says: 'Shows the secret of a key that you requested and another operator confirmed: once, within a day.',
     right: 'partners',
     people: 'one',
     fields: { key: keyName },
@@ -424,10 +434,10 @@ export const PARTNERS = {
   keyWrites: act({
     name: 'key.writes',
     path: '/keys/:key/writes',
-    says: 'Says whether the writes of a key under /v1 have to be signed in production, or may carry its bearer token alone.',
+    says: 'Sets whether writes with a key under /v1 must be signed in production, or may be sent with its bearer token alone.',
     right: 'partners',
     people: 'rules',
-    fields: { key: keyName, signed: about(flag, 'Whether its writes have to be signed', true) },
+    fields: { key: keyName, signed: about(flag, 'Whether writes with the key must be signed', true) },
     refuses: ['unknown_key', ...PROPOSES],
     gives: done(KEY),
     command: { words: 'key writes', args: ['key', 'signed'] },

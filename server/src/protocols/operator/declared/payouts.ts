@@ -7,28 +7,28 @@ import { CORRECTIONS } from '../deps.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
 
 const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
-const asset = maybe(Type.String({ description: 'Code of the asset, if it has been read' }));
+const asset = maybe(Type.String({ description: 'Code of the asset; null until the transaction has been read' }));
 const MOVEMENT = [
   ...['rail', 'wallet', 'nonce', 'hash', 'state'],
   {
-    signed: Type.Unknown({ description: 'Whether it is signed and in no block' }),
-    block: maybe(Type.String({ description: 'Block that it is in' })),
+    signed: Type.Unknown({ description: 'Whether it is signed but in no block yet' }),
+    block: maybe(Type.String({ description: 'Block that contains it' })),
     succeeded: maybe(Type.Boolean({ description: 'Whether the transaction succeeded' })),
   },
   ...['recipient', { asset }, 'units', 'key'],
 ];
 const BREAK = [
   ...['id', 'rail', 'wallet', 'asset', 'key', 'kind', 'outsideUnits', 'ledgerUnits', 'differenceUnits'],
-  { transit: maybe(Type.String({ description: 'What of it is in transit' })) },
+  { transit: maybe(Type.String({ description: 'The part of the difference that is in transit' })) },
   ...['why', 'names', 'foundAt'],
 ];
-const evidence = about(text(200), 'Which of the break’s names proves it', '0x5f2c…');
+const evidence = about(text(200), 'The name in the break that proves it', '0x5f2c…');
 const PAYOUT = text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2");
 const PAYOUT_NOW = [
   ...['rail', 'state', 'asset', 'units', 'address'],
   {
-    submissions: Type.Integer({ description: 'How often it was submitted' }),
-    sent: Type.Boolean({ description: 'Whether the chain has a transaction of it' }),
+    submissions: Type.Integer({ description: 'How many times it was submitted' }),
+    sent: Type.Boolean({ description: 'Whether a transaction for it is on the chain' }),
   },
 ];
 
@@ -42,7 +42,7 @@ export const PAYOUTS = {
       below: optional(
         about(
           text(80, /^[a-z]+_[0-9_]+$/, 'the id of a payout'),
-          'The page that begins after this row: `next` of the page before',
+          '`next` of the previous page; without it, the first page',
           'pay_17_1',
         ),
       ),
@@ -74,9 +74,9 @@ export const PAYOUTS = {
       ...['paidUnits', 'state', 'address'],
       {
         fiatAccountId: maybe(Type.String({ description: 'Number of the account it goes to' })),
-        submissions: Type.Integer({ description: 'How often it was submitted' }),
+        submissions: Type.Integer({ description: 'How many times it was submitted' }),
         unknownSince: maybe(Type.String({ description: 'Since when its outcome is unknown: ISO 8601 in UTC' })),
-        depositId: maybe(Type.String({ description: 'Number of the deposit that a refund gives back' })),
+        depositId: maybe(Type.String({ description: 'For a refund: number of the refunded deposit' })),
       },
       ...['waitsFor', 'why', 'reference', 'createdAt', 'submittedAt', 'endedAt'],
     ]),
@@ -113,15 +113,15 @@ export const PAYOUTS = {
   neverPaid: act({
     name: 'payout.never-paid',
     path: '/payouts/:payout/never-paid',
-    says: 'Records with evidence that a payout of unknown outcome was never paid: its order or refund continues.',
+    says: 'Records, with evidence, that a payout with an unknown outcome was never paid. Its order or refund then continues.',
     right: 'money',
     people: 'two',
     weighs: true,
     fields: {
       payout: PAYOUT,
       evidence: about(
-        typed(500, /\S{2}/, 'what shows that it was not paid, in 3 to 500 characters'),
-        'What shows that its rail did not pay it, and will not',
+        typed(500, /\S{2}/, 'the evidence that it was not paid, in 3 to 500 characters'),
+        'Evidence that its rail did not pay it and will not pay it',
         "the bank's letter of 4 March: no payment with this reference",
       ),
     },
@@ -132,7 +132,7 @@ export const PAYOUTS = {
   debitForeign: act({
     name: 'debit.foreign',
     path: '/debits/foreign',
-    says: 'Records that an unexplained debit paid none of our payouts: waiting payouts of the same amount continue.',
+    says: 'Records that an unexplained debit paid none of our payouts. Waiting payouts of the same amount then continue.',
     right: 'treasury',
     people: 'two',
     fields: {
@@ -167,12 +167,12 @@ const ending = (how: 'foreign' | 'cancel', says: string) =>
 export const MOVEMENTS = {
   list: look({
     path: '/movements',
-    says: 'Lists what our wallets sent and the books do not know, after a restore.',
+    says: 'Lists movements out of our wallets that the books do not have, after a restore.',
     fields: {},
     gives: thing([
       {
         movements: Type.Array(Type.Object({}, { additionalProperties: true }), {
-          description: 'Those that wait first, then the newest',
+          description: 'Undecided movements first, then the newest',
         }),
       },
     ]),
@@ -185,27 +185,30 @@ export const MOVEMENTS = {
   match: act({
     name: 'movement.match',
     path: '/movements/:movement/match',
-    says: 'Matches a movement with the payout, refund, sweep or gas that it was.',
+    says: 'Matches a movement with the payout, refund, sweep or gas transfer that it paid.',
     right: 'treasury',
     people: 'two',
     fields: {
       movement: id,
       key: about(
         text(160, /^[\x21-\x7e]+$/, 'the id of a payout or refund attempt, or the key of a sweep or its gas'),
-        'What it paid: the id of a payout or refund attempt, or the key of a sweep or its gas',
+        'Id of the payout or refund attempt, or key of the sweep or its gas, that the movement paid',
         'pay_17_1',
       ),
       otherAmount: optional(flag),
     },
     refuses: ['unknown_movement', 'movement_over', 'does_not_fit', 'unknown_payout', ...PROPOSES],
-    gives: done([...MOVEMENT, { 'to?': Type.Object({}, { description: 'What the books order under the key' }) }]),
+    gives: done([
+      ...MOVEMENT,
+      { 'to?': Type.Object({}, { description: 'The transfer that the books have under the key' }) },
+    ]),
     command: { words: 'movement match', args: ['movement', 'key'] },
   }),
-  foreign: ending('foreign', 'Declares that a movement is not ours: it is booked as a loss.'),
-  cancel: ending('cancel', 'Uses up the nonce of a movement that is signed and in no block, by an empty transfer.'),
+  foreign: ending('foreign', 'Declares that a movement paid nothing of ours, and books it as a loss.'),
+  cancel: ending('cancel', 'Cancels a movement that is signed but in no block: an empty transfer uses its nonce.'),
   breaks: look({
     path: '/breaks',
-    says: 'Lists differences between the books and chain or bank, and amounts in transit.',
+    says: 'Lists differences between the books and the chains or banks, and amounts in transit.',
     fields: { rail: optional(text(60)) },
     gives: rows('breaks', BREAK),
     command: {
@@ -217,13 +220,13 @@ export const MOVEMENTS = {
   correct: act({
     name: 'break.correct',
     path: '/breaks/:item/correct',
-    says: 'Ends a break by a correcting entry.',
+    says: 'Corrects a break with a ledger entry.',
     right: 'treasury',
     people: 'two',
     weighs: true,
     fields: {
       item: about(id, 'Number of the break', '36'),
-      as: about(oneOf(CORRECTIONS), 'Kind of entry, which says which accounts it touches'),
+      as: about(oneOf(CORRECTIONS), 'Kind of the entry, which determines its accounts'),
       amount,
       evidence,
     },

@@ -20,11 +20,11 @@ const role = oneOf(ROLES);
 const tokenSha256 = text(
   64,
   /^[0-9a-f]{64}$/,
-  'the SHA-256 of a token as 64 small hexadecimal digits; its person makes both with: npm run operator -- new token',
+  'the SHA-256 of a token as 64 lower-case hex digits; the person creates both with: npm run operator -- new token',
 );
 const SEEN = [
   'role',
-  { disabled: Type.Boolean({ description: 'Whether the operator is out' }) },
+  { disabled: Type.Boolean({ description: 'Whether the operator is disabled' }) },
   'disabledAt',
   'tokens',
 ];
@@ -32,22 +32,22 @@ const AUDIT = [
   ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
   'via',
   { before: Type.Unknown({ description: 'The subject before the action' }) },
-  { after: Type.Unknown({ description: 'The same, after' }) },
+  { after: Type.Unknown({ description: 'The subject after the action' }) },
 ];
 
 const moment = (description: string) => Type.String({ description: `${description}: ISO 8601 in UTC` });
 const PROPOSAL = [
   ...['id', 'action', 'subject'],
   {
-    input: Type.Object({}, { description: 'What was asked' }),
-    seen: Type.Unknown({ description: 'The subject, as it was when proposed' }),
+    input: Type.Object({}, { description: 'Fields of the action' }),
+    seen: Type.Unknown({ description: 'The subject at the time of the proposal' }),
   },
   'reason',
   {
     proposed_by: Type.String({ description: 'Number of its proposer' }),
     proposer: Type.String({ description: 'Name of its proposer' }),
     proposed_at: moment('When it was proposed'),
-    expires_at: moment('Until when it waits'),
+    expires_at: moment('When it expires'),
   },
   'state',
   {
@@ -56,8 +56,8 @@ const PROPOSAL = [
   },
   'people',
   {
-    ready_at: maybe(moment('From when on its proposer may confirm it')),
-    failed_why: maybe(Type.String({ description: 'Why it could not be done' })),
+    ready_at: maybe(moment('From when its proposer may confirm it')),
+    failed_why: maybe(Type.String({ description: 'Why the action failed' })),
   },
   'agreed',
 ];
@@ -65,11 +65,11 @@ const PROPOSAL = [
 export const PROPOSALS = {
   list: look({
     path: '/proposals',
-    says: 'Lists proposed actions: those that wait for approval or for their delay, and the outcome of the others.',
+    says: 'Lists proposals: those that wait for approval or for their delay, and the others with their outcome.',
     fields: {
       state: optional(about(oneOf(PROPOSAL_STATES), 'Only proposals in this state')),
       action: optional(about(text(60), 'Only this action', 'order.release')),
-      operator: optional(about(text(40), 'Only what this operator proposed', 'ada')),
+      operator: optional(about(text(40), 'Only proposals of this operator', 'ada')),
       ...{ from: optional(time), until: optional(time) },
       ...{ below: optional(id), limit: limit(MAX_PROPOSALS) },
     },
@@ -88,7 +88,7 @@ export const PROPOSALS = {
   }),
   one: look({
     path: '/proposals/:proposal',
-    says: 'Shows a proposal, with its subject as it was when proposed.',
+    says: 'Shows a proposal, with its subject at the time of the proposal.',
     fields: { proposal: id },
     refuses: ['unknown_proposal'],
     gives: thing(PROPOSAL),
@@ -97,7 +97,7 @@ export const PROPOSALS = {
   confirm: {
     method: 'POST',
     path: '/proposals/:proposal/confirm',
-    says: 'Agrees to what another operator proposed, and does it where enough have agreed. Needs the right of the action, and declines for its reasons, too.',
+    says: 'Approves a proposal of another operator, and executes the action if enough operators have approved. It needs the right of the action, and can also be declined for the reasons of the action.',
     right: 'read',
     fields: { proposal: id },
     refuses: [
@@ -107,22 +107,22 @@ export const PROPOSALS = {
     gives: Type.Object(
       {
         action: Type.String({ description: 'Name of the action' }),
-        subject: Type.String({ description: 'What it is about' }),
+        subject: Type.String({ description: 'Subject of the action' }),
         outcome: Type.Literal('done'),
         after: Type.Unknown({ description: 'The subject now' }),
       },
-      { additionalProperties: true, description: 'What the action answers' },
+      { additionalProperties: true, description: 'Reply of the action' },
     ),
     command: { words: 'confirm', getsFile: true },
   },
   decline: {
     method: 'POST',
     path: '/proposals/:proposal/decline',
-    says: 'Ends a proposal: it is not done. Of a proposal of another operator, needs the right of the action.',
+    says: 'Declines or withdraws a proposal, so that it is not executed. For a proposal of another operator, it needs the right of the action.',
     right: 'read',
     fields: { proposal: id },
     refuses: ['unknown_proposal', 'proposal_over'],
-    gives: thing(['proposal', { outcome: Type.Literal('declined', { description: 'It is not done' }) }]),
+    gives: thing(['proposal', { outcome: Type.Literal('declined', { description: 'The action is not executed' }) }]),
     command: { words: 'decline' },
   },
 } as const;
@@ -130,7 +130,7 @@ export const PROPOSALS = {
 export const AUDITED = {
   audit: look({
     path: '/audit',
-    says: 'Lists who did what, the newest first.',
+    says: 'Lists the audit: who did what, newest first.',
     fields: {
       operator: optional(text(40)),
       subject: optional(about(text(160), 'Only lines about this subject', 'order:17')),
@@ -150,33 +150,33 @@ export const AUDITED = {
   }),
   verification: look({
     path: '/audit/verification',
-    says: 'Verifies the audit against its chain of seals, the oldest first, some seals at a time.',
+    says: 'Verifies part of the audit against its chain of seals, oldest seals first.',
     fields: {
       after: optional(about(id, 'The seal to continue from: `next` of the previous answer', '100')),
       limit: limit(MAX_SEALS),
     },
     gives: thing([
-      { seals: Type.String({ description: 'How many seals were verified' }) },
-      { rows: Type.String({ description: 'How many rows they cover' }) },
-      { unsealed: Type.String({ description: 'With the last seals: how many rows wait for the next one' }) },
+      { seals: Type.String({ description: 'Number of verified seals' }) },
+      { rows: Type.String({ description: 'Number of rows that they cover' }) },
+      { unsealed: Type.String({ description: 'With the last seals: number of rows that wait for the next seal' }) },
       {
         newest: maybe(
           Type.Object(
             {
-              number: Type.String({ description: 'Its number' }),
-              hash: Type.String({ description: 'Its hash, in hex' }),
+              number: Type.String({ description: 'Number of the seal' }),
+              hash: Type.String({ description: 'Hash of the seal, in hex' }),
             },
-            { description: 'The last seal that was verified: keep it where this database is not' },
+            { description: 'The last verified seal: keep a copy outside this database' },
           ),
         ),
       },
       {
         problems: many(
           [
-            { subject: Type.String({ description: 'Row or seal that is wrong' }) },
+            { subject: Type.String({ description: 'The wrong row or seal' }) },
             { why: Type.String({ description: 'What is wrong' }) },
           ],
-          'What does not fit, at most 100',
+          'Faults that were found, at most 100',
         ),
       },
       { next: maybe(Type.String({ description: 'The seal to continue from; null at the end' })) },
@@ -196,12 +196,12 @@ export const OPERATORS = {
   selfToken: act({
     name: 'self.token',
     path: '/self/token',
-    says: 'Makes a token of your own; it is shown once.',
+    says: 'Creates a token of your own, and shows it once.',
     right: 'read',
     isFresh: true,
     people: 'one',
-    fields: { label: typed(60), days: about(whole(1, 365), 'For how many days it works', 90) },
-    gives: done(null, [{ token: Type.String({ description: 'The token: shown once' }) }]),
+    fields: { label: typed(60), days: about(whole(1, 365), 'For how many days it is valid', 90) },
+    gives: done(null, [{ token: Type.String({ description: 'The token. It is shown only once' }) }]),
     command: { words: 'self token', args: ['label', 'days'] },
   }),
   selfRevoke: act({
@@ -233,10 +233,10 @@ export const OPERATORS = {
   create: act({
     name: 'operator.create',
     path: '/operators',
-    says: 'Lets an operator in, with a token that this person made; it works for 7 days.',
+    says: 'Creates an operator, with a token that this person has generated. The token is valid for 7 days.',
     right: 'operators',
     people: 'second',
-    morePeople: 'Always one where the role may not confirm.',
+    morePeople: 'Always one if the role has no right to confirm actions.',
     onlyNamed: true,
     fields: { operator: operatorName, role, tokenSha256 },
     refuses: ['operator_exists', ...PROPOSES],
@@ -249,7 +249,7 @@ export const OPERATORS = {
     says: 'Gives an operator another role.',
     right: 'operators',
     people: 'second',
-    morePeople: 'Always one where neither role may confirm.',
+    morePeople: 'Always one if neither role has the right to confirm actions.',
     onlyNamed: true,
     fields: { operator: operatorName, role },
     refuses: ['unknown_operator', ...PROPOSES],
@@ -264,8 +264,8 @@ export const OPERATORS = {
     gives: rows('sessions', [
       'id',
       {
-        address: Type.String({ description: 'Network address that it began at' }),
-        passkey: maybe(Type.String({ description: 'Number of its passkey; null by single sign-on' })),
+        address: Type.String({ description: 'Network address from which it began' }),
+        passkey: maybe(Type.String({ description: 'Number of its passkey; null if it began by single sign-on' })),
         since: Type.String({ description: 'When it began: ISO 8601 in UTC' }),
         seen: Type.String({ description: 'When it was last used, to the minute: ISO 8601 in UTC' }),
         expires: Type.String({ description: 'When it ends at the latest: ISO 8601 in UTC' }),
@@ -310,14 +310,14 @@ export const OPERATORS = {
   token: act({
     name: 'operator.token',
     path: '/operators/:operator/token',
-    says: 'Lets an operator in with another token that this person made.',
+    says: 'Adds another token that this person has generated to an operator.',
     right: 'operators',
     people: 'second',
     onlyNamed: true,
     fields: {
       operator: operatorName,
       label: typed(60),
-      days: about(whole(1, DAYS_FOR_OTHERS), 'For how many days it works', 7),
+      days: about(whole(1, DAYS_FOR_OTHERS), 'For how many days it is valid', 7),
       tokenSha256,
     },
     refuses: ['unknown_operator', ...PROPOSES],
@@ -340,17 +340,17 @@ export const OPERATORS = {
 const RULE = [
   { action: Type.String({ description: 'An action, a family such as order.*, or *' }) },
   {
-    right: Type.String({ description: 'Right of the actions that it is for, or *' }),
-    asset: Type.String({ description: 'Asset that it is for, or *' }),
-    'above?': Type.String({ description: 'Amount above which it holds' }),
-    'aboveUnits?': Type.String({ description: 'Amount of the asset above which it holds' }),
+    right: Type.String({ description: 'Right of the actions to which the rule applies, or *' }),
+    asset: Type.String({ description: 'Asset to which the rule applies, or *' }),
+    'above?': Type.String({ description: 'Amount above which the rule applies' }),
+    'aboveUnits?': Type.String({ description: 'Amount of the asset above which the rule applies' }),
   },
 ];
 
 export const RULES = {
   list: look({
     path: '/rules',
-    says: 'Lists how many people each action takes, and whether one operator is declared.',
+    says: 'Lists the rules for how many operators an action needs, and whether the installation has declared that it has one operator.',
     fields: {},
     gives: rows(
       'rules',
@@ -358,8 +358,8 @@ export const RULES = {
       [
         'installation',
         {
-          otherwise: Type.Integer({ description: 'Number of people if no rule matches' }),
-          findings: Type.Array(Type.String(), { description: 'What rules can name, besides actions' }),
+          otherwise: Type.Integer({ description: 'Number of operators if no rule matches' }),
+          findings: Type.Array(Type.String(), { description: 'Findings that rules can name, besides actions' }),
         },
       ],
     ),
@@ -368,10 +368,10 @@ export const RULES = {
   set: act({
     name: 'rule.set',
     path: '/rules',
-    says: 'Sets how many people an action takes, a family of actions (order.*), or every action (*).',
+    says: 'Sets how many operators are needed for an action, a family of actions (order.*), or every action (*).',
     right: 'operators',
     people: 'two',
-    morePeople: 'As many as the stricter of the old and the new rule says.',
+    morePeople: 'The stricter of the old and the new rule determines how many.',
     onlyNamed: true,
     fields: {
       action: about(
@@ -379,7 +379,7 @@ export const RULES = {
         'The action or finding, its family, or *',
         'order.release',
       ),
-      people: about(orNone(whole(1, MAX_PEOPLE)), 'How many; none takes the rule away', 2),
+      people: about(orNone(whole(1, MAX_PEOPLE)), 'Number of operators; `none` removes the rule', 2),
       right: optional(
         about(oneOf(['*', ...(Object.keys(RIGHTS) as (keyof typeof RIGHTS)[])]), 'Only actions of this right', 'money'),
       ),
@@ -391,7 +391,7 @@ export const RULES = {
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done([
       ...RULE,
-      { people: maybe(Type.Integer({ description: 'Number of people; null if there is no such rule' })) },
+      { people: maybe(Type.Integer({ description: 'Number of operators; null if there is no such rule' })) },
     ]),
     command: { words: 'rule set', args: ['action', 'people'] },
   }),

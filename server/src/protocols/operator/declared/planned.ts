@@ -8,11 +8,11 @@ import { done, pages, thing } from '../replies.ts';
 
 const PLAN = [
   ...['id', 'action', 'subject'],
-  { input: Type.Object({}, { additionalProperties: true, description: 'What changes' }) },
+  { input: Type.Object({}, { additionalProperties: true, description: 'Subject of the change' }) },
   { effectiveAt: time('When it takes effect') },
   { state: word('planned, done, withdrawn or failed') },
   { proposedBy: word('Who proposed it') },
-  { confirmedBy: Type.Array(Type.String(), { description: 'Who confirmed it, where it took more than one person' }) },
+  { confirmedBy: Type.Array(Type.String(), { description: 'Who confirmed it, if more than one operator was needed' }) },
   { proposal: maybe(word('Number of its proposal')) },
   'reason',
   { plannedAt: time('When it was decided') },
@@ -25,10 +25,10 @@ const plan = about(id, 'Number of the planned change', '7');
 export const PLANNED_CHANGES = {
   list: look({
     path: '/planned',
-    says: 'Lists planned changes of terms: those that wait in the order in which they take effect, others the newest first.',
+    says: 'Lists planned changes of terms: waiting ones in the order in which they take effect, others newest first.',
     fields: {
-      state: optional(about(oneOf(PLAN_STATES), 'Those in this state; those that wait where not given')),
-      subject: optional(about(text(160), 'Only changes of this subject', 'market:3')),
+      state: optional(about(oneOf(PLAN_STATES), 'Only changes in this state; waiting changes by default')),
+      subject: optional(about(text(160), 'Only changes to this subject', 'market:3')),
       ...{ after: optional(id), limit: limit(MAX_PLANNED) },
     },
     table: {
@@ -55,7 +55,7 @@ export const PLANNED_CHANGES = {
   withdraw: act({
     name: 'plan.withdraw',
     path: '/planned/:plan/withdraw',
-    says: 'Withdraws a planned change before its time: the terms stay as they are.',
+    says: 'Withdraws a planned change before it takes effect.',
     right: 'terms',
     people: 'ruled',
     fields: { plan },

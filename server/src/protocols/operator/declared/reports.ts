@@ -6,7 +6,7 @@ import { many, maybe, pages, rows } from '../replies.ts';
 import { TERMS } from './forms.ts';
 
 const MAX_ROWS = 500;
-const LAST = 'The page that begins after this row: `next` of the page before';
+const LAST = '`next` of the previous page; without it, the first page';
 const sides = ['asset', 'debits', 'credits', 'heldDebits', 'heldCredits'] as const;
 const span = { from: time, until: time };
 const ROW = [
@@ -27,20 +27,20 @@ const COUNTRIES = ['country', 'saidBy', 'fiat', 'customers', 'orders', 'settled'
 const PARTNER = ['day', 'what', 'marketId', 'asset', 'count', 'units', 'owedUnits'];
 const plain = (description: string) => Type.String({ description: `${description}: a plain decimal of its asset` });
 const PARTNER_OWN: Readonly<Record<string, TSchema>> = {
-  day: maybe(Type.String({ description: 'Day of the fees, UTC; null for what is about the whole span' })),
-  count: maybe(Type.String({ description: 'How many orders settled; of fees, how many were booked' })),
-  owedUnits: maybe(plain('What the partner is owed after it; null for volume')),
+  day: maybe(Type.String({ description: 'Day of the fees in UTC; null for rows about the whole period' })),
+  count: maybe(Type.String({ description: 'Number of settled orders; for fees, number of bookings' })),
+  owedUnits: maybe(plain('Amount owed to the partner afterwards; null for volume')),
 };
 const sum = (description: string) =>
-  Type.Object({}, { additionalProperties: true, description: `${description}: how many orders, and both amounts` });
+  Type.Object({}, { additionalProperties: true, description: `${description}: number of orders, and both amounts` });
 
 export const REPORTS_OF = {
   trialBalance: look({
     path: '/trial-balance',
-    says: 'Shows the trial balance: by asset, or what every account had at an instant.',
+    says: 'Shows the trial balance: by asset, or by account at a point in time.',
     fields: {
-      at: optional(about(time, 'The instant; now without it', '2027-01-31T00:00:00Z')),
-      by: optional(about(oneOf(['asset', 'account']), 'Rows for assets, or for accounts')),
+      at: optional(about(time, 'Point in time; now by default', '2027-01-31T00:00:00Z')),
+      by: optional(about(oneOf(['asset', 'account']), 'Whether rows are assets or accounts')),
     },
     table: {
       list: 'accounts',
@@ -50,7 +50,7 @@ export const REPORTS_OF = {
       many(sides, 'By asset'),
       Type.Object(
         {
-          at: maybe(Type.String({ description: 'The instant; null for now' })),
+          at: maybe(Type.String({ description: 'Point in time; null for now' })),
           assets: many(sides, 'By asset'),
           accounts: many(
             ['account', 'kind', 'asset', 'debits', 'credits', 'heldDebits', 'heldCredits', 'balance'],
@@ -64,7 +64,7 @@ export const REPORTS_OF = {
       { words: 'balance', says: 'Shows the trial balance by asset.', options: [], plain: true },
       {
         words: 'report trial-balance',
-        says: 'Shows what every account had at an instant.',
+        says: 'Shows the balance of every account at a point in time.',
         options: ['at'],
         always: { by: 'account' },
         columns: ['account', 'kind', 'debits', 'credits', 'heldDebits', 'heldCredits', 'balance', 'asset'],
@@ -73,7 +73,7 @@ export const REPORTS_OF = {
   }),
   statement: look({
     path: '/reports/statement',
-    says: 'Shows what a customer paid and received, fees and refunds, with opening and closing balance.',
+    says: 'Shows the statement of a customer: payments, payouts, fees and refunds, with opening and closing balance.',
     fields: {
       ...{ customer: text(40), ...span },
       after: optional(
@@ -93,8 +93,8 @@ export const REPORTS_OF = {
         ...['customer', 'partnerId', 'from', 'until'],
         {
           totals: many(
-            ['asset', 'what', { lines: Type.Integer({ description: 'How many lines' }) }, 'units', 'owedUnits'],
-            'Sums by asset and kind of line',
+            ['asset', 'what', { lines: Type.Integer({ description: 'Number of lines' }) }, 'units', 'owedUnits'],
+            'Totals by asset and kind of line',
           ),
         },
       ],
@@ -107,7 +107,7 @@ export const REPORTS_OF = {
   }),
   partner: look({
     path: '/reports/partner',
-    says: 'Shows the orders of a partner in a span, and the fees it earned, gave back and was paid, with what it was owed at both ends.',
+    says: 'Shows the orders of a partner in a period, and the fees that it earned, gave back and was paid, with the amounts owed to it at the beginning and the end.',
     fields: { partner: id, ...span },
     table: { list: 'lines', columns: PARTNER },
     refuses: ['unknown_partner'],
@@ -122,13 +122,13 @@ export const REPORTS_OF = {
         {
           orders: Type.Object(
             {
-              created: Type.String({ description: 'How many were created' }),
-              settled: Type.String({ description: 'How many of them have settled' }),
-              refunded: Type.String({ description: 'How many of them were refunded' }),
+              created: Type.String({ description: 'Number of created orders' }),
+              settled: Type.String({ description: 'Number of them that have settled' }),
+              refunded: Type.String({ description: 'Number of them that were refunded' }),
             },
             {
               description:
-                'How many orders were created in the span, and how many of them have settled or were refunded',
+                'Numbers of orders that were created in the period, and of those that have settled or were refunded',
             },
           ),
         },
@@ -136,11 +136,11 @@ export const REPORTS_OF = {
           totals: many(
             [
               'asset',
-              { openingUnits: plain('What the partner was owed at the begin') },
-              { earnedUnits: plain('What it earned') },
-              { returnedUnits: plain('What it gave back with undone orders') },
-              { settledUnits: plain('What it was paid') },
-              { closingUnits: plain('What it is owed at the end; negative if it owes fees of undone orders') },
+              { openingUnits: plain('Amount owed to the partner at the beginning') },
+              { earnedUnits: plain('Fees that it earned') },
+              { returnedUnits: plain('Fees that it gave back for reversed orders') },
+              { settledUnits: plain('Amount that it was paid') },
+              { closingUnits: plain('Amount owed to it at the end; negative if it owes fees of reversed orders') },
             ],
             'By asset',
           ),
@@ -175,7 +175,7 @@ export const REPORTS_OF = {
   }),
   countries: look({
     path: '/reports/countries',
-    says: 'Counts the orders created in a span by the country of their customers and by fiat, with what has settled.',
+    says: 'Counts the orders created in a period by the customers’ country and by fiat, with the settled ones and their value.',
     fields: { ...span, partner: FILTERS.partner },
     table: { list: 'countries', columns: COUNTRIES },
     refuses: NARROWED,
@@ -183,13 +183,15 @@ export const REPORTS_OF = {
       'countries',
       [
         {
-          country: Type.String({ description: 'Where the customer resides, two letters' }),
-          saidBy: Type.String({ description: 'Who said it: form, partner or phone; assumed: nobody did' }),
+          country: Type.String({ description: 'Country of residence of the customer, two letters' }),
+          saidBy: Type.String({
+            description: 'Source of the country: form, partner or phone; `assumed` if there is none',
+          }),
           fiat: Type.String({ description: 'Fiat of the orders' }),
-          customers: Type.String({ description: 'How many customers created them' }),
-          orders: Type.String({ description: 'How many were created' }),
-          settled: Type.String({ description: 'How many of them have settled' }),
-          settledUnits: plain('Worth of the settled ones before fees'),
+          customers: Type.String({ description: 'Number of customers who created them' }),
+          orders: Type.String({ description: 'Number of created orders' }),
+          settled: Type.String({ description: 'Number of them that have settled' }),
+          settledUnits: plain('Value of the settled orders before fees'),
         },
       ],
       ['from', 'until'],
@@ -198,7 +200,7 @@ export const REPORTS_OF = {
   }),
   reconciliation: look({
     path: '/reports/reconciliation',
-    says: 'Shows books and outside by wallet, breaks and items in transit, and the newest seal of the journal, with a hash over all of it.',
+    says: 'Shows the balances in the books and at the chains and banks by wallet, breaks, items in transit, and the newest seal of the journal, with a hash over the whole report.',
     fields: {},
     table: { list: 'lines', columns: RECONCILED },
     gives: rows(
@@ -206,16 +208,16 @@ export const REPORTS_OF = {
       [
         {
           what: Type.String({
-            description: 'wallet: both sides as compared last; break or transit: an item that differs',
+            description: 'wallet: both balances at the last comparison; break or transit: an item of the difference',
           }),
           rail: Type.String({ description: 'Code of the rail' }),
         },
         ...['wallet', 'asset', 'key'],
         {
-          outsideUnits: maybe(plain('What there is outside; null where it was not asked')),
-          ledgerUnits: plain('What the books say'),
-          differenceUnits: maybe(plain('The first less the second')),
-          why: maybe(Type.String({ description: 'Of an item: why it differs, or what it waits for' })),
+          outsideUnits: maybe(plain('Balance at the chain or bank; null if it was not read')),
+          ledgerUnits: plain('Balance in the books'),
+          differenceUnits: maybe(plain('Balance at the chain or bank minus balance in the books')),
+          why: maybe(Type.String({ description: 'For an item: why it differs, or what it waits for' })),
         },
         'at',
       ],
@@ -225,30 +227,30 @@ export const REPORTS_OF = {
           seal: maybe(
             Type.Object(
               {
-                number: Type.String({ description: 'Its number' }),
-                hash: Type.String({ description: 'Its hash, in hex' }),
+                number: Type.String({ description: 'Number of the seal' }),
+                hash: Type.String({ description: 'Hash of the seal, in hex' }),
                 at: Type.String({ description: 'When it was made: ISO 8601 in UTC' }),
               },
               {
                 description:
-                  'The newest seal of the journal: verify-ledger --seal <number>:<hash> proves that it is still there',
+                  'The newest seal of the journal; `verify-ledger --seal <number>:<hash>` proves later that it still exists',
               },
             ),
           ),
-          unsealed: Type.String({ description: 'About how many entries were booked since the seal' }),
-          breaks: Type.Integer({ description: 'How many items do not agree' }),
-          transit: Type.Integer({ description: 'How many items are in transit' }),
+          unsealed: Type.String({ description: 'Approximate number of entries that were booked since the seal' }),
+          breaks: Type.Integer({ description: 'Number of breaks' }),
+          transit: Type.Integer({ description: 'Number of items in transit' }),
           isWhole: Type.Boolean({ description: 'Whether all items are among the lines' }),
-          assets: many(['asset', 'debits', 'credits'], 'Both sides of the books by asset'),
+          assets: many(['asset', 'debits', 'credits'], 'Debits and credits in the books, by asset'),
         },
-        { sha256: Type.String({ description: 'SHA-256 of the rest of this answer as JSON, in hex' }) },
+        { sha256: Type.String({ description: 'SHA-256 of the rest of this reply as JSON, in hex' }) },
       ],
     ),
     command: { words: 'report reconciliation', columns: RECONCILED },
   }),
   affected: look({
     path: '/reports/affected',
-    says: 'Lists orders created in a span, with the difference to other terms: those before a change (of the orders since it took effect), another fee, or another rate.',
+    says: 'Lists orders created in a period, each with the difference that other terms would make: the terms before a change (for orders since it took effect), another fee, or another rate.',
     fields: {
       ...{ market: id, ...span, partner: FILTERS.partner, ...TERMS },
       ...{ after: optional(id), limit: limit(MAX_ROWS) },
@@ -261,8 +263,8 @@ export const REPORTS_OF = {
       [
         {
           compared: Type.Object({}, { additionalProperties: true, description: 'The other terms' }),
-          charged: sum('Of orders whose fee has been charged'),
-          promised: sum('Of orders that are under way'),
+          charged: sum('For orders whose fee has been charged'),
+          promised: sum('For orders that are in progress'),
         },
       ],
     ),

@@ -9,13 +9,13 @@ const number = (description: string) => Type.String({ description });
 const HIT = [
   ...['id', 'subject', 'customerId', 'state', 'foundAt'],
   {
-    owner: Type.String({ description: 'Whose decisions count: customer:<id>, or deposit:<id>' }),
+    owner: Type.String({ description: 'Owner of the name, to whom decisions apply: customer:<id>, or deposit:<id>' }),
     screening: number('Number of the comparison that found it'),
     list: Type.String({ description: 'Code of the list' }),
     listEntry: Type.String({ description: 'Id of the entry at its publisher' }),
-    score: Type.String({ description: 'From 0 to 1' }),
+    score: Type.String({ description: 'Similarity from 0 to 1' }),
     people: maybe(Type.Array(Type.String(), { description: 'Who decided' })),
-    reason: maybe(Type.String({ description: 'Why, in words' })),
+    reason: maybe(Type.String({ description: 'Reason of the decision' })),
     decidedAt: maybe(Type.String({ description: 'When it was decided: ISO 8601 in UTC' })),
   },
 ];
@@ -25,17 +25,17 @@ const COMMON = ['unknown_hit'] as const;
 export const SANCTIONS = {
   lists: look({
     path: '/sanctions/lists',
-    says: 'Lists the sanctions lists that were read, each with its newest version.',
+    says: 'Lists the loaded sanctions lists, each with its newest version.',
     fields: {},
     gives: rows('lists', [
       {
         list: Type.String({ description: 'Code of the list' }),
         versionId: number('Number of its version'),
-        published: Type.String({ description: 'What the list says of its own date' }),
-        asOf: Type.String({ description: 'When its source last gave it: ISO 8601 in UTC' }),
+        published: Type.String({ description: 'Date of the list, according to its publisher' }),
+        asOf: Type.String({ description: 'When it was last received from its source: ISO 8601 in UTC' }),
         readAt: Type.String({ description: 'When it was last read: ISO 8601 in UTC' }),
-        loadedAt: Type.String({ description: 'Since when this version counts: ISO 8601 in UTC' }),
-        entries: Type.Integer({ description: 'How many entries it has' }),
+        loadedAt: Type.String({ description: 'Since when this version is in use: ISO 8601 in UTC' }),
+        entries: Type.Integer({ description: 'Number of its entries' }),
         added: Type.Integer({ description: 'Entries that this version added' }),
         removed: Type.Integer({ description: 'Entries that this version removed' }),
         changed: Type.Integer({ description: 'Entries that this version changed' }),
@@ -50,9 +50,9 @@ export const SANCTIONS = {
   }),
   hits: look({
     path: '/sanctions/hits',
-    says: 'Lists hits in sanctions lists, the oldest first; only undecided ones unless `state` says another.',
+    says: 'Lists hits in sanctions lists, oldest first. Without `state`, only undecided ones.',
     fields: {
-      state: optional(about(oneOf(HIT_STATES), 'Which ones', 'open')),
+      state: optional(about(oneOf(HIT_STATES), 'Only hits in this state', 'open')),
       ...{ after: optional(id), limit: limit(MAX_HITS) },
     },
     gives: pages('hits', HIT),
@@ -65,14 +65,14 @@ export const SANCTIONS = {
   open: act({
     name: 'sanctions.open',
     path: '/sanctions/hits/:hit/open',
-    says: 'Shows a hit: the compared name and why it is similar, beside the entry of the list.',
+    says: 'Shows a hit: the compared name, why it is similar, and the entry of the list.',
     right: 'personal',
     people: 'one',
     fields: hit,
     refuses: COMMON,
     gives: done(HIT, [
       {
-        alert: Type.Unknown({ description: 'What was compared, with its explanation: personal' }),
+        alert: Type.Unknown({ description: 'The compared data, with an explanation; it is personal' }),
         entry: Type.Unknown({ description: 'The entry of the list' }),
       },
     ]),
@@ -81,7 +81,7 @@ export const SANCTIONS = {
   confirm: act({
     name: 'sanctions.confirm',
     path: '/sanctions/hits/:hit/confirm',
-    says: 'Decides that a hit is the one on the list: the customer is blocked, and the money stays.',
+    says: 'Confirms a hit as the person on the list: the customer is blocked, and the money stays held.',
     right: 'reviews',
     people: 'one',
     fields: hit,
@@ -92,7 +92,7 @@ export const SANCTIONS = {
   dismiss: act({
     name: 'sanctions.dismiss',
     path: '/sanctions/hits/:hit/dismiss',
-    says: 'Dismisses a hit: it is another person. The hit comes up again if the entry or the name changes.',
+    says: 'Dismisses a hit as another person. The hit is opened again if the entry or the name changes.',
     right: 'reviews',
     people: 'two',
     fields: hit,
@@ -103,18 +103,18 @@ export const SANCTIONS = {
   replay: act({
     name: 'screening.replay',
     path: '/screening/decisions/:decision/replay',
-    says: 'Repeats a stored comparison with the versions of the lists of that time, and says whether the result is the same.',
+    says: 'Repeats a stored comparison with the versions of the lists that were in use then, and shows whether the result is the same.',
     right: 'personal',
     people: 'one',
-    fields: { decision: about(id, 'Number of the comparison, as a hit names it', '17') },
+    fields: { decision: about(id, 'Number of the comparison, from a hit', '17') },
     refuses: ['unknown_screening'],
     gives: done(
       [
         ...['subject', 'customerId'],
         {
           rules: Type.String({ description: 'Version of the rules, and threshold' }),
-          screenedTo: number('Version of the lists up to which it was compared'),
-          found: Type.Integer({ description: 'How many entries were found' }),
+          screenedTo: number('Newest version of the lists in the comparison'),
+          found: Type.Integer({ description: 'Number of entries that were found' }),
           isErased: Type.Boolean({ description: 'Whether the names were erased' }),
         },
       ],

@@ -8,24 +8,26 @@ export const moment = (description: string) =>
   Type.String({ description: `${description}: ISO 8601 in UTC`, format: 'date-time' });
 export const options = Type.Object(
   {},
-  { description: 'What the browser is given, as WebAuthn has it', additionalProperties: true },
+  { description: 'Options for the browser, in the WebAuthn format', additionalProperties: true },
 );
 export const SESSION = [
   'name',
   'role',
   {
     rights: Type.Array(Type.String(), { description: 'Rights of the role' }),
-    profile: Type.Union([Type.Literal('sandbox'), Type.Literal('production')], { description: 'What this server is' }),
+    profile: Type.Union([Type.Literal('sandbox'), Type.Literal('production')], {
+      description: 'Kind of this installation',
+    }),
     session: maybe(Type.String({ description: 'Number of the session; null with a token' })),
     since: maybe(moment('When it began')),
-    expires: maybe(moment('When it ends at the latest; half an hour without a request ends it before')),
-    stepUpUntil: maybe(moment('Until when actions that need a fresh login are done')),
-    recoveryCodes: Type.Integer({ description: 'How many recovery codes are left' }),
+    expires: maybe(moment('When it ends at the latest; it ends earlier after half an hour without a request')),
+    stepUpUntil: maybe(moment('Until when actions that require a recent login are possible')),
+    recoveryCodes: Type.Integer({ description: 'Number of recovery codes that are left' }),
   },
 ];
 const code = about(
   text(64, /^[\w -]{20,}$/, 'a recovery code of twenty letters and digits'),
-  'One of your recovery codes; capitals, spaces and dashes do not matter',
+  'One of your recovery codes; case, spaces and dashes are ignored',
   '7k2m9-4pqxa-b3c8d-e5f6g',
 );
 export const written = <F extends Declared['fields']>(
@@ -43,7 +45,7 @@ export const SESSIONS = {
   loginOptions: written({
     method: 'POST',
     path: '/session/options',
-    says: 'Begins a login: what the browser gives to a passkey. It holds for five minutes, once.',
+    says: 'Begins a login, and returns the options for the passkey. They can be used once, within five minutes.',
     fields: {},
     refuses: ['too_many_requests'],
     gives: thing([{ options }]),
@@ -52,7 +54,7 @@ export const SESSIONS = {
   login: written({
     method: 'POST',
     path: '/session',
-    says: 'Begins a session with the answer of a passkey; its cookie is in the reply. A session that the request came with ends. A fresh login is also what `step_up_required` asks for.',
+    says: 'Begins a session with the response of a passkey, and sets its cookie. An earlier session of the request ends. This is also the recent login that `step_up_required` demands.',
     fields: { credential: object },
     refuses: ['too_many_requests'],
     gives: thing(SESSION),
@@ -61,10 +63,10 @@ export const SESSIONS = {
   logout: written({
     method: 'DELETE',
     path: '/session',
-    says: 'Ends the session that the request came with.',
+    says: 'Ends the session of the request.',
     fields: {},
     refuses: ['unknown_session'],
-    gives: ended('It has ended'),
+    gives: ended('The session has ended'),
   }),
   list: look({
     path: '/sessions',
@@ -74,11 +76,11 @@ export const SESSIONS = {
       'id',
       'address',
       {
-        passkey: maybe(Type.String({ description: 'Number of its passkey; null by single sign-on' })),
+        passkey: maybe(Type.String({ description: 'Number of its passkey; null if it began by single sign-on' })),
         since: moment('When it began'),
         seen: moment('When it was last used, to the minute'),
         expires: moment('When it ends at the latest'),
-        current: Type.Boolean({ description: 'Whether the request came with it' }),
+        current: Type.Boolean({ description: 'Whether it is the session of the request' }),
       },
     ]),
   }),
@@ -88,7 +90,7 @@ export const SESSIONS = {
     says: 'Ends one of your sessions.',
     fields: { session: id },
     refuses: ['unknown_session'],
-    gives: ended('It has ended'),
+    gives: ended('The session has ended'),
   }),
   passkeys: look({
     path: '/session/passkeys',
@@ -102,7 +104,7 @@ export const SESSIONS = {
   enrolOptions: written({
     method: 'POST',
     path: '/session/passkeys/options',
-    says: 'Begins to enrol a passkey: what the browser gives to the authenticator. It holds for five minutes, once.',
+    says: 'Begins to enrol a passkey, and returns the options for the authenticator. They can be used once, within five minutes.',
     fields: {},
     refuses: ['step_up_required'],
     gives: thing([{ options }]),
@@ -110,7 +112,7 @@ export const SESSIONS = {
   enrol: written({
     method: 'POST',
     path: '/session/passkeys',
-    says: 'Enrols a passkey of your own, which begins sessions from then on.',
+    says: 'Enrols a passkey of your own, with which you can then sign in.',
     fields: { credential: object },
     refuses: ['step_up_required'],
     gives: thing([{ passkey: Type.String({ description: 'Number of the passkey' }) }]),
@@ -121,12 +123,12 @@ export const SESSIONS = {
     says: 'Revokes one of your passkeys, and ends its sessions.',
     fields: { passkey: id },
     refuses: ['unknown_passkey'],
-    gives: ended('It no longer works'),
+    gives: ended('The passkey is no longer valid'),
   }),
   recoverOptions: written({
     method: 'POST',
     path: '/session/recovery/options',
-    says: 'Begins to enrol a passkey with a recovery code, which stays unused: what the browser gives to the authenticator. It holds for five minutes, once.',
+    says: 'Begins to enrol a passkey with a recovery code, and returns the options for the authenticator. They can be used once, within five minutes. The code is not used up yet.',
     fields: { code },
     refuses: ['wrong_code', 'too_many_requests'],
     gives: thing([{ options }]),
@@ -135,13 +137,13 @@ export const SESSIONS = {
   recover: written({
     method: 'POST',
     path: '/session/recovery',
-    says: 'Uses a recovery code up: enrols the passkey, and ends your earlier passkeys and sessions. It begins no session. It opens a case, so that others are notified.',
+    says: 'Enrols the passkey and uses up the recovery code. Your earlier passkeys and sessions end, and no session begins. A case is opened, so that other operators are notified.',
     fields: { code, credential: object },
     refuses: ['wrong_code', 'too_many_requests'],
     gives: thing([
       {
         passkey: Type.String({ description: 'Number of the passkey' }),
-        recoveryCodes: Type.Integer({ description: 'How many recovery codes are left' }),
+        recoveryCodes: Type.Integer({ description: 'Number of recovery codes that are left' }),
       },
     ]),
     isOpen: true,
@@ -149,9 +151,9 @@ export const SESSIONS = {
   newCodes: written({
     method: 'POST',
     path: '/session/recovery-codes',
-    says: 'Makes ten recovery codes of your own, shown once; earlier ones end. Needs a session with a fresh login: a token does not suffice.',
+    says: 'Creates ten recovery codes of your own, and shows them once. Earlier codes become invalid. It needs a session with a recent login: a token is not sufficient.',
     fields: {},
     refuses: ['step_up_required', 'session_required'],
-    gives: thing([{ codes: Type.Array(Type.String(), { description: 'The codes: shown once' }) }]),
+    gives: thing([{ codes: Type.Array(Type.String(), { description: 'The codes. They are shown only once' }) }]),
   }),
 };

@@ -22,18 +22,18 @@ const IDENTITIES = [
   {
     issuer: Type.String({ description: 'The provider' }),
     kind: Type.Union([Type.Literal('subject'), Type.Literal('email')], {
-      description: 'What it is known by: the id of the account at the provider, or a verified e-mail address',
+      description: 'How the account is identified: by its id at the provider, or by a verified e-mail address',
     }),
-    value: Type.String({ description: 'That id or address' }),
+    value: Type.String({ description: 'The id or the e-mail address' }),
   },
   'createdAt',
 ];
 const SEEN = [
   'role',
-  { disabled: Type.Boolean({ description: 'Whether the operator is out' }) },
+  { disabled: Type.Boolean({ description: 'Whether the operator is disabled' }) },
   {
     identities: Type.Array(Type.Object({}, { additionalProperties: true }), {
-      description: 'Accounts that are bound to the operator',
+      description: 'Accounts bound to the operator',
     }),
   },
 ];
@@ -42,20 +42,26 @@ export const SSO = {
   provider: written({
     method: 'GET',
     path: '/session/sso',
-    says: 'Shows whether operators can sign in at a provider of single sign-on.',
+    says: 'Shows whether operators can sign in by single sign-on.',
     fields: {},
     gives: thing([
-      { provider: maybe(Type.String({ description: 'Name of the provider; null where there is none' })) },
-      { stepUp: Type.Boolean({ description: 'Whether a login there counts for what takes a fresh login' }) },
+      { provider: maybe(Type.String({ description: 'Name of the provider; null if there is none' })) },
+      { stepUp: Type.Boolean({ description: 'Whether a login at the provider counts as a recent login' }) },
     ]),
     isOpen: true,
   }),
   begin: written({
     method: 'POST',
     path: '/session/sso',
-    says: 'Begins a login at the provider: the address to open there. Its cookie is in the reply. The login holds for ten minutes, once, in this browser.',
+    says: 'Begins a login at the provider, returns the address to open there, and sets a cookie. The login can be completed once, within ten minutes, in the same browser.',
     fields: {
-      again: optional(about(flag, 'The provider asks for the login anew, although it remembers the person', true)),
+      again: optional(
+        about(
+          flag,
+          'Whether the provider must ask for the login again, even if it still has a session of the person',
+          true,
+        ),
+      ),
     },
     refuses: ['sso_off', 'sso_unavailable', 'too_many_requests'],
     gives: thing([{ url: Type.String({ description: 'Address at the provider' }) }]),
@@ -64,11 +70,11 @@ export const SSO = {
   finish: written({
     method: 'POST',
     path: '/session/sso/answer',
-    says: 'Ends a login at the provider. A session begins if the provider proves more than a password; otherwise the reply has what the browser gives to a passkey.',
+    says: 'Completes a login at the provider. A session begins if the provider states that the login used more than a password. Otherwise the reply has the options for a passkey.',
     fields: {
       answer: about(
         text(8_000, /^[\x21-\x7e]*$/, 'the query of an address'),
-        'The query of the address that the provider sent the browser back to',
+        'Query of the address to which the provider redirected the browser',
         'code=abc&state=def',
       ),
     },
@@ -77,7 +83,7 @@ export const SSO = {
       'too_many_requests',
     ],
     gives: thing([
-      { signedIn: maybe(thing(SESSION, 'The session that began; null where a passkey is asked for')) },
+      { signedIn: maybe(thing(SESSION, 'The session that began; null if a passkey is required')) },
       { options: maybe(options) },
     ]),
     isOpen: true,
@@ -85,7 +91,7 @@ export const SSO = {
   passkey: written({
     method: 'POST',
     path: '/session/sso/passkey',
-    says: 'Begins a session after a login at the provider that took a passkey, with the answer of a passkey of the same operator.',
+    says: 'Begins a session after a login at the provider that requires a passkey, with the response of a passkey of the same operator.',
     fields: { credential: object },
     refuses: ['sso_off', 'sso_expired', 'sso_unbound', 'sso_other_operator', 'too_many_requests'],
     gives: thing(SESSION),
@@ -96,7 +102,7 @@ export const SSO = {
 export const IDENTITY = {
   list: look({
     path: '/operators/:operator/identities',
-    says: 'Lists the accounts at the provider of single sign-on that are bound to an operator.',
+    says: 'Lists the single sign-on accounts that are bound to an operator.',
     fields: { operator: text(40) },
     refuses: ['unknown_operator'],
     gives: rows('identities', IDENTITIES),
@@ -109,7 +115,7 @@ export const IDENTITY = {
   bind: act({
     name: 'operator.bind',
     path: '/operators/:operator/bind',
-    says: 'Lets an operator sign in by an account at the provider of single sign-on: by its id there, or by a verified e-mail address. One of both is needed.',
+    says: 'Binds a single sign-on account to an operator, who can then sign in with it. Identify the account by its id at the provider or by a verified e-mail address.',
     right: 'operators',
     people: 'second',
     onlyNamed: true,
@@ -125,7 +131,7 @@ export const IDENTITY = {
   unbind: act({
     name: 'operator.unbind',
     path: '/operators/:operator/unbind',
-    says: 'Ends the binding of an account, and the sessions that began by it.',
+    says: 'Unbinds an account, and ends the sessions that began with it.',
     right: 'operators',
     people: 'one',
     fields: { operator: operatorName, identity: id },

@@ -11,8 +11,8 @@ const MEMBER = [
   'name',
   'role',
   {
-    invitedBy: Type.String({ description: 'Who let the member in' }),
-    invitedUntil: when('Until when a link to enrol a passkey is open'),
+    invitedBy: Type.String({ description: 'Who invited the member' }),
+    invitedUntil: when('Until when a link to enrol a passkey is valid'),
     joinedAt: when('When the first passkey was enrolled'),
     disabledAt: when('When the member was removed'),
   },
@@ -21,7 +21,7 @@ const MEMBER = [
 const SEEN = ['name', 'role', { disabledAt: when('When the member was removed') }];
 const LINK = {
   url: Type.String({
-    description: 'Link that enrols a passkey, once, within three days: shown once. Give it to the member alone',
+    description: 'Link that enrols one passkey within three days. It is shown only once. Give it to the member only',
   }),
 };
 const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'owner');
@@ -30,7 +30,7 @@ const member = about(id, 'Number of the member', '7');
 export const TEAM = {
   list: look({
     path: '/partners/:partner/team',
-    says: 'Lists the people of a partner who sign in to its console, those removed last.',
+    says: 'Lists the members of a partner’s team, who sign in to its console; removed members come last.',
     fields: { partner: id },
     gives: rows('team', MEMBER),
     refuses: ['unknown_partner'],
@@ -39,13 +39,17 @@ export const TEAM = {
   invite: act({
     name: 'team.invite',
     path: '/partners/:partner/team',
-    says: 'Invites a person to the team of a partner: the reply has a link that enrols one passkey.',
+    says: 'Invites a person to the team of a partner. The reply has a link that enrols one passkey.',
     right: 'partners',
     people: 'one',
     fields: {
       partner: id,
       name: about(
-        text(40, /^[a-z][a-z0-9._-]{1,39}$/, 'a short name: 2 to 40 small letters, digits, ., _ and -'),
+        text(
+          40,
+          /^[a-z][a-z0-9._-]{1,39}$/,
+          'a short name: 2 to 40 lower-case letters, digits, ., _ and -, beginning with a letter',
+        ),
         'Short name',
         'ada',
       ),
@@ -61,7 +65,7 @@ export const TEAM = {
   inviteAgain: act({
     name: 'team.invite_again',
     path: '/partners/:partner/team/:member/invitation',
-    says: 'Makes a new link for a member who lost every passkey; when it is used, earlier passkeys end.',
+    says: 'Creates a new link for a member who lost every passkey. Using it revokes the earlier passkeys.',
     right: 'partners',
     people: 'one',
     fields: { partner: id, member },
@@ -72,7 +76,7 @@ export const TEAM = {
   remove: act({
     name: 'team.remove',
     path: '/partners/:partner/team/:member/remove',
-    says: 'Removes a member of a team for good, the last owner, too: passkeys, sessions and invitations end.',
+    says: 'Removes a member of a team permanently, with passkeys, sessions and invitations; even the last owner.',
     right: 'block',
     people: 'one',
     fields: { partner: id, member },

@@ -10,27 +10,30 @@ import { fiatCode } from './forms.ts';
 const MOST_DAYS = 30;
 const RULE = [
   'id',
-  { jurisdiction: word('Country of the customer, or * for every other'), fiat: word('Fiat of the order') },
-  { threshold: word('From this worth on, in the fiat'), isOn: Type.Boolean({ description: 'Whether it is used' }) },
-  { proofFrom: maybe(word('From this worth on a self-hosted wallet is proven; null: never')) },
+  { jurisdiction: word('Country of the customer, or * for all other countries'), fiat: word('Fiat of the order') },
+  {
+    threshold: word('Value of a transfer from which the rule applies, in the fiat'),
+    isOn: Type.Boolean({ description: 'Whether the rule is active' }),
+  },
+  { proofFrom: maybe(word('Value from which the ownership of a self-hosted wallet must be proven; null: never')) },
   { deadlineS: number('How long a payout waits for the data, in seconds') },
-  { policy: word('What happens then: hold, send without the data, or return the deposit') },
-  { exchange: word('Whether the provider of a hosted wallet has to answer, or to send its data: none, or required') },
-  { version: number('Counts its changes') },
+  { policy: word('What happens after that time: hold the payout, send it without the data, or return the deposit') },
+  { exchange: word('`required` if the provider of a hosted wallet must answer or send its data; otherwise `none`') },
+  { version: number('Version number') },
   ...['by', 'why', 'at'],
 ];
 
 const PROVIDER = [
   'id',
-  { host: word('Host of its travel addresses and callbacks'), name: word('Its legal name') },
-  { isOn: Type.Boolean({ description: 'Whether data is exchanged with it' }), version: number('Counts its changes') },
+  { host: word('Host of its travel addresses and callbacks'), name: word('Legal name of the provider') },
+  { isOn: Type.Boolean({ description: 'Whether data is exchanged with it' }), version: number('Version number') },
   ...['by', 'why', 'at'],
 ];
 
 export const TRAVEL = {
   rules: look({
     path: '/travel-rules',
-    says: 'Lists the travel rules in their present versions.',
+    says: 'Lists the present versions of the travel rules.',
     fields: {},
     gives: rows('rules', RULE),
     command: { words: 'travel rules', list: 'rules' },
@@ -45,32 +48,34 @@ export const TRAVEL = {
   set: act({
     name: 'travel.set',
     path: '/travel-rules',
-    says: 'Sets from which worth on transfers of coins need data of originator and beneficiary, for customers of a country.',
+    says: 'Sets the value from which transfers of coins need originator and beneficiary data, for customers of a country.',
     right: 'compliance',
     people: 'two',
     fields: {
       jurisdiction: about(
         text(2, /^([A-Z]{2}|\*)$/, 'two capital letters of a country, or *'),
-        'Country of the customer, or * for every other',
+        'Country of the customer, or * for all other countries',
         'DE',
       ),
       fiat: about(fiatCode, 'Fiat of the order', 'eur'),
-      threshold: about(amount, 'From this worth on; 0 for every transfer', '0'),
-      proofFrom: optional(about(amount, 'From this worth on a self-hosted wallet is proven by its key', '1000')),
+      threshold: about(amount, 'Value of a transfer from which the rule applies; 0 for every transfer', '0'),
+      proofFrom: optional(
+        about(amount, 'Value from which the ownership of a self-hosted wallet must be proven with its key', '1000'),
+      ),
       deadlineHours: about(whole(1, MOST_DAYS * 24), 'How long a payout waits for the data', 24),
       policy: about(
         oneOf(TRAVEL_POLICIES),
-        'What happens then: hold it, send it without the data, or return the deposit',
+        'What happens after that time: hold the payout, send it without the data, or return the deposit',
         'hold',
       ),
       exchange: optional(
         about(
           oneOf(TRAVEL_EXCHANGES),
-          'required: coins of a hosted wallet move only when its provider has answered, or sent its data; none without it',
+          '`required`: coins of a hosted wallet move only after its provider has answered or sent its data; `none` by default',
           'required',
         ),
       ),
-      isOn: optional(about(flag, 'Whether it is used; true without it', true)),
+      isOn: optional(about(flag, 'Whether the rule is active; true by default', true)),
     },
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done(RULE),
@@ -86,7 +91,7 @@ export const TRAVEL = {
   setProvider: act({
     name: 'travel.provider',
     path: '/travel-providers',
-    says: 'Allows travel rule data to be exchanged with a provider, or ends that.',
+    says: 'Starts or stops the exchange of travel rule data with a provider.',
     right: 'compliance',
     people: 'two',
     fields: {
@@ -94,13 +99,13 @@ export const TRAVEL = {
         text(
           255,
           /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{2,5})?$/,
-          'a host in small letters, with its port if it has another than 443',
+          'a host in lower case, with its port if that is not 443',
         ),
         'Host of its travel addresses and callbacks',
         'trp.exchange.com',
       ),
-      name: about(text(100), 'Its legal name', 'An Exchange Ltd'),
-      isOn: optional(about(flag, 'Whether data is exchanged with it; true without it', true)),
+      name: about(text(100), 'Legal name of the provider', 'An Exchange Ltd'),
+      isOn: optional(about(flag, 'Whether data is exchanged with it; true by default', true)),
     },
     refuses: PROPOSES,
     gives: done(PROVIDER),
@@ -109,17 +114,17 @@ export const TRAVEL = {
   open: act({
     name: 'travel.open',
     path: '/orders/:order/travel-rule',
-    says: 'Shows the data of the transfers of an order, as IVMS101: names in clear.',
+    says: 'Shows the travel rule data of an order’s transfers in the IVMS101 format, with names in plain text.',
     right: 'personal',
     people: 'one',
     fields: { order: about(id, 'Number of the order', '17') },
     refuses: ['unknown_order'],
     gives: done(null, [
       {
-        records: Type.Unknown({ description: 'One for each transfer: direction, address, state, and the data' }),
-        needed: Type.Unknown({ description: 'Wallets that something is missing of' }),
+        records: Type.Unknown({ description: 'One item for each transfer: direction, address, state, and the data' }),
+        needed: Type.Unknown({ description: 'Wallets for which data is missing' }),
         exchanges: Type.Unknown({
-          description: 'What was asked of other providers, or came from them, with each answer',
+          description: 'Messages to and from other providers, with the answers',
         }),
       },
     ]),

@@ -41,16 +41,16 @@ const EXAMPLE = '0x52908400098527886E0F7030069857D2E4169EE7';
 const ADDRESS = [
   'rail',
   { address: Type.String({ description: 'The address' }) },
-  { label: Type.String({ description: 'What it is' }) },
-  { usableAt: Type.String({ description: 'From when on money may be sent there: ISO 8601 in UTC' }) },
-  { open: Type.Boolean({ description: 'Whether it is registered' }) },
+  { label: Type.String({ description: 'Label of the address' }) },
+  { usableAt: Type.String({ description: 'From when money may be sent there: ISO 8601 in UTC' }) },
+  { open: Type.Boolean({ description: 'Whether the address is registered' }) },
 ];
 const REGISTERED = ['id', ...ADDRESS];
 
 export const TREASURY = {
   levels: look({
     path: '/treasury/levels',
-    says: 'Lists wallets against their thresholds: available amount, missing amount, and the orders that wait for it.',
+    says: 'Compares wallets with their thresholds: available amount, missing amount, and the orders that wait for funds.',
     fields: {},
     table: {
       list: 'levels',
@@ -58,12 +58,12 @@ export const TREASURY = {
     },
     gives: rows('levels', [
       ...['rail', 'wallet', 'asset', 'account', 'state', 'freeUnits'],
-      { lowUnits: units('Below this it is low') },
-      { alarmUnits: units('Below this there is a case') },
+      { lowUnits: units('Low threshold: below it, the wallet counts as low') },
+      { alarmUnits: units('Case threshold: below it, a case is opened') },
       { missingUnits: units('Amount missing up to the low threshold') },
-      { waitingOrders: count('How many orders wait for funds of this rail and asset') },
-      { waitingUnits: units('What their payouts take') },
-      { outsideUnits: maybe(units('What chain or bank reported last')) },
+      { waitingOrders: count('Number of orders that wait for funds of this rail and asset') },
+      { waitingUnits: units('Total of their payouts') },
+      { outsideUnits: maybe(units('Balance that the chain or bank last reported')) },
       { readAt: maybe(Type.String({ description: 'When it was reported: ISO 8601 in UTC' })) },
     ]),
     command: {
@@ -73,16 +73,16 @@ export const TREASURY = {
   }),
   balances: look({
     path: '/treasury/balances',
-    says: 'Lists wallets with the result of the last comparison: books, chain or bank, and amounts in transit.',
+    says: 'Lists wallets with the result of the last comparison: balance in the books, balance at the chain or bank, and amounts in transit.',
     fields: {},
     table: { list: 'balances', columns: [...BALANCES, 'breaks', 'comparedAt'] },
     gives: rows('balances', [
       ...['rail', 'wallet', 'asset', 'ledgerUnits'],
       { outsideUnits: maybe(units('Balance at the chain or bank; null if it was not asked')) },
       { differenceUnits: maybe(units('Balance at the chain or bank minus the books')) },
-      { transitUnits: units('What of the difference is in transit') },
-      { breaks: count('How many items do not agree') },
-      { comparedAt: Type.String({ description: 'When both were compared: ISO 8601 in UTC' }) },
+      { transitUnits: units('The part of the difference that is in transit') },
+      { breaks: count('Number of breaks') },
+      { comparedAt: Type.String({ description: 'When the balances were compared: ISO 8601 in UTC' }) },
     ]),
     command: {
       words: 'treasury balances',
@@ -91,34 +91,34 @@ export const TREASURY = {
   }),
   history: look({
     path: '/treasury/history',
-    says: 'Shows what each wallet had over time, according to the books.',
+    says: 'Shows the balance of each wallet over time, according to the books.',
     fields: {
-      until: optional(about(time, 'The last instant; now without it', '2027-02-01T00:00:00Z')),
-      step: optional(about(oneOf(['day', 'hour']), 'Time between two instants; a day without it')),
-      steps: optional(about(whole(1, MAX_STEPS), 'How many steps before it the first instant is; 30 without it')),
-      asset: optional(about(assetCode, 'Wallets of this asset only')),
+      until: optional(about(time, 'Last point in time; now by default', '2027-02-01T00:00:00Z')),
+      step: optional(about(oneOf(['day', 'hour']), 'Step between two points; a day by default')),
+      steps: optional(about(whole(1, MAX_STEPS), 'Number of steps from the first point to the last; 30 by default')),
+      asset: optional(about(assetCode, 'Only wallets of this asset')),
     },
     table: { list: 'history', columns: HISTORY },
     gives: rows('history', [
-      { at: Type.String({ description: 'The instant: ISO 8601 in UTC' }) },
+      { at: Type.String({ description: 'Point in time: ISO 8601 in UTC' }) },
       ...['rail', 'wallet', 'asset'],
-      { units: units('Balance in the books before this instant') },
+      { units: units('Balance in the books before this point in time') },
     ]),
     command: { words: 'treasury history', columns: HISTORY },
   }),
   exposure: look({
     path: '/treasury/exposure',
-    says: 'Lists by market the payouts of open orders, and the amounts already owed.',
+    says: 'Shows, by market, the payouts of open orders and the amounts already owed.',
     fields: {},
     table: { list: 'exposure', columns: EXPOSURE },
     gives: rows('exposure', [
       ...['marketId', 'direction', 'depositAsset', 'payoutAsset'],
-      { unpaid: count('How many orders wait for their deposit') },
-      { unpaidDepositUnits: units('Their deposits, if paid') },
-      { unpaidPayoutUnits: units('Their payouts') },
-      { owed: count('How many orders have their deposit and not paid out') },
-      { receivedUnits: units('Deposits of those') },
-      { owedPayoutUnits: units('Amount owed for those') },
+      { unpaid: count('Number of orders that wait for their deposit') },
+      { unpaidDepositUnits: units('Total of their deposits, if they are paid') },
+      { unpaidPayoutUnits: units('Total of their payouts') },
+      { owed: count('Number of orders that have their deposit but are not paid out') },
+      { receivedUnits: units('Total of the deposits of those orders') },
+      { owedPayoutUnits: units('Amount owed for those orders') },
     ]),
     command: {
       words: 'treasury exposure',
@@ -127,13 +127,13 @@ export const TREASURY = {
   }),
   sweeps: look({
     path: '/treasury/sweeps',
-    says: 'Lists sweeps, and gas for them, the newest first.',
+    says: 'Lists sweeps and the gas transfers for them, newest first.',
     fields: {
       rail: optional(text(60)),
       below: optional(
         about(
           text(200, /^(sweep|gas):[\x21-\x7e]+$/, 'the key of a sweep or of its gas'),
-          'The page that begins after this row: `next` of the page before',
+          '`next` of the previous page; without it, the first page',
           'gas:fill:evm.matic20:1',
         ),
       ),
@@ -147,12 +147,12 @@ export const TREASURY = {
   }),
   transfers: look({
     path: '/treasury/transfers',
-    says: 'Lists sweeps, and gas for them, that are not in the books yet, the oldest first.',
+    says: 'Lists sweeps and gas transfers that are not booked yet, oldest first.',
     fields: {
       after: optional(
         about(
           text(200, /^(sweep|gas):[\x21-\x7e]+$/, 'the key of a sweep or of its gas'),
-          'The page that begins after this row: `next` of the page before',
+          '`next` of the previous page; without it, the first page',
           'gas:fill:evm.matic20:1',
         ),
       ),
@@ -167,16 +167,16 @@ export const TREASURY = {
   }),
   addresses: look({
     path: '/treasury/own-addresses',
-    says: 'Lists addresses of ours outside this server, such as cold storage, also those that are no longer registered.',
+    says: 'Lists own addresses: ours, but without a key on this server, such as cold storage. The list includes addresses that are no longer registered.',
     fields: {},
     gives: rows('addresses', [
       ...['id', 'rail'],
-      { address: Type.String({ description: 'Address, in the spelling of its rail' }) },
-      { label: Type.String({ description: 'What it is' }) },
-      { wallet: Type.String({ description: 'Its wallet in the books' }) },
+      { address: Type.String({ description: 'Address in the notation of its rail' }) },
+      { label: Type.String({ description: 'Label of the address' }) },
+      { wallet: Type.String({ description: 'Wallet of the address in the books' }) },
       { registeredBy: Type.String({ description: 'Who registered it' }) },
       { registeredAt: Type.String({ description: 'When it was registered: ISO 8601 in UTC' }) },
-      { usableAt: Type.String({ description: 'From when on money may be sent there: ISO 8601 in UTC' }) },
+      { usableAt: Type.String({ description: 'From when money may be sent there: ISO 8601 in UTC' }) },
       'endedAt',
     ]),
     command: {
@@ -188,13 +188,13 @@ export const TREASURY = {
   register: act({
     name: 'own-address.register',
     path: '/treasury/own-addresses',
-    says: 'Registers an address of ours outside this server. Money may be sent there after the cooling-off time.',
+    says: 'Registers an own address, such as cold storage. Money may be sent there after the cooling-off time.',
     right: 'treasury',
     people: 'two',
     fields: {
       rail: text(60),
       address: about(ownAddress, 'The address', EXAMPLE),
-      label: about(typed(200), 'What it is', 'cold storage, safe in Basel'),
+      label: about(typed(200), 'Label of the address', 'cold storage, safe in Basel'),
     },
     refuses: ['does_not_fit', 'destination_held', ...PROPOSES],
     gives: done(REGISTERED),
@@ -203,7 +203,7 @@ export const TREASURY = {
   endAddress: act({
     name: 'own-address.end',
     path: '/treasury/own-addresses/:id/end',
-    says: 'Ends the registration of an own address: nothing more is sent there. What was sent stays in the books.',
+    says: 'Ends the registration of an own address: no more money is sent there. Its balance in the books stays.',
     right: 'block',
     people: 'one',
     fields: { id: about(id, 'Number of the own address', '1') },
@@ -220,7 +220,7 @@ export const TREASURY = {
       ...['id', 'key', 'rail', 'asset', 'units', 'state', 'why', 'reference', 'createdAt', 'endedAt'],
       { own: Type.String({ description: 'Number of the own address' }) },
       { target: Type.String({ description: 'The address' }) },
-      { people: Type.Array(Type.String(), { description: 'Who agreed' }) },
+      { people: Type.Array(Type.String(), { description: 'Operators who approved it' }) },
     ]),
     command: {
       words: 'treasury own-transfers',
@@ -230,7 +230,7 @@ export const TREASURY = {
   send: act({
     name: 'transfer.send',
     path: '/treasury/own-addresses/:id/transfers',
-    says: 'Sends tokens from the wallet that pays on a chain to an own address. The wallet keeps its low threshold, and money that orders wait for stays.',
+    says: 'Sends tokens from the hot wallet of a chain to an own address. The wallet keeps at least its low threshold and the funds that orders wait for.',
     right: 'treasury',
     people: 'two',
     weighs: true,
@@ -249,7 +249,7 @@ export const TREASURY = {
   cancel: act({
     name: 'transfer.cancel',
     path: '/treasury/own-transfers/:transfer/cancel',
-    says: 'Cancels a transfer to an own address of which no transaction is reserved or signed.',
+    says: 'Cancels a transfer to an own address for which no transaction is reserved or signed yet.',
     right: 'block',
     people: 'one',
     fields: {
