@@ -13,7 +13,7 @@ import { ApiError, type Outcome, send } from './api.ts';
 import { useAttempt } from './attempt.ts';
 import { utc } from './format.ts';
 import { hours, useRules } from './rules.ts';
-import { Dialog, Fact, Failure } from './ui.tsx';
+import { Dialog, Fact, Facts, Failure } from './ui.tsx';
 
 /** The values of a form's fields, by name. */
 export type Typed = Readonly<Record<string, string>>;
@@ -169,6 +169,13 @@ function bodyOf(action: FormAction, now: Typed, form: HTMLFormElement): Record<s
   );
 }
 
+/** Parts of every answer. */
+const OF_ANY = ['action', 'subject', 'outcome', 'after', 'proposal'];
+function Answer({ of }: { of: Outcome }) {
+  const own = Object.entries(of).filter(([name]) => !OF_ANY.includes(name));
+  return own.length === 0 ? null : <Facts of={Object.fromEntries(own)} />;
+}
+
 /**
  * A dialog with the fields of an action and its reason, and afterwards with its outcome.
  *
@@ -176,6 +183,7 @@ function bodyOf(action: FormAction, now: Typed, form: HTMLFormElement): Record<s
  * @param now    initial values; for a partial change, the present ones
  * @param effect the effect of sending the form, from the typed values
  * @param onDone receives the outcome instead of showing it
+ * @param isAnswer shows what this action answers besides its outcome: who paid, a link, a token
  */
 export function ActionDialog(p: {
   action: FormAction;
@@ -185,6 +193,7 @@ export function ActionDialog(p: {
   reason?: string;
   effect?: ((typed: Typed) => ReactNode) | undefined;
   onDone?: (came: Outcome) => void;
+  isAnswer?: boolean;
   onClose: () => void;
 }) {
   const { action, given, now = {}, onClose } = p;
@@ -303,6 +312,7 @@ export function ActionDialog(p: {
       ) : (
         <>
           <Came outcome={came} />
+          {p.isAnswer === true && came.outcome === 'done' && <Answer of={came} />}
           <div className="row">
             <button type="button" className="primary" autoFocus onClick={onClose}>
               Close

@@ -3,7 +3,6 @@
  * declarations (declared.json: `UPDATE_DOCS=1 npm test -- server/test/console/reachable.test.ts`); a test shows that every declared action has a place.
  */
 import type { FormAction } from './actions.ts';
-import declared from './declared.json' with { type: 'json' };
 
 /** Names and labels. A place is a subject with a page or a row, or a page. */
 export const OTHER = {
@@ -44,12 +43,20 @@ export const OTHER = {
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
 export type OtherPlace = keyof typeof OTHER;
 
-const FORMS = new Map((declared as readonly Omit<FormAction, 'label'>[]).map((form) => [form.name, form]));
+/** A form of declared.json: its label is that of the place. */
+export type DeclaredForm = Omit<FormAction, 'label'>;
 
-/** @param known fields that the page fills in: the form does not ask for them */
-export const othersOf = (place: OtherPlace, known: Readonly<Record<string, string>>): readonly FormAction[] =>
+/**
+ * @param known fields that the page fills in: the form does not ask for them
+ * @param forms those of declared.json
+ */
+export const othersOf = (
+  place: OtherPlace,
+  known: Readonly<Record<string, string>>,
+  forms: readonly DeclaredForm[],
+): readonly FormAction[] =>
   Object.entries(OTHER[place]).flatMap(([name, label]) => {
-    const form = FORMS.get(name);
+    const form = forms.find((one) => one.name === name);
     return form === undefined
       ? []
       : [{ ...form, label, fields: form.fields?.filter((one) => !(one.name in known)) ?? [] }];

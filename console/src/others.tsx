@@ -2,37 +2,21 @@
  * Actions whose forms are generated from the declarations (other.ts), as a panel, or as buttons in a row. What an action answers
  * is shown once in its dialog: who paid, a link, a token.
  */
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormAction } from './actions.ts';
-import type { Outcome } from './api.ts';
-import { ActionDialog, Came, type Typed } from './form.tsx';
-import { type OtherPlace, othersOf } from './other.ts';
+import { ActionDialog, type Typed } from './form.tsx';
+import { type DeclaredForm, type OtherPlace, othersOf } from './other.ts';
 import { useMay } from './shell.tsx';
-import { Dialog, Facts } from './ui.tsx';
+import { Failure } from './ui.tsx';
+import { DEADLINE_MS, failure } from './wire.ts';
 
-/** Parts of every answer; the rest is what this action answers. */
-const OF_ANY = new Set(['action', 'subject', 'outcome', 'before', 'after', 'proposal', 'plan', 'effectiveAt']);
-const saidBy = (came: Outcome) => Object.fromEntries(Object.entries(came).filter(([name]) => !OF_ANY.has(name)));
-
-function Done({ of, label, onClose }: { of: Outcome; label: string; onClose: () => void }) {
-  const said = saidBy(of);
-  return (
-    <Dialog label={label} onClose={onClose}>
-      <h2>{label}</h2>
-      <Came outcome={of} />
-      {Object.keys(said).length > 0 && (
-        <>
-          <p className="muted">It is shown once: it is gone when you close this.</p>
-          <Facts of={said} />
-        </>
-      )}
-      <div className="row">
-        <button type="button" className="primary" autoFocus onClick={onClose}>
-          Close
-        </button>
-      </div>
-    </Dialog>
-  );
+/** A file of its own, which only pages with such actions load. */
+const FORMS = new URL('./declared.json', import.meta.url).href;
+async function readForms(): Promise<readonly DeclaredForm[]> {
+  const reply = await fetch(FORMS, { signal: AbortSignal.timeout(DEADLINE_MS) });
+  if (!reply.ok) throw await failure(reply);
+  return (await reply.json()) as readonly DeclaredForm[];
 }
 
 /**
@@ -43,8 +27,8 @@ function Done({ of, label, onClose }: { of: Outcome; label: string; onClose: () 
 export function OtherActions(p: { of: OtherPlace; known: Typed; about?: string; title?: string; isRow?: boolean }) {
   const may = useMay();
   const [chosen, setChosen] = useState<FormAction>();
-  const [came, setCame] = useState<{ label: string; of: Outcome }>();
-  const actions = othersOf(p.of, p.known);
+  const forms = useQuery({ queryKey: ['declared'], queryFn: readForms, staleTime: Number.POSITIVE_INFINITY });
+  const actions = othersOf(p.of, p.known, forms.data ?? []);
   const button = (action: FormAction) => (
     <button
       type="button"
@@ -62,6 +46,7 @@ export function OtherActions(p: { of: OtherPlace; known: Typed; about?: string; 
       ) : (
         <section className="panel">
           <h2>{p.title ?? 'Other actions'}</h2>
+          {forms.error !== null && <Failure error={forms.error} />}
           <div className="actions">
             {actions.map((action) => (
               <div key={action.name}>
@@ -77,14 +62,10 @@ export function OtherActions(p: { of: OtherPlace; known: Typed; about?: string; 
           action={chosen}
           {...(p.about === undefined ? {} : { about: p.about })}
           given={p.known}
-          onDone={(of) => {
-            setCame({ label: chosen.label, of });
-            setChosen(undefined);
-          }}
+          isAnswer
           onClose={() => setChosen(undefined)}
         />
       )}
-      {came !== undefined && <Done {...came} onClose={() => setCame(undefined)} />}
     </>
   );
 }

@@ -54,7 +54,7 @@ interface Finding {
   readonly at: string;
 }
 const FINDINGS: readonly Column<Finding>[] = [
-  { head: 'Found', cell: ({ at }) => <Time at={at} /> },
+  { head: 'When', cell: ({ at }) => <Time at={at} /> },
   { head: 'Rule', cell: ({ rule, version }) => <span className="nowrap">{`${rule}, version ${version}`}</span> },
   { head: 'Order', cell: ({ orderId }) => <OrderLink id={orderId} isRow /> },
   { head: 'Customer', cell: ({ customer }) => <CustomerLink id={customer} /> },
@@ -111,23 +111,12 @@ export function Monitoring() {
   );
 }
 
-interface Tried {
-  readonly orderId: string;
-  readonly customer: string;
-  readonly at: string;
-  readonly saw: unknown;
-}
-const TRIED: readonly Column<Tried>[] = [
-  { head: 'Order', cell: ({ orderId }) => <OrderLink id={orderId} isRow /> },
-  { head: 'Created', cell: ({ at }) => <Time at={at} /> },
-  { head: 'Customer', cell: ({ customer }) => <CustomerLink id={customer} /> },
-  { head: 'What it saw', cell: ({ saw }) => <Facts of={saw} />, className: 'wide' },
-];
+const TRIED = FINDINGS.filter(({ head }) => head !== 'Rule');
 
 export const MonitoringTry = () => (
   <>
     <Tabs />
-    <List<Tried>
+    <List<Finding>
       isReport
       hasNoCsv
       title="Try a rule"

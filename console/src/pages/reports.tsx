@@ -295,11 +295,8 @@ interface Affected {
   readonly difference: string;
   readonly asset: string;
 }
-const AFFECTED: readonly Column<Affected>[] = [
-  { head: 'Order', cell: ({ order }) => <OrderLink id={order} isRow /> },
-  { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { head: 'Partner', cell: ({ partnerId }) => partnerId, className: 'number' },
-  { head: 'State', cell: ({ state }) => <State state={state} /> },
+/** Two terms side by side, of one order and of all. */
+const COMPARED: readonly Column<Pick<Affected, 'was' | 'other' | 'difference' | 'asset'>>[] = [
   { head: 'Was', cell: ({ was, asset }) => <Amount units={was} asset={asset} />, className: 'number' },
   { head: 'By other terms', cell: ({ other, asset }) => <Amount units={other} asset={asset} />, className: 'number' },
   {
@@ -307,6 +304,13 @@ const AFFECTED: readonly Column<Affected>[] = [
     cell: ({ difference, asset }) => <Amount units={difference} asset={asset} />,
     className: 'number',
   },
+];
+const AFFECTED: readonly Column<Affected>[] = [
+  { head: 'Order', cell: ({ order }) => <OrderLink id={order} isRow /> },
+  { head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: 'Partner', cell: ({ partnerId }) => partnerId, className: 'number' },
+  { head: 'State', cell: ({ state }) => <State state={state} /> },
+  ...COMPARED,
 ];
 
 interface AffectedSum {
@@ -320,17 +324,7 @@ interface AffectedSum {
 const AFFECTED_SUM: readonly Column<AffectedSum>[] = [
   { head: 'All orders of the time', cell: ({ of }) => <b>{of}</b> },
   { head: 'Orders', cell: ({ orders }) => orders, className: 'number' },
-  { head: 'Was', cell: ({ was, asset }) => <Amount units={was} asset={asset} />, className: 'number' },
-  { head: 'By other terms', cell: ({ other, asset }) => <Amount units={other} asset={asset} />, className: 'number' },
-  {
-    head: 'Difference',
-    cell: ({ difference, asset }) => (
-      <b>
-        <Amount units={difference} asset={asset} />
-      </b>
-    ),
-    className: 'number',
-  },
+  ...COMPARED,
 ];
 
 /** The difference of the whole: of all orders of the time, also of those on other pages. */
@@ -345,18 +339,15 @@ function AffectedSums({ of }: { of: Readonly<Record<string, unknown>> | undefine
       <Table label="Difference of the whole" columns={AFFECTED_SUM} rows={rows} keyOf={(row) => row.of} empty="" />
       <p className="muted">
         A difference is what customers would have kept by the other terms; below zero, what they would have lost.
-        Compared with: <ComparedWith of={of.compared as Readonly<Record<string, unknown>>} />.
+        Compared with:{' '}
+        {Object.entries(of.compared as object)
+          .map(([name, value]) => `${name} ${String(value)}`)
+          .join(', ')}
+        .
       </p>
     </>
   );
 }
-const ComparedWith = ({ of }: { of: Readonly<Record<string, unknown>> }) => (
-  <>
-    {Object.entries(of)
-      .map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(' and ') : String(value)}`)
-      .join(', ')}
-  </>
-);
 
 export const AffectedOrders = () => (
   <>

@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.json': 'application/json',
   '.png': 'image/png',
   '.woff2': 'font/woff2',
   '.ttf': 'font/ttf',

@@ -9,7 +9,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { MONITORING_KINDS } from '../../../console/src/actions.risk.ts';
-import { OTHER, type OtherPlace, othersOf, placeOfCase } from '../../../console/src/other.ts';
+import { type DeclaredForm, OTHER, type OtherPlace, othersOf, placeOfCase } from '../../../console/src/other.ts';
 import { KINDS } from '../../src/monitoring/index.ts';
 import { consoleForms } from '../../src/protocols/operator/consoleforms.ts';
 import type { DeclaredAction } from '../../src/protocols/operator/declare.ts';
@@ -19,11 +19,12 @@ import { testFresh } from '../support/described.ts';
 const ACTIONS = ENDPOINTS.filter((one): one is DeclaredAction => one.method === 'POST' && 'name' in one);
 const SOURCE = fileURLToPath(new URL('../../../console/src/', import.meta.url));
 const sources = new Map(
-  globSync('**/*.{ts,tsx}', { cwd: SOURCE, exclude: ['partner/**'] }).map((path) => [
+  globSync('**/*.{ts,tsx,json}', { cwd: SOURCE, exclude: ['partner/**'] }).map((path) => [
     path,
     readFileSync(`${SOURCE}${path}`, 'utf8'),
   ]),
 );
+const FORMS = JSON.parse(sources.get('declared.json') ?? '[]') as DeclaredForm[];
 const PLACES = Object.keys(OTHER) as OtherPlace[];
 const GENERATED = PLACES.flatMap((place) => Object.keys(OTHER[place]));
 
@@ -73,7 +74,7 @@ describe('a declared action', () => {
     );
     for (const place of PLACES)
       assert.deepEqual(
-        othersOf(place, {}).map(({ name }) => name),
+        othersOf(place, {}, FORMS).map(({ name }) => name),
         Object.keys(OTHER[place]),
       );
   });
@@ -81,7 +82,9 @@ describe('a declared action', () => {
 
 test('a form asks only for what its page does not know', () => {
   const asked = (place: OtherPlace, known: Record<string, string>) =>
-    Object.fromEntries(othersOf(place, known).map(({ name, fields = [] }) => [name, fields.map((one) => one.name)]));
+    Object.fromEntries(
+      othersOf(place, known, FORMS).map(({ name, fields = [] }) => [name, fields.map((one) => one.name)]),
+    );
   assert.deepEqual(asked('deposit', { deposit: '7' }), {
     'deposit.return': ['address', 'signature', 'pastHits', 'despiteDebt'],
     'deposit.return-link': [],
