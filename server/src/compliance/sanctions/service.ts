@@ -68,13 +68,14 @@ export interface Sanctions extends StoredScreening {
 }
 
 type Index = NameIndex<{ id: bigint }>;
+type Failed = Map<string, { at: number; error: string }>;
 
 export function openSanctions(deps: SanctionsDeps): Sanctions {
   const { db, vault, clock, sources } = deps;
   const codes = sources.map(({ list }) => list);
   const rules = rulesText(deps.rules, codes);
   /** Subjects that could not be compared: when that was last tried, and its error. */
-  const failed = new Map<string, { at: number; error: string }>();
+  const failed: Failed = new Map();
   let missingReadAt = 0;
   let built: { version: bigint; index: Promise<Index> } | undefined;
 
@@ -142,16 +143,12 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     if (newest === 0n) return { againInMs: DUE_EVERY_MS };
     const now = clock.now().getTime();
     for (const [subject, { at }] of failed) if (now - at >= FAILED_AGAIN_MS) failed.delete(subject);
-    const due = await db.asSystem(async (tx) => {
-      const not = [...failed.keys()];
-      const again = await tx.rows<{ subject: string }>(sql.due, [newest, rules, DUE_AT_ONCE, not]);
-      // New customers do not wait for a whole register that is compared again. Finding them costs more than a run has time for.
-      const few = now - missingReadAt >= DUE_EVERY_MS ? DUE_AT_ONCE / 2 : 0;
-      const most = Math.max(DUE_AT_ONCE - again.length, few);
-      if (most === 0) return again;
-      missingReadAt = now;
-      return [...again, ...(await tx.rows<{ subject: string }>(sql.missing, [most, not]))];
-    });
+    // New customers do not wait for a whole register that is compared again. Finding them costs more than a run has time for.
+    const few = now - missingReadAt >= DUE_EVERY_MS ? DUE_AT_ONCE / 2 : 0;
+    const { due, hasReadMissing } = await db.asSystem((tx) =>
+      dueOf(tx, { newest, rules, few, not: [...failed.keys()] }),
+    );
+    if (hasReadMissing) missingReadAt = now;
     for (const { subject } of due) {
       try {
         await screenOne(subject);
@@ -162,18 +159,8 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
       }
     }
     const isAll = due.length < DUE_AT_ONCE;
-    if (isAll || failed.size > 0) await db.asSystem(updateFailedCase);
+    if (isAll || failed.size > 0) await db.asSystem((tx) => updateFailedCase(tx, failed, clock.now()));
     return { againInMs: isAll ? DUE_EVERY_MS : 0 };
-  }
-
-  /** One case for all subjects that cannot be compared. An error may quote a name, so only its class is in it. */
-  async function updateFailedCase(tx: Tx): Promise<void> {
-    const about = { kind: 'names_unscreened', subject: 'sanctions names' } as const;
-    if (failed.size === 0) return await closeCases(tx, { ...about, outcome: 'all were compared', now: clock.now() });
-    const [[first, { error } = { error: '' }] = ['']] = failed;
-    const reason = `${failed.size} names cannot be compared with the lists, such as those of ${first}: ${error}`;
-    const facts = { subjects: [...failed.keys()].slice(0, 20), count: failed.size };
-    await upsertCase(tx, { ...about, reason, facts, now: clock.now() });
   }
 
   return {
@@ -210,6 +197,25 @@ async function buildIndex(db: Database, of: { version: bigint; lists: readonly s
       if (at % INDEXED_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   return index;
+}
+
+/** Subjects to compare in one run: those compared before, and at least `few` of those that never were. */
+async function dueOf(tx: Tx, q: { newest: bigint; rules: string; few: number; not: readonly string[] }) {
+  const again = await tx.rows<{ subject: string }>(sql.due, [q.newest, q.rules, DUE_AT_ONCE, q.not]);
+  const most = Math.max(DUE_AT_ONCE - again.length, q.few);
+  const missing = most === 0 ? [] : await tx.rows<{ subject: string }>(sql.missing, [most, q.not]);
+  return { due: [...again, ...missing], hasReadMissing: most > 0 };
+}
+
+/** One case for all subjects that cannot be compared. An error may quote a name, so only its class is in it. */
+async function updateFailedCase(tx: Tx, failed: Failed, now: Date): Promise<void> {
+  const about = { kind: 'names_unscreened', subject: 'sanctions names' } as const;
+  const [first] = failed;
+  if (first === undefined) return await closeCases(tx, { ...about, outcome: 'all were compared', now });
+  const [subject, { error }] = first;
+  const reason = `${failed.size} names cannot be compared with the lists, such as those of ${subject}: ${error}`;
+  const facts = { subjects: [...failed.keys()].slice(0, 20), count: failed.size };
+  await upsertCase(tx, { ...about, reason, facts, now });
 }
 
 /** Why money may not leave because of a list's age; undefined when it is recent enough. */

@@ -1,4 +1,8 @@
-/** Sanctions screening on a real database: lists with versions, results, hits and decisions, as the gate reads them. */
+/**
+ * Sanctions screening on a real database: lists with versions, results, hits and decisions, as the gate reads them.
+ *
+ * Long because its claims are about one register and its lists.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
