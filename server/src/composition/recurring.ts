@@ -52,6 +52,7 @@ export async function enqueueRecurring(
     alerts?: boolean;
     monitors?: boolean;
     plans?: boolean;
+    expiries?: boolean;
   },
 ): Promise<void> {
   const dueAt = clock.now();
@@ -68,7 +69,7 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });
     enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
-    enqueue(tx, { kind: FOLLOW_EXPIRIES, subject: 'all', dueAt });
+    if (subjects.expiries === true) enqueue(tx, { kind: FOLLOW_EXPIRIES, subject: 'all', dueAt });
     if (subjects.alerts === true) enqueue(tx, { kind: ALERTS_JOB, subject: 'all', dueAt });
     if (subjects.monitors === true) enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
     // Due when the next planned change is; enqueued here in case its row was lost or is dead.

@@ -57,6 +57,7 @@ export async function startWork(
     alerts: more.channels.size > 0,
     monitors: true,
     plans: true,
+    expiries: true,
   });
 }
 
