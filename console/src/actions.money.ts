@@ -11,15 +11,15 @@ export const PAYOUT_ACTIONS = {
     ...{ ...TWO, name: 'payout.settle-by', label: 'Settle by evidence', path: '/payouts/:payout/settle-by' },
     says: 'Settles the payout by the transaction or the statement line that paid it.',
     fields: [
-      { name: 'hash', label: 'Transaction', hint: 'Its hash, in lower case: of a payout on a chain' },
-      { name: 'line', label: 'Statement line', hint: 'As its case names it: of a payout by a bank' },
+      { name: 'hash', label: 'Transaction', hint: 'For a payout on a chain: hash of the transaction, in lower case' },
+      { name: 'line', label: 'Statement line', hint: 'For a payout by a bank: the line, as its case names it' },
       OTHER_AMOUNT,
     ],
   },
   neverPaid: {
     ...{ ...TWO, name: 'payout.never-paid', label: 'Never paid', path: '/payouts/:payout/never-paid' },
-    says: 'Records that a payout of unknown outcome was never paid: its order or refund continues.',
-    fields: [{ ...EVIDENCE, hint: 'What shows that its rail did not pay it, and will not', isLong: true }],
+    says: 'Records that a payout with an unknown outcome was never paid. Its order or refund then continues.',
+    fields: [{ ...EVIDENCE, hint: 'Evidence that its rail did not pay it and will not pay it', isLong: true }],
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;
@@ -27,7 +27,7 @@ export const PAYOUT_ACTIONS = {
 export const MOVEMENT_ACTIONS = {
   match: {
     ...{ ...OURS, name: 'movement.match', label: 'Match', path: '/movements/:movement/match' },
-    says: 'Matches the movement with the payout, refund, sweep or gas that it was.',
+    says: 'Matches the movement with the payout, refund, sweep or gas transfer that it paid.',
     fields: [
       {
         name: 'key',
@@ -40,12 +40,12 @@ export const MOVEMENT_ACTIONS = {
   },
   foreign: {
     ...{ ...OURS, name: 'movement.foreign', label: 'Not ours', path: '/movements/:movement/foreign' },
-    says: 'Declares that the movement is not ours: it is booked as a loss.',
+    says: 'Declares that the movement paid nothing of ours, and books it as a loss.',
     isGrave: true,
   },
   cancel: {
     ...{ ...OURS, name: 'movement.cancel', label: 'Cancel', path: '/movements/:movement/cancel' },
-    says: 'Uses up the nonce of a movement that is signed and in no block, by an empty transfer.',
+    says: 'Cancels a movement that is signed but in no block: an empty transfer uses its nonce.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;
@@ -57,33 +57,33 @@ const AMOUNT = { name: 'amount', label: 'Amount', hint: 'A plain decimal of its 
 export const CORRECT = {
   ofBreak: {
     ...{ ...OURS, name: 'break.correct', label: 'Correct', path: '/breaks/:item/correct' },
-    says: 'Ends the break by a correcting entry.',
+    says: 'Corrects the break with a ledger entry.',
     fields: [
       {
         name: 'as',
         label: 'As',
-        hint: 'The kind says which accounts it touches',
+        hint: 'The kind determines the accounts of the entry',
         isRequired: true,
         choices: BREAK_CORRECTIONS,
       },
       AMOUNT,
-      { ...EVIDENCE, hint: 'One of the names of the break: what it shows outside' },
+      { ...EVIDENCE, hint: 'One of the names of the break: the evidence at the chain or bank' },
     ],
   },
   ofCase: {
     ...{ ...TWO, name: 'entry.correct-case', label: 'Correct the books', path: '/cases/:case/correct' },
-    says: 'Ends the case by a correcting entry.',
+    says: 'Closes the case with a correcting ledger entry.',
     fields: [
       {
         name: 'as',
         label: 'As',
-        hint: 'The kind says which accounts it touches',
+        hint: 'The kind determines the accounts of the entry',
         isRequired: true,
         choices: CASE_CORRECTIONS,
       },
       AMOUNT,
-      { ...EVIDENCE, hint: 'What shows it: a line, a letter, a hash' },
-      { name: 'deposit', label: 'Deposit', hint: 'With lost_order, undone or recall: the deposit that it is about' },
+      { ...EVIDENCE, hint: 'Evidence, such as a statement line, a letter or a hash' },
+      { name: 'deposit', label: 'Deposit', hint: 'With lost_order, undone or recall: number of the deposit' },
       { name: 'partner', label: 'Partner', hint: 'With partner_fees: the partner whose fees the debit paid' },
     ],
   },
@@ -92,7 +92,7 @@ export const CORRECT = {
 export const TRANSFER_ACTIONS = {
   register: {
     ...{ ...OURS, name: 'own-address.register', label: 'Register an address', path: '/treasury/own-addresses' },
-    says: 'Registers an address of ours outside this server. Money may be sent there after the cooling-off time.',
+    says: 'Registers an own address, such as cold storage. Money may be sent there after the cooling-off time.',
     fields: [
       { name: 'rail', label: 'Chain', hint: 'Code of the rail, such as evm.matic20', isRequired: true },
       { name: 'address', label: 'Address', hint: 'Compare every character with its source', isRequired: true },
@@ -107,12 +107,12 @@ export const TRANSFER_ACTIONS = {
   },
   send: {
     ...{ ...OURS, name: 'transfer.send', label: 'Send', path: '/treasury/own-addresses/:id/transfers' },
-    says: 'Sends tokens from the wallet that pays to this address. The wallet keeps its low threshold.',
+    says: 'Sends tokens from the hot wallet to this address. The wallet keeps at least its low threshold and the funds that orders wait for.',
     fields: [{ name: 'asset', label: 'Asset', hint: 'Its code, such as usdc.matic20', isRequired: true }, AMOUNT],
   },
   cancel: {
     ...{ name: 'transfer.cancel', label: 'Cancel', path: '/treasury/own-transfers/:transfer/cancel', right: 'block' },
-    says: 'Cancels the transfer, as long as no transaction of it is reserved or signed.',
+    says: 'Cancels the transfer if no transaction for it is reserved or signed yet.',
     people: 'one',
     isGrave: true,
   },

@@ -24,7 +24,7 @@ const ROLE = { name: 'role', label: 'Role', isRequired: true, choices: ROLES } a
 const HASH = {
   name: 'tokenSha256',
   label: 'SHA-256 of the token',
-  hint: 'The person makes the token with npm run operator -- new token, and tells you only this hash',
+  hint: 'The person creates the token with npm run operator -- new token, and gives you only this hash',
   isRequired: true,
 } as const;
 
@@ -37,7 +37,7 @@ export const OPERATOR_ACTIONS = {
       {
         name: 'operator',
         label: 'Name',
-        hint: '2 to 40 small letters, digits, dots, hyphens and underscores',
+        hint: '2 to 40 lower-case letters, digits, dots, hyphens and underscores',
         isRequired: true,
       },
       ROLE,
@@ -54,7 +54,7 @@ export const OPERATOR_ACTIONS = {
     says: 'Issues another token to the operator, for example after a lost passkey.',
     fields: [
       { name: 'label', label: 'Name of the token', hint: 'Such as laptop', isRequired: true },
-      { name: 'days', label: 'Days', hint: 'For how many days it works, 1 to 7', isRequired: true },
+      { name: 'days', label: 'Days', hint: 'For how many days it is valid, 1 to 7', isRequired: true },
       HASH,
     ],
   },
@@ -65,12 +65,12 @@ export const OPERATOR_ACTIONS = {
   },
   endSessions: {
     ...{ ...AT_ONCE, name: 'operator.end-sessions', label: 'End sessions', path: `${OPERATOR}/end-sessions` },
-    says: 'Ends all sessions of the operator in the console. Passkeys and tokens go on working.',
+    says: 'Ends all sessions of the operator in the console. Passkeys and tokens stay valid.',
     isGrave: true,
   },
   disable: {
     ...{ ...AT_ONCE, name: 'operator.disable', label: 'Disable', path: `${OPERATOR}/disable` },
-    says: 'Disables the operator: no login and no token works.',
+    says: 'Disables the operator: logins and tokens are declined.',
     isGrave: true,
   },
   enable: {
@@ -79,15 +79,19 @@ export const OPERATOR_ACTIONS = {
   },
   bind: {
     ...{ ...EACH, name: 'operator.bind', label: 'Bind an account', path: `${OPERATOR}/bind` },
-    says: 'Lets the operator sign in by an account at the provider of single sign-on.',
+    says: 'Binds a single sign-on account to the operator, who can then sign in with it.',
     fields: [
-      { name: 'account', label: 'Id of the account', hint: 'The claim sub of its tokens: the provider shows it' },
+      {
+        name: 'account',
+        label: 'Id of the account',
+        hint: 'The claim sub of the account’s tokens, as the provider shows it',
+      },
       { name: 'email', label: 'Or e-mail address', hint: 'One that the provider has verified' },
     ],
   },
   unbind: {
     ...{ ...AT_ONCE, name: 'operator.unbind', label: 'Unbind', path: `${OPERATOR}/unbind` },
-    says: 'Ends the binding of the account, and the sessions that began by it.',
+    says: 'Unbinds the account, and ends the sessions that began with it.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;
@@ -95,14 +99,14 @@ export const OPERATOR_ACTIONS = {
 const ALERT_NAME = {
   name: 'name',
   label: 'Name',
-  hint: 'Small letters, digits, dots and hyphens',
+  hint: 'Lower-case letters, digits, dots and hyphens',
   isRequired: true,
 } as const;
 const AN_ALERT = { right: 'operators', people: 'one' } as const;
 export const ALERT_ACTIONS = {
   set: {
     ...{ ...AN_ALERT, name: 'alert.set', label: 'Set a rule', path: '/alerts' },
-    says: 'Sets a rule of notifications, replacing the one with the same name. No case is sent twice.',
+    says: 'Sets a rule that notifies operators, replacing the rule with the same name. No case is sent twice.',
     fields: [
       ALERT_NAME,
       {
@@ -118,18 +122,18 @@ export const ALERT_ACTIONS = {
         isRequired: true,
         choices: ['opened', 'unclaimed', 'overdue', 'digest'],
       },
-      { name: 'kinds', label: 'Kinds', hint: 'With commas, such as payout_unknown; all where it is empty' },
+      { name: 'kinds', label: 'Kinds', hint: 'Separated by commas, such as payout_unknown; all if empty' },
       { name: 'asset', label: 'Asset', hint: 'Only cases about this asset, such as inr' },
-      { name: 'least', label: 'At least', hint: 'Only about at least so much of the asset' },
-      { name: 'afterMinutes', label: 'After minutes', hint: 'At once where it is empty' },
-      { name: 'zone', label: 'Time zone', hint: 'Such as Asia/Kolkata; UTC where it is empty' },
-      { name: 'fromHour', label: 'From hour', hint: '0 to 23; of a digest, when it is sent' },
-      { name: 'untilHour', label: 'Until hour', hint: '0 to 23; the whole day where both are equal' },
+      { name: 'least', label: 'At least', hint: 'Only cases about at least this amount of the asset' },
+      { name: 'afterMinutes', label: 'After minutes', hint: 'At once if empty' },
+      { name: 'zone', label: 'Time zone', hint: 'Such as Asia/Kolkata; UTC if empty' },
+      { name: 'fromHour', label: 'From hour', hint: '0 to 23; for a digest, the hour at which it is sent' },
+      { name: 'untilHour', label: 'Until hour', hint: '0 to 23; if both hours are equal, all day' },
     ],
   },
   test: {
     ...{ ...AN_ALERT, name: 'alert.test', label: 'Send a test', path: '/alerts/test' },
-    says: 'Sends a message that says it is a test.',
+    says: 'Sends a test message to a channel.',
   },
   remove: {
     ...{ ...AN_ALERT, name: 'alert.remove', label: 'Remove', path: '/alerts/remove' },
@@ -140,7 +144,7 @@ export const ALERT_ACTIONS = {
 
 export const RULE_SET = {
   ...{ name: 'rule.set', label: 'Set a rule', path: '/rules', right: 'operators', people: 'two' },
-  says: 'Sets how many people an action takes. Of several rules, the most specific one decides.',
+  says: 'Sets how many operators an action needs. If several rules match, the most specific one applies.',
   fields: [
     {
       name: 'action',

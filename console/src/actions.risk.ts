@@ -5,12 +5,12 @@ const HIT = '/address-risk/hits/:hit';
 export const ADDRESS_HIT_ACTIONS = {
   confirm: {
     ...{ name: 'risk.confirm', label: 'Confirm', path: `${HIT}/confirm`, right: 'reviews', people: 'one' },
-    says: 'Decides that the risk is real: money from this address, and money for it, stays held.',
+    says: 'Confirms the risk: money from this address, and money for it, stays held.',
     isGrave: true,
   },
   dismiss: {
     ...{ name: 'risk.dismiss', label: 'Accept the risk', path: `${HIT}/dismiss`, right: 'reviews', people: 'two' },
-    says: 'Accepts the risk of this address for this owner. The hit opens again if the provider finds something else.',
+    says: 'Accepts the risk of this address for this owner. The hit is opened again if the provider reports a different finding.',
   },
 } as const satisfies Record<string, FormAction>;
 export const ADDRESS_HIT_STATES = ['open', 'true_hit', 'false_positive'];
@@ -23,12 +23,16 @@ export const TRAVEL_ACTIONS = {
       {
         name: 'jurisdiction',
         label: 'Country',
-        hint: 'Of the customer: two capital letters, or * for every other',
+        hint: 'Country of the customer: two capital letters, or * for all others',
         isRequired: true,
       },
       { name: 'fiat', label: 'Fiat', hint: 'Code of the fiat of the order, such as eur', isRequired: true },
-      { name: 'threshold', label: 'From', hint: 'Worth in the fiat; 0 for every transfer', isRequired: true },
-      { name: 'proofFrom', label: 'Proof from', hint: 'From this worth on, the owner of a wallet signs for it' },
+      { name: 'threshold', label: 'From', hint: 'Value in the fiat; 0 for every transfer', isRequired: true },
+      {
+        name: 'proofFrom',
+        label: 'Proof from',
+        hint: 'Value from which the owner of a wallet proves ownership with a signature',
+      },
       { name: 'deadlineHours', label: 'Hours to wait', hint: 'Until the deadline: 1 to 720', isRequired: true },
       {
         name: 'policy',
@@ -40,10 +44,10 @@ export const TRAVEL_ACTIONS = {
       {
         name: 'exchange',
         label: 'Exchange',
-        hint: 'Whether the provider of a hosted wallet has to answer, or to send its data; none without an answer',
+        hint: 'Whether the provider of a hosted wallet must answer or send its data; none by default',
         choices: ['none', 'required'],
       },
-      { name: 'isOn', label: 'In use', hint: 'In use without an answer', isSwitch: true },
+      { name: 'isOn', label: 'In use', hint: 'In use by default', isSwitch: true },
     ],
   },
   setProvider: {
@@ -54,16 +58,16 @@ export const TRAVEL_ACTIONS = {
       right: 'compliance',
       people: 'two',
     },
-    says: 'Allows names of customers to be sent to a provider, and its data to be taken, or ends that.',
+    says: 'Starts or stops the exchange of customer data with a provider.',
     fields: [
       {
         name: 'host',
         label: 'Host',
-        hint: 'Of its travel addresses and callbacks, in small letters, such as trp.exchange.com',
+        hint: 'Host of its travel addresses and callbacks, in lower case, such as trp.exchange.com',
         isRequired: true,
       },
       { name: 'name', label: 'Legal name', isRequired: true },
-      { name: 'isOn', label: 'In use', hint: 'In use without an answer', isSwitch: true },
+      { name: 'isOn', label: 'In use', hint: 'In use by default', isSwitch: true },
     ],
   },
   open: {

@@ -9,14 +9,18 @@ const PARTNER = '/partners/:partner';
 export const PARTNER_ACTIONS = {
   create: {
     ...{ ...ONE, name: 'partner.create', label: 'Create a partner', path: '/partners', right: 'partners' },
-    says: 'Creates a partner, with neither key nor cap.',
+    says: 'Creates a partner without keys and caps.',
     fields: [
       { name: 'name', label: 'Name', isRequired: true },
       { name: 'quoteShape', label: 'Form of quotes', hint: 'That its program expects', choices: ['A', 'B'] },
       { name: 'toleranceBps', label: 'Price may move by', hint: 'Basis points between quote and order' },
-      { name: 'tradeLevel', label: 'Level to trade', hint: 'Of verification, 0 to 4' },
+      { name: 'tradeLevel', label: 'Level to trade', hint: 'Verification level, 0 to 4' },
       { name: 'requestsPerMinute', label: 'Requests a minute', hint: 'At most, for each key' },
-      { name: 'corsOrigins', label: 'Origins', hint: 'Whose pages may call, with commas: https://shop.example' },
+      {
+        name: 'corsOrigins',
+        label: 'Origins',
+        hint: 'Origins whose pages may use its keys, separated by commas: https://shop.example',
+      },
     ],
   },
   suspend: {
@@ -24,7 +28,7 @@ export const PARTNER_ACTIONS = {
     says: 'Rejects all requests of the partner.',
     fields: [
       { name: 'since', label: 'A key may have leaked since', hint: 'What was made since then is held', isTime: true },
-      { name: 'key', label: 'Key that leaked', hint: 'With a time: only what this key made is held' },
+      { name: 'key', label: 'Key that leaked', hint: 'With a time: only what this key created is held' },
     ],
     isGrave: true,
   },
@@ -48,7 +52,7 @@ export const PARTNER_ACTIONS = {
   },
   revokeKey: {
     ...{ ...ONE, name: 'key.revoke', label: 'Revoke', path: '/keys/:key/revoke', right: 'block' },
-    says: 'Revokes a key for good.',
+    says: 'Revokes a key permanently.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;
@@ -62,40 +66,46 @@ export const KEY_ACTIONS = {
       right: 'partners',
       people: 'rules',
     },
-    says: 'Creates a key; its secret is shown once, to the one who asked for it.',
+    says: 'Creates a key. Its secret is shown once, to the operator who requested it.',
     fields: [
       { name: 'label', label: 'Name', hint: 'For people, such as main', isRequired: true },
-      { name: 'scopes', label: 'Scopes', hint: 'With commas: read, trade, customers, admin', isRequired: true },
-      { name: 'addresses', label: 'Networks', hint: 'That it may be used from, with commas; any where it is empty' },
-      { name: 'expiresAt', label: 'Until', hint: 'When it stops working', isTime: true },
+      { name: 'scopes', label: 'Scopes', hint: 'Separated by commas: read, trade, customers, admin', isRequired: true },
+      {
+        name: 'addresses',
+        label: 'Networks',
+        hint: 'Networks from which it may be used, separated by commas; all if empty',
+      },
+      { name: 'expiresAt', label: 'Until', hint: 'When it expires', isTime: true },
     ],
   },
   rotate: {
     ...{ name: 'key.rotate', label: 'Rotate', path: '/keys/:key/rotate', right: 'partners', people: 'rules' },
-    says: 'Gives the key a new secret; the old one works for a while.',
-    fields: [{ name: 'overlapHours', label: 'Hours', hint: 'For how many the old secret works; 24 where it is empty' }],
+    says: 'Gives the key a new secret. The previous one stays valid for a while.',
+    fields: [
+      { name: 'overlapHours', label: 'Hours', hint: 'For how many hours the previous secret stays valid; 24 if empty' },
+    ],
   },
   collect: {
     ...{ name: 'key.collect', label: 'Show the secret', path: '/keys/:key/secret', right: 'partners', people: 'one' },
-    says: 'Shows the secret of a key that you asked for and another operator confirmed: once, within a day.',
+    says: 'Shows the secret of a key that you requested and another operator confirmed: once, within a day.',
   },
 } as const satisfies Record<string, FormAction>;
 
 export const HELD_ACTIONS = {
   release: {
     ...{ name: 'held.release', label: 'Release', path: '/partners/:partner/held/release', right: 'partners' },
-    says: 'Releases the held item: it works again.',
+    says: 'Releases the held item, so that it can be used again.',
     people: 'rules',
   },
   reject: {
     ...{ ...ONE, name: 'held.reject', label: 'Reject', path: '/partners/:partner/held/reject', right: 'partners' },
-    says: 'Rejects the held item for good: an endpoint is removed, a key revoked.',
+    says: 'Rejects the held item permanently: an endpoint is removed, a key is revoked.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;
 
 const TIMES: readonly FormField[] = [
-  { name: 'isDefault', label: 'Default market', hint: 'Taken where a partner names no chain', isSwitch: true },
+  { name: 'isDefault', label: 'Default market', hint: 'Used if a partner names no chain', isSwitch: true },
   { name: 'quoteTtlS', label: 'A quote holds', hint: 'Seconds, 1 to 3600' },
   { name: 'depositTtlS', label: 'Waits for a deposit', hint: 'Seconds, 60 to 2592000' },
   { name: 'clearingS', label: 'Fiat rests', hint: 'Seconds before its payout' },
@@ -143,7 +153,7 @@ export const MARKET_ACTIONS = {
   },
   set: {
     ...{ ...TERMS, name: 'market.set', label: 'Change terms', path: MARKET },
-    says: 'Changes terms of the market. Fields that you leave as they are stay.',
+    says: 'Changes terms of the market. Fields that you do not change keep their values.',
     fields: [{ name: 'enabled', label: 'Open', isSwitch: true }, ...LIMITS(false), ...TIMES, FROM_WHEN],
     isPartial: true,
   },
@@ -153,7 +163,7 @@ export const MARKET_ACTIONS = {
     fields: [
       { name: 'kind', label: 'Fee', isRequired: true, choices: ['operator', 'partner', 'rail', 'chain'] },
       FOR_PARTNER,
-      { name: 'bps', label: 'Share', hint: 'Basis points: 100 are one percent' },
+      { name: 'bps', label: 'Share', hint: 'Basis points: 100 basis points are one percent' },
       { name: 'fixed', label: 'Fixed part', hint: 'In the fiat of the market' },
       { name: 'minimum', label: 'Least fee', hint: 'In the fiat of the market' },
       { name: 'gasUnits', label: 'Gas', hint: 'That the fee of the chain pays for' },
@@ -162,7 +172,7 @@ export const MARKET_ACTIONS = {
   },
   limit: {
     ...{ ...TERMS, name: 'limit.set', label: 'Set a limit', path: `${MARKET}/limits` },
-    says: 'Sets the largest amount of one order for customers up to a level of verification.',
+    says: 'Sets the maximum amount of one order for customers up to a verification level.',
     fields: [
       { name: 'level', label: 'Up to level', hint: 'Of verification, from 0', isRequired: true },
       { name: 'max', label: 'At most', hint: 'In the asset of the deposit; none removes the limit', isRequired: true },

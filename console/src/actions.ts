@@ -45,7 +45,7 @@ export interface FormAction {
 export const FROM_WHEN: FormField = {
   name: 'effectiveAt',
   label: 'From when',
-  hint: 'In your time zone, at most a year ahead; without it, at once',
+  hint: 'In your time zone, at most a year ahead; at once if empty',
   isTime: true,
 };
 const ADDRESS: FormField = { name: 'address', label: 'Address', hint: 'On the chain of the money' };
@@ -68,12 +68,12 @@ const GOES_ON = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refun
 export const ORDER_ACTIONS: readonly FormAction[] = [
   {
     ...{ name: 'order.release', label: 'Release', path: '/orders/:order/release', right: 'money' },
-    says: 'Releases a held order to its payout. For an order whose payout was rejected, it ends an operator’s hold.',
+    says: 'Releases a held order, which then continues to its payout. If the payout was rejected, it only ends an operator’s hold.',
     states: ['on_hold', 'payout_held'],
   },
   {
     ...{ name: 'order.hold', label: 'Hold', path: '/orders/:order/hold', right: 'block' },
-    says: 'Takes the order back before its payout or refund is submitted, or holds a held one for another reason.',
+    says: 'Holds the order if its payout or refund is not submitted yet. An order that is already held is then held for an operator’s reason.',
     states: [...GOES_ON, ...HELD],
   },
   {
@@ -90,7 +90,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.refund', label: 'Refund', path: '/orders/:order/refund', right: 'money' },
-    says: 'Sends the deposit back: to the destination named here, else to the one that customer or partner named, else it waits for one.',
+    says: 'Refunds the deposit: to the destination named here, or else to the one that the customer or the partner named. Without a destination, the refund waits for one.',
     fields: [
       {
         name: 'failure',
@@ -112,7 +112,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.requote', label: 'Price of now', path: '/orders/:order/requote', right: 'money' },
-    says: 'Reprices an order that is held, waits, or is not submitted yet, at the current price.',
+    says: 'Reprices an order at the current price while it is held, waits for funds, or its payout is not submitted yet.',
     states: ['on_hold', 'awaiting_liquidity', 'payout_held', 'paying_out', 'deposit_confirmed'],
   },
   {
@@ -123,7 +123,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.settle-by', label: 'Settle by an attempt', path: '/orders/:order/settle-by', right: 'money' },
-    says: 'Settles the order by a rejected attempt that has paid it after all.',
+    says: 'Settles the order by a rejected payout attempt that was paid after all.',
     fields: [
       { name: 'payout', label: 'Attempt', hint: 'Such as pay_17_1', isRequired: true },
       { name: 'rest', label: 'What becomes of the difference', choices: ['keep', 'pay'] },
@@ -132,7 +132,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
   },
   {
     ...{ name: 'order.block', label: 'Block by law', path: '/orders/:order/block', right: 'money' },
-    says: 'Freezes the order’s money because the law requires it, until it is released by law.',
+    says: 'Freezes the order’s money because the law requires it. Only a legal release ends the freeze.',
     states: [...HELD, 'deposit_confirmed', 'awaiting_liquidity', 'paying_out'],
     isGrave: true,
   },
@@ -143,7 +143,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
       path: '/orders/:order/release-blocked',
       right: 'money',
     },
-    says: 'Releases money that was frozen by law.',
+    says: 'Releases money that was frozen because the law required it.',
     fields: [
       {
         name: 'legalAct',
@@ -160,8 +160,12 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
     fields: [
       { name: 'fee', label: 'Fee that was wrong', isRequired: true, choices: ['operator', 'partner', 'rail', 'chain'] },
       { name: 'amount', label: 'Amount', isRequired: true },
-      { name: 'asset', label: 'Asset', hint: 'Code of the asset that is paid', isRequired: true },
-      { name: 'nth', label: 'Time', hint: 'Says that it is meant once more: the second time is 2' },
+      { name: 'asset', label: 'Asset', hint: 'Code of the asset in which the compensation is paid', isRequired: true },
+      {
+        name: 'nth',
+        label: 'Time',
+        hint: 'Number of the compensation of this fee, for a second one 2; guards against paying twice by mistake',
+      },
       ACCOUNT,
     ],
     states: ['settled'],
@@ -186,7 +190,11 @@ export const DEPOSIT_ACTIONS: readonly FormAction[] = [
   {
     ...{ name: 'deposit.refund', label: 'Refund', path: '/deposits/:deposit/refund', right: 'money' },
     says: 'Refunds the deposit’s money in suspense.',
-    fields: [AMOUNT, ...TO, { name: 'despiteDebt', label: 'Although its order owes: the debt stays', isFlag: true }],
+    fields: [
+      AMOUNT,
+      ...TO,
+      { name: 'despiteDebt', label: 'Refunds even if its order owes money; the debt stays', isFlag: true },
+    ],
   },
 ];
 
@@ -246,7 +254,7 @@ export const ATTACHMENT_ACTIONS = {
   remove: {
     ...{ name: 'case.detach', label: 'Remove', right: 'reviews', people: 'two', isGrave: true },
     path: '/cases/:case/attachments/:attachment/remove',
-    says: 'Makes the file unreadable for good. The history of the case still shows that it was attached.',
+    says: 'Makes the file permanently unreadable. The history of the case still shows that it was attached.',
   },
 } as const satisfies Record<string, FormAction>;
 
@@ -288,18 +296,22 @@ const FILE = { right: 'treasury' };
 export const BANK_ACTIONS = {
   close: {
     ...{ ...FILE, name: 'bank.close_file', label: 'Close a file', path: '/bank/files' },
-    says: 'Closes the payouts that wait into a file. Each payout is in one file only.',
+    says: 'Closes the waiting payouts into a payout file. Each payout is in one file only.',
     fields: [
-      { name: 'until', label: 'Listed until', hint: 'Payouts listed later are left for the next file; a time in UTC' },
+      {
+        name: 'until',
+        label: 'Listed until',
+        hint: 'Payouts that began to wait later are left for the next file; a time in UTC',
+      },
     ],
   },
   download: {
     ...{ ...FILE, name: 'bank.hand_out_file', label: 'Download', path: '/bank/files/:id/download' },
-    says: 'Hands the file out, to be uploaded to the bank once.',
+    says: 'Downloads the payout file, to be uploaded to the bank once.',
   },
   withdraw: {
     ...{ ...FILE, name: 'bank.withdraw_file', label: 'Withdraw', path: '/bank/files/:id/withdraw' },
-    says: 'Declares that the file was not uploaded: its payouts are rejected.',
+    says: 'Withdraws a payout file that was not uploaded, and rejects its payouts.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;
@@ -335,7 +347,7 @@ export const CUSTOMER_ACTIONS = {
   },
   unblock: {
     ...{ name: 'customer.unblock', label: 'Unblock', path: `${CUSTOMER}/unblock`, right: 'money' },
-    says: 'Lets the customer trade again. It takes two people; the proposal shows what the customer owes.',
+    says: 'Lets the customer trade again. It needs two operators; the proposal shows what the customer owes.',
   },
   ask: {
     ...{ name: 'customer.ask', label: 'Ask', path: `${CUSTOMER}/questions`, right: 'reviews' },
@@ -344,10 +356,10 @@ export const CUSTOMER_ACTIONS = {
       {
         name: 'question',
         label: 'Question',
-        hint: 'What you want to know; the partner and the customer read it',
+        hint: 'The question; the partner and the customer can read it',
         isRequired: true,
       },
-      { name: 'days', label: 'Days', hint: 'In how many days it is due, 1 to 90', isRequired: true },
+      { name: 'days', label: 'Days', hint: 'In how many days the answer is due, 1 to 90', isRequired: true },
     ],
   },
   hold: {
@@ -361,7 +373,7 @@ export const CUSTOMER_ACTIONS = {
       path: `${CUSTOMER}/lift-legal-hold`,
       right: 'money',
     },
-    says: 'Lifts a legal hold. It takes two people.',
+    says: 'Lifts a legal hold. It needs two operators.',
   },
   personal: {
     ...{ name: 'customer.personal', label: 'Look at contact', path: `${CUSTOMER}/personal`, right: 'personal' },
@@ -369,12 +381,12 @@ export const CUSTOMER_ACTIONS = {
   },
   answers: {
     ...{ name: 'customer.answers', label: 'Look at questions', path: `${CUSTOMER}/questions/open`, right: 'personal' },
-    says: 'Shows what was asked and answered, and closes the cases about it. The audit records your access and your reason.',
+    says: 'Shows the questions and answers, and closes the cases about the answers. The audit records your access and your reason.',
   },
   withdraw: {
     ...{ name: 'customer.withdraw-question', label: 'Withdraw', path: `${CUSTOMER}/questions/:request/withdraw` },
     right: 'reviews',
-    says: 'Withdraws a question that no longer needs an answer.',
+    says: 'Withdraws an information request that no longer needs an answer.',
   },
 } as const satisfies Record<string, FormAction>;
 
@@ -411,16 +423,16 @@ const HIT = '/sanctions/hits/:hit';
 export const HIT_ACTIONS = {
   open: {
     ...{ name: 'sanctions.open', label: 'Look at the hit', path: `${HIT}/open`, right: 'personal' },
-    says: 'Shows what was compared beside the entry of the list. The audit records your access and your reason.',
+    says: 'Shows the compared data and the entry of the list. The audit records your access and your reason.',
   },
   confirm: {
     ...{ name: 'sanctions.confirm', label: 'Confirm', path: `${HIT}/confirm`, right: 'reviews' },
-    says: 'Decides that this is the listed person: the customer is blocked, and the money is held. It takes one person.',
+    says: 'Confirms that this is the listed person: the customer is blocked, and the money is held. One operator is enough.',
     isGrave: true,
   },
   dismiss: {
     ...{ name: 'sanctions.dismiss', label: 'Dismiss', path: `${HIT}/dismiss`, right: 'reviews' },
-    says: 'Decides that this is another person than the listed one. It takes two people. A change of the entry or the name opens the hit again.',
+    says: 'Dismisses the hit as another person. It needs two operators. A change of the entry or the name opens the hit again.',
   },
 } as const satisfies Record<string, FormAction>;
 export const HIT_STATES = ['open', 'true_hit', 'false_positive', 'gone'];
@@ -438,11 +450,11 @@ export const LIMIT_SET = {
       isRequired: true,
       choices: ['order', 'day', 'month'],
     },
-    { name: 'max', label: 'At most', hint: 'In the fiat; none takes the limit away', isRequired: true },
+    { name: 'max', label: 'At most', hint: 'In the fiat; none removes the limit', isRequired: true },
     {
       name: 'direction',
       label: 'Direction',
-      hint: 'Without it, both together; a market has one',
+      hint: 'Both directions together if empty; a market has one direction',
       choices: ['offramp', 'onramp'],
     },
     { name: 'market', label: 'Market', hint: 'Number of the only market that counts' },

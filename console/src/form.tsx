@@ -97,15 +97,16 @@ export function Came({ outcome }: { outcome: Outcome }) {
 /** How many people it takes, in the words of this installation. */
 function People({ people }: { people: NonNullable<FormAction['people']> }): ReactNode {
   const { operators, delayS = 0 } = useRules().data?.installation ?? {};
-  if (people === 'one') return 'It takes one person: it is done when you send it.';
+  if (people === 'one') return 'One operator is enough: the action runs when you send it.';
   if (operators === 'one')
     return delayS === 0
-      ? 'One operator is declared, without a delay: it is done when you send it.'
-      : `One operator is declared: where it takes two people, sending it proposes it, and you may confirm it after ${hours(delayS)}.`;
-  if (people === 'two') return 'It takes two people: sending it proposes it, and another operator confirms it.';
+      ? 'This installation has one operator and no delay: the action runs when you send it.'
+      : `This installation has one operator: if two are needed, sending it creates a proposal, and you may confirm it after ${hours(delayS)}.`;
+  if (people === 'two')
+    return 'It needs two operators: sending it creates a proposal, and another operator confirms it.';
   if (people === 'second')
-    return 'It takes two people once two operators may confirm: then sending it proposes it, and another operator confirms it.';
-  return 'The rules say how many people it takes; without a rule, two. Where it is more than one, sending it proposes it, and another operator confirms it.';
+    return 'It needs two operators once two operators may confirm actions: then sending it creates a proposal, and another operator confirms it.';
+  return 'The rules determine how many operators are needed; without a matching rule, two. If more than one is needed, sending it creates a proposal, and another operator confirms it.';
 }
 
 /** The form's present values. Without the reason: it changes nothing. */
@@ -141,7 +142,7 @@ function When({ typed }: { typed: string | undefined }) {
   if (Number.isNaN(at.getTime())) return null;
   return (
     <p>
-      It takes effect by itself at <b>{utc(at.toISOString())}</b>. Until then it can be withdrawn under{' '}
+      It takes effect automatically at <b>{utc(at.toISOString())}</b>. Until then it can be withdrawn under{' '}
       <b>Planned changes</b>. Quotes made before keep their price.
     </p>
   );

@@ -74,7 +74,7 @@ export function Bank() {
     return (
       <>
         <h1>Bank desk</h1>
-        <p className="note">This server has no bank without an API: payouts and statements go by themselves.</p>
+        <p className="note">This server has no manual bank: payouts and statements are exchanged automatically.</p>
       </>
     );
   return (

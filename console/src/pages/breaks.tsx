@@ -124,7 +124,8 @@ export function Breaks() {
       {error !== null && <Failure error={error} />}
       <h2>Breaks</h2>
       <p className="muted">
-        Items on which books and outside differ. What is in transit ends by itself. Each correction takes two people.
+        Items on which the books differ from chain or bank. Items in transit resolve by themselves. Each correction
+        needs two operators.
       </p>
       <Table
         label="Breaks"

@@ -154,7 +154,7 @@ function TeamForm({ of, onClose }: { of: Form; onClose: () => void }) {
         </>
       ) : (
         <form onSubmit={(event) => void submit(event)}>
-          <p>{of.says} It takes one person.</p>
+          <p>{of.says} One operator is enough.</p>
           {error !== undefined && <Failure error={error} />}
           {of.isNew === true && (
             <>

@@ -97,7 +97,7 @@ export function ProposalPage() {
               {one.state === 'open' && (
                 <>
                   {isOwn && one.ready_at === null && (
-                    <p className="note">It is your own proposal: another operator confirms it.</p>
+                    <p className="note">It is your own proposal: another operator has to confirm it.</p>
                   )}
                   {one.ready_at !== null && (
                     <p className="note">

@@ -48,7 +48,7 @@ const partnerEffects: Readonly<
     </>
   ),
   resume: () => <p>Its requests are answered again. What is held since a leak stays held until it is released.</p>,
-  resetBranding: () => <p>Its hosted pages have its name and our colours again. Its team may set others.</p>,
+  resetBranding: () => <p>Its hosted pages then use its name and the default colours. Its team can set others.</p>,
   cap: ({ fiat = '', max }, { caps }) => (
     <>
       <p>

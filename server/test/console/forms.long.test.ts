@@ -331,7 +331,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     );
     await isGood(page, 'Corner shop', 'Partner, branded');
     await form.opens('Reset');
-    await form.effect().getByText('have its name and our colours again').waitFor();
+    await form.effect().getByText('use its name and the default colours').waitFor();
     await form.sends('it reads like a bank');
     await form.isDone();
     await page.getByText('its name', { exact: true }).waitFor();
@@ -345,7 +345,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await heading('Own addresses');
     await page.getByText('No address is registered.').waitFor();
     await form.opens('Register an address');
-    await form.effect().getByText('It takes two people').waitFor();
+    await form.effect().getByText('It needs two operators').waitFor();
     await form.dialog().getByLabel('Chain').fill('evm.matic20');
     await form.dialog().getByLabel('Address', { exact: true }).fill('0x12');
     await form.dialog().getByLabel('What it is').fill(SCRIPT);

@@ -405,7 +405,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
 
   test('a server without such a bank says so at the bank desk', async () => {
     await goes('/bank');
-    await page.getByText('has no bank without an API').waitFor();
+    await page.getByText('has no manual bank').waitFor();
     await isGood(page, 'Bank desk', 'Bank desk, none');
   });
 

@@ -55,7 +55,7 @@ describe('an action without a form of its own', { skip: noChromium }, () => {
     await form.dialog().getByRole('button', { name: 'Close' }).click();
     assert.equal(await page.getByText(PAYER).count(), 0, 'the payer stays on the page');
     await form.opens('Send back to the payer');
-    await form.effect().getByText('It takes two people').waitFor();
+    await form.effect().getByText('It needs two operators').waitFor();
     await form.sends('1,000 were paid too much');
     await form.isConfirmedBy(bea.page, 'deposit.return', `deposit:${id}`);
     const paid = await world.until('the bank has paid it back', async () => {

@@ -64,7 +64,7 @@ describe('personal data in the console', { skip: noChromium }, () => {
     await page.getByRole('heading', { level: 1, name: `Customer ${customer}`, exact: true }).waitFor();
     await form.opens('Export');
     await form.effect().getByText('Hits in sanctions lists are not in it.').waitFor();
-    await form.effect().getByText('It takes one person').waitFor();
+    await form.effect().getByText('One operator is enough').waitFor();
     await isGood(page, `Customer ${customer}`, 'Form, export');
     const saved = page.waitForEvent('download');
     await form.sends('request of the person');
@@ -101,7 +101,7 @@ describe('personal data in the console', { skip: noChromium }, () => {
   test('an erasure is declined with its causes, proposed by one and confirmed by another', async () => {
     assert.equal((await ada.person.does(`/customers/${customer}/legal-hold`)).status, 200);
     await form.opens('Erase');
-    await form.effect().getByText('It takes two people').waitFor();
+    await form.effect().getByText('It needs two operators').waitFor();
     await form.effect().getByText('the books', { exact: false }).waitFor();
     await form.sends('request of the person');
     await form.dialog().getByRole('alert').getByText('a legal hold is placed').waitFor();

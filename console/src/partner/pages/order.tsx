@@ -195,7 +195,7 @@ function Where({ of }: { of: Trace }) {
           <Time at={of.since} />
         </Fact>
         <Fact name="Next">
-          {isOver ? 'Nothing: it is over.' : of.next.says}
+          {isOver ? 'Nothing: the order is over.' : of.next.says}
           {of.next.until !== null && (
             <>
               {' '}

@@ -22,7 +22,7 @@ const AMOUNT: Input = { name: 'amount', label: 'Instead of the amount asked for'
 const ORDER: readonly Control[] = [
   {
     name: 'Pay',
-    says: 'The customer pays the order, on its chain or by bank.',
+    says: 'Pays the order as its customer, on its chain or by bank.',
     path: ofOrder('pay'),
     inputs: [
       {
@@ -34,7 +34,7 @@ const ORDER: readonly Control[] = [
   },
   {
     name: 'Bank credit',
-    says: 'Money comes to our bank for a purchase, as its payer wrote it.',
+    says: 'Credits our bank account for a purchase, with the payer’s reference and name as you choose them.',
     path: ofOrder('credit'),
     inputs: [
       { name: 'payerReference', label: 'Reference', choices: ['right', 'none', 'wrong'] },
@@ -42,11 +42,15 @@ const ORDER: readonly Control[] = [
       AMOUNT,
     ],
   },
-  { name: 'Recall', says: 'The bank of the payer takes the last credit back.', path: ofOrder('recall') },
-  { name: 'Bounce', says: 'A payout to an account is returned.', path: ofOrder('bounce') },
+  { name: 'Recall', says: 'Recalls the last bank credit, as the payer’s bank.', path: ofOrder('recall') },
+  {
+    name: 'Bounce',
+    says: 'Returns the order’s payout to a bank account, as the receiving bank.',
+    path: ofOrder('bounce'),
+  },
   {
     name: 'Screening',
-    says: 'Screening holds the order, or does so no longer.',
+    says: 'Sets the screening result of the order: screening holds it, or lets it pass.',
     path: ofOrder('screening'),
     inputs: [
       { name: 'outcome', label: 'What it finds', choices: ['fail', 'pass'], names: { fail: 'a hit', pass: 'nothing' } },
@@ -57,13 +61,13 @@ const ORDER: readonly Control[] = [
 const SHARED: readonly Control[] = [
   {
     name: 'Webhooks',
-    says: 'Webhooks are dropped on their way, or delivered again.',
+    says: 'Drops all webhooks in transit, or delivers them normally again.',
     path: () => '/sandbox/webhooks',
     inputs: [{ name: 'deliveries', label: 'What becomes of them', choices: ['drop', 'deliver'] }],
   },
   {
     name: 'Price',
-    says: 'Moves a price. Without one it is the table’s again.',
+    says: 'Sets a price. Without one, the price table applies again.',
     path: () => '/sandbox/prices',
     inputs: [
       { name: 'coin', label: 'Coin', value: 'usdc' },
@@ -73,7 +77,7 @@ const SHARED: readonly Control[] = [
   },
   {
     name: 'Treasury',
-    says: 'Empties what payouts are made from, or fills it.',
+    says: 'Empties or fills the treasury account or wallet that funds payouts.',
     path: () => '/sandbox/treasury',
     inputs: [
       { name: 'currency', label: 'Fiat or coin', value: 'inr' },
@@ -83,7 +87,7 @@ const SHARED: readonly Control[] = [
   },
   {
     name: 'Bank fault',
-    says: 'The bank gets the next payments wrong.',
+    says: 'Makes the bank fail on its next payments.',
     path: () => '/sandbox/bank',
     inputs: [
       {
@@ -98,7 +102,7 @@ const SHARED: readonly Control[] = [
   },
   {
     name: 'Reorg',
-    says: 'A chain forgets its last blocks.',
+    says: 'Reorganizes a chain: its last blocks are discarded.',
     path: () => '/sandbox/reorg',
     inputs: [
       { name: 'chain', label: 'Chain', value: 'matic20' },
