@@ -260,6 +260,7 @@ export const CUSTOMERS = {
           Type.String({ description: 'Where it is known from: phone, partner or form; null: the default is used' }),
         ),
         loggedInAt: maybeTime('When the customer last logged in'),
+        documentLapsedAt: maybeTime('Since when a document that was accepted is expired and not replaced'),
         clientCustomerId: maybe(Type.String({ description: 'The partner’s own id of the customer' })),
         accounts: Type.Array(Type.Unknown(), { description: 'Accounts: number, fiat, last characters' }),
         erasedAt: maybeTime('Since when nothing personal of the customer is left'),
