@@ -44,5 +44,8 @@ export function isCalendarDay(text: string): boolean {
   return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
+/** The day of a time, in UTC: `YYYY-MM-DD`. */
+export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+
 /** Whether the text is a day on which money may have moved. */
 export const isDay = (text: string): boolean => isCalendarDay(text) && text >= '1990';

@@ -1,6 +1,6 @@
 /**
  * The job of documents that expire: every hour it asks for new ones, and ends trading where none was accepted in time. Each
- * customer is a transaction of its own. Not here: the steps (customers/identity/expiry.ts).
+ * customer is a transaction of its own. Not here: the steps (customers/identity/expired.ts).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
@@ -24,13 +24,18 @@ export function expiryHandlers({
   return {
     async [FOLLOW_EXPIRIES]() {
       let after: ExpiryRow | undefined;
+      // A customer whose step fails does not stop those after it. The job still fails at the end, so the error is visible.
+      const failures: unknown[] = [];
       do {
         const page = { noticeDays, after, limit: PAGE, now: clock.now() };
         const rows = await db.asSystem((tx) => dueExpiries(tx, page));
         for (const { customerId, version } of rows)
-          await db.asSystem((tx) => followExpiry(tx, { customerId, version, noticeDays, now: clock.now() }));
+          await db
+            .asSystem((tx) => followExpiry(tx, { customerId, version, noticeDays, now: clock.now() }))
+            .catch((error: unknown) => failures.push(error));
         after = rows.length < PAGE ? undefined : rows.at(-1);
       } while (after !== undefined);
+      if (failures.length > 0) throw failures[0];
       return { againInMs: EVERY_MS };
     },
   };

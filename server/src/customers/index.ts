@@ -157,5 +157,5 @@ export {
   issueCode,
   sendingFailed,
 } from './login.ts';
-export { beginAnew, isPhoneIdle, proveIdentity } from './proof.ts';
+export { continueAsNew, isPhoneIdle, proveIdentity } from './proof.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

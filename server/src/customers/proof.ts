@@ -93,7 +93,7 @@ const areEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && tim
  *
  * @returns undefined when the number is not the former customer's any more, or was confirmed since: the code has to be asked for again
  */
-export async function beginAnew(
+export async function continueAsNew(
   tx: Tx,
   vault: Vault,
   b: { customerId: string; epoch: number; idleMs: number; now: Date },

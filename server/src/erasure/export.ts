@@ -38,6 +38,8 @@ const NAMES_OF_SHOWN = SHOWN_CASES.map((kind) => `'${kind}'`).join(', ');
 /** Unencrypted data, by name. Each statement takes the customer's id. */
 const ROWS: Readonly<Record<string, string>> = {
   verifications: 'select verifier, outcome, level, at from verifications where customer_id = $1 order by id',
+  expiries: `select version, expires_on::text as expires_on, items, accepted_at, asked_at, lapsed_at, ended_at from document_expiries
+    where customer_id = $1 order by version`,
   destinations: `select id, fiat_account_id, chain, address, created_at, usable_at, confirmed_at from customer_destinations
     where customer_id = $1 order by id`,
   orders: `select id, direction, case state when 'frozen' then 'on_hold' else state end as state, deposit_asset, deposit_units, payout_asset, payout_units, fiat_account_id, payout_address,

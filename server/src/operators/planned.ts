@@ -7,7 +7,7 @@
  *
  * Not here: the actions, and the job that carries them out (protocols/operator/planned.ts).
  */
-import { later } from '../base/clock.ts';
+import { dayOf, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { canonical, type Doing } from './audit.ts';
@@ -73,7 +73,7 @@ const SQL = {
  */
 export function requireAhead(effectiveAt: Date, now: Date): void {
   const wrong = (rule: string) => {
-    const example = `${later(now, DAY_MS).toISOString().slice(0, 10)}T00:00:00Z`;
+    const example = `${dayOf(later(now, DAY_MS))}T00:00:00Z`;
     return new Refusal('malformed_field', { fields: { effectiveAt: `must be ${rule}, such as ${example}` } });
   };
   if (effectiveAt <= now) throw wrong('in the future');

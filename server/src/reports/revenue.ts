@@ -5,6 +5,7 @@
  * A fee counts on the day it was booked, and is subtracted on the day it was refunded. Charges of chains and banks are booked
  * without an order, so they have no partner and no market, and rows of their own.
  */
+import { dayOf } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { EARNING_KINDS, type EarningKind, earnedWithin } from '../ledger/index.ts';
@@ -23,7 +24,6 @@ export interface RevenueRow {
 const MOST_DAYS = 31;
 const DAY_MS = 86_400_000;
 
-const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 const endOf = (day: string): Date => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
 
 /**

@@ -209,3 +209,39 @@ test('a server that slept through a breaking migration stops at its next look', 
     await own.drop();
   }
 });
+
+test('rules about money and terms still hold for the actions that got a right of their own', async () => {
+  const own = await freshDatabase();
+  const admin = new pg.Client(own.adminUrl);
+  await admin.connect();
+  try {
+    await admin.query('set search_path = cloverleaf');
+    const rule = (action: string, right: string, asset: string, above: number, people: number) =>
+      admin.query(
+        'insert into people_rules (action, for_right, asset, above_units, people) values ($1, $2, $3, $4, $5)',
+        [...[action, right, asset, above, people]],
+      );
+    await rule('*', 'money', 'inr', 100, 2);
+    await rule('break.correct', 'money', '*', 0, 3);
+    await rule('entry.correct', 'money', 'inr', 5, 3);
+    await rule('order.*', 'money', '*', 0, 3);
+    await rule('*', 'terms', '*', 0, 1);
+    await rule('fee.set', 'terms', '*', 0, 3);
+    for (const name of ['0052_desk_roles.sql', '0053_correction_rules.sql'])
+      await admin.query(readFileSync(new URL(`../../migrations/${name}`, import.meta.url), 'utf8'));
+    const { rows } = await admin.query({
+      text: `select action, for_right, asset, above_units::int, people from people_rules
+        where for_right in ('treasury', 'compliance') order by for_right, action`,
+      rowMode: 'array',
+    });
+    assert.deepEqual(rows, [
+      ['*', 'compliance', '*', 0, 1],
+      ['*', 'treasury', 'inr', 100, 2],
+      ['break.correct', 'treasury', '*', 0, 3],
+      ['entry.correct', 'treasury', 'inr', 5, 3],
+    ]);
+  } finally {
+    await admin.end();
+    await own.drop();
+  }
+});

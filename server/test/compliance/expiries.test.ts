@@ -109,7 +109,7 @@ test('a new document is asked for once, some days before, with reason and remedy
   assert.match(shown.text, /has expired/i);
   assert.doesNotMatch(shown.text, /name="answer-firstName"/, 'what is still valid is asked for again');
   const over = await browser.go('details', { 'answer-identityNumber': 'NEW12345', 'answer-validUntil': dayIn(-1) });
-  assert.match(over.text, /must not be over/);
+  assert.match(over.text, /must be today or later/);
   const done = await browser.go('details', { 'answer-identityNumber': 'NEW12345', 'answer-validUntil': dayIn(400) });
   assert.equal(done.title, 'You are verified', done.text);
   world.clock.advance(60 * DAY);
@@ -206,6 +206,25 @@ test('a customer who is blocked is not asked before the block ends, and does not
   assert.ok(!(await mayTrade(customerId)));
   await run();
   assert.equal((await events(customerId, 'document.expiring')).length, 1);
+});
+
+test('a customer whose step fails does not keep the others from being asked, and the job fails at its end', async () => {
+  // The one that fails comes first: its document expires earlier.
+  const first = await verified(9);
+  const second = await verified(10);
+  const guard = `create function cloverleaf.refuse_one() returns trigger language plpgsql as $$ begin
+      if new.customer_id = '${first.customerId}' then raise exception 'broken'; end if; return new; end $$;
+    create trigger refuse_one before update on cloverleaf.document_expiries for each row execute function cloverleaf.refuse_one()`;
+  await world.query(guard);
+  try {
+    await assert.rejects(run(), /broken/);
+    assert.equal((await events(second.customerId, 'document.expiring')).length, 1);
+    assert.deepEqual(await events(first.customerId, 'document.expiring'), []);
+  } finally {
+    await world.query('drop trigger refuse_one on cloverleaf.document_expiries; drop function cloverleaf.refuse_one()');
+  }
+  await run();
+  assert.equal((await events(first.customerId, 'document.expiring')).length, 1);
 });
 
 test('a form may say what expires only of a date, and only of its own fields and files', async () => {

@@ -101,3 +101,13 @@ test('a screening is in it without its outcome, and an order frozen by law as on
   assert.doesNotMatch(JSON.stringify(shown), /"held"|denied|frozen/);
   assert.equal(shown.orders.find(({ id }: { id: string }) => id === String(orderId)).state, 'on_hold');
 });
+
+test('the days on which documents expire are in it', async () => {
+  const { customerId, partner } = shop;
+  await world.query(
+    `insert into document_expiries (customer_id, partner_id, version, expires_on, items) values ($1, $2, 1, '2031-05-06', $3)`,
+    [customerId, partner.id, ['passport']],
+  );
+  const [{ expiresOn, items }] = (await exported()).expiries;
+  assert.deepEqual([expiresOn, items], ['2031-05-06', ['passport']]);
+});

@@ -3,7 +3,7 @@
  *
  * A fault names the rule and an example, so that the person who reads it knows the expected format. It never repeats the answer.
  */
-import { isCalendarDay } from '../../base/clock.ts';
+import { dayOf, isCalendarDay } from '../../base/clock.ts';
 import { isPlain } from '../../base/fields.ts';
 import { matches } from '../../base/patterns.ts';
 import { BUSINESS_FORM, PERSON_FORM } from './defaults.ts';
@@ -71,7 +71,7 @@ function brokenRule({ name, type, regex, options, expires }: Asked, text: string
     if (!/^\d{4}-\d\d-\d\d$/.test(text) || !isCalendarDay(text)) return 'must be a day, YYYY-MM-DD';
     if (PAST_DAYS.has(name) && new Date(`${text}T00:00:00Z`) >= now) return 'must be a day in the past, YYYY-MM-DD';
     // Valid through its last day.
-    if (expires !== undefined && text < now.toISOString().slice(0, 10)) return 'must not be over, YYYY-MM-DD';
+    if (expires !== undefined && text < dayOf(now)) return 'must be today or later, YYYY-MM-DD';
   }
   if (type === 'country' && !isCountry(text)) return 'must be a country, two capital letters';
   if (options !== undefined && !options.includes(text)) return `must be one of ${options.slice(0, 20).join(', ')}`;

@@ -3,12 +3,11 @@
  *
  * Both are recorded on the expiry's row in the transaction that does them, under the customer's lock, so each happens once.
  */
-import { later } from '../../base/clock.ts';
+import { dayOf, later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
 import { emit } from '../../events/index.ts';
 import { findCustomer, lockCustomer } from '../customers.ts';
 import { recordVerification } from '../verification.ts';
-import { dayOf } from './expiry.ts';
 import { sql } from './store.ts';
 
 export interface ExpiryRow {

@@ -8,6 +8,7 @@
  *
  * Not here: the two steps (expired.ts), and the job (compliance/expiries.ts).
  */
+import { dayOf } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
 import type { Answers } from './answers.ts';
 import { type Form, fieldsOf } from './form.ts';
@@ -19,9 +20,6 @@ export interface Expiry {
   /** Names of answers and files. */
   readonly items: readonly string[];
 }
-
-/** The day of a time, in UTC. */
-export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 /** The earliest expiry among the answers; undefined when none of them is one. */
 export function expiryIn(form: Form, answers: Answers, files: ReadonlySet<string>): Expiry | undefined {

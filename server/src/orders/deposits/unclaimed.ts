@@ -13,7 +13,7 @@
  *
  * Source: docs/decisions/0044-dormant-money.md
  */
-import { later } from '../../base/clock.ts';
+import { dayOf, later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';
@@ -221,8 +221,6 @@ async function ripen(
   });
   await announceOrder(tx, order, now);
 }
-
-const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 const aboutOf = (whose: Whose, { orderId, partnerId, units, asset }: Unclaimed) => ({
   subject: subjectOf(whose),

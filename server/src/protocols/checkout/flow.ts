@@ -2,8 +2,7 @@
  * The checkout page: buying or selling through a link, step by step.
  *
  *   offer at the current price → phone (if the link names no customer) → code (→ proof, if the number was idle for long)
- * → details (if the level is too low)
- * → offer at a held price; account or wallet → the order: the payee, then its progress
+ *   → details (if the level is too low) → offer at a held price; account or wallet → the order: the payee, then its progress
  *
  * The current step follows from the stored data and the login; there is no other state. Once there is an order, the link
  * shows only that, and only to its customer.

@@ -49,7 +49,8 @@ const en = {
     send: 'Continue as the same person',
     wrong: 'These answers do not match. After three wrong answers you have to wait for a day.',
     locked: 'There were too many wrong answers. Try again in a day, or continue as a new customer.',
-    anew: 'If the number is new to you, or you cannot answer, continue as a new customer. Orders that were made with this number before are then no longer shown to it.',
+    asNew:
+      'If the number is new to you, or you cannot answer, continue as a new customer. Orders that were made with this number before are then no longer shown to it.',
     begin: 'Continue as a new customer',
   },
 

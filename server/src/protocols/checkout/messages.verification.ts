@@ -1,4 +1,5 @@
 /** Messages of the verification page (messages.ts): the form, its files, the people behind a business, and what follows. */
+import { dayOf } from '../../base/clock.ts';
 
 /** Dates in UTC, in a format that every reader understands. */
 export const moment = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ', ')} UTC`;
@@ -135,7 +136,7 @@ export const verificationEn = {
     title: 'A question for you',
     some: (count: number) => (count === 1 ? 'We have a question for you' : `We have ${count} questions for you`),
     waiting: 'Answer it here, so that we can go on.',
-    open: (due: Date) => `Answer by ${due.toISOString().slice(0, 10)}`,
+    open: (due: Date) => `Answer by ${dayOf(due)}`,
     about: (partner: string, due: Date) =>
       `It is about your verification for ${partner}. Please answer before ${moment(due)}.`,
     answer: 'Your answer',

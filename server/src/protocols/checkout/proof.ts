@@ -5,7 +5,7 @@
  * on file. The rules, and what is compared, are in customers/proof.ts.
  */
 import { isCalendarDay } from '../../base/clock.ts';
-import { beginAnew, proveIdentity } from '../../customers/index.ts';
+import { continueAsNew, proveIdentity } from '../../customers/index.ts';
 import { recordActivity } from '../../partners/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { html } from './html.ts';
@@ -17,7 +17,7 @@ import { formOf, type Outcome, show, type Visit } from './visit.ts';
 export async function proof(visit: Visit): Promise<Outcome> {
   const intent = visit.form?.get('intent');
   if (intent === 'prove') return await prove(visit);
-  if (intent === 'anew') return await anew(visit);
+  if (intent === 'new') return await asNew(visit);
   return proofPage(visit, {});
 }
 
@@ -39,11 +39,11 @@ async function prove(visit: Visit): Promise<Outcome> {
   return proofPage(visit, { said: look.m.proof[proved], status: proved === 'locked' ? 429 : 400 });
 }
 
-async function anew(visit: Visit): Promise<Outcome> {
+async function asNew(visit: Visit): Promise<Outcome> {
   const { deps, customer, now, through } = visit;
   const made = await visit.inTx(async (tx) => {
     const from = { customerId: customer.id, epoch: epochIn(visit), idleMs: deps.phoneIdleMs ?? 0, now };
-    const found = await beginAnew(tx, deps.vault, from);
+    const found = await continueAsNew(tx, deps.vault, from);
     if (found === undefined) return undefined;
     const about = { subject: `customer:${customer.id}`, facts: { to: found.id } };
     recordActivity(tx, through, { action: 'customer.number_passed_on', ...about, now });
@@ -69,7 +69,7 @@ function proofPage(visit: Visit, p: { problems?: Problems; said?: string; status
     body: html`${paragraph(words.mine)}${asked}`,
     button: button(words.send),
   });
-  const other = formOf(visit, { intent: 'anew', body: paragraph(words.anew), button: button(words.begin, 'second') });
+  const other = formOf(visit, { intent: 'new', body: paragraph(words.asNew), button: button(words.begin, 'second') });
   return show(visit, {
     title: words.title,
     body: html`${p.said !== undefined && alert(p.said)}${paragraph(words.intro)}${same}${other}${visit.aside}`,

@@ -16,6 +16,7 @@
  *
  * Here: the contract, and the functions for statements. Files are in desk.files.ts.
  */
+import { dayOf, later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
 import type { AssetCode } from '../../base/money.ts';
 import { missing } from './continuity.ts';
@@ -219,11 +220,11 @@ function requireDated({ clock }: DeskContext, file: ReadFile, reason: string | u
     .toSorted()
     .at(-1);
   // In some time zone it may already be tomorrow.
-  const tomorrow = new Date(clock.now().getTime() + DAY_MS).toISOString().slice(0, 10);
+  const tomorrow = dayOf(later(clock.now(), DAY_MS));
   if (last === undefined || last <= tomorrow) return;
   if (reason === undefined) throw refuseFile(`The statement ends on ${last}, which is in the future: give a reason.`);
   // A reason may justify that a bank dates by the end of the month, but not a wrong year.
-  if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
+  if (last > dayOf(later(clock.now(), MOST_AHEAD_DAYS * DAY_MS)))
     throw refuseFile(
       `The statement ends on ${last}: it may end at most ${MOST_AHEAD_DAYS} days in the future, whatever the reason.`,
     );

@@ -8,6 +8,7 @@
  *
  * The CSV is for banks without ISO 20022; its columns are fixed and named in its first row.
  */
+import { dayOf } from '../../base/clock.ts';
 import { writeRow } from './csv.ts';
 import { type PayeeDetails, plainName, sepaText } from './payee.ts';
 import type { FileFormat, ManualAccount } from './settings.ts';
@@ -87,7 +88,7 @@ function writePain({ id, closedAt, account, decimals, payouts }: Batch): string 
       tag('BtchBookg', 'false') +
       counts +
       (sepa ? inside('PmtTpInf', inside('SvcLvl', tag('Cd', 'SEPA'))) : '') +
-      inside('ReqdExctnDt', tag('Dt', closedAt.toISOString().slice(0, 10))) +
+      inside('ReqdExctnDt', tag('Dt', dayOf(closedAt))) +
       inside('Dbtr', tag('Nm', holder)) +
       inside('DbtrAcct', accountId(account.iban, account.accountNumber) + tag('Ccy', account.currency)) +
       inside('DbtrAgt', agent(account) ?? inside('FinInstnId', inside('Othr', tag('Id', 'NOTPROVIDED')))) +

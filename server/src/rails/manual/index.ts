@@ -10,7 +10,7 @@
  * payout that is already on the list is not accepted a second time, and the database rejects a payout in a second file.
  */
 import { adapter } from '../../base/adapter.ts';
-import { later } from '../../base/clock.ts';
+import { dayOf, later } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
@@ -220,7 +220,7 @@ async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise
 
 /** The last day that a statement covers, never later than the day on which it was taken in. */
 function lastDayOf({ to, importedAt }: { to: string; importedAt: Date }): Date {
-  const importDay = importedAt.toISOString().slice(0, 10);
+  const importDay = dayOf(importedAt);
   return new Date(`${to < importDay ? to : importDay}T00:00:00Z`);
 }
 

@@ -148,7 +148,7 @@ test('who cannot prove it goes on as a new customer: the former one keeps everyt
   const { browser } = await withCode(phone);
   const second = await withCode(phone);
   const before = await world.query('select level, verification, blocked_at from customers where id = $1', [customerId]);
-  const next = await browser.go('anew');
+  const next = await browser.go('new');
   assert.equal(next.title, 'Your details', 'the new customer has the former one’s verification');
   assert.ok(!next.text.includes(DETAILS.firstName));
   const made = await holderOf(phone);
@@ -171,7 +171,7 @@ test('a session that has the code only does not become the customer when another
   const [one, two] = [await withCode(phone), await withCode(phone)];
   await one.browser.go('prove', proof);
   assert.ok(isProof(await two.browser.open(`${two.link}?go=1`)));
-  const anew = await two.browser.go('anew');
+  const anew = await two.browser.go('new');
   assert.equal(anew.title, 'Your phone number');
   assert.equal(await holderOf(phone), customerId, 'the number was taken from a customer who has just proved it');
 });
@@ -185,7 +185,7 @@ test('a second former customer of the number is not opened either', async () => 
     [customerId],
   );
   const { browser } = await withCode(phone);
-  await browser.go('anew');
+  await browser.go('new');
   const { holders } = await customersOf(phone);
   assert.equal(holders.length, 1);
   assert.ok(holders[0] !== customerId && holders[0]?.startsWith('secondhand') === false);
@@ -194,7 +194,7 @@ test('a second former customer of the number is not opened either', async () => 
 test('two sessions that begin anew at once make one new customer', async () => {
   const { phone, customerId } = await away();
   const sessions = await Promise.all([withCode(phone), withCode(phone), withCode(phone)]);
-  await Promise.all(sessions.map(({ browser }) => browser.send('anew')));
+  await Promise.all(sessions.map(({ browser }) => browser.send('new')));
   const { holders } = await customersOf(phone);
   assert.equal(holders.length, 1);
   assert.notEqual(holders[0], customerId);

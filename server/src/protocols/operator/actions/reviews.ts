@@ -2,6 +2,7 @@
  * Actions on reviews: an operator reads a customer's details, and decides, when no program verifies them. Reading is an action
  * too. The partner sees the reason of a refusal, so it must contain no personal data.
  */
+import { dayOf } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';
 import { encryptText } from '../../../base/texts.ts';
@@ -86,8 +87,8 @@ export const REVIEW_ACTIONS: readonly Action[] = [
         throw new Refusal('malformed_field', { fields: { again: 'is allowed only with the outcome failed' } });
       if (expiresOn !== undefined && outcome !== 'verified')
         throw new Refusal('malformed_field', { fields: { expires: 'is allowed only with the outcome verified' } });
-      if (expiresOn !== undefined && expiresOn < now.toISOString().slice(0, 10))
-        throw new Refusal('malformed_field', { fields: { expires: 'must not be over' } });
+      if (expiresOn !== undefined && expiresOn < dayOf(now))
+        throw new Refusal('malformed_field', { fields: { expires: 'must be today or later' } });
       const fields = Object.fromEntries((input.again ?? []).map((one) => one.split(':'))) as FieldReasons;
       const { partnerId } = await findCustomer(tx, customerId);
       const told = encryptText(vault, partnerId, openTyped(vault, reason));
