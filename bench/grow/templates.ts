@@ -51,8 +51,8 @@ const KNOWN_BYTES = [
 ];
 
 /**
- * Blind indexes of numbers that all copies share, and the column that makes each different: equal ones would be found by whoever
- * looks for one. The numbers behind them cannot be looked up in a grown database.
+ * Blind indexes of numbers that all copies share, with the column that makes the index of each copy different. With equal indexes,
+ * one lookup would find all copies. The numbers themselves cannot be looked up in a grown database.
  */
 const DISTINCT_BY: Readonly<Record<string, string>> = {
   'fiat_accounts.details_index': 'customer_id',

@@ -1,50 +1,36 @@
-/** The operators' console: its pages and their URLs. */
-import { createRoute, createRouter } from '@tanstack/react-router';
+/**
+ * The operators' console: its pages and their URLs. Pages that work on orders, money and cases do without are loaded when they are
+ * first opened, so that the first page is small.
+ */
+import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { mount, rootOf, SEARCH } from './mount.tsx';
-import { AddressHitPage, AddressRisk } from './pages/addressrisk.tsx';
-import { Alerts } from './pages/alerts.tsx';
-import { Audit } from './pages/audit.tsx';
-import { Bank } from './pages/bank.tsx';
 import { BankLines } from './pages/banklines.tsx';
 import { Breaks } from './pages/breaks.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
-import { Changes } from './pages/changes.tsx';
-import { CustomerPage } from './pages/customer.tsx';
 import { Debts } from './pages/debts.tsx';
 import { DepositPage, Deposits, Suspense } from './pages/deposits.tsx';
-import { Handbook } from './pages/handbook.tsx';
-import { HitPage } from './pages/hit.tsx';
 import { Home } from './pages/home.tsx';
-import { Limits } from './pages/limits.tsx';
-import { MarketPage, Markets } from './pages/markets.tsx';
-import { Monitoring, MonitoringTry } from './pages/monitoring.tsx';
-import { Operators } from './pages/operators.tsx';
 import { OrderPage } from './pages/order.tsx';
 import { Orders } from './pages/orders.tsx';
-import { PartnerPage, Partners } from './pages/partners.tsx';
 import { PayoutPage } from './pages/payout.tsx';
 import { Payouts } from './pages/payouts.tsx';
-import { PlannedChanges } from './pages/planned.tsx';
 import { ProposalPage, Proposals } from './pages/proposals.tsx';
-import { PartnerStatement, Reconciliation } from './pages/reports.partner.tsx';
-import { AffectedOrders, Reports, RevenueReport, Statement, TrialBalance } from './pages/reports.tsx';
-import { PartnerRequests } from './pages/requests.tsx';
-import { ReviewPage, Reviews } from './pages/reviews.tsx';
-import { Screening } from './pages/screening.tsx';
 import { Search } from './pages/search.tsx';
-import { Sessions } from './pages/sessions.tsx';
 import { Switches } from './pages/switches.tsx';
-import { TravelRules } from './pages/travel.tsx';
-import { TreasuryHistory } from './pages/treasury.history.tsx';
-import { OwnAddresses } from './pages/treasury.own.tsx';
 import { Sweeps, Treasury } from './pages/treasury.tsx';
-import { WebhookPage, Webhooks } from './pages/webhooks.tsx';
 import { Shell } from './shell.tsx';
 
 const root = rootOf(Shell);
 const route = <P extends string>(path: P, component: () => React.ReactNode) =>
   createRoute({ getParentRoute: () => root, path, component });
+
+/** A page that is loaded when it is first opened. */
+const lazy = <P extends string, N extends string>(
+  path: P,
+  load: () => Promise<Readonly<Record<N, () => React.ReactNode>>>,
+  name: N,
+) => createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, name) });
 
 const routeTree = root.addChildren([
   route('/', Home),
@@ -55,7 +41,7 @@ const routeTree = root.addChildren([
   route('/proposals', Proposals),
   route('/proposals/$proposal', ProposalPage),
   route('/kill-switches', Switches),
-  route('/sessions', Sessions),
+  lazy('/sessions', () => import('./pages/sessions.tsx'), 'Sessions'),
   route('/search', Search),
   route('/deposits', Deposits),
   route('/deposits/$deposit', DepositPage),
@@ -63,44 +49,44 @@ const routeTree = root.addChildren([
   route('/payouts', Payouts),
   route('/payouts/$payout', PayoutPage),
   route('/treasury', Treasury),
-  route('/treasury/history', TreasuryHistory),
+  lazy('/treasury/history', () => import('./pages/treasury.history.tsx'), 'TreasuryHistory'),
   route('/treasury/sweeps', Sweeps),
-  route('/treasury/own', OwnAddresses),
-  route('/bank', Bank),
+  lazy('/treasury/own', () => import('./pages/treasury.own.tsx'), 'OwnAddresses'),
+  lazy('/bank', () => import('./pages/bank.tsx'), 'Bank'),
   route('/bank-lines', BankLines),
   route('/debts', Debts),
-  route('/partners', Partners),
-  route('/partners/$partner', PartnerPage),
-  route('/partners/$partner/requests', PartnerRequests),
-  route('/markets', Markets),
-  route('/markets/$market', MarketPage),
-  route('/webhooks', Webhooks),
-  route('/webhooks/$endpoint', WebhookPage),
-  route('/reports', Reports),
-  route('/reports/trial-balance', TrialBalance),
-  route('/reports/revenue', RevenueReport),
-  route('/reports/statement', Statement),
-  route('/reports/affected', AffectedOrders),
-  route('/reports/partner', PartnerStatement),
-  route('/reports/reconciliation', Reconciliation),
-  route('/changes', Changes),
-  route('/planned', PlannedChanges),
-  route('/audit', Audit),
-  route('/reviews', Reviews),
-  route('/reviews/$customer', ReviewPage),
-  route('/screening', Screening),
-  route('/screening/$hit', HitPage),
-  route('/customers/$customer', CustomerPage),
-  route('/address-risk', AddressRisk),
-  route('/address-risk/$hit', AddressHitPage),
-  route('/limits', Limits),
-  route('/travel-rules', TravelRules),
-  route('/monitoring', Monitoring),
-  route('/monitoring/try', MonitoringTry),
-  route('/operators', Operators),
-  route('/alerts', Alerts),
+  lazy('/partners', () => import('./pages/partners.tsx'), 'Partners'),
+  lazy('/partners/$partner', () => import('./pages/partners.tsx'), 'PartnerPage'),
+  lazy('/partners/$partner/requests', () => import('./pages/requests.tsx'), 'PartnerRequests'),
+  lazy('/markets', () => import('./pages/markets.tsx'), 'Markets'),
+  lazy('/markets/$market', () => import('./pages/markets.tsx'), 'MarketPage'),
+  lazy('/webhooks', () => import('./pages/webhooks.tsx'), 'Webhooks'),
+  lazy('/webhooks/$endpoint', () => import('./pages/webhooks.tsx'), 'WebhookPage'),
+  lazy('/reports', () => import('./pages/reports.tsx'), 'Reports'),
+  lazy('/reports/trial-balance', () => import('./pages/reports.tsx'), 'TrialBalance'),
+  lazy('/reports/revenue', () => import('./pages/reports.tsx'), 'RevenueReport'),
+  lazy('/reports/statement', () => import('./pages/reports.tsx'), 'Statement'),
+  lazy('/reports/affected', () => import('./pages/reports.tsx'), 'AffectedOrders'),
+  lazy('/reports/partner', () => import('./pages/reports.partner.tsx'), 'PartnerStatement'),
+  lazy('/reports/reconciliation', () => import('./pages/reports.partner.tsx'), 'Reconciliation'),
+  lazy('/changes', () => import('./pages/changes.tsx'), 'Changes'),
+  lazy('/planned', () => import('./pages/planned.tsx'), 'PlannedChanges'),
+  lazy('/audit', () => import('./pages/audit.tsx'), 'Audit'),
+  lazy('/reviews', () => import('./pages/reviews.tsx'), 'Reviews'),
+  lazy('/reviews/$customer', () => import('./pages/reviews.tsx'), 'ReviewPage'),
+  lazy('/screening', () => import('./pages/screening.tsx'), 'Screening'),
+  lazy('/screening/$hit', () => import('./pages/hit.tsx'), 'HitPage'),
+  lazy('/customers/$customer', () => import('./pages/customer.tsx'), 'CustomerPage'),
+  lazy('/address-risk', () => import('./pages/addressrisk.tsx'), 'AddressRisk'),
+  lazy('/address-risk/$hit', () => import('./pages/addressrisk.tsx'), 'AddressHitPage'),
+  lazy('/limits', () => import('./pages/limits.tsx'), 'Limits'),
+  lazy('/travel-rules', () => import('./pages/travel.tsx'), 'TravelRules'),
+  lazy('/monitoring', () => import('./pages/monitoring.tsx'), 'Monitoring'),
+  lazy('/monitoring/try', () => import('./pages/monitoring.tsx'), 'MonitoringTry'),
+  lazy('/operators', () => import('./pages/operators.tsx'), 'Operators'),
+  lazy('/alerts', () => import('./pages/alerts.tsx'), 'Alerts'),
   route('/breaks', Breaks),
-  route('/handbook', Handbook),
+  lazy('/handbook', () => import('./pages/handbook.tsx'), 'Handbook'),
 ]);
 
 const router = createRouter({ routeTree, basepath: '/console', ...SEARCH });
