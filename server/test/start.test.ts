@@ -27,9 +27,12 @@ test('a port that is taken is refused by the name of its setting', async () => {
   const other = createServer();
   await new Promise<void>((ready) => other.listen(0, '127.0.0.1', ready));
   const { port } = other.address() as { port: number };
-  const said = await refused({ PORT: String(port) });
-  assert.match(said, new RegExp(`^PORT ${port} of 127.0.0.1 is taken.*$`, 'm'));
-  other.close();
+  try {
+    const said = await refused({ PORT: String(port) });
+    assert.match(said, new RegExp(`^PORT ${port} of 127.0.0.1 is in use by another program.*$`, 'm'));
+  } finally {
+    other.close();
+  }
 });
 
 test('an unknown argument is refused, and the message says where settings are', async () => {

@@ -198,7 +198,7 @@ test('tokens that left by our key and that the books do not know', async () => {
   await corrects(gas, 'fee');
   assert.deepEqual(await cases(), [], 'the cases stay open after the corrections');
   // Repeating it has no effect.
-  await declined(coins.id, right, 'break_over', /over/);
+  await declined(coins.id, right, 'break_over', /closed/);
   const changed = await world.changesSince(before);
   assert.deepEqual([changed[`loss:${USDC}`], changed[`cost:${CHAIN}:${native}`]], [5n, cost]);
   const audit = (await finn.reads(`/audit?subject=break:${coins.id}`)).body.audit as {
@@ -268,7 +268,7 @@ test('a break that has gone by itself, has changed, or is in transit is not corr
   assert.match(String(late.body.error), /equal/);
   await books('ghost3_gone', chart.treasury('inr'), main, 7n, 'ghost3');
   assert.deepEqual(await found(railOf(BANK)), []);
-  await declined(one.id, input, 'break_over', /over/);
+  await declined(one.id, input, 'break_over', /closed/);
 
   await books(`fund_${BANK}_ghost4`, main, chart.treasury('inr'), 5n);
   const { db } = world.server;
