@@ -140,7 +140,7 @@ export const MonitoringTry = () => (
         answer === undefined ? null : (
           <p className="note">
             It looked at {String(answer.looked)} orders
-            {answer.next === null ? '.' : `, and not at all: continue from ${String(answer.next)}.`}
+            {answer.next === null ? '.' : `, but not at all of this time: continue from ${String(answer.next)}.`}
           </p>
         )
       }

@@ -52,7 +52,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
 
   test('closes the waiting payouts into a file, and downloads it byte for byte', async () => {
     const { page } = ada;
-    await page.getByRole('cell', { name: payout }).waitFor();
+    await page.getByRole('cell', { name: payout, exact: true }).waitFor();
     await page.getByText('A file of eur closed now takes 1 payout,').waitFor();
     await isGood(page, 'Bank desk', 'Bank desk, a payout waits');
     await page.getByRole('button', { name: 'Close a file of eur' }).click();
