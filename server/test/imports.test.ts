@@ -228,6 +228,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
       'customer_destinations',
       'customers',
       'deposits',
+      'document_expiries',
       'events',
       'information_requests',
       'login_sends',

@@ -490,7 +490,9 @@ describe('a screening result that is too old', () => {
         return cases.length === 1;
       });
       assert.equal((await paidByBank(order)).length, 0);
-      assert.match((await world.traceOf(order)).next, /screening is too old/);
+      await world.until('its trace says what it waits for now', async () =>
+        /screening is too old/.test((await world.traceOf(order)).next),
+      );
     } finally {
       screener.screen = screen;
     }

@@ -8,7 +8,6 @@
  *
  * Not here: the two steps (expired.ts), and the job (compliance/expiries.ts).
  */
-import { dayOf } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
 import type { Answers } from './answers.ts';
 import { type Form, fieldsOf } from './form.ts';

@@ -173,7 +173,7 @@ export async function requireCompensable(
   const said = before[nth - 1];
   if (said !== undefined)
     throw unfit(
-      `it was compensated before with ${await written(said.units)} (deposit ${said.id}): a further one says nth`,
+      `the order was already compensated with ${await written(said.units)} (deposit ${said.id}). To compensate again, send nth`,
     );
   if (nth !== before.length + 1) throw wrong('nth', `must be ${before.length + 1}`);
   if (found.chargedUnits === 0n) {

@@ -12,7 +12,7 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   agreed: texts('Who has agreed so far'),
   reason: text('Why, in words'),
   via: maybe(
-    text('By what the operator came: token, recovery (a recovery code), or session:<number>; null in older rows'),
+    text('How the operator signed in: token, recovery (a recovery code), or session:<number>. Null in older rows'),
   ),
 
   // Ids
@@ -150,8 +150,8 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   lines: list('Lines, in the order in which they happened'),
   facts: object('Facts of the rule that opened it'),
   actions: list('History: when, by whom, with which note'),
-  approves: list('What keeps the money from leaving, and is let pass: rule, entry of the list, destination and amount'),
-  notCancelled: list('Payouts that could not be cancelled any more'),
+  approves: list('What holds the money and is approved: rule, list entry, destination and amount'),
+  notCancelled: list('Payouts that were too late to cancel'),
   waiting: list('Refunds that wait for a destination'),
   debts: list('What the customer owes, by asset'),
   underWay: object('Payouts and refunds that were submitted and may still arrive'),

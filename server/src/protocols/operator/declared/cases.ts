@@ -130,7 +130,7 @@ export const CASES = {
     fields: {
       case: id,
       to: about(orNone(operatorName), 'Name of an operator; none removes the claim', 'ada'),
-      takeOver: optional(about(flag, 'Although another operator has claimed it', true)),
+      takeOver: optional(about(flag, 'Assign it although another operator has claimed it', true)),
     },
     refuses: ['unknown_case', 'unknown_operator', 'case_claimed'],
     gives: done(CASE),
@@ -195,7 +195,7 @@ export const CASES = {
     fields: {
       case: id,
       outcome: about(typed(200), 'How it ended, in words', 'the bank explained the charge'),
-      leaveInSuspense: optional(about(flag, 'Although money that it is about stays in suspense', true)),
+      leaveInSuspense: optional(about(flag, 'Close it although its money stays in suspense', true)),
     },
     refuses: ['unknown_case', 'case_claimed', 'own_recovery', 'money_in_suspense'],
     gives: done(CASE),

@@ -100,7 +100,7 @@ export const DEPOSITS = {
   return: act({
     name: 'deposit.return',
     path: '/deposits/:deposit/return',
-    says: 'Sends a deposit back to the account it came from; coins go to the address that the customer confirmed (return-link), or that their sender signed for.',
+    says: 'Returns a deposit to the account that it came from. Coins are sent to the address that the customer confirmed on the return-link page, or that their sender signed for.',
     right: 'money',
     people: 'two',
     morePeople: FINDS,
@@ -144,7 +144,7 @@ export const DEPOSITS = {
   returnLink: act({
     name: 'deposit.return-link',
     path: '/deposits/:deposit/return-link',
-    says: 'Makes a link, for the customer alone, to a page that asks where coins go back to; it is shown once and ends in 7 days.',
+    says: 'Creates a link for the customer, to a page that asks for the address to return the coins to. The link is shown once and expires after 7 days.',
     right: 'money',
     people: 'one',
     fields: { deposit: id },
@@ -319,10 +319,10 @@ export const UNCLAIMED = {
   dust: act({
     name: 'dust.set',
     path: '/dust',
-    says: 'Sets the amount below which money that no order takes opens no case.',
+    says: 'Sets the amount below which money without an order opens no case.',
     right: 'terms',
     people: 'rules',
-    fields: { asset: assetCode, below: about(orNone(amount), 'The amount; none takes the limit away', '0.10') },
+    fields: { asset: assetCode, below: about(orNone(amount), 'The amount; none removes the limit', '0.10') },
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done(['belowUnits']),
     command: { words: 'dust set', args: ['asset', 'below'] },

@@ -93,7 +93,7 @@ export const SWITCHES = {
   pass: act({
     name: 'shortage.pass',
     path: '/shortages/pass',
-    says: 'For a time, pays orders for which the funds suffice although older ones wait.',
+    says: 'Pays orders that the available funds cover, although older orders still wait. This ends after the given minutes.',
     right: 'treasury',
     people: 'one',
     fields: { ...funds, minutes: about(whole(1, MOST_MINUTES), 'For how many minutes', 60) },

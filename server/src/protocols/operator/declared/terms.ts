@@ -38,8 +38,10 @@ const times = {
   // Withheld from the fiat converted or paid in; none by default. No country takes more than half.
   taxBps: optional(whole(0, 5_000)),
 };
-const partner = optional(about(id, 'For this partner alone; without it, for all that have none of their own', '1'));
-const level = about(amount, 'Price that a person vouches for: fiat for one coin', '83.25');
+const partner = optional(
+  about(id, 'Only for this partner. Without it: for every partner that has no fee of its own', '1'),
+);
+const level = about(amount, 'Price that the operator confirms: fiat for one coin', '83.25');
 
 const seconds = (what: string) => Type.Number({ description: `${what}, in seconds` });
 const bps = (what: string) => Type.String({ description: `${what}, in basis points` });
@@ -214,7 +216,7 @@ export const TERMS_OF_TRADE = {
   fee: act({
     name: 'fee.set',
     path: '/markets/:market/fees',
-    says: 'Sets a fee whole: a part that is left out is nothing.',
+    says: 'Sets all parts of a fee. A part that is left out becomes zero.',
     right: 'terms',
     people: 'rules',
     plans: true,
