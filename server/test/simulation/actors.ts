@@ -597,7 +597,8 @@ export function openActors(
     if (alive.length === 0) return;
     const process = chance.pick(alive);
     const one = noted.find(({ order }) => String(order.id) === String(row.made));
-    if (one?.isLeftAlone === true && row.state === 'payout_held') return;
+    // Only the order itself waits for what the bank shows later, and not one that was made of further money of its customer.
+    if (one?.isLeftAlone === true && row.state === 'payout_held' && String(row.id) === String(row.made)) return;
     const { context } = process;
     const { db, clock } = context;
     const agreed = people();
