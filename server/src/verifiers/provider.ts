@@ -6,6 +6,7 @@
  * provider's code and the status, and nothing of a request or an answer, because both contain personal data.
  */
 import { timingSafeEqual } from 'node:crypto';
+import { isCalendarDay } from '../base/clock.ts';
 import { type Setting, SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { ask } from '../base/http.ts';
@@ -103,6 +104,10 @@ export function nameFor(all: Levels, level: number): string | undefined {
 /** The highest level that a check of this name verifies to. */
 export const levelOf = (all: Levels, name: string | undefined): number | undefined =>
   [...all].filter(([, one]) => one === name).sort(([a], [b]) => b - a)[0]?.[0];
+
+/** The first of these days, for documents that were all accepted; a text that is no YYYY-MM-DD is not counted. */
+export const earliestDay = (given: readonly (string | undefined)[]): string | undefined =>
+  given.filter((day) => day !== undefined && isCalendarDay(day)).toSorted()[0];
 
 /** A single word of the provider as a reason, because it contains no personal data; undefined for anything else. */
 export const wordOf = (given: unknown): string | undefined =>

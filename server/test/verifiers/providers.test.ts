@@ -73,6 +73,20 @@ describe('Sumsub', () => {
     });
   }
 
+  test('of the documents that were recognised, the first day on which one expires is passed on', async () => {
+    const applicant = applicants.get(KEY);
+    assert.ok(applicant !== undefined);
+    const days = ['2031-04-30', undefined, '2029-02-28', 'soon', '2027-13-01'];
+    applicant.info = {
+      idDocs: days.map((validUntil) => ({ idDocType: 'PASSPORT', ...(validUntil !== undefined && { validUntil }) })),
+    };
+    review(KEY, { levelName: 'id-and-liveness', reviewResult: { reviewAnswer: 'GREEN' } });
+    assert.deepEqual(await verifier.finding(asked()), { outcome: 'verified', level: 5, expiresOn: '2029-02-28' });
+    review(KEY, { reviewResult: { reviewAnswer: 'RED', reviewRejectType: 'RETRY' } });
+    assert.deepEqual(await verifier.finding(asked()), { outcome: 'failed', level: 0 });
+    delete applicant.info;
+  });
+
   test('an answer that is no review, or about another applicant, is no finding', async () => {
     const completed = (reviewResult: unknown) => ({
       levelName: 'id-and-liveness',
@@ -130,7 +144,7 @@ const persona = await personaWorld({}, FIELDS);
 describe('Persona', () => {
   const world = persona;
   after(() => world.here.stop());
-  const { verifier, here, inquiries, becomes, calls, WEBHOOK_SECRET } = world;
+  const { verifier, here, inquiries, documents, becomes, calls, WEBHOOK_SECRET } = world;
 
   test('name and date of birth are filled in on its page, whose link is good once', async () => {
     const [first, second] = [await verifier.begin(asked()), await verifier.begin(asked())];
@@ -179,6 +193,29 @@ describe('Persona', () => {
       assert.deepEqual(await verifier.finding(asked()), finding);
     });
   }
+
+  test('of the documents that passed, the first day on which one expires is passed on', async () => {
+    becomes(KEY, 'approved');
+    const id = inquiries.find(({ attributes }) => attributes['reference-id'] === KEY)?.id ?? '';
+    const shown = (type: string, status: string, day: string | null) => ({
+      ...{ type: `verification/${type}`, id: 'ver_1' },
+      attributes: { status, 'expiration-date': day },
+    });
+    documents.set(id, [
+      shown('government-id', 'failed', '2027-01-01'),
+      shown('selfie', 'passed', '2027-01-02'),
+      shown('government-id', 'passed', '2033-05-06'),
+      shown('government-id', 'passed', '2030-02-28'),
+      shown('government-id', 'passed', null),
+    ]);
+    assert.deepEqual(await verifier.finding(asked()), { outcome: 'verified', level: 5, expiresOn: '2030-02-28' });
+    here.instead.push(
+      { status: 200, json: { data: [inquiries.find((one) => one.id === id)] } },
+      { status: 500, json: {} },
+    );
+    await assert.rejects(verifier.finding(asked()), Unavailable, 'it was verified without its last day');
+    documents.delete(id);
+  });
 
   test('completed counts as verified if the operator declares that no decision follows', async () => {
     const decided = await personaWorld({ completed: 'verified' });

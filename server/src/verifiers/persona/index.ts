@@ -10,6 +10,9 @@
  * templates without a later decision, PERSONA_COMPLETED makes it a verification. The level is the one of ours that the
  * inquiry's template stands for (PERSONA_TEMPLATES). An expired inquiry is resumed when it is begun again.
  *
+ * The list of inquiries has no documents: those of an approved inquiry are read with it, and of the passed ones the first day of
+ * expiry counts.
+ *
  * Webhooks are signed over their time and body, with both secrets during an exchange of secrets. The time is that of this
  * delivery, also for a repeated one; a call whose time differs by more than five minutes is refused.
  *
@@ -18,7 +21,10 @@
  * not passed on.
  *
  * Sources: https://docs.withpersona.com/api-reference/inquiries/list-all-inquiries,
- * https://docs.withpersona.com/api-reference/inquiries/create-an-inquiry, https://docs.withpersona.com/inquiry-one-time-links,
+ * https://docs.withpersona.com/api-reference/inquiries/create-an-inquiry,
+ * https://docs.withpersona.com/api-reference/inquiries/retrieve-an-inquiry,
+ * https://docs.withpersona.com/integration-guide-understanding-a-persona-api-payload,
+ * https://docs.withpersona.com/inquiry-one-time-links,
  * https://docs.withpersona.com/resuming-inquiries, https://docs.withpersona.com/model-lifecycle,
  * https://docs.withpersona.com/idempotence, https://docs.withpersona.com/docs/webhooks-best-practices Not yet run against the
  * live service.
@@ -29,6 +35,7 @@ import { demanded, oneOf, secret, sharedSecret, webAddress } from '../../base/en
 import { Unavailable } from '../../base/errors.ts';
 import {
   askProvider,
+  earliestDay,
   isSame,
   type Json,
   jsonOf,
@@ -115,6 +122,17 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
     return readInquiry((await ask('POST', '/inquiries', body, once)).data, key);
   }
 
+  /** On which the first of the accepted documents expires. */
+  async function lastDay(id: string): Promise<string | undefined> {
+    const { data, included } = await ask('GET', `/inquiries/${encodeURIComponent(id)}?include=verifications`);
+    if (textAt(data, 'id') !== id) throw new Unavailable(CODE, 'it answered about another inquiry');
+    const documents = Array.isArray(included) ? included : [];
+    const passed = documents.filter(
+      (one) => textAt(one, 'type') === 'verification/government-id' && textAt(one, 'attributes', 'status') === 'passed',
+    );
+    return earliestDay(passed.map((one) => textAt(one, 'attributes', 'expiration-date')));
+  }
+
   return {
     code: CODE,
     highestLevel: Math.max(...account.templates.keys(), ...(account.companyTemplates?.keys() ?? [])),
@@ -132,7 +150,10 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
 
     async finding({ key, kind }) {
       const inquiry = await find(key);
-      return inquiry === undefined ? inReview() : findingOf(inquiry, templatesFor(kind), account.completed);
+      if (inquiry === undefined) return inReview();
+      const finding = findingOf(inquiry, templatesFor(kind), account.completed);
+      const expiresOn = finding.outcome === 'verified' ? await lastDay(inquiry.id) : undefined;
+      return expiresOn === undefined ? finding : { ...finding, expiresOn };
     },
 
     readCallback: (call) => readCallback(call, account.webhookSecret, realNow()),

@@ -10,6 +10,8 @@
  * a separate secret, by SHA-256 or SHA-512; the older SHA-1 is not accepted. The signed body contains the time at which the
  * webhook was created. A webhook older than two days is refused: Sumsub stops resending after about a day.
  *
+ * The applicant has the documents that were recognised, with the last day of each; of those the first one counts.
+ *
  * What surprises: each request makes a new link to the page, valid for half an hour. A person's names and date of birth are
  * passed on as `fixedInfo`, so that Sumsub compares them with the document. Files that a program submitted are not passed on:
  * the applicant shows the document on Sumsub's page.
@@ -26,6 +28,7 @@ import { Unavailable } from '../../base/errors.ts';
 import {
   askProvider,
   at,
+  earliestDay,
   isSame,
   type Json,
   jsonOf,
@@ -106,7 +109,9 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
       const { status, body } = await ask('GET', path, [200, 404]);
       if (status === 404) return inReview();
       if (textAt(body, 'externalUserId') !== key) throw new Unavailable(CODE, 'it answered about another applicant');
-      return readReview(at(body, 'review'), levelsFor(kind));
+      const finding = readReview(at(body, 'review'), levelsFor(kind));
+      const expiresOn = lastDay(at(body, 'info', 'idDocs'));
+      return finding.outcome === 'verified' && expiresOn !== undefined ? { ...finding, expiresOn } : finding;
     },
 
     readCallback: (call) => readCallback(call, account.webhookSecret, realNow()),
@@ -122,6 +127,9 @@ function fixedInfo(fields: Readonly<Record<string, string>>): Json {
   const lastName = [fields.lastName, fields.firstSurname, fields.secondSurname].filter(Boolean).join(' ');
   return { ...(firstName && { firstName }), ...(lastName !== '' && { lastName }), ...(dob && { dob }) };
 }
+
+const lastDay = (documents: unknown): string | undefined =>
+  Array.isArray(documents) ? earliestDay(documents.map((one) => textAt(one, 'validUntil'))) : undefined;
 
 const inReview = (): Finding => ({ outcome: 'in_review', level: 0, pending: { callsBack: true } });
 
