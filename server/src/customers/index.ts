@@ -92,6 +92,7 @@ export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
 export {
   customerKey,
   filesOf,
+  type InspectedFile,
   inspectAny,
   inspectFiles,
   KEPT_AFTER_RESTORE_MS,

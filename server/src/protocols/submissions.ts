@@ -15,6 +15,7 @@ import {
   findCustomer,
   formFor,
   formOfSubmission,
+  type InspectedFile,
   inspectFiles,
   type StoredFile,
   storeFiles,
@@ -91,14 +92,14 @@ export async function storedFiles(
   if (at.files.length === 0) return [];
   const now = at.deps.clock.now();
   const { form } = await at.inTx((tx) => formOf(tx, now));
-  return await keptFiles(at, customerId, inspectFiles(form, at.files));
+  return await keptFiles(at, customerId, await inspectFiles(form, at.files));
 }
 
 /** Puts inspected files into the store. */
 export async function keptFiles(
   { deps: { blobs, vault, clock }, inTx }: Receiving,
   customerId: string,
-  files: ReturnType<typeof inspectFiles>,
+  files: readonly InspectedFile[],
 ): Promise<StoredFile[]> {
   const key = await inTx(async (tx) => customerKey(tx, vault, await findCustomer(tx, customerId), clock.now()));
   return await storeFiles(blobs, vault, { customerId, key, files });

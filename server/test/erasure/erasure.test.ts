@@ -40,7 +40,7 @@ import { PARTS } from '../../src/rotation/parts.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import { operatorApi, silentBank } from '../support/operatorapi.ts';
-import { jpeg } from '../support/pictures.ts';
+import { jpeg, pdf } from '../support/pictures.ts';
 
 const DAY_MS = 86_400_000;
 const KEPT_DAYS = 30;
@@ -174,7 +174,7 @@ async function enrolled(name: string): Promise<string> {
   const request = await db.asSystem((tx) => customers.askInformation(tx, vault, asked));
   await db.asPartner(partnerId, async (tx) => {
     const key = await customers.customerKey(tx, vault, { id, partnerId }, now);
-    const files = customers.inspectAny([{ content: jpeg({ more: [[0xfe, Buffer.from(evidence)]] }) }]);
+    const files = await customers.inspectAny([{ content: pdf(`1 0 obj\n<< /Title (${evidence}) >>\nendobj\n`) }]);
     const stored = await customers.storeFiles(openFolder(world.blobFolder), vault, { customerId: id, key, files });
     await customers.addInformationFiles(tx, vault, { customerId: id, id: request.id, files: stored, now });
   });

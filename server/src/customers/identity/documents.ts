@@ -15,8 +15,15 @@ import type { Database, Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { findCustomer, requireNotErased } from '../customers.ts';
 import { type Form, slotsOf } from './form.ts';
-import { type FileType, inspect } from './inspect.ts';
+import { type FileType, inspect, safeContent, UNDECODABLE } from './inspect.ts';
 import { sql } from './store.ts';
+
+/** A file that may be stored: pictures are encoded by us. */
+export interface InspectedFile {
+  readonly slot: string;
+  readonly type: FileType;
+  readonly content: Buffer;
+}
 
 /** A file that was inspected and is in the store; its row is not written yet. */
 export interface StoredFile {
@@ -63,15 +70,15 @@ async function keyOf(tx: Tx, vault: Vault, customerId: string): Promise<Buffer |
 }
 
 /**
- * Files as sent, each in its slot and inspected.
+ * Files as sent, each in its slot, inspected, and pictures drawn again. Takes time, so never in a transaction.
  *
  * @param sent.names the names by which its slot is recognised
  * @throws Refusal 'malformed_field' that names each slot; a file without a slot of the form is named `files`
  */
-export function inspectFiles(
+export async function inspectFiles(
   form: Form,
   sent: readonly { names: readonly string[]; content: Buffer }[],
-): { slot: string; type: FileType; content: Buffer }[] {
+): Promise<InspectedFile[]> {
   const slots = slotsOf(form);
   const wrong: Record<string, string> = {};
   const inspected = sent.flatMap(({ names, content }) => {
@@ -82,15 +89,15 @@ export function inspectFiles(
     return slot === undefined || 'why' in found ? [] : [{ slot, type: found.type, content }];
   });
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return inspected;
+  return await redrawn(inspected, ({ slot }) => slot);
 }
 
 /**
- * Files that have no place in a form, inspected.
+ * Files that have no place in a form, inspected, and pictures drawn again.
  *
  * @throws Refusal 'malformed_field' that names each as `files[0]`
  */
-export function inspectAny(sent: readonly { content: Buffer }[]): ReturnType<typeof inspectFiles> {
+export async function inspectAny(sent: readonly { content: Buffer }[]): Promise<InspectedFile[]> {
   const wrong: Record<string, string> = {};
   const inspected = sent.flatMap(({ content }, at) => {
     const found = inspect(content);
@@ -98,7 +105,23 @@ export function inspectAny(sent: readonly { content: Buffer }[]): ReturnType<typ
     return 'why' in found ? [] : [{ slot: 'file', type: found.type, content }];
   });
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return inspected;
+  return await redrawn(inspected, (_file, at) => `files[${at}]`);
+}
+
+/** One after the other: only one picture is decoded at a time. */
+async function redrawn(
+  files: readonly InspectedFile[],
+  nameOf: (file: InspectedFile, at: number) => string,
+): Promise<InspectedFile[]> {
+  const wrong: Record<string, string> = {};
+  const safe: InspectedFile[] = [];
+  for (const [at, file] of files.entries()) {
+    const content = await safeContent(file.type, file.content);
+    if (content === undefined) wrong[nameOf(file, at)] = UNDECODABLE;
+    else safe.push({ ...file, content });
+  }
+  if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+  return safe;
 }
 
 /** Programs name the part, or the file in it, as the slot, with or without its ending. */
@@ -109,7 +132,7 @@ const slotNamed = (slots: ReadonlySet<string>, name: string): string | undefined
 export async function storeFiles(
   blobs: Blobs,
   vault: Vault,
-  f: { customerId: string; key: Buffer; files: readonly { slot: string; type: FileType; content: Buffer }[] },
+  f: { customerId: string; key: Buffer; files: readonly InspectedFile[] },
 ): Promise<StoredFile[]> {
   const stored: StoredFile[] = [];
   for (const { slot, type, content } of f.files) {

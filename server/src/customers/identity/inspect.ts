@@ -5,10 +5,12 @@
  * that no program reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may
  * require gigabytes in a viewer. A PDF must do nothing when it is opened, and be readable without a password.
  *
- * The checks read structure and decode no picture. Not here: whether the picture shows the right thing (an operator, a verifier).
+ * The checks read structure. Pictures that pass are decoded and encoded again before they are stored (base/pictures.ts). Not here:
+ * whether the picture shows the right thing (an operator, a verifier).
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32, inflateSync } from 'node:zlib';
+import { redraw } from '../../base/pictures.ts';
 import { isPassivePdf } from './pdf.ts';
 
 export type FileType = 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf';
@@ -30,6 +32,21 @@ export function inspect(bytes: Buffer): Inspected {
     return image('image/webp', bytes, readWebp(bytes));
   if (bytes.toString('latin1', 0, 5) === '%PDF-') return readPdf(bytes);
   return { why: FILE_RULE };
+}
+
+export const UNDECODABLE = `${FILE_RULE} that can be decoded: it is damaged`;
+/** As large as a file that was sent may be (protocols/uploads.ts). */
+const ABOUT_BYTES = 5 * 1_048_576;
+
+/**
+ * The bytes to store instead of an inspected file: a picture decoded and encoded again, a document as it is.
+ *
+ * @returns undefined: the picture cannot be decoded
+ * @throws Unavailable 'pictures'
+ */
+export async function safeContent(type: FileType, content: Buffer): Promise<Buffer | undefined> {
+  if (type === 'application/pdf') return content;
+  return (await redraw(content, { type, maxPixels: MAX_PIXELS, aboutBytes: ABOUT_BYTES }))?.bytes;
 }
 
 /** Characters that no text needs: control characters, and characters that reorder what is shown. */

@@ -23,6 +23,7 @@ import {
   type Given,
   type GivenDetails,
   givenDetails,
+  type InspectedFile,
   inspectFiles,
   lockCustomer,
   missingOf,
@@ -131,14 +132,13 @@ async function stored(visit: Visit, asked: Asked): Promise<{ files: StoredFile[]
   const { deps, look, customer, inTx } = visit;
   const faults = new Map<string, string>();
   if (visit.uploadFault !== undefined) faults.set('files', look.m.files.faults[visit.uploadFault]);
-  const good = visit.files.flatMap((file) => {
+  const good: InspectedFile[] = [];
+  for (const file of visit.files)
     try {
-      return inspectFiles(asked.form.form, [file]);
+      good.push(...(await inspectFiles(asked.form.form, [file])));
     } catch (error) {
       for (const [name, why] of faultsIn(error, asked)) faults.set(name, name === 'files' ? look.m.files.unknown : why);
-      return [];
     }
-  });
   const files = good.length === 0 ? [] : await keptFiles({ deps, inTx }, customer.id, good);
   return { files, faults };
 }

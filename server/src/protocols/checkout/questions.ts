@@ -11,6 +11,7 @@ import {
   addInformationFiles,
   endInformation,
   type InformationRequest,
+  type InspectedFile,
   informationOf,
   inspectAny,
   MAX_REQUESTS,
@@ -120,10 +121,10 @@ export async function takeAnswer(visit: Visit): Promise<Outcome> {
 /** @returns what is wrong with a file; the others are stored */
 async function keep(visit: Visit, { id }: InformationRequest): Promise<string | undefined> {
   const { deps, customer, now, inTx, look } = visit;
-  const good: ReturnType<typeof inspectAny> = [];
+  const good: InspectedFile[] = [];
   const wrong: string[] = [];
   for (const [at, file] of visit.files.entries()) {
-    const found = inspected(file);
+    const found = await inspected(file);
     if (typeof found === 'string') wrong.push(look.m.question.wrongFile(at + 1, found));
     else good.push(...found);
   }
@@ -142,9 +143,9 @@ async function keep(visit: Visit, { id }: InformationRequest): Promise<string | 
   return wrong.length === 0 ? undefined : wrong.join(' ');
 }
 
-function inspected(file: UploadedFile): string | ReturnType<typeof inspectAny> {
+async function inspected(file: UploadedFile): Promise<string | InspectedFile[]> {
   try {
-    return inspectAny([file]);
+    return await inspectAny([file]);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return faultIn(error, 'files[0]');

@@ -6,6 +6,7 @@
  * The decoder accepts three formats, and rejects pictures that are too large.
  */
 import { Refusal } from '../../base/errors.ts';
+import { redraw } from '../../base/pictures.ts';
 import { inspect } from '../../customers/index.ts';
 import type { Drawn } from '../../partners/index.ts';
 
@@ -13,7 +14,6 @@ export const MAX_LOGO_BYTES = 256 * 1024;
 /** Twice the largest size on a page, for screens of high density. */
 const BOX = { width: 480, height: 144 };
 const MAX_PIXELS = 16_000_000;
-const DECODE_S = 5;
 
 export const LOGO_RULE = `a PNG, WEBP or JPEG of at most ${MAX_LOGO_BYTES / 1024} KiB, in base64`;
 const refused = (why: string) => new Refusal('malformed_field', { fields: { logo: why } });
@@ -25,28 +25,8 @@ export async function drawLogo(base64: string): Promise<Drawn> {
   const found = inspect(sent);
   if ('why' in found || found.type === 'application/pdf')
     throw refused(`must be ${LOGO_RULE}, complete, without data after its end or anything else than the picture`);
-  const draw = await loaded();
-  try {
-    const { data, info } = await draw(sent, { failOn: 'warning', limitInputPixels: MAX_PIXELS })
-      .timeout({ seconds: DECODE_S })
-      .autoOrient()
-      .resize({ ...BOX, fit: 'inside', withoutEnlargement: true })
-      .toColourspace('srgb')
-      .png({ compressionLevel: 9 })
-      .toBuffer({ resolveWithObject: true });
-    return { bytes: data, width: info.width, height: info.height };
-  } catch {
-    // The decoder's own message may quote the file.
+  const drawn = await redraw(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX });
+  if (drawn === undefined)
     throw refused(`must be a complete picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
-  }
-}
-
-/** Loaded with the first logo, because it takes memory that most servers never need. */
-async function loaded() {
-  const { default: sharp } = await import('sharp');
-  sharp.block({ operation: ['VipsForeignLoad'] });
-  sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp'] });
-  sharp.cache(false);
-  sharp.concurrency(1);
-  return sharp;
+  return drawn;
 }

@@ -153,8 +153,8 @@ describe('a logo', () => {
       'a picture with a page behind it': Buffer.concat([whole, Buffer.from(SCRIPT)]),
       'a picture with a script in its comment': png({ more: [chunk('tEXt', Buffer.from(`Comment\0${SCRIPT}`))] }),
       'a picture that is cut off': whole.subarray(0, -8),
-      'a PNG whose pixels are missing': png(),
-      'a JPEG that no decoder reads': jpeg(),
+      'a PNG whose pixels are missing': png({ width: 3_000, height: 3_000 }),
+      'a JPEG that no decoder reads': withoutTable(jpeg()),
       'a picture of 25 million pixels': await picture(5_000, 5_000).png({ palette: true }).toBuffer(),
     };
     for (const [what, bytes] of Object.entries(HOSTILE)) {
@@ -171,6 +171,13 @@ describe('a logo', () => {
       assert.equal((await fetched(`/hosted/logo/${name}`)).status, 404, name);
   });
 });
+
+/** A decoder needs this table; a check of the structure does not look for it. */
+function withoutTable(bytes: Buffer): Buffer {
+  const broken = Buffer.from(bytes);
+  broken[broken.indexOf(Buffer.from([0xff, 0xdb])) + 1] = 0xef;
+  return broken;
+}
 
 describe('pages with branding', () => {
   test('have name, colours and logo of their partner on every link; those of another partner have none of it', async () => {

@@ -1,0 +1,164 @@
+/**
+ * Pictures: decodes what somebody sent, and encodes it again, in a process of its own.
+ *
+ * What comes out has only the pixels: no metadata such as the place where a photograph was taken, no further frames, nothing
+ * hidden in the file. Whoever opens it later decodes bytes that we wrote. A decoder is large and written in C, so it runs in a
+ * process that has no secrets in its environment, and that is killed when one picture takes too much time or memory.
+ *
+ * The process is started with the first picture and ended when none has come for a while. One picture is decoded at a time.
+ *
+ * Not here: what a file may contain besides the picture (customers/identity/inspect.ts, which reads structure and comes first).
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Unavailable } from './errors.ts';
+
+export type PictureType = 'image/jpeg' | 'image/png' | 'image/webp';
+
+export interface Drawing {
+  /** Format of the result. */
+  readonly type: PictureType;
+  /** Larger pictures are rejected. */
+  readonly maxPixels: number;
+  /** The result is encoded again at a lower quality while it is larger than this. PNG has no such choice. */
+  readonly aboutBytes?: number;
+  /** A larger picture is scaled down to fit. */
+  readonly box?: { readonly width: number; readonly height: number };
+}
+
+export interface Drawn {
+  readonly bytes: Buffer;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What the process answers: a picture, or that the decoder rejected the file. It is ready once it has loaded the decoder. */
+export type Answer = { is: 'ready' } | { is: 'drawn'; drawn: Drawn } | { is: 'rejected' };
+export interface Task {
+  readonly content: Buffer;
+  readonly drawing: Drawing;
+}
+
+/** What one picture may take. */
+export interface Bounds {
+  readonly ms: number;
+  /** Of the process, which has about 60 MB before. */
+  readonly residentBytes: number;
+}
+
+/** 50 million pixels need 200 MB; a progressive JPEG of that size needs its coefficients too. */
+const BOUNDS: Bounds = { ms: 30_000, residentBytes: 1_073_741_824 };
+const START_MS = 30_000;
+const IDLE_MS = 60_000;
+const WATCHED_EVERY_MS = 50;
+/** A full queue takes less time than a request may wait. */
+const MOST_WAITING = 40;
+
+let waiting = 0;
+let queue: Promise<unknown> = Promise.resolve();
+let running: ChildProcess | undefined;
+let idle: NodeJS.Timeout | undefined;
+
+/**
+ * @param content one whole file of the three types
+ * @returns undefined when it cannot be decoded: it is damaged, too large, or took more time or memory than a picture does
+ * @throws Unavailable 'pictures' when the process does not start, or too many pictures wait
+ */
+export async function redraw(content: Buffer, drawing: Drawing, bounds = BOUNDS): Promise<Drawn | undefined> {
+  if (waiting >= MOST_WAITING) throw new Unavailable('pictures', 'too many at once', { retryAfterMs: 1_000 });
+  waiting += 1;
+  const drawn = queue.then(() => drawnBy({ content, drawing }, bounds));
+  queue = drawn.catch(() => {});
+  try {
+    return await drawn;
+  } finally {
+    waiting -= 1;
+  }
+}
+
+async function drawnBy(task: Task, bounds: Bounds): Promise<Drawn | undefined> {
+  clearTimeout(idle);
+  try {
+    const first = await answerTo(task, bounds);
+    // Something else may have ended the process, so a file is only blamed when it does so twice.
+    const answer = first === 'ended' ? await answerTo(task, bounds) : first;
+    return typeof answer === 'object' && answer.is === 'drawn' ? answer.drawn : undefined;
+  } finally {
+    idle = setTimeout(stop, IDLE_MS).unref();
+  }
+}
+
+/** @returns 'ended' when the process ended by itself, 'killed' when this picture took too much */
+async function answerTo(task: Task, { ms, residentBytes }: Bounds): Promise<Answer | 'ended' | 'killed'> {
+  const child = (running ??= await started());
+  child.ref();
+  child.channel?.ref();
+  const watch = setInterval(() => residentOf(child.pid) > residentBytes && kill('killed'), WATCHED_EVERY_MS);
+  const timer = setTimeout(() => kill('killed'), ms);
+  let why: 'ended' | 'killed' = 'ended';
+  const kill = (because: typeof why) => {
+    why = because;
+    child.kill('SIGKILL');
+  };
+  try {
+    return await new Promise((done) => {
+      child.once('message', (answer: Answer) => done(answer));
+      child.once('exit', () => done(why));
+      // A process that has just ended takes no message; its exit says so.
+      child.send(task, () => {});
+    });
+  } finally {
+    clearInterval(watch);
+    clearTimeout(timer);
+    child.removeAllListeners('message');
+    child.removeAllListeners('exit');
+    child.unref();
+    child.channel?.unref();
+    if (child.exitCode !== null || child.signalCode !== null || child.killed) running = undefined;
+  }
+}
+
+async function started(): Promise<ChildProcess> {
+  const child = fork(new URL('./pictures.process.ts', import.meta.url), {
+    // Of the server's environment nothing is passed on: it has the keys.
+    env: { VIPS_DISC_THRESHOLD: '2g', ...compileCache() },
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  // An error of a running process is followed by its exit.
+  child.on('error', () => {});
+  const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
+  try {
+    await new Promise<void>((done, failed) => {
+      child.once('message', () => done());
+      const never = () => failed(new Unavailable('pictures', 'the process that decodes pictures does not start'));
+      child.once('exit', never);
+      child.once('error', never);
+    });
+  } finally {
+    clearTimeout(timer);
+    child.removeAllListeners('message');
+    child.removeAllListeners('exit');
+  }
+  return child;
+}
+
+function stop(): void {
+  const child = running;
+  running = undefined;
+  if (child?.connected === true) child.disconnect();
+}
+
+const compileCache = (): Record<string, string> =>
+  process.env.NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+
+/** 0 where the system does not say: then only the time is bounded. */
+function residentOf(pid: number | undefined): number {
+  try {
+    const [, pages = '0'] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ');
+    return Number(pages) * 4_096;
+  } catch {
+    return 0;
+  }
+}
