@@ -9,6 +9,10 @@ export interface FormField {
   readonly hint?: string;
   readonly isRequired?: boolean;
   readonly choices?: readonly string[];
+  /** Words for people, for choices that are not. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** Unit of a number, shown where it changes. */
+  readonly unit?: string;
   /** An optional yes. */
   readonly isFlag?: boolean;
   /** Yes or no, and either can be meant. */
