@@ -20,7 +20,9 @@ function foreignSite(): Promise<{ server: Server; at: string }> {
     const { searchParams, pathname } = new URL(request.url ?? '/', 'http://foreign.test');
     const frame = (searchParams.get('of') ?? '').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
     response.setHeader('content-type', 'text/html');
-    response.end(pathname === '/own' ? '<h1>may be framed</h1>' : `<h1>Win a prize</h1><iframe src="${frame}"></iframe>`);
+    response.end(
+      pathname === '/own' ? '<h1>may be framed</h1>' : `<h1>Win a prize</h1><iframe src="${frame}"></iframe>`,
+    );
   });
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () =>
