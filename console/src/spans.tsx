@@ -13,15 +13,17 @@ export const spansAt = (now: Date): Readonly<Record<string, { from: string; unti
   'Last year': { from: yearOf(now, 1), until: yearOf(now, 0) },
 });
 
-export function Spans() {
+/** @param shown the span of the page while the address has none */
+export function Spans({ shown }: { shown?: { from: string; until: string } }) {
   const { values, set } = useFilters();
+  const { from = shown?.from, until = shown?.until } = values;
   return (
     <div className="row" role="group" aria-label="Usual spans">
       {Object.entries(spansAt(new Date())).map(([name, span]) => (
         <button
           key={name}
           type="button"
-          aria-pressed={values.from === span.from && values.until === span.until}
+          aria-pressed={from === span.from && until === span.until}
           onClick={() => set({ ...values, ...span })}
         >
           {name}

@@ -85,10 +85,8 @@ export function BooksPage() {
   const may = useMay();
   const { data: session } = useSession();
   const { values } = useFilters();
-  const {
-    from = spansAt(new Date())['This month']?.from ?? '',
-    until = spansAt(new Date())['This month']?.until ?? '',
-  } = values;
+  const month = spansAt(new Date())['This month'];
+  const { from = month?.from ?? '', until = month?.until ?? '' } = values;
   const found = useQuery({
     queryKey: ['books', from, until],
     queryFn: () => read<Books>('/statement/books', { from, until }),
@@ -130,7 +128,7 @@ export function BooksPage() {
         What the operator owes you in fees, from its books. The balance at the beginning and the lines add up to the
         balance at the end. A span of more than 93 days has a line per month.
       </p>
-      <Spans />
+      <Spans shown={{ from, until }} />
       <Filters filters={within('Lines')} />
       {found.error !== null && <Failure error={found.error} />}
       {books !== undefined && (
