@@ -193,7 +193,7 @@ export function phrasesOf(question: Question, answer: Answer): readonly string[]
 /** The form of one question, made from the declared action. */
 export const policyForm = (action: FormAction, question: Question): FormAction => ({
   ...action,
-  says: `${TITLES[question]}. It holds for new orders; orders under way keep their policy.`,
+  says: `${TITLES[question]}. It applies to new orders; orders under way keep their policy.`,
   fields: [...fieldsOf(question), FROM_WHEN],
   isPartial: true,
 });

@@ -290,7 +290,7 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
   const client = useQueryClient();
   const form = useRef<HTMLFormElement>(null);
   const picker = useRef<HTMLInputElement>(null);
-  const [looked, setLooked] = useState<{ asset: string; file: File; preview: Preview }>();
+  const [looked, setLooked] = useState<Looked>();
   const [came, setCame] = useState<Outcome>();
   const [isOver, setOver] = useState(false);
   const { error, isBusy, attempt } = useAttempt();
@@ -393,47 +393,64 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
       </form>
       {error !== undefined && <Failure error={error} />}
       {came !== undefined && <Came outcome={came} />}
-      {looked?.preview.outcome === 'known' && (
-        <p className="note is-warn" role="alert">
-          <b>This file was imported before.</b> <span className="long">{looked.file.name}</span> is the same, byte by
-          byte: there is nothing to book. If you expected new lines, ask the bank for the file of the next day.
-        </p>
-      )}
-      {looked !== undefined && looked.preview.outcome !== 'known' && (
-        <>
-          <p className="note" role="status">
-            <b>Nothing is booked yet.</b> <span className="long">{looked.file.name}</span> has{' '}
-            {counted(Number(looked.preview.newLines), 'new line')}: in{' '}
-            <Amount units={looked.preview.creditUnits} asset={looked.asset} />, out{' '}
-            <Amount units={looked.preview.debitUnits} asset={looked.asset} />.
-            {looked.preview.gaps.length > 0 && (
-              <span className="line">Days are missing: {looked.preview.gaps.join(', ')}</span>
-            )}
-            {looked.preview.needsReason !== null && <span className="line">{looked.preview.needsReason}</span>}
-          </p>
-          <Table
-            label="New lines of the statement"
-            columns={LINES}
-            rows={looked.preview.lines}
-            keyOf={(line) => String(looked.preview.lines.indexOf(line))}
-            empty="Every line of it was imported before."
-          />
-          <form className="inside-form" onSubmit={take}>
-            <div className="field">
-              <label htmlFor="why">Reason</label>
-              <input id="why" name="reason" required minLength={3} maxLength={500} autoComplete="off" />
-            </div>
-            <div className="row">
-              <button type="submit" className="primary" disabled={isBusy}>
-                Import it
-              </button>
-              <button type="button" onClick={() => setLooked(undefined)}>
-                Cancel
-              </button>
-            </div>
-          </form>
-        </>
+      {looked !== undefined && (
+        <Previewed of={looked} isBusy={isBusy} take={take} onCancel={() => setLooked(undefined)} />
       )}
     </section>
+  );
+}
+
+interface Looked {
+  readonly asset: string;
+  readonly file: File;
+  readonly preview: Preview;
+}
+
+/** What the file would book, and the form that books it; a file that was imported before has neither. */
+function Previewed(p: {
+  of: Looked;
+  isBusy: boolean;
+  take: (event: FormEvent<HTMLFormElement>) => void;
+  onCancel: () => void;
+}) {
+  const { asset, file, preview } = p.of;
+  if (preview.outcome === 'known')
+    return (
+      <p className="note is-warn" role="alert">
+        <b>This file was imported before.</b> <span className="long">{file.name}</span> is the same, byte by byte: there
+        is nothing to book. If you expected new lines, ask the bank for the file of the next day.
+      </p>
+    );
+  return (
+    <>
+      <p className="note" role="status">
+        <b>Nothing is booked yet.</b> <span className="long">{file.name}</span> has{' '}
+        {counted(Number(preview.newLines), 'new line')}: in <Amount units={preview.creditUnits} asset={asset} />, out{' '}
+        <Amount units={preview.debitUnits} asset={asset} />.
+        {preview.gaps.length > 0 && <span className="line">Days are missing: {preview.gaps.join(', ')}</span>}
+        {preview.needsReason !== null && <span className="line">{preview.needsReason}</span>}
+      </p>
+      <Table
+        label="New lines of the statement"
+        columns={LINES}
+        rows={preview.lines}
+        keyOf={(line) => String(preview.lines.indexOf(line))}
+        empty="Every line of it was imported before."
+      />
+      <form className="inside-form" onSubmit={p.take}>
+        <div className="field">
+          <label htmlFor="why">Reason</label>
+          <input id="why" name="reason" required minLength={3} maxLength={500} autoComplete="off" />
+        </div>
+        <div className="row">
+          <button type="submit" className="primary" disabled={p.isBusy}>
+            Import it
+          </button>
+          <button type="button" onClick={p.onCancel}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </>
   );
 }
