@@ -89,6 +89,12 @@ describe('a change of terms with a time', { skip: noChromium }, () => {
     await here.getByText('Share 75').waitFor();
     await here.getByText('Maximum deposit 4321').waitFor();
     await here.getByText('bea').first().waitFor();
+    const answer = { question: 'late', answer: { then: 'refund' }, effectiveAt: body.effectiveAt };
+    const asked = (await ada.person.does(`/markets/${market}/policies`, answer)).body;
+    const { plan } = (await bea.person.does(`/proposals/${asked.proposal}/confirm`)).body;
+    await here.getByText('Money arrived after the order had ended, What happens: refund it').waitFor();
+    assert.equal((await ada.person.does(`/planned/${plan}/withdraw`)).body.outcome, 'done');
+    await here.getByText('What happens: refund it').waitFor({ state: 'detached' });
     await isGood(page, await title(), 'Market with planned changes');
     await page.getByRole('link', { name: 'All planned changes' }).click();
     await page.getByRole('heading', { level: 1, name: 'Planned changes' }).waitFor();
