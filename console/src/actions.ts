@@ -115,7 +115,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
     states: HELD,
   },
   {
-    ...{ name: 'order.requote', label: 'Price of now', path: '/orders/:order/requote', right: 'money' },
+    ...{ name: 'order.requote', label: 'Reprice', path: '/orders/:order/requote', right: 'money' },
     says: 'Reprices an order at the current price while it is held, waits for funds, or its payout is not submitted yet.',
     states: ['on_hold', 'awaiting_liquidity', 'payout_held', 'paying_out', 'deposit_confirmed'],
   },
