@@ -70,7 +70,7 @@ const TOTALS: readonly Column<Total>[] = [
 ];
 
 /** All cells are words, dates and amounts of the server: none needs quotes, and none is a formula. */
-export const csvOf = (lines: readonly Line[]): string =>
+const csvOf = (lines: readonly Line[]): string =>
   [
     ['what', 'day', 'market', 'count', 'amount', 'asset', 'owed'],
     ...lines.map(({ what, day, market, count, amount, owed }) => [
