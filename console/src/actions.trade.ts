@@ -12,9 +12,9 @@ export const PARTNER_ACTIONS = {
     says: 'Creates a partner without keys and caps.',
     fields: [
       { name: 'name', label: 'Name', isRequired: true },
-      { name: 'quoteShape', label: 'Form of quotes', hint: 'That its program expects', choices: ['A', 'B'] },
+      { name: 'quoteShape', label: 'Form of quotes', hint: 'The form that its program expects', choices: ['A', 'B'] },
       { name: 'toleranceBps', label: 'Price may move by', hint: 'Basis points between quote and order' },
-      { name: 'tradeLevel', label: 'Level to trade', hint: 'Verification level, 0 to 4' },
+      { name: 'tradeLevel', label: 'Level required to trade', hint: 'Verification level, 0 to 4' },
       { name: 'requestsPerMinute', label: 'Requests a minute', hint: 'At most, for each key' },
       {
         name: 'corsOrigins',
@@ -106,20 +106,20 @@ export const HELD_ACTIONS = {
 
 const TIMES: readonly FormField[] = [
   { name: 'isDefault', label: 'Default market', hint: 'Used if a partner names no chain', isSwitch: true },
-  { name: 'quoteTtlS', label: 'A quote holds', hint: 'Seconds, 1 to 3600' },
-  { name: 'depositTtlS', label: 'Waits for a deposit', hint: 'Seconds, 60 to 2592000' },
-  { name: 'clearingS', label: 'Fiat rests', hint: 'Seconds before its payout' },
-  { name: 'priceMaxAgeS', label: 'A price counts', hint: 'Seconds' },
-  { name: 'priceQuorum', label: 'Sources that agree', hint: 'At least so many' },
+  { name: 'quoteTtlS', label: 'A quote is valid for', hint: 'Seconds, 1 to 3600' },
+  { name: 'depositTtlS', label: 'Deadline of a deposit', hint: 'Seconds, 60 to 2592000' },
+  { name: 'clearingS', label: 'Clearing time of fiat', hint: 'Seconds before its payout' },
+  { name: 'priceMaxAgeS', label: 'Maximum age of a price', hint: 'Seconds' },
+  { name: 'priceQuorum', label: 'Sources that must agree', hint: 'Minimum number of sources' },
   { name: 'outlierBps', label: 'Outlier beyond', hint: 'Basis points from the median' },
-  { name: 'singleSource', label: 'One source is meant', hint: 'Needed where one source is enough', isSwitch: true },
+  { name: 'singleSource', label: 'One source is intended', hint: 'Needed where one source is enough', isSwitch: true },
   { name: 'jumpBps', label: 'Halts at a move of', hint: 'Basis points' },
-  { name: 'resumeAfterS', label: 'Goes on after', hint: 'Seconds in which the sources agree' },
+  { name: 'resumeAfterS', label: 'Resumes after', hint: 'Seconds in which the sources agree' },
   { name: 'taxBps', label: 'Tax withheld', hint: 'Basis points of the fiat' },
 ];
 const LIMITS = (isRequired: boolean): readonly FormField[] => [
-  { name: 'min', label: 'Least', hint: 'Of a deposit, in its asset', isRequired },
-  { name: 'max', label: 'Most', hint: 'Of a deposit, in its asset', isRequired },
+  { name: 'min', label: 'Minimum deposit', hint: 'In its asset', isRequired },
+  { name: 'max', label: 'Maximum deposit', hint: 'In its asset', isRequired },
 ];
 const MARKET = '/markets/:market';
 const FOR_PARTNER = {
@@ -165,7 +165,7 @@ export const MARKET_ACTIONS = {
       FOR_PARTNER,
       { name: 'bps', label: 'Share', hint: 'Basis points: 100 basis points are one percent' },
       { name: 'fixed', label: 'Fixed part', hint: 'In the fiat of the market' },
-      { name: 'minimum', label: 'Least fee', hint: 'In the fiat of the market' },
+      { name: 'minimum', label: 'Minimum fee', hint: 'In the fiat of the market' },
       { name: 'gasUnits', label: 'Gas', hint: 'That the fee of the chain pays for' },
       FROM_WHEN,
     ],

@@ -9,6 +9,10 @@ export interface FormField {
   readonly hint?: string;
   readonly isRequired?: boolean;
   readonly choices?: readonly string[];
+  /** Words for people, for choices that are not. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** Unit of a number, shown where it changes. */
+  readonly unit?: string;
   /** An optional yes. */
   readonly isFlag?: boolean;
   /** Yes or no, and either can be meant. */
@@ -111,7 +115,7 @@ export const ORDER_ACTIONS: readonly FormAction[] = [
     states: HELD,
   },
   {
-    ...{ name: 'order.requote', label: 'Price of now', path: '/orders/:order/requote', right: 'money' },
+    ...{ name: 'order.requote', label: 'Reprice', path: '/orders/:order/requote', right: 'money' },
     says: 'Reprices an order at the current price while it is held, waits for funds, or its payout is not submitted yet.',
     states: ['on_hold', 'awaiting_liquidity', 'payout_held', 'paying_out', 'deposit_confirmed'],
   },

@@ -6,8 +6,8 @@ export function Codes({ codes }: { codes: readonly string[] }) {
   return (
     <>
       <p>
-        Keep these recovery codes where you keep passwords. Each lets you make a new passkey once, should you lose this
-        one. They are shown now and never again.
+        Store these recovery codes as you store passwords. Each makes a new passkey once if you lose this one. They are
+        shown only now.
       </p>
       <ul className="codes mono">
         {codes.map((code) => (

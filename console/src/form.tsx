@@ -11,7 +11,7 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } fr
 import { type FormAction, type FormField, FROM_WHEN } from './actions.ts';
 import { ApiError, type Outcome, send } from './api.ts';
 import { useAttempt } from './attempt.ts';
-import { utc } from './format.ts';
+import { span, utc } from './format.ts';
 import { hours, useRules } from './rules.ts';
 import { Dialog, Fact, Facts, Failure } from './ui.tsx';
 
@@ -50,7 +50,7 @@ function Field({ field, rule, now = '' }: { field: FormField; rule: string | und
           {!isRequired && now === '' && <option value="">not given</option>}
           {choices.map((choice) => (
             <option key={choice} value={choice}>
-              {isSwitch === true ? YES_NO[choice] : choice}
+              {isSwitch === true ? YES_NO[choice] : (field.names?.[choice] ?? choice)}
             </option>
           ))}
         </select>
@@ -124,7 +124,9 @@ const changedIn = (fields: readonly FormField[], now: Typed, typed: Typed): read
 function Changes({ fields, now, typed }: { fields: readonly FormField[]; now: Typed; typed: Typed }) {
   const changed = changedIn(fields, now, typed);
   if (changed.length === 0) return <p>Nothing is changed yet.</p>;
-  const shown = (field: FormField, value: string) => (field.isSwitch === true ? (YES_NO[value] ?? value) : value);
+  const shown = ({ isSwitch, names, unit = '' }: FormField, value: string) =>
+    (isSwitch === true ? YES_NO[value] : names?.[value]) ??
+    (!/^[0-9]+$/.test(value) ? value : unit === 's' ? span(Number(value)) : `${value} ${unit}`.trim());
   return (
     <dl className="facts">
       {changed.map((field) => (
@@ -183,6 +185,7 @@ function Answer({ of }: { of: Outcome }) {
  * @param given  fields that are known already, and names of the path
  * @param now    initial values; for a partial change, the present ones
  * @param effect the effect of sending the form, from the typed values
+ * @param body  makes the request's body from the fields and the reason
  * @param onDone receives the outcome instead of showing it
  * @param isAnswer shows what this action answers besides its outcome: who paid, a link, a token
  */
@@ -193,6 +196,7 @@ export function ActionDialog(p: {
   now?: Typed;
   reason?: string;
   effect?: ((typed: Typed) => ReactNode) | undefined;
+  body?: (fields: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   onDone?: (came: Outcome) => void;
   isAnswer?: boolean;
   onClose: () => void;
@@ -234,7 +238,7 @@ export function ActionDialog(p: {
       return encodeURIComponent(part);
     });
     await attempt(async () => {
-      const done = await send<Outcome>('POST', path, body, action);
+      const done = await send<Outcome>('POST', path, p.body?.(body) ?? body, action);
       if (p.onDone !== undefined && done.outcome === 'done') p.onDone(done);
       else setCame(done);
     });

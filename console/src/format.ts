@@ -73,3 +73,16 @@ export function sum(amounts: readonly string[]): string {
   const cut = digits.length - places;
   return `${units < 0n ? '-' : ''}${digits.slice(0, cut)}${places === 0 ? '' : `.${digits.slice(cut)}`}`;
 }
+
+const SPANS = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const;
+/** `86400` as `1 day`, in the largest unit that is exact. */
+export function span(seconds: number): string {
+  const [size, name] = SPANS.find(([one]) => seconds % one === 0 && seconds >= one) ?? [1, 'second'];
+  const count = seconds / size;
+  return `${count} ${name}${count === 1 ? '' : 's'}`;
+}

@@ -64,7 +64,7 @@ export function useStepUp(login: () => Promise<unknown>, ways?: ReactNode) {
   return (
     <Dialog label="Show your passkey again" onClose={leave}>
       <h2>Show your passkey again</h2>
-      <p>This takes a login of the last ten minutes. What you sent goes on by itself afterwards.</p>
+      <p>This needs a login within the last ten minutes. Your request continues by itself afterwards.</p>
       {error !== undefined && <Failure error={error} />}
       <div className="row">
         <button type="button" className="primary" autoFocus onClick={() => void confirm()}>

@@ -60,7 +60,7 @@ export function List<Row>(p: ListOf<Row>) {
   const { [p.cursor ?? 'below']: begin, row: _, ...filters } = values;
   return (
     <ListView<Row>
-      of={isAsked ? p : { ...p, empty: 'Fill in the filters: without them nothing is asked.' }}
+      of={isAsked ? p : { ...p, empty: 'Fill in the filters to run this report.' }}
       rows={isAsked ? rows : []}
       error={found.error}
       filters={p.filters.length === 0 || p.cursor === undefined ? p.filters : [...p.filters, ROWS]}

@@ -18,7 +18,7 @@ export const OTHER = {
   rail: { 'rail.clear': 'Resume a halted chain' },
   market: {
     'orders.cancel-unpaid': 'Cancel unpaid orders',
-    'orders.requote-unpaid': 'Price of now for unpaid orders',
+    'orders.requote-unpaid': 'Reprice unpaid orders',
     'orders.compensate': 'Compensate settled orders',
   },
   prices: { 'price.confirm-pair': 'Confirm a level of a pair' },

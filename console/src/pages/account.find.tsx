@@ -77,8 +77,8 @@ export function FindAccount() {
     <section className="panel" aria-label="Find an account">
       <h2>Find an account by its number</h2>
       <p className="muted">
-        Type the full number here and not in the search above: here it enters no address and no log. The audit keeps
-        that you looked, and why.
+        Type the full number here and not in the search above: here it appears in no URL and no log. The audit records
+        that you searched, and why.
       </p>
       <form className="filters" onSubmit={submit}>
         <div className="field is-wide">

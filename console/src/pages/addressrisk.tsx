@@ -77,7 +77,7 @@ const FILTERS = [
 export const AddressRisk = () => (
   <List<AddressHit>
     title="Address risk"
-    says="Addresses on chains whose risk is too high, the oldest first. Their money waits until people have decided."
+    says="Chain addresses whose risk is too high, the oldest first. Their money is held until operators decide."
     path="/address-risk/hits"
     list="hits"
     cursor="after"
@@ -151,7 +151,7 @@ export function AddressHitPage() {
             <Known hit={one} />
           </div>
           <h2>What the provider said</h2>
-          <p className="muted">Each answer is kept as it came, the newest first. The newest one counts.</p>
+          <p className="muted">Every answer of the provider is stored, the newest first. The newest one applies.</p>
           <Table
             label="Answers"
             columns={ANSWERS}
@@ -203,7 +203,7 @@ function Decision(p: {
       )}
       {names.length === 0 && p.proposed === undefined && <p className="muted">Nothing is left to decide.</p>}
       <Acts of={ADDRESS_HIT_ACTIONS} names={names} grave="confirm" choose={p.choose} />
-      <p className="muted">Tell neither partner nor customer of it.</p>
+      <p className="muted">Do not tell the partner or the customer about it.</p>
     </section>
   );
 }

@@ -159,8 +159,8 @@ export function Alerts() {
       <Table label="Rules" columns={columns} rows={rules} keyOf={({ name }) => name} empty="There is no rule." />
       <List<Message>
         isPart
-        title="What was told"
-        says="The newest first. A message has kinds, numbers and times, and never a name or an account."
+        title="Messages sent"
+        says="The newest first. Messages contain kinds, numbers and times, and never a name or an account."
         path="/alerts/messages"
         list="messages"
         cursor="below"
@@ -168,7 +168,7 @@ export function Alerts() {
         filters={[]}
         columns={MESSAGES}
         keyOf={({ id }) => id}
-        empty="Nothing was told yet."
+        empty="No message has been sent yet."
         detail={({ title, lines }) => (
           <>
             <h2>{title}</h2>

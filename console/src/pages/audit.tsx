@@ -48,7 +48,7 @@ export const Audit = () => (
     filters={FILTERS}
     columns={COLUMNS}
     keyOf={({ id }) => id}
-    empty="No act matches these filters."
+    empty="No action matches these filters."
     above={() => <Chain />}
     detail={(row) => (
       <>

@@ -1,13 +1,14 @@
 /**
- * The desk of a bank without an API: payouts that wait for a file, files to close, download and withdraw, and statements to take
- * in, each previewed before any of it is booked.
+ * The desk of a bank without an API: payouts that wait for a file, files to close, download and withdraw, and statements to
+ * import, each previewed before any of it is booked.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type DragEvent, type FormEvent, useRef, useState } from 'react';
 import { BANK_ACTIONS, type FormAction } from '../actions.ts';
 import { ApiError, type Outcome, read, send } from '../api.ts';
 import { useAttempt } from '../attempt.ts';
 import { ActionDialog, Came } from '../form.tsx';
+import { counted } from '../format.ts';
 import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
@@ -60,7 +61,7 @@ const IMPORTS: readonly Column<Import>[] = [
   { head: 'Account', cell: ({ asset }) => asset },
   { head: 'Format', cell: ({ format }) => format },
   { head: 'New lines', cell: ({ newLines, lines }) => `${newLines} of ${lines}`, className: 'number' },
-  { head: 'Taken', cell: ({ importedAt }) => <Time at={importedAt} /> },
+  { head: 'Imported', cell: ({ importedAt }) => <Time at={importedAt} /> },
   { head: 'By', cell: ({ importedBy }) => importedBy },
   { head: 'SHA-256', cell: ({ sha256 }) => <Id text={sha256} /> },
 ];
@@ -174,28 +175,28 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         ]}
         rows={waiting.data?.payouts}
         keyOf={({ key }) => key}
-        empty="Nothing waits."
+        empty="No payout waits."
       />
       <h2>Files</h2>
       <p className="muted">
-        A download is the handing out: it stands in the audit, and the file is uploaded to the bank once. A file that
-        was not uploaded is withdrawn, and its payouts are rejected.
+        Each download is recorded in the audit. Upload a file to the bank once. If you did not upload it, withdraw it:
+        its payouts are then rejected.
       </p>
       <Table
         label="Files"
         columns={files_}
         rows={files.data?.files}
         keyOf={({ id }) => id}
-        empty="No file was closed."
+        empty="No file has been closed yet."
       />
       <TakeIn accounts={accounts} />
-      <h2>Statements taken in</h2>
+      <h2>Imported statements</h2>
       <Table
-        label="Statements taken in"
+        label="Imported statements"
         columns={IMPORTS}
         rows={imports.data?.imports}
         keyOf={({ id }) => id}
-        empty="No statement was taken in yet."
+        empty="No statement has been imported yet."
       />
       <OtherActions of="desk" known={{}} title="After a restore" />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}
@@ -258,47 +259,72 @@ interface Preview {
 }
 const LINES: readonly Column<StatementLine>[] = [
   { head: 'Day', cell: ({ day }) => day, className: 'nowrap' },
-  { head: 'Direction', cell: ({ direction }) => direction },
+  { head: 'Direction', cell: ({ direction }) => (direction === 'credit' ? 'in' : 'out') },
   { head: 'Amount', cell: ({ units, asset }) => <Amount units={units} asset={asset} />, className: 'number' },
-  { head: 'It is', cell: ({ means }) => means.replaceAll('_', ' '), className: 'nowrap' },
+  { head: 'Meaning', cell: ({ means }) => means.replaceAll('_', ' '), className: 'nowrap' },
   {
     head: 'Goes to',
     cell: ({ payout, goesTo, why }) =>
-      payout ?? goesTo ?? <span className="muted">{why?.replaceAll('_', ' ') ?? 'nothing of ours'}</span>,
+      payout ?? goesTo ?? <span className="muted">{why?.replaceAll('_', ' ') ?? 'no payout or order of ours'}</span>,
   },
   {
-    head: 'That order',
+    head: 'Order',
     cell: ({ orderState, orderAsks, asset }) =>
       orderState === undefined ? (
         <span className="muted">none</span>
       ) : (
         <span className="nowrap">
-          <State state={orderState} /> asks <Amount units={orderAsks} asset={asset} />
+          <State state={orderState} /> expects <Amount units={orderAsks} asset={asset} />
         </span>
       ),
   },
   { head: 'Reference', cell: ({ reference }) => <span className="long">{reference}</span> },
 ];
 
-/** A statement is previewed first. Taking it in sends the same file, byte by byte. */
+/**
+ * A statement is dropped on the form or chosen in its field, and is previewed first: a dropped file at once. Importing it sends
+ * the same file, byte by byte.
+ */
 function TakeIn({ accounts }: { accounts: readonly Account[] }) {
   const may = useMay();
   const client = useQueryClient();
-  const [looked, setLooked] = useState<{ asset: string; file: File; preview: Preview }>();
+  const form = useRef<HTMLFormElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const [looked, setLooked] = useState<Looked>();
   const [came, setCame] = useState<Outcome>();
+  const [isOver, setOver] = useState(false);
   const { error, isBusy, attempt } = useAttempt();
-  const look = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const file = form.get('file');
-    const asset = String(form.get('asset'));
-    if (!(file instanceof File) || file.size === 0) return;
+  const mayTake = may('treasury');
+  const forget = () => {
     setCame(undefined);
     setLooked(undefined);
+  };
+  const look = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    const file = given.get('file');
+    const asset = String(given.get('asset'));
+    if (!(file instanceof File) || isBusy || !mayTake) return;
+    forget();
     void attempt(async () => {
+      if (file.size === 0) throw new Error(`${file.name} is empty: there is nothing to import.`);
       const preview = await send<Preview>('POST', '/bank/statements/preview', file, { query: { asset } });
       setLooked({ asset, file, preview });
     });
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    const { files } = event.dataTransfer;
+    if (picker.current === null || files.length === 0) return;
+    forget();
+    if (files.length > 1) {
+      picker.current.value = '';
+      void attempt(() => Promise.reject(new Error('Drop one file: each is previewed and imported by itself.')));
+      return;
+    }
+    picker.current.files = files;
+    form.current?.requestSubmit();
   };
   const take = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -310,72 +336,121 @@ function TakeIn({ accounts }: { accounts: readonly Account[] }) {
           await send<Outcome>('POST', '/bank/statements', looked.file, { query: { asset: looked.asset, reason } }),
         );
         setLooked(undefined);
+        if (picker.current !== null) picker.current.value = '';
       } finally {
         await client.invalidateQueries();
       }
     });
   };
   return (
-    <section className="panel" aria-label="Take a statement in">
-      <h2>Take a statement in</h2>
-      <form className="filters" onSubmit={look}>
-        <div className="field is-wide">
-          <label htmlFor="account">Account</label>
-          <select id="account" name="asset">
-            {accounts.map(({ asset, bank }) => (
-              <option key={asset} value={asset}>
-                {asset}, {bank}
-              </option>
-            ))}
-          </select>
-        </div>
-        <div className="field is-wide">
-          <label htmlFor="statement">File of the bank (camt.053 or CSV)</label>
-          <input id="statement" name="file" type="file" required onChange={() => setLooked(undefined)} />
+    <section className="panel" aria-label="Import a statement">
+      <h2>Import a statement</h2>
+      <form
+        ref={form}
+        className={isOver ? 'inside-form drop is-over' : 'inside-form drop'}
+        aria-label="Statement"
+        onSubmit={look}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={drop}
+      >
+        <div className="fields is-many">
+          <div className="field">
+            <label htmlFor="account">Account</label>
+            <select id="account" name="asset" onChange={() => setLooked(undefined)}>
+              {accounts.map(({ asset, bank }) => (
+                <option key={asset} value={asset}>
+                  {asset}, {bank}
+                </option>
+              ))}
+            </select>
+          </div>
+          <div className="field">
+            <label htmlFor="statement">File of the bank (camt.053 or CSV)</label>
+            <input
+              ref={picker}
+              id="statement"
+              name="file"
+              type="file"
+              required
+              aria-describedby="statement-hint"
+              onChange={forget}
+            />
+            <span id="statement-hint" className="hint">
+              Drop it here or choose it. You see a preview first; nothing is booked until you import it.
+            </span>
+          </div>
         </div>
         <div className="row">
-          <button type="submit" disabled={isBusy || !may('treasury')}>
-            Look at it
+          <button type="submit" disabled={isBusy || !mayTake}>
+            {isBusy && looked === undefined ? 'Reading' : 'Preview'}
           </button>
+          {!mayTake && <span className="muted">Your role may not import statements.</span>}
         </div>
       </form>
       {error !== undefined && <Failure error={error} />}
       {came !== undefined && <Came outcome={came} />}
       {looked !== undefined && (
-        <>
-          <p className="note">
-            <b>Nothing is booked yet.</b> <span className="long">{looked.file.name}</span> has{' '}
-            {String(looked.preview.newLines)} new lines: in{' '}
-            <Amount units={looked.preview.creditUnits} asset={looked.asset} />, out{' '}
-            <Amount units={looked.preview.debitUnits} asset={looked.asset} />.
-            {looked.preview.gaps.length > 0 && (
-              <span className="line">Days are missing: {looked.preview.gaps.join(', ')}</span>
-            )}
-            {looked.preview.needsReason !== null && <span className="line">{looked.preview.needsReason}</span>}
-          </p>
-          <Table
-            label="New lines of the statement"
-            columns={LINES}
-            rows={looked.preview.lines}
-            keyOf={(line) => String(looked.preview.lines.indexOf(line))}
-            empty="It has no new line."
-          />
-          <form className="inside-form" onSubmit={take}>
-            <div className="field">
-              <label htmlFor="why">Reason</label>
-              <input id="why" name="reason" required minLength={3} maxLength={500} autoComplete="off" />
-            </div>
-            <div className="row">
-              <button type="submit" className="primary" disabled={isBusy}>
-                Take it in
-              </button>
-              <button type="button" onClick={() => setLooked(undefined)}>
-                Leave it
-              </button>
-            </div>
-          </form>
-        </>
+        <Previewed of={looked} isBusy={isBusy} take={take} onCancel={() => setLooked(undefined)} />
       )}
     </section>
+  );
+}
+
+interface Looked {
+  readonly asset: string;
+  readonly file: File;
+  readonly preview: Preview;
+}
+
+/** What the file would book, and the form that books it; a file that was imported before has neither. */
+function Previewed(p: {
+  of: Looked;
+  isBusy: boolean;
+  take: (event: FormEvent<HTMLFormElement>) => void;
+  onCancel: () => void;
+}) {
+  const { asset, file, preview } = p.of;
+  if (preview.outcome === 'known')
+    return (
+      <p className="note is-warn" role="alert">
+        <b>This file was imported before.</b> <span className="long">{file.name}</span> is the same, byte by byte: there
+        is nothing to book. If you expected new lines, ask the bank for the file of the next day.
+      </p>
+    );
+  return (
+    <>
+      <p className="note" role="status">
+        <b>Nothing is booked yet.</b> <span className="long">{file.name}</span> has{' '}
+        {counted(Number(preview.newLines), 'new line')}: in <Amount units={preview.creditUnits} asset={asset} />, out{' '}
+        <Amount units={preview.debitUnits} asset={asset} />.
+        {preview.gaps.length > 0 && <span className="line">Days are missing: {preview.gaps.join(', ')}</span>}
+        {preview.needsReason !== null && <span className="line">{preview.needsReason}</span>}
+      </p>
+      <Table
+        label="New lines of the statement"
+        columns={LINES}
+        rows={preview.lines}
+        keyOf={(line) => String(preview.lines.indexOf(line))}
+        empty="Every line of it was imported before."
+      />
+      <form className="inside-form" onSubmit={p.take}>
+        <div className="field">
+          <label htmlFor="why">Reason</label>
+          <input id="why" name="reason" required minLength={3} maxLength={500} autoComplete="off" />
+        </div>
+        <div className="row">
+          <button type="submit" className="primary" disabled={p.isBusy}>
+            Import it
+          </button>
+          <button type="button" onClick={p.onCancel}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </>
   );
 }

@@ -61,7 +61,7 @@ export function Cases() {
       })}
       columns={COLUMNS}
       keyOf={({ id }) => id}
-      empty="No case is like this."
+      empty="No case matches these filters."
       buttons={
         <button type="button" onClick={() => set({ assignee: session?.name })}>
           Claimed by me

@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<Change>[] = [
 export const Changes = () => (
   <List<Change>
     title="Changes of terms"
-    says="Terms, fees, limits, caps and policies of markets and partners, the newest first. A change holds for quotes from then on; orders keep the terms that they began with."
+    says="Terms, fees, limits, caps and policies of markets and partners, the newest first. A change applies to quotes from then on; orders keep the terms that they began with."
     path="/changes"
     list="changes"
     cursor="below"

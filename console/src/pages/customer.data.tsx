@@ -27,7 +27,7 @@ const EFFECTS: Readonly<Record<Chosen, () => ReactNode>> = {
           'the content of files, in base64, up to 64 MiB',
         ]}
       />
-      <p>Hits in sanctions lists are not in it. The audit records the export.</p>
+      <p>It does not contain hits in sanctions lists. The audit records the export.</p>
     </>
   ),
   detachPhone: () => (

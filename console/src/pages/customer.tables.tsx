@@ -153,7 +153,7 @@ export function History({ customer }: { customer: string }) {
         columns={DONE}
         rows={found.error === null ? found.data?.audit : []}
         keyOf={({ id }) => id}
-        empty="Nothing yet."
+        empty="No operator has acted on this customer yet."
       />
     </>
   );

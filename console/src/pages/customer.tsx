@@ -150,7 +150,7 @@ function holdsNow({ data, error }: { data: { hold: Did | undefined } | undefined
 
 const Blocked = ({ isRead, last }: { isRead: boolean; last: Did | undefined }) => (
   <p className="note is-bad">
-    <b>Blocked: no new orders, and what is not submitted is held.</b>{' '}
+    <b>Blocked: no new orders, and payouts not yet submitted are held.</b>{' '}
     {last?.action === block.name ? (
       <>
         {last.operator} did it <Time at={last.at} />: {last.reason}
@@ -175,7 +175,7 @@ const JustBlocked = ({ came }: { came: Outcome }) => {
           <Facts of={underWay} />
         </Fact>
       </dl>
-      <p className="muted">What was submitted may still arrive. Of what was held, nothing leaves.</p>
+      <p className="muted">Submitted payouts may still arrive. Held money does not leave.</p>
     </section>
   );
 };

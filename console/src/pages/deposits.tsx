@@ -129,7 +129,7 @@ export const Suspense = () => (
   <>
     <List<SuspenseRow>
       title="Suspense"
-      says="Money that no order has taken, the oldest first, with its age and who has to act."
+      says="Money that no order has used, the oldest first, with its age and who has to act."
       path="/suspense"
       list="suspense"
       cursor="after"

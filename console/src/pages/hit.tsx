@@ -141,7 +141,7 @@ export function HitPage() {
                   </div>
                 ))}
               </div>
-              <p className="muted">Tell neither partner nor customer of it.</p>
+              <p className="muted">Do not tell the partner or the customer about it.</p>
             </section>
           </div>
           <Known hit={one} />
@@ -279,7 +279,9 @@ function SideBySide({ of: { alert, entry }, hit }: { of: Opened; hit: Hit }) {
           Score <b>{hit.score}</b>
         </span>
       </div>
-      {given === null && <p className="note">Its names were erased with their customer: only the entry is left.</p>}
+      {given === null && (
+        <p className="note">The customer was erased, and the compared names with them: only the entry is left.</p>
+      )}
       <table className="compare">
         <thead>
           <tr>

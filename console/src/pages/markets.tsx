@@ -1,5 +1,5 @@
 /**
- * Markets with the state of their price circuit breakers; one market with its terms, fees and policy, of a
+ * Markets with the state of their price circuit breakers; one market with its terms, fees, limits and policy, of a
  * partner too, and the forms that change them.
  */
 import { useQuery } from '@tanstack/react-query';
@@ -13,7 +13,8 @@ import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
-import { Amount, type Column, Csv, Fact, Facts, Failure, State, Table, Time } from '../ui.tsx';
+import { Amount, type Column, Csv, Fact, Failure, State, Table, Time } from '../ui.tsx';
+import { MarketLimits, MarketPolicy } from './market.terms.tsx';
 import { PlannedFor } from './planned.tsx';
 import { type Fee, MarketDialog, type MarketForm } from './terms.forms.tsx';
 
@@ -97,8 +98,8 @@ const columnsFor = (partner: string | undefined): readonly Column<Row>[] => [
     },
     className: 'number',
   },
-  { head: 'Least', cell: ({ market }) => <Amount units={market.min} asset={market.of} />, className: 'number' },
-  { head: 'Most', cell: ({ market }) => <Amount units={market.max} asset={market.of} />, className: 'number' },
+  { head: 'Minimum', cell: ({ market }) => <Amount units={market.min} asset={market.of} />, className: 'number' },
+  { head: 'Maximum', cell: ({ market }) => <Amount units={market.max} asset={market.of} />, className: 'number' },
   {
     head: 'Direction',
     cell: ({ market }) => (
@@ -178,7 +179,6 @@ export function Markets() {
 interface Whole extends Market {
   readonly prices: readonly Price[];
   readonly fees: readonly Fee[];
-  readonly policy: Readonly<Record<string, unknown>>;
 }
 const PRICES: readonly Column<Price>[] = [
   { head: 'Coin', cell: ({ coin }) => <b>{coin}</b> },
@@ -220,7 +220,7 @@ export function MarketPage() {
     { head: 'Fee', cell: ({ kind }) => <b>{kind}</b> },
     { head: 'Share', cell: ({ bps }) => `${bps} bps`, className: 'number' },
     { head: 'Fixed', cell: ({ fixed }) => <Amount units={fixed} asset={one?.fiat ?? ''} />, className: 'number' },
-    { head: 'Least', cell: ({ minimum }) => <Amount units={minimum} asset={one?.fiat ?? ''} />, className: 'number' },
+    { head: 'Minimum', cell: ({ minimum }) => <Amount units={minimum} asset={one?.fiat ?? ''} />, className: 'number' },
     {
       head: 'Actions',
       cell: ({ kind, fixed, bps, minimum, gasUnits }) => (
@@ -256,7 +256,7 @@ export function MarketPage() {
       </div>
       <Pending isAbout={(subject) => subject === `market:${market}`} />
       <PlannedFor subject={`market:${market}`} />
-      <Filters filters={[{ name: 'partner', label: 'Fees of partner' }]} />
+      <Filters filters={[{ name: 'partner', label: 'Fees and policy of partner' }]} />
       {found.error !== null && <Failure error={found.error} />}
       {one !== undefined && (
         <div className="columns">
@@ -268,42 +268,34 @@ export function MarketPage() {
               {button('fee', ofPartner)}
             </div>
             <Table label="Fees" columns={fees} rows={one.fees} keyOf={({ kind }) => kind} empty="No fee is taken." />
-            <section className="panel">
-              <div className="title">
-                <h2>Policy</h2>
-                {button('policy', ofPartner)}
-              </div>
-              <Facts of={one.policy} />
-            </section>
+            <MarketLimits market={market} />
+            <MarketPolicy market={market} partner={partner} />
             <OtherActions of="market" known={{ market }} about={`market ${market}`} title="Orders of a span" />
           </div>
           <section className="panel">
             <div className="title">
               <h2>Terms</h2>
-              <div className="row">
-                {button('limit', {})}
-                {button('set', termsOf(one))}
-              </div>
+              {button('set', termsOf(one))}
             </div>
             <dl className="facts">
               <Fact name="Deposit on">{one.depositRail}</Fact>
               <Fact name="Payout on">{one.payoutRail}</Fact>
-              <Fact name="Least">
+              <Fact name="Minimum deposit">
                 <Amount units={one.min} asset={one.of} />
               </Fact>
-              <Fact name="Most">
+              <Fact name="Maximum deposit">
                 <Amount units={one.max} asset={one.of} />
               </Fact>
-              <Fact name="A quote holds">{one.quoteTtlS} s</Fact>
-              <Fact name="Waits for a deposit">{one.depositTtlS} s</Fact>
-              <Fact name="Fiat rests">{one.clearingS} s</Fact>
+              <Fact name="A quote is valid for">{one.quoteTtlS} s</Fact>
+              <Fact name="Deadline of a deposit">{one.depositTtlS} s</Fact>
+              <Fact name="Clearing time of fiat">{one.clearingS} s</Fact>
               <Fact name="Tax withheld">{one.taxBps} bps</Fact>
               <Fact name="Sources">{one.priceSources.join(', ')}</Fact>
-              <Fact name="Of them agree">{one.priceQuorum}</Fact>
-              <Fact name="A price counts">{one.priceMaxAgeS} s</Fact>
+              <Fact name="Sources that must agree">{one.priceQuorum}</Fact>
+              <Fact name="Maximum age of a price">{one.priceMaxAgeS} s</Fact>
               <Fact name="Outlier beyond">{one.outlierBps} bps</Fact>
               <Fact name="Halts at a move of">{one.jumpBps} bps</Fact>
-              <Fact name="Goes on after">{one.resumeAfterS} s</Fact>
+              <Fact name="Resumes after">{one.resumeAfterS} s</Fact>
             </dl>
             <Link to="/orders" search={{ market }}>
               Orders of this market

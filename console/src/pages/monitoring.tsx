@@ -95,7 +95,7 @@ export function Monitoring() {
         isPart
         hasNoCsv
         title="Findings"
-        says="What rules found, the newest first. A finding opens a case; it holds no money by itself."
+        says="Findings of rules, the newest first. A finding opens a case; it holds no money by itself."
         path="/monitoring/findings"
         list="findings"
         cursor="below"
@@ -120,7 +120,7 @@ export const MonitoringTry = () => (
       isReport
       hasNoCsv
       title="Try a rule"
-      says="What a rule would have found in orders that were created in a time. Nothing is stored, and no case opens."
+      says="What a rule would have found in orders that were created in a period. Nothing is stored, and no case opens."
       path="/monitoring/try"
       list="found"
       needs={['kind', 'from', 'until']}
@@ -135,7 +135,7 @@ export const MonitoringTry = () => (
       ]}
       columns={TRIED}
       keyOf={({ orderId }) => orderId}
-      empty="The rule finds nothing in this time."
+      empty="The rule finds nothing in this period."
       above={(answer) =>
         answer === undefined ? null : (
           <p className="note">

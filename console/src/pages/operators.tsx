@@ -168,7 +168,7 @@ function Opened({ of, choose }: { of: Operator; choose: (form: OperatorForm, par
         columns={columns}
         rows={found.error === null ? found.data?.tokens : []}
         keyOf={({ id }) => id}
-        empty="There is none."
+        empty="No token."
       />
       <Table
         label={`Sessions of ${name}`}

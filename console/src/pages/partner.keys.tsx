@@ -68,9 +68,7 @@ function SecretDialog({ of, onClose }: { of: Outcome; onClose: () => void }) {
       ) : (
         <>
           <h2>The secret, once</h2>
-          <p className="note is-warn">
-            It is stored nowhere where it could be read again. Give it to the partner over a safe channel.
-          </p>
+          <p className="note is-warn">It cannot be shown again. Give it to the partner over a secure channel.</p>
           {lines.map(([name, value]) => value !== undefined && <Secret key={name} name={name} text={value} />)}
         </>
       )}

@@ -140,8 +140,8 @@ function TeamForm({ of, onClose }: { of: Form; onClose: () => void }) {
           {answer.url !== undefined && (
             <>
               <p>
-                Give this link to the member alone. It works once, until <Time at={answer.expiresAt} />, and is shown
-                now and never again.
+                Give this link only to the member. It works once, until <Time at={answer.expiresAt} />, and is shown now
+                and never again.
               </p>
               <code className="secret">{answer.url}</code>
             </>

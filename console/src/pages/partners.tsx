@@ -40,7 +40,7 @@ const PARTNERS: readonly Column<Partner>[] = [
     head: 'State',
     cell: ({ suspended }) => <State state={suspended ? 'suspended' : 'answered'} tone={suspended ? 'bad' : 'plain'} />,
   },
-  { head: 'Level to trade', cell: ({ tradeLevel }) => tradeLevel, className: 'number' },
+  { head: 'Level required to trade', cell: ({ tradeLevel }) => tradeLevel, className: 'number' },
   { head: 'Price may move by', cell: ({ toleranceBps }) => `${toleranceBps} bps`, className: 'number' },
   { head: 'Requests a minute', cell: ({ requestsPerMinute }) => requestsPerMinute, className: 'number' },
 ];
@@ -212,14 +212,14 @@ export function PartnerPage() {
               columns={HEARD}
               rows={one.endpoints}
               keyOf={({ id }) => id}
-              empty="It has none."
+              empty="No endpoint."
             />
           </div>
           <div>
             <section className="panel">
               <h2>Terms</h2>
               <dl className="facts">
-                <Fact name="Level to trade">{one.tradeLevel}</Fact>
+                <Fact name="Level required to trade">{one.tradeLevel}</Fact>
                 <Fact name="Price may move by">{one.toleranceBps} bps</Fact>
                 <Fact name="Form of quotes">{one.quoteShape}</Fact>
                 <Fact name="Requests a minute">{one.requestsPerMinute}</Fact>

@@ -9,6 +9,7 @@ import { ActionDialog } from '../form.tsx';
 import { dueIn, utc } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { type Answer, phrasesOf, QUESTIONS, type Question, TITLES } from '../policies.ts';
 import { RowLink } from '../rowlink.tsx';
 import { useMay } from '../shell.tsx';
 import { type Column, Fact, Facts, Failure, State, Table, Time } from '../ui.tsx';
@@ -39,6 +40,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'customer-limit.set': 'Limit of customers',
 };
 const FORMS = [...Object.values(MARKET_ACTIONS), PARTNER_ACTIONS.cap, LIMIT_SET];
+const isQuestion = (name: unknown): name is Question => QUESTIONS.some((one) => one === name);
 /** Fields that say which term it is: they stand first, without their names. */
 const WHICH = ['kind', 'question', 'per'];
 
@@ -56,6 +58,16 @@ function What({ plan: { action, input, subject } }: { plan: Plan }) {
         ? value
         : JSON.stringify(value);
   };
+  if (action === 'policy.set' && isQuestion(input.question))
+    return (
+      <>
+        <b>Policy</b>: {TITLES[input.question]},{' '}
+        {input.answer === 'none'
+          ? 'no answer of its own'
+          : phrasesOf(input.question, input.answer as Answer).join('; ')}
+        {input.partner !== undefined && `, for partner ${said('partner')}`}
+      </>
+    );
   const given = fields.filter(({ name }) => input[name] !== undefined);
   const which = given.filter(({ name }) => WHICH.includes(name)).map(({ name }) => said(name));
   const parts = given.filter(({ name }) => !WHICH.includes(name)).map(({ name, label }) => `${label} ${said(name)}`);
@@ -164,7 +176,7 @@ export function PlannedChanges() {
     <>
       <List<Plan>
         title="Planned changes"
-        says="Decided changes of terms that take effect by themselves, in the order of their times. Until then they can be withdrawn. Quotes that were made before keep their price."
+        says="Approved changes of terms that take effect automatically, in the order of their times. Until then they can be withdrawn. Earlier quotes keep their price."
         path="/planned"
         list="planned"
         cursor="after"
@@ -174,7 +186,7 @@ export function PlannedChanges() {
         ]}
         columns={[...COLUMNS, withdraw.column]}
         keyOf={({ id }) => id}
-        empty="No planned change is like this."
+        empty="No planned change matches these filters."
         detail={(plan) => (
           <>
             <h2>Planned change {plan.id}</h2>

@@ -2,6 +2,7 @@
 
 import { within } from '../filters.tsx';
 import { List } from '../list.tsx';
+import { Spans } from '../spans.tsx';
 import { Amount, type Column, Fact, State, Table, Time } from '../ui.tsx';
 import { Print, Tabs } from './reports.tsx';
 
@@ -28,7 +29,7 @@ const SPAN: Readonly<Record<string, string>> = { opening: 'begin', closing: 'end
 const LINES: readonly Column<Line>[] = [
   { head: 'What', cell: ({ what }) => what.replaceAll('_', ' '), className: 'nowrap' },
   {
-    head: 'Day (UTC)',
+    head: 'Day or month (UTC)',
     cell: ({ day, what }) => day ?? <span className="muted">{SPAN[what] ?? 'whole span'}</span>,
     className: 'nowrap',
   },
@@ -106,15 +107,20 @@ export const PartnerStatement = () => (
     <List<Line>
       isReport
       title="Statement of a partner"
-      says="What settled orders took in and paid out, and the fees that the partner earned, returned and was paid. At most 93 days."
+      says="What settled orders took in and paid out, and the fees that the partner earned, returned and was paid, from the journal. A span of more than 93 days has a line per month."
       path="/reports/partner"
       list="lines"
       needs={['partner', 'from', 'until']}
       filters={[{ name: 'partner', label: 'Partner' }, ...within('Lines')]}
       columns={LINES}
       keyOf={({ day, what, marketId, asset }) => `${day} ${what} ${marketId} ${asset}`}
-      empty="Nothing happened in this time."
-      buttons={<Print />}
+      empty="Nothing happened in this period."
+      buttons={
+        <>
+          <Spans />
+          <Print />
+        </>
+      }
       above={(answer) => <Sums answer={answer} />}
     />
   </>
@@ -231,13 +237,13 @@ export const Reconciliation = () => (
     <List<Reconciled>
       isReport
       title="Reconciliation"
-      says="Each wallet as books and outside were compared last, every item that differs, and the newest seal of the journal."
+      says="The latest comparison of each wallet with chain or bank, every item that differs, and the newest seal of the journal."
       path="/reports/reconciliation"
       list="lines"
       filters={[]}
       columns={RECONCILED}
       keyOf={({ what, rail, wallet, asset, key }) => `${what} ${rail} ${wallet} ${asset} ${key}`}
-      empty="Nothing was compared yet."
+      empty="No comparison has been made yet."
       buttons={<Print />}
       above={(answer) => <Sealed answer={answer} />}
     />

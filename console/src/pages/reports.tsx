@@ -85,7 +85,7 @@ export const TrialBalance = () => (
       title="Trial balance"
       path="/trial-balance"
       list="accounts"
-      filters={[{ name: 'at', label: 'As it stood at', isTime: true }]}
+      filters={[{ name: 'at', label: 'Balances at', isTime: true }]}
       toQuery={(values) => ({ ...values, by: 'account' })}
       columns={ACCOUNTS}
       keyOf={({ account }) => account}
@@ -229,7 +229,7 @@ export function RevenueReport() {
         filters={[...within('Days'), { name: 'partner', label: 'Partner' }, { name: 'market', label: 'Market' }]}
         columns={REVENUE}
         keyOf={({ day, partnerId, marketId, asset }) => `${day} ${partnerId} ${marketId} ${asset}`}
-        empty="Nothing was earned in this time."
+        empty="No fees in this period."
         buttons={<Print />}
         above={(answer) => (
           <>
@@ -279,7 +279,7 @@ export const Statement = () => (
       filters={[{ name: 'customer', label: 'Customer' }, ...within('Lines')]}
       columns={LINES}
       keyOf={({ line, asset }) => `${line} ${asset}`}
-      empty="Nothing happened in this time."
+      empty="Nothing happened in this period."
       buttons={<Print />}
     />
   </>
@@ -355,7 +355,7 @@ export const AffectedOrders = () => (
     <List<Affected>
       isReport
       title="Affected orders"
-      says="Orders of a market and a time, with the difference in money to other terms: those before a change, another fee, or another rate."
+      says="Orders of a market in a period, with the difference in money under other terms: those before a change, another fee, or another rate."
       path="/reports/affected"
       list="orders"
       cursor="after"
@@ -373,7 +373,7 @@ export const AffectedOrders = () => (
       ]}
       columns={AFFECTED}
       keyOf={({ order }) => order}
-      empty="No order of this time is affected."
+      empty="No order in this period is affected."
       above={(answer) => <AffectedSums of={answer} />}
       buttons={<Print />}
     />

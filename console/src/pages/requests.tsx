@@ -55,7 +55,7 @@ export function PartnerRequests() {
   return (
     <List<RequestRow>
       title={`Requests of partner ${partner}`}
-      says="Requests on both interfaces of the last 30 days, without their bodies. Of the white-label wire a key has at most 600 lines a minute."
+      says="Requests on both APIs in the last 30 days, without their bodies. Of the white-label API, at most 600 requests per key and minute are listed."
       path={`/partners/${partner}/requests`}
       list="requests"
       cursor="below"

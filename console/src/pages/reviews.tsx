@@ -53,7 +53,7 @@ export const Reviews = () => (
     toQuery={(values) => ({ ...values, kind: KIND })}
     columns={QUEUE}
     keyOf={({ id }) => id}
-    empty="Nobody waits for a review."
+    empty="No review is waiting."
   />
 );
 

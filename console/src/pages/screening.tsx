@@ -179,7 +179,7 @@ export function Screening() {
       <Late rows={rows} />
       <List<Hit>
         title="Hits"
-        says="Names and addresses that are like one on a sanctions list, the oldest first. Their money waits until people have decided."
+        says="Names and addresses that resemble an entry of a sanctions list, the oldest first. Their money is held until operators decide."
         path="/sanctions/hits"
         list="hits"
         cursor="after"
@@ -196,7 +196,7 @@ export function Screening() {
         columns={LISTS}
         rows={rows}
         keyOf={({ list }) => list}
-        empty="No sanctions list is configured: names are compared with none."
+        empty="No sanctions list is configured: names are not compared."
       />
       <OtherActions of="screening" known={{}} />
     </>

@@ -32,7 +32,7 @@ export function SsoAnswer() {
           ? error === undefined && <p role="status">Signing you in…</p>
           : !isOver && (
               <p>
-                The provider knows you. It has not said that you showed more than a password: show your passkey, too.
+                You are signed in at the provider, but it does not confirm more than a password: show your passkey, too.
               </p>
             )}
         <div className="row">

@@ -84,7 +84,8 @@ export function PartnerDialog(p: {
   );
 }
 
-export type MarketForm = keyof typeof MARKET_ACTIONS;
+/** Limits and policies have forms of their own: market.terms.tsx. */
+export type MarketForm = Exclude<keyof typeof MARKET_ACTIONS, 'limit' | 'policy'>;
 export interface Fee {
   readonly kind: string;
   readonly fixed: string;
@@ -97,15 +98,14 @@ export interface OfMarket {
   readonly fiat: string;
   readonly of: string;
   readonly fees: readonly Fee[];
-  readonly policy: Readonly<Record<string, unknown>>;
-  /** The partner whose fees and policy these are. */
+  /** The partner whose fees these are. */
   readonly partner: string | undefined;
 }
 
 const PARTS = [
   ['bps', 'Share'],
   ['fixed', 'Fixed part'],
-  ['minimum', 'Least fee'],
+  ['minimum', 'Minimum fee'],
   ['gasUnits', 'Gas'],
 ] as const;
 
@@ -136,33 +136,6 @@ function NewFee({ typed, of }: { typed: Typed; of: OfMarket }) {
   );
 }
 
-function NewAnswer({ typed, of }: { typed: Typed; of: OfMarket }) {
-  const { question = '', answer = '' } = typed;
-  const isSame = (typed.partner ?? '') === (of.partner ?? '');
-  return (
-    <>
-      {isSame && (
-        <p className="long">
-          {question} now: <code>{JSON.stringify(of.policy[question] ?? null)}</code>
-        </p>
-      )}
-      <p className="long">
-        {answer === 'none' ? (
-          'The answer is removed: the more general one holds again.'
-        ) : (
-          <>
-            Afterwards: <code>{answer || 'no answer yet'}</code>
-          </>
-        )}
-      </p>
-      <p>
-        {(typed.effectiveAt ?? '') === '' && 'It applies to orders created from about two seconds on. '}
-        Orders under way keep their policy.
-      </p>
-    </>
-  );
-}
-
 const marketEffects: Readonly<Record<MarketForm, (typed: Typed, of: OfMarket | undefined) => ReactNode>> = {
   create: ({ direction, crypto, fiat }) => (
     <p>
@@ -172,21 +145,12 @@ const marketEffects: Readonly<Record<MarketForm, (typed: Typed, of: OfMarket | u
   ),
   set: (typed) => <Later typed={typed} />,
   fee: (typed, of) => of && <NewFee typed={typed} of={of} />,
-  limit: ({ level, max }, of) => (
-    <p>
-      {max === 'none'
-        ? `Customers up to level ${level || '0'} have no limit of their own: the limit of the next higher level holds.`
-        : `Customers up to level ${level || '0'} trade at most ${amount(max, of?.of ?? '')} with one order.`}{' '}
-      A limit below the least amount of the market closes it to them.
-    </p>
-  ),
   price: ({ level, coin }, of) => (
     <p>
       The market accepts {amount(level, of?.fiat ?? '')} for one {coin || 'coin'} as its level, and quotes again.
       Compare the level with a source of your own: quotes at a wrong price lose money.
     </p>
   ),
-  policy: (typed, of) => of && <NewAnswer typed={typed} of={of} />,
 };
 
 /** @param now initial values */

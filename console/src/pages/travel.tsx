@@ -111,9 +111,8 @@ export function TravelRules() {
         </button>
       </div>
       <p className="muted">
-        From a worth on, coins move only with the names of both sides and the wallet. The rule is that of the country of
-        the customer, or else the one for every other country. An order that waits for data has a case with its
-        deadline.
+        From a value on, coins move only with the names of both sides and the wallet. The rule of the customer’s country
+        applies, or else the one for all other countries. An order that waits for data has a case with its deadline.
       </p>
       <Pending isAbout={(subject) => /^travel_(rule|provider):/.test(subject)} />
       {found.error !== null && <Failure error={found.error} />}
@@ -148,7 +147,8 @@ export function TravelRules() {
         </button>
       </div>
       <p className="muted">
-        Data is exchanged only with these. An order whose wallet is at another provider waits like one without data.
+        Data is exchanged only with these providers. An order whose wallet is at another one is treated as an order
+        without data.
       </p>
       {providers.error !== null && <Failure error={providers.error} />}
       <Table
@@ -156,7 +156,7 @@ export function TravelRules() {
         columns={PROVIDER}
         rows={providers.error === null ? providers.data?.providers : []}
         keyOf={({ id }) => id}
-        empty="Data is exchanged with no provider."
+        empty="No provider is set: no data is exchanged."
       />
       {setting !== undefined && (
         <ActionDialog action={TRAVEL_ACTIONS[setting]} given={{}} onClose={() => setSetting(undefined)} />

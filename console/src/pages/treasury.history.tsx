@@ -134,7 +134,7 @@ export function TreasuryHistory() {
         <Csv href={pathWith('/treasury/history', { ...query, format: 'csv' })} />
       </div>
       <p className="muted">
-        What each wallet had according to the books. Amounts of now, and whether chain and bank agree, are under{' '}
+        The balance of each wallet in the books over time. Present balances, and whether chain and bank agree, are under{' '}
         <Link to="/treasury">Treasury</Link>.
       </p>
       <nav className="tabs" aria-label="Span">
@@ -155,7 +155,7 @@ export function TreasuryHistory() {
         columns={CHANGES}
         rows={found.data && assets.flatMap(({ asset, series }) => series.map((one) => changeOf(asset, one)))}
         keyOf={({ key }) => key}
-        empty="No wallet has had anything."
+        empty="No wallet has had a balance."
       />
     </>
   );

@@ -241,7 +241,7 @@ export const Treasury = () => (
     <List<Level>
       isPart
       title="Levels"
-      says="What payouts under way leave free in each wallet, and what is missing to where low begins."
+      says="What each wallet has left after payouts under way, and how far it is below its low threshold."
       path="/treasury/levels"
       list="levels"
       filters={[]}
@@ -257,12 +257,12 @@ export const Treasury = () => (
       filters={[]}
       columns={BALANCES}
       keyOf={({ rail, wallet, asset }) => `${rail} ${wallet} ${asset}`}
-      empty="Nothing was compared yet."
+      empty="No comparison has been made yet."
     />
     <List<Exposed>
       isPart
       title="Exposure by market"
-      says="Orders that are not over: what they would pay out if their deposit came, and what is owed already."
+      says="Open orders: what they would pay out if their deposit arrived, and what is owed already."
       path="/treasury/exposure"
       list="exposure"
       filters={[]}

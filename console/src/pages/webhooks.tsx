@@ -171,7 +171,7 @@ function Attempts({ endpoint, of }: { endpoint: string; of: Delivery }) {
         columns={ATTEMPTS}
         rows={found.data?.attempts}
         keyOf={({ at }) => at}
-        empty="It was not sent yet, or that is longer ago than thirty days."
+        empty="It has not been sent yet, or was sent more than 30 days ago."
       />
     </>
   );

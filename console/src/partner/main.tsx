@@ -2,6 +2,7 @@
 import { createRoute, createRouter } from '@tanstack/react-router';
 import { mount, rootOf, SEARCH } from '../mount.tsx';
 import { Account } from './pages/account.tsx';
+import { BooksPage } from './pages/books.tsx';
 import { BrandingPage } from './pages/branding.tsx';
 import { CustomerPage, Customers } from './pages/customers.tsx';
 import { Home } from './pages/home.tsx';
@@ -28,6 +29,7 @@ const routeTree = root.addChildren([
   route('/customers', Customers),
   route('/customers/$customer', CustomerPage),
   route('/statement', Statement),
+  route('/statement/books', BooksPage),
   route('/webhooks', Webhooks),
   route('/webhooks/$endpoint', WebhookPage),
   route('/requests', Requests),

@@ -50,12 +50,12 @@ const FAILURES: Readonly<Record<string, string>> = {
   redirect: 'answered with a redirect, which is not followed',
   timeout: 'no answer in time',
   not_https: 'the address is not https',
-  address_forbidden: 'the address leads to a network that is not called',
-  unreachable: 'no way to the server',
+  address_forbidden: 'the address is in a network that is not called',
+  unreachable: 'the server cannot be reached',
   connection_closed: 'the connection was closed',
   answer_too_large: 'the answer was too large',
-  not_http: 'what answered is not HTTP',
+  not_http: 'the answer is not HTTP',
   certificate: 'the certificate is not valid for this host',
-  tls: 'no TLS connection came about',
+  tls: 'the TLS connection failed',
 };
 export const failureSays = (word: string): string => FAILURES[word] ?? word.replaceAll('_', ' ');

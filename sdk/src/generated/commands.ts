@@ -1845,6 +1845,26 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
+    name: 'statement.books',
+    says: 'Returns your statement from the operator’s books: volume, the fees that you earned, returned and were paid, and what you are owed.',
+    fields: [
+      {
+        name: 'from',
+        place: 'query',
+        says: 'Only items of this time or later',
+        required: true,
+        example: '2026-11-01T00:00:00Z',
+      },
+      {
+        name: 'until',
+        place: 'query',
+        says: 'Only items before this time',
+        required: true,
+        example: '2026-12-01T00:00:00Z',
+      },
+    ],
+  },
+  {
     name: 'controls.pay',
     says: 'Pays an order as its customer, on its chain or by bank: correctly, or with one of the mistakes that customers make.',
     fields: [

@@ -108,6 +108,48 @@ export interface Attempt {
   readonly answer: string;
 }
 
+/** Your statement from the books of the operator */
+export interface BookStatement {
+  /** Beginning of the period */
+  readonly from: string;
+  /** End of the period, which does not belong to it */
+  readonly until: string;
+  /** How many orders were created in the period */
+  readonly created: number;
+  /** How many of them have settled */
+  readonly settled: number;
+  /** How many of them were refunded */
+  readonly refunded: number;
+  /** Your fees by asset: the opening balance, what changed it, and the closing balance */
+  readonly totals: readonly {
+    /** What the operator owed you at the beginning */
+    readonly opening: Money;
+    /** Fees that you earned */
+    readonly earned: Money;
+    /** Fees that you returned with refunds */
+    readonly returned: Money;
+    /** What the operator paid you */
+    readonly settled: Money;
+    /** What the operator owed you at the end */
+    readonly closing: Money;
+  }[];
+  /** Volume by market, then the balances and fees by asset in the order in which they were booked */
+  readonly lines: readonly {
+    /** Day or month in UTC; null for a line about the whole period */
+    readonly day: string | null;
+    /** What the line is about: volume of settled orders, fees, or a balance */
+    readonly what: 'opening' | 'paid_in' | 'paid_out' | 'fees_earned' | 'fees_returned' | 'fees_settled' | 'closing';
+    /** Id of the market of a volume */
+    readonly market: string | null;
+    /** The amount; fees that were returned or settled are negative */
+    readonly amount: Money;
+    /** How many orders or postings it adds up; null for a balance */
+    readonly count: number | null;
+    /** What the operator owes you after this line; null for volume */
+    readonly owed: Money | null;
+  }[];
+}
+
 /** How hosted pages look to your customers */
 export interface Branding {
   /** Name on hosted pages; null: your name */
@@ -2139,6 +2181,16 @@ export interface V1 {
       /** All rows */
       readonly data: readonly StatementDay[];
     }>;
+    /** Returns your statement from the operator’s books: volume, the fees that you earned, returned and were paid, and what you are owed. */
+    books(
+      query: {
+        /** Only items of this time or later */
+        readonly from: string;
+        /** Only items before this time */
+        readonly until: string;
+      },
+      options?: CallOptions,
+    ): Promise<BookStatement>;
   };
   readonly controls: {
     /** Pays an order as its customer, on its chain or by bank: correctly, or with one of the mistakes that customers make. */
@@ -2346,6 +2398,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'branding.update': ['PATCH', '/settings/branding', 'body', false],
   'branding.colours': ['GET', '/settings/branding/colours', 'query', false],
   'statement.get': ['GET', '/statement', 'query', false],
+  'statement.books': ['GET', '/statement/books', 'query', false],
   'controls.pay': ['POST', '/sandbox/orders/{order}/pay', 'body', false],
   'controls.credit': ['POST', '/sandbox/orders/{order}/credit', 'body', false],
   'controls.recall': ['POST', '/sandbox/orders/{order}/recall', 'none', false],

@@ -7,6 +7,6 @@
  */
 export { type Affected, type AffectedOrders, affectedOrders, type OtherTerms } from './affected.ts';
 export { type CountryRow, ordersByCountry } from './countries.ts';
-export { partnerStatement } from './partner.ts';
+export { partnerAccount, partnerStatement, partnerVolume } from './partner.ts';
 export { type RevenueRow, revenue } from './revenue.ts';
 export { customerStatement, type StatementRow } from './statement.ts';

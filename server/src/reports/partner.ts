@@ -4,7 +4,7 @@
  * balance.
  *
  * An order counts in the span in which it was created, and its volume counts once the order has settled. A fee counts on the
- * day it was booked.
+ * day it was booked; a span of more than a quarter has a line per month instead, so that a statement of years stays readable.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -13,12 +13,14 @@ import { type PartnerFees, partnerFees } from '../ledger/index.ts';
 import { type DayRow, partnerDays } from '../orders/index.ts';
 import { allMarkets } from '../partners/index.ts';
 
-/** A quarter. It bounds the number of rows: three per day and asset, two per market and asset. */
-const MOST_STATEMENT_DAYS = 93;
+/** A quarter: up to it fees have a line per day. */
+const MOST_DAYS_BY_DAY = 93;
+/** Ten years. It bounds the number of rows: three per month and asset, two per market and asset. */
+const MOST_DAYS = 3_653;
 const DAY_MS = 86_400_000;
 
 export interface PartnerRow {
-  /** YYYY-MM-DD for fees; null for rows about the whole span. */
+  /** Of fees: YYYY-MM-DD, or YYYY-MM in a long span. Null for rows about the whole span. */
   day: string | null;
   what: 'opening' | 'paid_in' | 'paid_out' | 'fees_earned' | 'fees_returned' | 'fees_settled' | 'closing';
   marketId: bigint | null;
@@ -45,24 +47,44 @@ export interface PartnerStatement {
   lines: PartnerRow[];
 }
 
+interface Input {
+  partnerId: bigint;
+  from: Date;
+  until: Date;
+}
+
 /** @throws Refusal 'malformed_field' for a longer span */
-export async function partnerStatement(
-  tx: Tx,
-  input: { partnerId: bigint; from: Date; until: Date },
-): Promise<PartnerStatement> {
-  if (input.until.getTime() - input.from.getTime() > MOST_STATEMENT_DAYS * DAY_MS)
-    throw new Refusal('malformed_field', {
-      fields: { until: `must be at most ${MOST_STATEMENT_DAYS} days after from` },
-    });
-  const assets = [...new Set((await allMarkets(tx)).map(({ fiat }) => fiat.code))];
+export async function partnerStatement(tx: Tx, input: Input): Promise<PartnerStatement> {
+  const { orders, lines } = await partnerVolume(tx, input);
+  const fees = await partnerAccount(tx, input);
+  return { orders, totals: fees.totals, lines: [...lines, ...fees.lines] };
+}
+
+/** The part from the orders. */
+export async function partnerVolume(tx: Tx, input: Input): Promise<Pick<PartnerStatement, 'orders' | 'lines'>> {
+  requireSpan(input);
   const days = await partnerDays(tx, input);
-  const fees = feeLines(await partnerFees(tx, { ...input, assets }));
   const sum = (name: 'created' | 'settled' | 'refunded') => days.reduce((all, day) => all + day[name], 0n);
   return {
     orders: { created: sum('created'), settled: sum('settled'), refunded: sum('refunded') },
-    totals: fees.totals,
-    lines: [...volumes(days), ...fees.lines],
+    lines: volumes(days),
   };
+}
+
+/** The part from the journal, which only the system role may read. */
+export async function partnerAccount(tx: Tx, input: Input): Promise<Pick<PartnerStatement, 'totals' | 'lines'>> {
+  const spanMs = requireSpan(input);
+  const assets = [...new Set((await allMarkets(tx)).map(({ fiat }) => fiat.code))];
+  const booked = await partnerFees(tx, { ...input, assets });
+  return feeLines(spanMs > MOST_DAYS_BY_DAY * DAY_MS ? byMonth(booked) : booked);
+}
+
+/** @throws Refusal 'malformed_field' */
+function requireSpan({ from, until }: Input): number {
+  const spanMs = until.getTime() - from.getTime();
+  if (spanMs > MOST_DAYS * DAY_MS)
+    throw new Refusal('malformed_field', { fields: { until: `must be at most ${MOST_DAYS} days after from` } });
+  return spanMs;
 }
 
 /** Pure. Deposits and payouts of settled orders, by market. */
@@ -82,6 +104,24 @@ export function volumes(days: readonly DayRow[]): PartnerRow[] {
   return [...sums.values()].sort(
     (a, b) => Number((a.marketId ?? 0n) - (b.marketId ?? 0n)) || (a.what < b.what ? -1 : 1),
   );
+}
+
+/** Pure. The days of each month as one, in the order of the months; balances stay as they are. */
+export function byMonth(fees: readonly PartnerFees[]): PartnerFees[] {
+  const months = new Map<string, PartnerFees>();
+  for (const { day, ...one } of fees) {
+    const month = day?.slice(0, 7) ?? null;
+    const key = `${one.asset} ${month}`;
+    const sum = months.get(key);
+    if (sum === undefined) {
+      months.set(key, { ...one, postings: { ...one.postings }, day: month });
+      continue;
+    }
+    for (const name of ['earnedUnits', 'returnedUnits', 'settledUnits'] as const) sum[name] += one[name];
+    for (const what of ['fees_earned', 'fees_returned', 'fees_settled'] as const)
+      sum.postings[what] += one.postings[what];
+  }
+  return [...months.values()];
 }
 
 /** Pure. @param fees by asset: the opening balance, then the days in order */

@@ -60,7 +60,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Close a file' }).click();
     await page.getByText('The server says: done.').waitFor();
     await page.getByRole('button', { name: 'Close', exact: true }).click();
-    await page.getByText('Nothing waits.').waitFor();
+    await page.getByText('No payout waits.').waitFor();
     await page.getByText('closed now takes').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Download' }).click();
     await page.getByLabel('Reason').fill('to be uploaded');
@@ -81,37 +81,89 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     );
   });
 
-  test('shows the matches of a statement, and books nothing until it is taken in', async () => {
+  /** As a person drops it: the browser has the bytes, and no path. */
+  const drops = (...files: readonly { name: string; text: string }[]) =>
+    ada.page.evaluate(
+      `(() => {
+        const dropped = new DataTransfer();
+        for (const [name, base64] of ${JSON.stringify(files.map(({ name, text }) => [name, Buffer.from(text).toString('base64')]))})
+          dropped.items.add(new File([Uint8Array.from(atob(base64), (one) => one.charCodeAt(0))], name));
+        const form = document.querySelector('form.drop');
+        for (const kind of ['dragover', 'drop'])
+          form.dispatchEvent(new DragEvent(kind, { dataTransfer: dropped, bubbles: true, cancelable: true }));
+      })()`,
+    );
+  const imports = async () => (await ada.person.reads('/bank/imports')).body.imports;
+  let statement = '';
+
+  test('shows the matches of a dropped statement, and books nothing until it is taken in', async () => {
     const { page } = ada;
-    const statement = w.nextStatement([
+    statement = w.nextStatement([
       { units: -12_345n, endToEnd: payout.replaceAll('_', '-'), ref: 'D1' },
       { units: 700n, ref: 'C1', text: SCRIPT },
     ]);
-    const file = { name: `${SCRIPT}.xml`, mimeType: 'application/xml', buffer: Buffer.from(statement) };
-    await page.getByLabel('File of the bank').setInputFiles(file);
-    await page.getByRole('button', { name: 'Look at it' }).click();
+    await drops({ name: `${SCRIPT}.xml`, text: statement });
     await page.getByText('Nothing is booked yet.').waitFor();
     await page.getByText(`${SCRIPT}.xml`).waitFor();
+    await page.getByText('has 2 new lines').waitFor();
     const lines = page.getByRole('region', { name: 'New lines of the statement' });
     await lines.getByRole('cell', { name: payout }).waitFor();
     await lines.getByText('suspense: no reference of an order').waitFor();
     await isGood(page, 'Bank desk', 'Bank desk, a statement');
-    assert.deepEqual((await ada.person.reads('/bank/imports')).body.imports, []);
+    assert.deepEqual(await imports(), []);
+    assert.notEqual(await w.state(payout), 'settled');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await lines.waitFor({ state: 'detached' });
+    await drops({ name: `${SCRIPT}.xml`, text: statement });
     await page.getByLabel('Reason').fill('the statement of today');
-    await page.getByRole('button', { name: 'Take it in' }).click();
+    await page.getByRole('button', { name: 'Import it' }).click();
     await page.getByText('The server says: done.').waitFor();
     await page.getByText('2 of 2').waitFor();
     await w.rail.observe();
     assert.equal(await w.state(payout), 'settled');
   });
 
-  test('names the invalid line of a file, and takes nothing in', async () => {
+  test('shows the lines of a statement that was taken in, in their list', async () => {
     const { page } = ada;
-    const file = { name: 'a.xml', mimeType: 'application/xml', buffer: Buffer.from('no statement at all') };
-    await page.getByLabel('File of the bank').setInputFiles(file);
-    await page.getByRole('button', { name: 'Look at it' }).click();
+    await page.goto(new URL('/console/bank-lines', page.url()).href);
+    await page.locator('h1').waitFor();
+    for (const units of ['123.45', '7'])
+      await page
+        .getByRole('cell', { name: `${units} eur` })
+        .first()
+        .waitFor();
+    await page.getByText(payout).first().waitFor();
+    await page.goto(new URL('/console/bank', page.url()).href);
+    await page.getByRole('heading', { name: 'Import a statement' }).waitFor();
+  });
+
+  test('says so when the same file is dropped again, and offers nothing to book', async () => {
+    const { page } = ada;
+    await drops({ name: 'again.xml', text: statement });
+    await page.getByText('This file was imported before.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Import it' }).count(), 0);
+    await isGood(page, 'Bank desk', 'Bank desk, the same file again');
+    assert.equal((await imports()).length, 1);
+  });
+
+  test('names what is wrong with a file, and takes nothing in', async () => {
+    const { page } = ada;
+    await drops({ name: 'a.xml', text: 'no statement at all' });
     await page.getByRole('alert').waitFor();
-    assert.equal((await ada.person.reads('/bank/imports')).body.imports.length, 1);
+    await isGood(page, 'Bank desk', 'Bank desk, no statement');
+    const why = await page.getByRole('alert').innerText();
+    assert.doesNotMatch(why, /no statement at all/, 'the page shows what is in the file');
+    await drops({ name: 'empty.xml', text: '' });
+    await page.getByText('empty.xml is empty').waitFor();
+    await drops({ name: 'one.xml', text: statement }, { name: 'two.xml', text: statement });
+    await page.getByText('Drop one file').waitFor();
+    // A chosen file is read as a dropped one is.
+    const file = { name: 'b.csv', mimeType: 'text/csv', buffer: Buffer.from('Date;Amount\n') };
+    await page.getByLabel('File of the bank').setInputFiles(file);
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByText('Drop one file').waitFor({ state: 'detached' });
+    await page.getByRole('alert').waitFor();
+    assert.equal((await imports()).length, 1);
     assert.deepEqual(ada.amiss, []);
   });
 });

@@ -161,7 +161,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.effect().getByText('Nothing is changed yet.').waitFor();
     const send = form.dialog().getByRole('button', { name: 'Change terms' });
     assert.equal(await send.isDisabled(), true);
-    await form.dialog().getByLabel('Most').fill('much');
+    await form.dialog().getByLabel('Maximum deposit').fill('much');
     await form.sends('a new limit of the bank');
     await isRefused('an amount such as 100 or 0.5', 'max');
     await page.keyboard.press('Control+a');
@@ -190,27 +190,69 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.sends('a new price list');
     await form.isDone();
     await page.getByRole('region', { name: 'Fees' }).getByText('75 bps').waitFor();
-    await form.opens('Set a limit');
-    await form.dialog().getByLabel('Up to level').fill('1');
+    const limits = page.getByRole('region', { name: 'Limits of one order' });
+    await form.opens('Change the limit of level 1');
+    await form.effect().getByText('as now').waitFor();
     await form.dialog().getByLabel('At most').fill('250');
-    await form.effect().getByText('trade at most 250').waitFor();
+    await form
+      .effect()
+      .getByText(/becomes\s+250/)
+      .waitFor();
     await isGood(page, title, 'Form, limit of a market');
     await form.sends('a new rule');
     await form.isDone();
-    await form.opens('Set a policy');
-    await form.dialog().getByLabel('Question').selectOption('late');
-    await form.dialog().getByLabel('Answer').fill('refund');
-    await form.effect().getByText('late now: ').waitFor();
-    await form.sends('as agreed');
-    await isRefused('a JSON object, or none', 'answer');
+    const level = limits.getByRole('row').filter({ hasText: 'a new rule' });
+    await level.getByText('its own limit').waitFor();
+    await level.getByText('ada').waitFor();
+    await form.opens('Change the limit of level 1');
+    await form.dialog().getByLabel('At most').fill('none');
+    await form
+      .effect()
+      .getByText(/as for level 2/)
+      .waitFor();
+    await form.dialog().getByRole('button', { name: 'Cancel' }).click();
+
+    const policy = page.getByRole('region', { name: 'Policy' });
+    const late = policy.getByRole('row', { name: /Money arrived after the order had ended/ });
+    await late.getByText('built in').waitFor();
+    await form.opens('Change: Money arrived after the order had ended');
+    await form.effect().getByText('Nothing is changed yet.').waitFor();
+    assert.ok(await form.dialog().getByRole('button', { name: 'Set a policy' }).isDisabled());
+    await form.dialog().getByLabel('What happens').selectOption('refund');
+    await form.effect().getByText('hold it, with a case').waitFor();
+    await form.effect().getByText('refund it').waitFor();
     await isGood(page, title, 'Form, policy');
-    await form.dialog().getByLabel('Answer').fill('{"then":"refund"}');
     await form.sends('as agreed');
     await form.isDone();
+    await late.getByText('the market').waitFor();
+    await form.opens('Change: Less arrived than was asked for');
+    await form.dialog().getByLabel('Accept up to this much less').fill('20000');
+    await form.sends('as agreed');
+    await isRefused('a whole number from 0 to 10000', 'underpaid.acceptBps');
+    await isGood(page, title, 'Form, policy declined');
+    await form.dialog().getByLabel('Accept up to this much less').fill('50');
+    await form.effect().getByText('50 bps').waitFor();
+    await form.sends('as agreed');
+    await form.isDone();
+    await form.opens('Change: How long an order may wait');
+    await form.dialog().getByLabel('On hold: after').fill('7200');
+    await form.effect().getByText('2 hours').waitFor();
+    await isGood(page, title, 'Form, policy with deadlines');
+    await form.dialog().getByRole('button', { name: 'Cancel' }).click();
+    await isGood(page, title, 'Market with limits and policy');
+    await form.opens('Remove: Less arrived than was asked for');
+    await form.effect().getByText('50 bps').waitFor();
+    await form.effect().getByText('0 bps').first().waitFor();
+    await isGood(page, title, 'Form, remove a policy');
+    await form.sends('no longer agreed');
+    await form.isDone();
+    await policy
+      .getByRole('button', { name: 'Remove: Less arrived than was asked for' })
+      .waitFor({ state: 'detached' });
     const { markets } = (await ada.person.reads('/markets')).body;
     const { id } = markets.find(({ max }: Came) => max === '4321');
-    const { policy, fees } = (await ada.person.reads(`/markets/${id}`)).body;
-    assert.equal(policy.late.then, 'refund');
+    const { policy: now, fees } = (await ada.person.reads(`/markets/${id}`)).body;
+    assert.deepEqual([now.late.then, now.underpaid.acceptBps], ['refund', 0]);
     assert.equal(fees.find(({ kind }: Came) => kind === 'operator').bps, '75');
   });
 
@@ -249,11 +291,17 @@ describe('the forms of the console', { skip: noChromium }, () => {
     await form.opens('Create a market');
     const values = {
       ...{ Crypto: 'usdc.matic20', Fiat: 'usd', 'Deposit on': 'evm.nowhere', 'Payout on': 'bank.simulated' },
-      ...{ 'Method of payment': 'ACH', Least: '10', Most: '1000', 'Decimals of a payout': '2', Sources: 'fixed' },
+      ...{
+        'Method of payment': 'ACH',
+        'Minimum deposit': '10',
+        'Maximum deposit': '1000',
+        'Decimals of a payout': '2',
+        Sources: 'fixed',
+      },
     };
     for (const [label, value] of Object.entries(values))
       await form.dialog().getByRole('textbox', { name: label, exact: true }).fill(value);
-    await form.dialog().getByLabel('One source is meant').selectOption('true');
+    await form.dialog().getByLabel('One source is intended').selectOption('true');
     await form.effect().getByText('sell usdc.matic20 for usd').waitFor();
     await form.sends('a new fiat');
     await isRefused('has this market already', 'crypto');

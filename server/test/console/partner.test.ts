@@ -155,7 +155,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
         .getByRole('dialog', { name: 'Show your passkey again' })
         .getByRole('button', { name: 'Use passkey' })
         .click();
-      await page.getByText('Secret and token are shown now and never again.').waitFor();
+      await page.getByText('Secret and token are shown only now.').waitFor();
       await isGood(page, 'API keys', 'partner key secret');
       await inDialog(page, 'Close');
       await page.getByText(SCRIPT).first().waitFor();
@@ -198,6 +198,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
       ['/customers', 'Customers'],
       [`/customers/${order.customerId}`, `Customer ${order.customerId}`],
       ['/statement', 'Statement'],
+      ['/statement/books', 'Account'],
       ['/branding', 'Branding and origins'],
       ['/team', 'Team'],
       ['/activity', 'Activity'],
@@ -289,7 +290,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
         assert.equal(await page.getByRole('button', { name: button, exact: true }).count(), 0, `${button} on ${path}`);
       }
       await goes(page, '/statement');
-      await page.getByText('Your role does not show the statement').waitFor();
+      await page.getByText('Only the roles finance and owner see statements').waitFor();
     });
 
   if (isLong)

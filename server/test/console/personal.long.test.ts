@@ -63,7 +63,7 @@ describe('personal data in the console', { skip: noChromium }, () => {
     await page.goto(`${origin}/console/customers/${customer}`);
     await page.getByRole('heading', { level: 1, name: `Customer ${customer}`, exact: true }).waitFor();
     await form.opens('Export');
-    await form.effect().getByText('Hits in sanctions lists are not in it.').waitFor();
+    await form.effect().getByText('It does not contain hits in sanctions lists.').waitFor();
     await form.effect().getByText('One operator is enough').waitFor();
     await isGood(page, `Customer ${customer}`, 'Form, export');
     const saved = page.waitForEvent('download');

@@ -87,8 +87,14 @@ describe('a change of terms with a time', { skip: noChromium }, () => {
     assert.equal((await bea.person.does(`/proposals/${proposed.proposal}/confirm`)).status, 200);
     const here = page.getByRole('region', { name: 'Planned' });
     await here.getByText('Share 75').waitFor();
-    await here.getByText('Most 4321').waitFor();
+    await here.getByText('Maximum deposit 4321').waitFor();
     await here.getByText('bea').first().waitFor();
+    const answer = { question: 'late', answer: { then: 'refund' }, effectiveAt: body.effectiveAt };
+    const asked = (await ada.person.does(`/markets/${market}/policies`, answer)).body;
+    const { plan } = (await bea.person.does(`/proposals/${asked.proposal}/confirm`)).body;
+    await here.getByText('Money arrived after the order had ended, What happens: refund it').waitFor();
+    assert.equal((await ada.person.does(`/planned/${plan}/withdraw`)).body.outcome, 'done');
+    await here.getByText('What happens: refund it').waitFor({ state: 'detached' });
     await isGood(page, await title(), 'Market with planned changes');
     await page.getByRole('link', { name: 'All planned changes' }).click();
     await page.getByRole('heading', { level: 1, name: 'Planned changes' }).waitFor();
@@ -117,15 +123,15 @@ describe('a change of terms with a time', { skip: noChromium }, () => {
   test('is withdrawn before its time, and the page says what does not happen', async () => {
     await page.goto(`${origin}/console/planned`);
     await page.getByRole('button', { name: /^Withdraw planned change/ }).click();
-    await form.effect().getByText('Most 4321').waitFor();
+    await form.effect().getByText('Maximum deposit 4321').waitFor();
     await isGood(page, 'Planned changes', 'Form, withdraw');
     await form.sends('the winter is short');
     await form.isDone();
-    await page.getByText('No planned change is like this.').waitFor();
+    await page.getByText('No planned change matches these filters.').waitFor();
     world.clock.advance(40 * HOUR_MS);
     await page.goto(`${origin}/console/planned?state=withdrawn`);
     await signIn(page, 'ada');
-    await page.getByText('Most 4321').waitFor();
+    await page.getByText('Maximum deposit 4321').waitFor();
     assert.notEqual((await ada.person.reads(`/markets/${market}`)).body.max, '4321');
     assert.deepEqual([...ada.amiss, ...bea.amiss], []);
   });

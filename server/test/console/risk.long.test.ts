@@ -116,7 +116,7 @@ describe('address risk and the travel rule in the console', { skip: noChromium }
     await sends('as the law of the country asks');
     await isConfirmedBy(bea.page, 'travel.set', 'travel_rule:*:inr');
     await page.getByText('every other').first().waitFor();
-    await page.getByText('Data is exchanged with no provider').waitFor();
+    await page.getByText('No provider is set: no data is exchanged').waitFor();
     await page.getByRole('button', { name: 'Set a provider' }).click();
     await dialog().getByLabel('Host', { exact: true }).fill(NOBODY);
     await dialog().getByLabel('Legal name').fill('An Exchange Ltd');

@@ -10,7 +10,7 @@ import { buildConsole } from '../../src/console/index.ts';
 import type { Person } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { openStory, type Story } from '../support/story.ts';
-import { type Desk, deskOf, openDesk, signIn } from './window.ts';
+import { type Desk, deskOf, formOn, openDesk, signIn } from './window.ts';
 
 /** Each with the field's name in it, so that a page shows which field it is. */
 const script = (field: string): string => `<img src=x onerror="document.title='${field}'">`;
@@ -22,6 +22,8 @@ describe('the console under attack', { skip: noChromium }, () => {
   let ada: Desk & { person: Person };
   /** Page by page, the fields that it shows. */
   let shown: readonly [path: string, fields: readonly string[]][];
+  /** A deposit whose payer has a script for a name and for the text of the transfer. */
+  let deposit: string;
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
@@ -37,6 +39,12 @@ describe('the console under attack', { skip: noChromium }, () => {
     };
     const sale = await world.sells('20', 'usdc');
     const partner = String((await world.traceOf(sale)).order.partnerId);
+    const purchase = await world.buys('5000', 'usdc');
+    await world.credits(purchase, '5000', { text: script('text'), name: script('payer') });
+    deposit = await world.until('the credit waits in suspense', async () => {
+      const { suspense } = (await ada.person.reads('/suspense')).body;
+      return suspense.find((one: { asset: string }) => one.asset === 'inr')?.deposit;
+    });
     const now = world.clock.now();
     await world.read(async (tx) => {
       await tx.run('update partners set name = $1 where id = $2', [script('partner'), partner]);
@@ -48,12 +56,22 @@ describe('the console under attack', { skip: noChromium }, () => {
     await does(`/cases/${about}/note`, { reason: script('note') });
     await does(`/partners/${partner}/keys`, { label: script('key'), scopes: ['read'], reason: script('audit') });
     await does('/kill-switches', { kind: 'partner', subject: partner, reason: script('switch') });
+    const { page } = ada;
+    await page.goto(`${origin}/console/cases/${about}`);
+    const name = `${script('file')}.txt`;
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(script('content')) });
+    const attached = page.getByRole('region', { name: 'Attachments' });
+    await attached.getByLabel('Reason').fill('it came by mail');
+    await attached.getByRole('button', { name: 'Attach' }).click();
+    await attached.getByText('The file is attached.').waitFor();
     const { proposal } = await does('/operators/ada/role', { role: 'finance', reason: script('proposal') });
     assert.ok(proposal, 'a role takes one person');
     shown = [
       ['/partners', ['partner']],
       [`/partners/${partner}`, ['partner', 'key', 'switch']],
-      [`/cases/${about}`, ['case', 'fact', 'note']],
+      [`/cases/${about}`, ['case', 'fact', 'note', 'file']],
       ['/cases', ['case']],
       ['/kill-switches', ['switch']],
       [`/proposals/${proposal}`, ['proposal']],
@@ -87,6 +105,36 @@ describe('the console under attack', { skip: noChromium }, () => {
     assert.deepEqual(ada.amiss, []);
   });
 
+  test('the name and the text of a payer are shown to who asks for them, as the texts that they are', async () => {
+    const { page } = ada;
+    const form = formOn(page);
+    for (const path of [`/deposits/${deposit}`, '/suspense', '/bank-lines', '/cases']) {
+      await page.goto(`${origin}/console${path}`);
+      await page.locator('h1').waitFor();
+      assert.equal(await page.getByText(script('payer')).count(), 0, `${path} names the payer to everybody`);
+    }
+    await page.goto(`${origin}/console/deposits/${deposit}`);
+    await form.opens('Look at the payer');
+    await form.sends('the payer rang us');
+    for (const field of ['payer', 'text']) {
+      await form.dialog().getByText(script(field)).first().waitFor();
+      assert.notEqual(await page.title(), field, `the script of ${field} ran`);
+    }
+    assert.equal(await page.locator('img[src="x"]').count(), 0);
+    assert.deepEqual(ada.amiss, []);
+  });
+
+  test('a file with a script in it is shown as its text', async () => {
+    const { page } = ada;
+    const form = formOn(page);
+    await page.goto(`${origin}/console${shown.find(([path]) => /cases\/\d/.test(path))?.[0]}`);
+    await form.opens(`Look at: ${script('file')}.txt`);
+    await form.sends('what does it say');
+    await page.locator('pre', { hasText: script('content') }).waitFor();
+    assert.notEqual(await page.title(), 'content');
+    assert.equal(await page.locator('img[src="x"]').count(), 0);
+  });
+
   test('no address of the console leads to another site, before the login or after it', async () => {
     const desk = await openDesk(browser, origin);
     const { page } = desk;
@@ -101,6 +149,9 @@ describe('the console under attack', { skip: noChromium }, () => {
       '/console/%2F%2Fevil.test',
       '/console/%5C%5Cevil.test',
       '/console/https:%2F%2Fevil.test',
+      '/console/javascript:document.title=1',
+      '/console/?returnTo=javascript:document.title=1',
+      '/console/?next=%5C%5Cevil.test',
       '/console/#https://evil.test',
       '/partner/?redirect=https://evil.test/',
       '/partner//evil.test',
@@ -110,7 +161,14 @@ describe('the console under attack', { skip: noChromium }, () => {
       assert.equal(new URL(page.url()).origin, origin, path);
     }
     const signed = ada.page;
-    for (const path of ['/console/?redirect=https://evil.test/', '/console//evil.test', '/console/%2F%2Fevil.test']) {
+    for (const path of [
+      '/console/?redirect=https://evil.test/',
+      '/console/?next=//evil.test',
+      '/console/?returnTo=javascript:document.title=1',
+      '/console/?next=%5C%5Cevil.test',
+      '/console//evil.test',
+      '/console/%2F%2Fevil.test',
+    ]) {
       await signed.goto(`${origin}/console/`);
       await signed.getByRole('button', { name: 'Sign out' }).click();
       // A page that is left earlier takes its request along.
@@ -118,6 +176,7 @@ describe('the console under attack', { skip: noChromium }, () => {
       await signed.goto(`${origin}${path}`);
       await signIn(signed, 'ada');
       assert.equal(new URL(signed.url()).origin, origin, path);
+      assert.notEqual(await signed.title(), '1', path);
       const links: string[] = await signed.evaluate(
         `[...document.querySelectorAll('a[href]')].map(({ href }) => href)`,
       );

@@ -293,7 +293,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await page.getByRole('heading', { level: 1, name: 'Changes of terms' }).waitFor();
     await isGood(page, 'Changes of terms');
     await goes('/reports/affected');
-    await page.getByText('Fill in the filters: without them nothing is asked.').waitFor();
+    await page.getByText('Fill in the filters to run this report.').waitFor();
     await isGood(page, 'Affected orders');
   });
 

@@ -96,10 +96,16 @@ test('the statement of a partner shows orders, volume and fees, and ends with wh
     readCsv(await csv.text()).map((row) => [row.what, row.asset, row.units]),
     lines.map(({ what, asset, units }) => [what, asset, units]),
   );
-  const later = new Date(world.clock.now().getTime() + 94 * DAY_MS).toISOString();
-  const long = await ada.reads(
-    `/reports/partner?partner=${partner}&from=${world.clock.now().toISOString()}&until=${later}`,
+  const since = (days: number) =>
+    `/reports/partner?partner=${partner}&from=${new Date(world.clock.now().getTime() - days * DAY_MS).toISOString()}&until=${new Date(world.clock.now().getTime() + DAY_MS).toISOString()}`;
+  const year = (await ada.reads(since(400))).body;
+  assert.deepEqual(year.totals, shown.totals);
+  assert.deepEqual(
+    year.lines.filter(({ what }: Came) => what === 'fees_earned').map(({ day, count }: Came) => [day, count]),
+    [[fees[1]?.day.slice(0, 7), fees[1]?.count]],
+    'a long span has other fees, or a line per day',
   );
+  const long = await ada.reads(since(3_653));
   assert.deepEqual([long.status, Object.keys(long.body.fields ?? {})], [400, ['until']]);
   assert.equal((await ada.reads(`/reports/partner?partner=999&${span()}`)).body.reason, 'unknown_partner');
 });

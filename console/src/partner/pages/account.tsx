@@ -27,7 +27,7 @@ export function Account() {
             <Act
               name="Make new recovery codes"
               right="read"
-              says="Makes ten new codes, shown once. The earlier ones end."
+              says="Makes ten new codes, shown once. Earlier codes stop working."
               run={() => own.send<{ codes: readonly string[] }>('POST', '/recovery-codes', {})}
               shows={({ codes }) => <Codes codes={codes} />}
             />
@@ -52,7 +52,7 @@ export function Account() {
             label={`Revoke passkey ${id}`}
             right="read"
             tone="grave"
-            says="Ends the passkey and its sessions. The last one stays."
+            says="Removes the passkey and ends its sessions. The last passkey cannot be removed."
             run={() => own.send('DELETE', `/passkeys/${id}`)}
           />
         )}
@@ -60,7 +60,7 @@ export function Account() {
           <Act
             name="Enrol another passkey"
             right="read"
-            says="Makes a passkey on this device or another one, beside those there are."
+            says="Makes another passkey, on this device or another one."
             run={enrolAnother}
           />
         }

@@ -45,10 +45,10 @@ export function BrandingPage() {
           <Act
             name="Change origins"
             right="settings"
-            says="Sets the origins whose pages may call the older wire with your keys, all of them at once. A page of another origin gets no answer from a browser."
+            says="Replaces the list of origins whose pages may call the white-label API with your keys. A browser withholds the replies from pages of other origins."
             inputs={[
               {
-                ...{ name: 'origins', label: 'Origins, a line each; none: no page', isList: true },
+                ...{ name: 'origins', label: 'Origins, one per line', isList: true },
                 ...{ hint: 'https://shop.example', value: (settings.data?.origins ?? []).join('\n') },
               },
             ]}
@@ -63,6 +63,9 @@ export function BrandingPage() {
         <Look key={JSON.stringify(branding.data)} of={branding.data} name={session.partner.name} />
       )}
       <h2>Origins whose pages may call</h2>
+      {session?.profile === 'sandbox' && (
+        <p className="note">This sandbox answers pages of every origin. The list takes effect in production.</p>
+      )}
       <Table
         label="Origins"
         columns={ORIGINS}

@@ -142,7 +142,7 @@ interface Limits {
 const LIMITS: readonly Column<Limits['limits'][number]>[] = [
   { head: 'Counted', cell: ({ per }) => ({ order: 'one order', day: '24 hours', month: '30 days' })[per] ?? per },
   { head: 'Asset', cell: ({ asset }) => asset },
-  { head: 'Most', cell: ({ max }) => max, className: 'number' },
+  { head: 'Maximum', cell: ({ max }) => max, className: 'number' },
   { head: 'Used', cell: ({ used }) => used, className: 'number' },
   { head: 'Left', cell: ({ left }) => left, className: 'number' },
   { head: 'All left again', cell: ({ resetsAt }) => <Time at={resetsAt} /> },
@@ -151,8 +151,8 @@ const LIMITS: readonly Column<Limits['limits'][number]>[] = [
 const MARKETS: readonly Column<Limits['markets'][number]>[] = [
   { head: 'Market', cell: ({ market }) => market, className: 'number' },
   { head: 'Customer pays', cell: ({ asset }) => asset },
-  { head: 'Least', cell: ({ min }) => min, className: 'number' },
-  { head: 'Most', cell: ({ max }) => max, className: 'number' },
+  { head: 'Minimum', cell: ({ min }) => min, className: 'number' },
+  { head: 'Maximum', cell: ({ max }) => max, className: 'number' },
 ];
 
 export function CustomerPage() {
@@ -193,14 +193,14 @@ export function CustomerPage() {
           <Act
             name="Verification link"
             right="customers"
-            says="Makes a link to the hosted page where the customer is verified. Whoever has it acts as the customer: send it to nobody else."
+            says="Makes a link to the hosted page where the customer is verified. Anyone with the link can act as the customer: send it to nobody else."
             run={() => send<{ url: string }>('POST', `${base}/verification-link`)}
             shows={({ url }) => <Secret name="Link" text={url} />}
           />
           <Act
             name="Change contact"
             right="customers"
-            says="Changes phone, e-mail address or country. What stays empty stays as it is."
+            says="Changes phone, e-mail address or country. Empty fields stay unchanged."
             inputs={[
               { name: 'phone', label: 'Phone', hint: '+91-9876543210', isOptional: true },
               { name: 'email', label: 'E-mail', hint: 'customer@example.org', isOptional: true },
@@ -236,7 +236,7 @@ export function CustomerPage() {
             columns={QUESTIONS}
             rows={questions.data?.data}
             keyOf={(one) => one.id}
-            empty="The operator asks nothing."
+            empty="The operator has no open questions."
           />
         </>
       )}

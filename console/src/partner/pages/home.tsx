@@ -93,7 +93,11 @@ export function Home() {
           You have no recovery code left. <To to="/account">Make new ones</To>
         </p>
       )}
-      {isQuiet && <p className="note is-ok">Nothing needs you: webhooks arrive, and no order waits for a person.</p>}
+      {isQuiet && (
+        <p className="note is-ok">
+          Nothing needs your attention: webhooks are delivered, and no order waits for a person.
+        </p>
+      )}
       {may('customers') && (questions.data?.data.length ?? 0) > 0 && (
         <>
           <h2>The operator asks</h2>
@@ -102,7 +106,7 @@ export function Home() {
             columns={QUESTIONS}
             rows={questions.data?.data}
             keyOf={({ id }) => id}
-            empty="The operator asks nothing."
+            empty="The operator has no open questions."
           />
         </>
       )}

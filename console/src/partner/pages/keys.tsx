@@ -40,7 +40,7 @@ const inputs = (of?: Key): readonly Input[] => [
 
 const Shown = ({ of, children }: { of: WithSecret; children?: ReactNode }) => (
   <>
-    <p className="note is-warn">Secret and token are shown now and never again.</p>
+    <p className="note is-warn">Secret and token are shown only now.</p>
     {children}
     <Secret name="Secret" text={of.secret} />
     <Secret name="Bearer token" text={of.bearerToken} />
@@ -80,7 +80,7 @@ const ACTIONS: Column<Key> = {
           name="Change"
           label={`Change key ${one.label}`}
           right="keys"
-          says="Changes label, scopes and networks. It counts within three seconds."
+          says="Changes label, scopes and networks. It takes effect within three seconds."
           inputs={inputs(one)}
           run={(body) => send('PATCH', `/keys/${one.key}`, body)}
         />
@@ -88,7 +88,7 @@ const ACTIONS: Column<Key> = {
           name="Rotate"
           label={`Rotate key ${one.label}`}
           right="keys"
-          says="Makes a new secret, shown once. The previous one is valid as long as you say, so that your program changes over without a gap."
+          says="Makes a new secret, shown once. The previous one stays valid for the time that you choose, so that your program can change over without downtime."
           inputs={[
             {
               ...{ name: 'overlapSeconds', label: 'The previous secret is valid for', isNumber: true, value: '86400' },
@@ -116,13 +116,13 @@ export function Keys() {
   return (
     <List<Key>
       title="API keys"
-      says="A key is a program’s. Whoever makes keys can do what a key can."
+      says="Keys are for programs. A member who may make keys can do everything that a key can do."
       path="/keys"
       filters={[{ name: 'state', label: 'State', choices: ['active', 'revoked', 'expired', 'held'] }]}
       keeps={({ state }, values) => (values.state ?? state) === state}
       columns={may('keys') ? [...COLUMNS, ACTIONS] : COLUMNS}
       keyOf={({ key }) => key}
-      empty="No key matches."
+      empty="No key matches these filters."
       buttons={
         <Act
           name="Make a key"

@@ -158,7 +158,7 @@ export function OrderPage() {
         columns={DEPOSITS}
         rows={deposits.data?.data}
         keyOf={(one) => one.id}
-        empty="Nothing has come."
+        empty="No deposit yet."
       />
       <h2>What goes out</h2>
       <Table
@@ -166,16 +166,10 @@ export function OrderPage() {
         columns={PAYOUTS}
         rows={payouts.data?.data}
         keyOf={(one) => one.id}
-        empty="Nothing has left."
+        empty="No payout yet."
       />
       <h2>What goes back</h2>
-      <Table
-        label="Refunds"
-        columns={REFUNDS}
-        rows={refunds.data?.data}
-        keyOf={(one) => one.id}
-        empty="Nothing goes back."
-      />
+      <Table label="Refunds" columns={REFUNDS} rows={refunds.data?.data} keyOf={(one) => one.id} empty="No refund." />
     </>
   );
 }
@@ -302,7 +296,7 @@ function Actions({ of, isSandbox }: { of: Order; isSandbox: boolean }) {
           name="Cancel"
           right="orders"
           tone="grave"
-          says="Cancels the order. This is done only while nothing has come for it."
+          says="Cancels the order. This is possible only before a deposit has arrived."
           run={() => send('POST', `/orders/${of.id}/cancel`)}
         />
       )}
@@ -328,7 +322,7 @@ function Actions({ of, isSandbox }: { of: Order; isSandbox: boolean }) {
         <Act
           name="Name bank reference"
           right="orders"
-          says="Stores the reference that the customer’s bank gave the transfer. Money is not matched by it; it helps to find it."
+          says="Stores the reference that the customer’s bank gave the transfer. It matches no money; it helps the operator to find the transfer."
           inputs={[{ name: 'payerReference', label: 'Reference', hint: 'UTR123456' }]}
           run={(body) => send('POST', `/orders/${of.id}/payer-reference`, body)}
         />

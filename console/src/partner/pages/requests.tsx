@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<Line>[] = [
 export const Requests = () => (
   <List<Line>
     title="Request log"
-    says="Requests of your keys and your team, of the last 30 days. Of the white-label wire, what was sent and answered is not kept, and a key has at most 600 lines a minute."
+    says="Requests of your keys and your team in the last 30 days. Of the white-label API, bodies are not stored, and at most 600 requests per key and minute are listed."
     path="/request-log"
     isPaged
     filters={[...REQUEST_FILTERS, ...REQUESTED]}

@@ -1,9 +1,13 @@
 /** The sandbox's controls as buttons: what happens to one order, the test clock, and what concerns all partners of this sandbox. */
+import { useQuery } from '@tanstack/react-query';
 import { useFilters } from '../../filters.tsx';
-import { Facts } from '../../ui.tsx';
+import { every } from '../../live.ts';
+import { Facts, Failure, OrderLink, State } from '../../ui.tsx';
 import { Act, type Input } from '../act.tsx';
-import { send } from '../api.ts';
+import { read, send } from '../api.ts';
+import { MoneyOf } from '../parts.tsx';
 import { useSession } from '../shell.tsx';
+import type { OrderRow } from './orders.tsx';
 
 interface Happened {
   readonly facts: Readonly<Record<string, unknown>>;
@@ -128,13 +132,37 @@ const Control = ({ of, order = '' }: { of: Control; order?: string }) => (
     shows={({ facts }) => (
       <>
         <p className="note is-ok" role="status">
-          It happened. What follows from it takes its time.
+          It is done. Its effects follow as they would in production.
         </p>
         <Facts of={facts} />
       </>
     )}
   />
 );
+
+/** The order that the controls act on, and what has become of it so far. */
+function Named({ order }: { order: string }) {
+  const found = useQuery({
+    queryKey: ['order', order],
+    queryFn: () => read<OrderRow>(`/orders/${order}`),
+    refetchInterval: every(2_000),
+    retry: false,
+  });
+  if (found.error !== null) return <Failure error={found.error} />;
+  if (found.data === undefined) return null;
+  const { id, state, pay, receive } = found.data;
+  return (
+    <p className="row" role="status" aria-label="The order">
+      <span>
+        Order <OrderLink id={id} />
+      </span>
+      <State state={state} />
+      <span>
+        <MoneyOf of={pay} /> <span className="muted">for</span> <MoneyOf of={receive} />
+      </span>
+    </p>
+  );
+}
 
 export function Sandbox() {
   const { data: session } = useSession();
@@ -144,15 +172,15 @@ export function Sandbox() {
     return (
       <>
         <h1>Sandbox</h1>
-        <p className="note">This server is no sandbox: nothing can be made to happen here.</p>
+        <p className="note">This server is not a sandbox, so it has no controls.</p>
       </>
     );
   return (
     <>
       <h1>Sandbox</h1>
       <p className="muted">
-        Money moves on a simulated chain and at a simulated bank. A control answers when the cause is there; what
-        follows takes its usual way.
+        Money moves on a local chain and at a simulated bank. A control returns as soon as its event has happened; the
+        order then changes as it would in production.
       </p>
       <section className="panel" aria-labelledby="of-order">
         <h2 id="of-order">One order</h2>
@@ -168,9 +196,10 @@ export function Sandbox() {
             }
           />
         </div>
+        {order !== '' && <Named order={order} />}
         <div className="row">
           {order === '' ? (
-            <span className="muted">Name an order, or come here from its page.</span>
+            <span className="muted">Type the id of an order, or open its page and follow the link to the sandbox.</span>
           ) : (
             ORDER.map((one) => <Control key={one.name} of={one} order={order} />)
           )}
@@ -178,16 +207,26 @@ export function Sandbox() {
       </section>
       <section className="panel" aria-labelledby="clock">
         <h2 id="clock">Test clock</h2>
-        <p>Everything of yours that is due within this time is due now: deadlines, prices, deliveries.</p>
+        <p>
+          Moves the due times of your own orders, quotes and webhook deliveries. What would be due within this time is
+          due at once.
+        </p>
         <div className="row">
           {STEPS.map(([name, seconds]) => (
             <Act
               key={name}
               name={`Forward ${name}`}
               right="develop"
-              says={`Moves the due times of your orders, quotes and deliveries ${name} forward. It cannot be undone.`}
+              says={`Makes everything of yours due now that would be due within ${name}. It cannot be undone.`}
               run={() => send<Happened>('POST', '/sandbox/clock', { seconds })}
-              shows={({ facts }) => <Facts of={facts} />}
+              shows={({ facts }) => (
+                <>
+                  <p className="note is-ok" role="status">
+                    The clock is moved. This many of yours were affected:
+                  </p>
+                  <Facts of={facts} />
+                </>
+              )}
             />
           ))}
         </div>

@@ -1,5 +1,6 @@
 /** Sums of orders and earnings, by day and market, with totals. No amount becomes a number of JavaScript. */
 import { useQuery } from '@tanstack/react-query';
+import { To } from '../../chrome.tsx';
 import { Filters, useFilters, within } from '../../filters.tsx';
 import { counted, sum } from '../../format.ts';
 import { type Column, Failure, Table } from '../../ui.tsx';
@@ -33,6 +34,21 @@ const COLUMNS: readonly Column<Day>[] = [
   { head: 'You earned', cell: ({ earned }) => <MoneyOf of={earned} />, className: 'number' },
 ];
 
+const TABS = [
+  ['/statement', 'Orders by day'],
+  ['/statement/books', 'Account'],
+] as const;
+/** The two statements: of orders, and of fees in the books. */
+export const StatementTabs = () => (
+  <nav className="tabs" aria-label="Statements">
+    {TABS.map(([to, name]) => (
+      <To key={to} to={to} activeOptions={{ exact: true, includeSearch: false }}>
+        {name}
+      </To>
+    ))}
+  </nav>
+);
+
 const MONTH_MS = 30 * 86_400_000;
 /** A span of whole days, so that the page asks the same while it is open. */
 const today = (): number => Math.floor(Date.now() / 86_400_000) * 86_400_000;
@@ -53,11 +69,12 @@ export function Statement() {
     return (
       <>
         <h1>Statement</h1>
-        <p className="note">Your role does not show the statement: it takes finance or owner.</p>
+        <p className="note">Only the roles finance and owner see statements.</p>
       </>
     );
   return (
     <>
+      <StatementTabs />
       <div className="title">
         <h1>Statement</h1>
         <div className="row">
@@ -67,8 +84,8 @@ export function Statement() {
         </div>
       </div>
       <p className="muted">
-        An order counts on the UTC day on which it was created, with the state it has now: the last 30 days, or a span
-        of at most 31. A fee that was paid back after settlement is not taken off.
+        Orders by the UTC day on which they were created, in their present state: the last 30 days, or a span of at most
+        31 days. Fees that were paid back after settlement are not deducted here; the account has them.
       </p>
       <Filters filters={within('Created')} />
       {found.error !== null && <Failure error={found.error} />}

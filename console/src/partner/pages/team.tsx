@@ -37,7 +37,7 @@ const role = (value = 'viewer') => ({ name: 'role', label: 'Role', choices: ROLE
 const Shown = ({ of }: { of: Invitation }) => (
   <>
     <p>
-      Send this link to the member alone. It makes one passkey, until <Time at={of.expiresAt} />. It is shown now and
+      Send this link only to the member. It makes one passkey, until <Time at={of.expiresAt} />. It is shown now and
       never again.
     </p>
     <Secret name="Link" text={of.url} />
@@ -114,7 +114,7 @@ export function Team() {
       keeps={(one, { state, role: of }) => (state ?? one.state) === one.state && (of ?? one.role) === one.role}
       columns={may('team') ? [...COLUMNS, ACTIONS] : COLUMNS}
       keyOf={({ id }) => id}
-      empty="Nobody matches."
+      empty="No member matches these filters."
       buttons={
         <Act
           name="Invite"

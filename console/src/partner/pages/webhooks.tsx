@@ -77,7 +77,7 @@ export const Webhooks = () => (
         name="Add an endpoint"
         right="develop"
         tone="primary"
-        says="Events are posted there from now on, in the form of Standard Webhooks. Its secret is shown once."
+        says="New events are posted there in the format of Standard Webhooks. The secret is shown once."
         inputs={[URL_INPUT, EVENTS_INPUT]}
         run={(body) => send<{ secret: string }>('POST', '/webhook-endpoints', body)}
         shows={({ secret }) => <Secret name="Secret" text={secret} />}
@@ -180,7 +180,7 @@ function Actions({ of, base }: { of: Endpoint; base: string }) {
       <Act
         name="Send a span again"
         right="develop"
-        says="Sends all events of a span of time again, in their order. Your program knows them by their ids."
+        says="Sends all events of a period again, in order. They keep their ids, so that your program can recognise them."
         inputs={[
           { name: 'from', label: 'From', value: new Date(Date.now() - 3_600_000).toISOString() },
           { name: 'until', label: 'Before', isOptional: true },
@@ -214,14 +214,14 @@ function Actions({ of, base }: { of: Endpoint; base: string }) {
         <Act
           name="Resume"
           right="develop"
-          says="You confirm that the address is yours. It receives everything that it missed."
+          says="Confirms that the address is yours. It then receives every event that it missed."
           run={() => send('POST', `${base}/resume`)}
         />
       )}
       <Act
         name="Rotate secret"
         right="develop"
-        says="Makes a new secret, shown once. The previous one signs as well for a day."
+        says="Makes a new secret, shown once. For one day, events are signed with the previous one, too."
         run={() => send<{ secret: string }>('POST', `${base}/rotate-secret`, {})}
         shows={({ secret }) => <Secret name="Secret" text={secret} />}
       />
@@ -229,7 +229,7 @@ function Actions({ of, base }: { of: Endpoint; base: string }) {
         name="Remove"
         right="develop"
         tone="grave"
-        says="Removes the endpoint. What still waits for it is dropped."
+        says="Removes the endpoint. Events that were not delivered yet are dropped."
         run={() => send('DELETE', base)}
       />
     </div>
@@ -278,7 +278,7 @@ function Attempts({ base, of }: { base: string; of: Delivery }) {
         columns={ATTEMPTS}
         rows={found.data?.data}
         keyOf={({ at }) => at}
-        empty="It was not sent yet, or that is longer ago than thirty days."
+        empty="It has not been sent yet, or was sent more than 30 days ago."
       />
     </>
   );

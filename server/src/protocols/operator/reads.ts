@@ -92,6 +92,7 @@ import { TERMS_OF_TRADE } from './declared/terms.ts';
 import { HANDBOOK_READS } from './handbook.ts';
 import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
+import { MARKET_READS } from './marketterms.ts';
 import { MONEY_READS } from './money.ts';
 import { MONITORING_READS } from './monitoring.ts';
 import { OUTSIDE_READS, shownRequest } from './outside.ts';
@@ -127,6 +128,7 @@ export const READS: readonly Read[] = [
   ...REPORTS,
   RECONCILIATION_READ,
   ...LIMIT_READS,
+  ...MARKET_READS,
   ...PLANNED_READS,
   ...ALERT_READS,
   ...HANDBOOK_READS,

@@ -486,6 +486,15 @@ test('a member pays an order of the sandbox, and the statement shows the settled
   assert.equal(day.received.amount, settled.receive.amount);
   const own = settled.fees.find(({ kind }: { kind: string }) => kind === 'partner');
   assert.equal(day.earned.amount, own?.amount.amount ?? day.earned.amount);
-  const long = await owner.asks('GET', '/statement?from=2026-01-01T00:00:00Z&until=2026-12-01T00:00:00Z');
-  assert.equal(long.body.reason, 'malformed_field');
+  for (const wrong of [
+    '?from=2026-01-01T00:00:00Z&until=2026-12-01T00:00:00Z',
+    '/books?from=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z',
+  ])
+    assert.equal((await owner.asks('GET', `/statement${wrong}`)).body.reason, 'malformed_field', wrong);
+
+  const books = await owner.does('GET', `/statement/books?${span}`);
+  const [fees] = books.totals;
+  assert.deepEqual([fees.opening.amount, fees.earned, fees.closing], ['0', day.earned, day.earned]);
+  assert.deepEqual(books.lines.at(-1).owed, fees.closing);
+  assert.deepEqual(books.lines.find(({ what }: { what: string }) => what === 'paid_out').amount, day.received);
 });

@@ -12,6 +12,7 @@ import { DEPOSITS, UNCLAIMED } from './deposits.ts';
 import { ERASURES } from './erasure.ts';
 import { INFORMATION } from './information.ts';
 import { CUSTOMER_LIMITS } from './limits.ts';
+import { MARKET_TERMS } from './marketterms.ts';
 import { MONITORING } from './monitoring.ts';
 import { BULK, ORDERS } from './orders.ts';
 import { OUTSIDE } from './outside.ts';
@@ -60,7 +61,7 @@ export const GROUPS: readonly Group[] = [
   group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
   group('Bank', 'The desk of a manual bank: payout files and statements. Served only if there is such a bank.', BANK),
   group('Partners', 'Partners, their keys, and items held after a leak.', PARTNERS, TEAM),
-  group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE, CUSTOMER_LIMITS),
+  group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE, MARKET_TERMS, CUSTOMER_LIMITS),
   group(
     'Planned changes',
     'Changes of terms that take effect at a later time. An action of the previous group with `effectiveAt` replies with `outcome` `planned`, `plan` (the number of the change) and `effectiveAt`. Operators approve the change when it is planned, not when it takes effect.',

@@ -41,7 +41,7 @@ export const GROUPS: readonly Group[] = [
   group('Team', 'The people who sign in to the console, and the changes that they make.', TEAM),
   group('Settings', 'Your name, and the origins whose pages may use your keys.', SETTINGS),
   group('Branding', 'How hosted pages look to your customers.', BRANDING),
-  group('Statement', 'Volume and earnings, by day.', STATEMENT),
+  group('Statement', 'Volume and earnings by day, and your account in the books.', STATEMENT),
   group('Sandbox', 'Controls that simulate events, in the sandbox only.', SANDBOX),
 ];
 

@@ -20,7 +20,7 @@ import { Money } from './parts.ts';
 import { Fee, PriceUsed, Quote } from './quotes.ts';
 import { Diagnosis, Key, Problem, RequestDetail, RequestLine } from './requests.ts';
 import { Happened } from './sandbox.ts';
-import { StatementDay } from './statement.ts';
+import { BookStatement, StatementDay } from './statement.ts';
 import { CustomerRequirements, Submission } from './submissions.ts';
 import { ActivityLine, ApiKey, ApiKeyWithSecret, Branding, Colours, Invitation, Member, Settings } from './team.ts';
 import {
@@ -41,6 +41,7 @@ export const COMPONENTS = {
   ApiKeyWithSecret,
   Asset,
   Attempt,
+  BookStatement,
   Branding,
   Chain,
   CodeSent,
