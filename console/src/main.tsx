@@ -5,7 +5,6 @@
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { mount, rootOf, SEARCH } from './mount.tsx';
 import { BankLines } from './pages/banklines.tsx';
-import { Breaks } from './pages/breaks.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
 import { Debts } from './pages/debts.tsx';
@@ -85,7 +84,8 @@ const routeTree = root.addChildren([
   lazy('/monitoring/try', () => import('./pages/monitoring.tsx'), 'MonitoringTry'),
   lazy('/operators', () => import('./pages/operators.tsx'), 'Operators'),
   lazy('/alerts', () => import('./pages/alerts.tsx'), 'Alerts'),
-  route('/breaks', Breaks),
+  lazy('/breaks', () => import('./pages/breaks.tsx'), 'Breaks'),
+  lazy('/breaks/movements', () => import('./pages/breaks.tsx'), 'Movements'),
   lazy('/handbook', () => import('./pages/handbook.tsx'), 'Handbook'),
 ]);
 

@@ -7,7 +7,9 @@ import { type FormEvent, useState } from 'react';
 import { BANK_ACTIONS, type FormAction } from '../actions.ts';
 import { ApiError, type Outcome, read, send } from '../api.ts';
 import { useAttempt } from '../attempt.ts';
+import { within } from '../filters.tsx';
 import { ActionDialog, Came } from '../form.tsx';
+import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
@@ -96,7 +98,6 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
   const may = useMay();
   const waiting = useDesk<{ payouts: Waiting[] }>('payouts');
   const files = useDesk<{ files: BankFile[] }>('files');
-  const imports = useDesk<{ imports: Import[] }>('imports');
   const [chosen, setChosen] = useState<{ action: FormAction; given: Record<string, string>; about: string }>();
   const mayPay = may('treasury');
   const files_: readonly Column<BankFile>[] = [
@@ -139,7 +140,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         ),
     },
   ];
-  const error = waiting.error ?? files.error ?? imports.error;
+  const error = waiting.error ?? files.error;
   return (
     <>
       {error !== null && <Failure error={error} />}
@@ -189,13 +190,20 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         empty="No file was closed."
       />
       <TakeIn accounts={accounts} />
-      <h2>Statements taken in</h2>
-      <Table
-        label="Statements taken in"
+      <List<Import>
+        isPart
+        title="Statements taken in"
+        path="/bank/imports"
+        list="imports"
+        cursor="below"
+        filters={[
+          { name: 'asset', label: 'Account', choices: accounts.map(({ asset }) => asset) },
+          { name: 'by', label: 'Taken by', hint: 'ada' },
+          ...within('Taken'),
+        ]}
         columns={IMPORTS}
-        rows={imports.data?.imports}
         keyOf={({ id }) => id}
-        empty="No statement was taken in yet."
+        empty="No statement was taken in, or none matches these filters."
       />
       <OtherActions of="desk" known={{}} title="After a restore" />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}

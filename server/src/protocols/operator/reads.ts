@@ -83,12 +83,12 @@ import { CASES, CUSTOMERS } from './declared/cases.ts';
 import { DEPOSITS, UNCLAIMED } from './declared/deposits.ts';
 import { BULK, ORDERS } from './declared/orders.ts';
 import { PARTNERS } from './declared/partners.ts';
-import { MOVEMENTS } from './declared/payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './declared/people.ts';
 import { SANCTIONS } from './declared/sanctions.ts';
 import { SWITCHES } from './declared/switches.ts';
 import { TEAM } from './declared/team.ts';
 import { TERMS_OF_TRADE } from './declared/terms.ts';
+import { DIFFERENCE_READS } from './differences.ts';
 import { HANDBOOK_READS } from './handbook.ts';
 import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
@@ -134,6 +134,7 @@ export const READS: readonly Read[] = [
   ...MONITORING_READS,
   ...TRAVEL_READS,
   ...OUTSIDE_READS,
+  ...DIFFERENCE_READS,
   ...TREASURY_READS,
   ...IDENTITY_READS,
   read({
@@ -237,10 +238,6 @@ export const READS: readonly Read[] = [
       };
     },
     personal: (body) => namedIn(body as Shown),
-  }),
-  read({
-    ...MOVEMENTS.breaks,
-    answer: async ({ corrections }, tx, { rail }) => ({ breaks: await corrections.list(tx, rail) }),
   }),
   read({
     ...CASES.list,
@@ -368,10 +365,6 @@ export const READS: readonly Read[] = [
       const changes = found.slice(0, most).map((one) => ({ ...one, changed: changed(one, markets, known) }));
       return { changes, next: found.length > most ? changes.at(-1)?.id : null };
     },
-  }),
-  read({
-    ...MOVEMENTS.list,
-    answer: async ({ movements }, tx) => ({ movements: await movements.list(tx) }),
   }),
   read({ ...SANCTIONS.lists, answer: async (_deps, tx) => ({ lists: await listStates(tx) }) }),
   read({
