@@ -18,6 +18,7 @@ import { ProposalPage, Proposals } from './pages/proposals.tsx';
 import { Search } from './pages/search.tsx';
 import { Switches } from './pages/switches.tsx';
 import { Sweeps, Treasury } from './pages/treasury.tsx';
+import { UrgentCases } from './pages/urgent.tsx';
 import { Shell } from './shell.tsx';
 
 const root = rootOf(Shell);
@@ -36,6 +37,7 @@ const routeTree = root.addChildren([
   route('/orders', Orders),
   route('/orders/$order', OrderPage),
   route('/cases', Cases),
+  route('/cases/urgent', UrgentCases),
   route('/cases/$case', CasePage),
   route('/proposals', Proposals),
   route('/proposals/$proposal', ProposalPage),

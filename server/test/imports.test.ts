@@ -30,7 +30,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   signer: ['rails'],
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
-  reports: ['orders', 'quotes', 'partners', 'ledger'],
+  reports: ['orders', 'quotes', 'partners', 'ledger', 'compliance'],
   monitoring: ['orders', 'customers', 'compliance', 'partners', 'rails'],
   protocols: [
     'reports',

@@ -3,7 +3,7 @@
  * every amount is units of one asset.
  *
  * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts), except for
- * queries over tables of two modules (countries.ts, differences.ts).
+ * queries over tables of two modules (countries.ts, differences.ts, urgent.ts).
  */
 export { type Affected, type AffectedOrders, affectedOrders, type OtherTerms } from './affected.ts';
 export { type CountryRow, ordersByCountry } from './countries.ts';
@@ -19,3 +19,4 @@ export {
 export { partnerStatement } from './partner.ts';
 export { type RevenueRow, revenue } from './revenue.ts';
 export { customerStatement, type StatementRow } from './statement.ts';
+export { urgentCases, WORTH_PLACES } from './urgent.ts';

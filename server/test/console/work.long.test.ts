@@ -97,7 +97,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     );
     await goes('/');
     await ada.page
-      .getByRole('region', { name: 'Due next' })
+      .getByRole('region', { name: 'Most urgent' })
       .getByRole('link', { name: 'payout contradiction' })
       .waitFor();
     await isGood(ada.page, 'What needs a person', 'Home, a case is due');

@@ -103,6 +103,7 @@ import { SESSION_READS } from './session.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
 import { TRAVEL_READS } from './travel.ts';
 import { TREASURY_READS } from './treasury.ts';
+import { URGENT_READS } from './urgent.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -135,6 +136,7 @@ export const READS: readonly Read[] = [
   ...TRAVEL_READS,
   ...OUTSIDE_READS,
   ...DIFFERENCE_READS,
+  ...URGENT_READS,
   ...TREASURY_READS,
   ...IDENTITY_READS,
   read({

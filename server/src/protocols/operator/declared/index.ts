@@ -28,6 +28,7 @@ import { TEAM } from './team.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
 import { TRAVEL } from './travel.ts';
 import { TREASURY } from './treasury.ts';
+import { URGENT } from './urgent.ts';
 
 interface Group {
   readonly name: string;
@@ -50,7 +51,7 @@ export const GROUPS: readonly Group[] = [
   group('Movements and breaks', 'Differences between the books and the chains and banks.', MOVEMENTS),
   group('Treasury', 'Our own wallets, the obligations of markets, and sweeps.', TREASURY),
   group('Debts and bank lines', 'Debts of customers, and lines of bank statements.', OUTSIDE),
-  group('Cases', 'Cases that an operator has to look at.', CASES),
+  group('Cases', 'Cases that an operator has to look at.', CASES, URGENT),
   group('Alerts', 'Who is notified about cases, and through which channel.', ALERTS),
   group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, ACCOUNTS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Sanctions lists, hits in them, and decisions about hits.', SANCTIONS),
