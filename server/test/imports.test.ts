@@ -240,7 +240,10 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores', 'treasury_addresses'],
   reconcile: ['assets'],
-  reports: ['customers', 'orders'],
+  reports: [
+    ...['assets', 'cases', 'customers', 'deposits', 'found_movements', 'manual_imports', 'orders', 'prices'],
+    'reconcile_items',
+  ],
   treasury: ['orders', 'payouts'],
   rotation: ['audit_reencrypted', 'manual_imports', 'manual_statements', 'partners'],
 };
