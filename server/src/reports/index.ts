@@ -3,7 +3,7 @@
  * every amount is units of one asset.
  *
  * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts), except for
- * queries over tables of two modules (countries.ts, differences.ts, urgent.ts).
+ * queries over tables of two modules (countries.ts, differences.ts, hooks.ts, urgent.ts).
  */
 export { type Affected, type AffectedOrders, affectedOrders, type OtherTerms } from './affected.ts';
 export { type CountryRow, ordersByCountry } from './countries.ts';
@@ -16,6 +16,7 @@ export {
   MOVEMENT_PLACE,
   MOVEMENT_STATES,
 } from './differences.ts';
+export { hooksOf } from './hooks.ts';
 export { partnerStatement } from './partner.ts';
 export { type RevenueRow, revenue } from './revenue.ts';
 export { customerStatement, type StatementRow } from './statement.ts';

@@ -94,6 +94,7 @@ import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
 import { MONEY_READS } from './money.ts';
 import { MONITORING_READS } from './monitoring.ts';
+import { ORDER_READS } from './orders.ts';
 import { OUTSIDE_READS, shownRequest } from './outside.ts';
 import { PLANNED_READS } from './planned.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
@@ -135,6 +136,7 @@ export const READS: readonly Read[] = [
   ...MONITORING_READS,
   ...TRAVEL_READS,
   ...OUTSIDE_READS,
+  ...ORDER_READS,
   ...DIFFERENCE_READS,
   ...URGENT_READS,
   ...TREASURY_READS,
