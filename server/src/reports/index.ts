@@ -3,7 +3,8 @@
  * every amount is units of one asset.
  *
  * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/read/lists.store.ts), except for
- * queries over tables of two modules (countries.ts, differences.ts, hooks.ts, urgent.ts).
+ * queries over tables of two modules (countries.ts, differences.ts, hooks.ts, switched.ts,
+ * urgent.ts).
  */
 export { type Affected, type AffectedOrders, affectedOrders, type OtherTerms } from './affected.ts';
 export { type CountryRow, ordersByCountry } from './countries.ts';
@@ -20,4 +21,5 @@ export { hooksOf } from './hooks.ts';
 export { partnerStatement } from './partner.ts';
 export { type RevenueRow, revenue } from './revenue.ts';
 export { customerStatement, type StatementRow } from './statement.ts';
+export { waitingForSwitches } from './switched.ts';
 export { urgentCases, WORTH_PLACES } from './urgent.ts';

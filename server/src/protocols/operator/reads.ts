@@ -101,6 +101,7 @@ import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { RECONCILIATION_READ } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
+import { SWITCHED_READS } from './switched.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
 import { TRAVEL_READS } from './travel.ts';
 import { TREASURY_READS } from './treasury.ts';
@@ -139,6 +140,7 @@ export const READS: readonly Read[] = [
   ...ORDER_READS,
   ...DIFFERENCE_READS,
   ...URGENT_READS,
+  ...SWITCHED_READS,
   ...TREASURY_READS,
   ...IDENTITY_READS,
   read({

@@ -23,6 +23,7 @@ import { REPORTS_OF } from './reports.ts';
 import { SANCTIONS } from './sanctions.ts';
 import { SESSIONS } from './session.ts';
 import { IDENTITY, SSO } from './sso.ts';
+import { SWITCHED } from './switched.ts';
 import { SWITCHES } from './switches.ts';
 import { TEAM } from './team.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
@@ -58,7 +59,7 @@ export const GROUPS: readonly Group[] = [
   group('Address risk', 'Chain addresses whose risk is too high, and decisions about them.', ADDRESS_RISK),
   group('Travel rule', 'The amounts from which transfers need data, and the data of transfers.', TRAVEL),
   group('Transaction monitoring', 'Rules over the orders of customers, and their findings.', MONITORING),
-  group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
+  group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES, SWITCHED),
   group('Bank', 'The desk of a manual bank: payout files and statements. Served only if there is such a bank.', BANK),
   group('Partners', 'Partners, their keys, and items held after a leak.', PARTNERS, TEAM),
   group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE, CUSTOMER_LIMITS),
