@@ -25,7 +25,6 @@ import {
   type AuditProblem,
   FINDINGS,
   findOperator,
-  findProposal,
   installation,
   operators,
   peopleRules,
@@ -77,6 +76,7 @@ import { IDENTITY_READS } from './actions/identities.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
 import { ALERT_READS } from './alerts.ts';
+import { asAmounts } from './amounts.ts';
 import { changed } from './changes.ts';
 import { ADDRESS_RISK } from './declared/addressrisk.ts';
 import { CASES, CUSTOMERS } from './declared/cases.ts';
@@ -97,6 +97,7 @@ import { MONITORING_READS } from './monitoring.ts';
 import { ORDER_READS } from './orders.ts';
 import { OUTSIDE_READS, shownRequest } from './outside.ts';
 import { PLANNED_READS } from './planned.ts';
+import { PROPOSAL_READS } from './proposals.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { RECONCILIATION_READ } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
@@ -108,21 +109,6 @@ import { TREASURY_READS } from './treasury.ts';
 import { URGENT_READS } from './urgent.ts';
 
 const DAY_MS = 86_400_000;
-
-/** Converts stored amounts (text in smallest units, beside their asset) back to amounts. */
-function asAmounts(kept: unknown): unknown {
-  if (Array.isArray(kept)) return kept.map(asAmounts);
-  if (typeof kept !== 'object' || kept === null) return kept;
-  const hasAsset = typeof (kept as { asset?: unknown }).asset === 'string';
-  return Object.fromEntries(
-    Object.entries(kept).map(([name, value]) => [
-      name,
-      hasAsset && /units$/i.test(name) && typeof value === 'string' && /^-?[0-9]+$/.test(value)
-        ? BigInt(value)
-        : asAmounts(value),
-    ]),
-  );
-}
 
 export const READS: readonly Read[] = [
   ...LISTS,
@@ -141,6 +127,7 @@ export const READS: readonly Read[] = [
   ...DIFFERENCE_READS,
   ...URGENT_READS,
   ...SWITCHED_READS,
+  ...PROPOSAL_READS,
   ...TREASURY_READS,
   ...IDENTITY_READS,
   read({
@@ -434,14 +421,6 @@ export const READS: readonly Read[] = [
       const found = await proposals(tx, { ...input, limit: most + 1 });
       const page = found.slice(0, most);
       return { proposals: page.map(columnsOf), next: found.length > most ? page.at(-1)?.id : null };
-    },
-  }),
-  read({
-    ...PROPOSALS.one,
-    async answer(_deps, tx, input) {
-      const found = await findProposal(tx, input.proposal);
-      if (found === undefined) throw new Refusal('unknown_proposal');
-      return columnsOf({ ...found, seen: asAmounts(found.seen) });
     },
   }),
   read({
