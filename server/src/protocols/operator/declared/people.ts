@@ -102,8 +102,8 @@ export const PROPOSALS = {
     gives: thing([
       ...['proposal', 'subject', 'state'],
       {
-        seen: maybe(Type.Unknown({ description: 'The subject when it was proposed; null if it did not exist' })),
-        now: maybe(Type.Unknown({ description: 'The subject now' })),
+        seen: Type.Unknown({ description: 'The subject when it was proposed; null if it did not exist' }),
+        now: Type.Unknown({ description: 'The subject now; null if it does not exist, or cannot be read' }),
         changed: Type.Array(Type.String(), { description: 'Names of the fields that differ' }),
         problem: maybe(
           Type.String({ description: 'Why it cannot be compared: a reason of the action, or not_comparable' }),
