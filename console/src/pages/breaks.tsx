@@ -181,7 +181,7 @@ export function Breaks() {
               <Fact name="Key">
                 <Id text={one.key} />
               </Fact>
-              <Fact name="Names, the evidence of a correction">
+              <Fact name="Evidence">
                 {one.names.map((name) => (
                   <div key={name}>
                     <Id text={name} />

@@ -51,15 +51,25 @@ const searchOf = (position: string) => ({ below: String(BigInt(position) + 1n), 
 const HOOKS: readonly Column<Hook>[] = [
   {
     head: 'Event',
-    cell: ({ sequence, type, endpointId, position }) =>
-      endpointId === null || position === null ? (
-        `${sequence}: ${type}`
-      ) : (
-        <Link to="/webhooks/$endpoint" params={{ endpoint: endpointId }} search={searchOf(position)}>
-          {sequence}: {type}
-        </Link>
-      ),
-    className: 'nowrap',
+    cell: ({ sequence, type, endpointId, position, url }) => (
+      <>
+        {endpointId === null || position === null ? (
+          <span className="nowrap">
+            {sequence}: {type}
+          </span>
+        ) : (
+          <Link
+            to="/webhooks/$endpoint"
+            params={{ endpoint: endpointId }}
+            search={searchOf(position)}
+            className="nowrap"
+          >
+            {sequence}: {type}
+          </Link>
+        )}
+        {url !== null && <div className="muted long">to {url}</div>}
+      </>
+    ),
   },
   { head: 'Delivery', cell: (hook) => <Delivered of={hook} />, className: 'nowrap' },
   { head: 'Attempts', cell: ({ attempts }) => attempts, className: 'number' },
@@ -76,7 +86,6 @@ const HOOKS: readonly Column<Hook>[] = [
         <span className="muted">{WAITS[waitsFor ?? ''] ?? 'not known'}</span>
       ),
   },
-  { head: 'Endpoint', cell: ({ url }) => url && <span className="mono long">{url}</span> },
   { head: 'Last failure', cell: ({ lastError }) => lastError, className: 'wide' },
 ];
 /** Events of an order; few have more. */
@@ -91,7 +100,7 @@ export function OrderHooks({ order }: { order: string }) {
   });
   const failed = found.data?.webhooks.filter(({ state }) => state === 'dead').length ?? 0;
   return (
-    <section className="panel" aria-label="Webhooks">
+    <section className="panel">
       <h2>Webhooks</h2>
       {found.error !== null && <Failure error={found.error} />}
       {failed > 0 && (
@@ -160,12 +169,12 @@ export function OrderDestination({ order, customer }: { order: string; customer:
               <span className="mono">…{to.hint}</span> <span className="muted">{to.fiat}</span>
             </Fact>
           )}
-          {to.kind === 'account' && <Fact name="Number of the account">{to.fiatAccountId}</Fact>}
+          {to.kind === 'account' && <Fact name="Its number">{to.fiatAccountId}</Fact>}
           <Fact name="By">
             {to.asset} on {to.rail}
           </Fact>
           {to.waitsUntil !== null && (
-            <Fact name="Waits for the customer">
+            <Fact name="Waits">
               No money leaves for it until <Time at={to.waitsUntil} />, unless the customer confirms it before.
             </Fact>
           )}

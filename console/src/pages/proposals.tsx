@@ -225,7 +225,7 @@ function Compared({ proposal }: { proposal: Proposal }) {
   const lines = one === undefined ? undefined : linesOf(one, proposal.input);
   const isAsked = lines?.some(({ asked }) => asked !== undefined) === true;
   return (
-    <section className="panel" aria-label="The subject, then and now">
+    <section className="panel">
       <h2>The subject, then and now</h2>
       {found.error !== null && <Failure error={found.error} />}
       {one !== undefined && one.problem !== null && (

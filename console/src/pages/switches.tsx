@@ -63,16 +63,14 @@ function WaitsFor({ of, kind }: { of: Waiting | undefined; kind: string }) {
       <Link to="/payouts" search={{ state: 'created' }}>
         {parts.join(', ')}
       </Link>{' '}
-      of {counted(of.orders, 'order')}, the oldest for <Time at={of.oldestAt} isAge />
+      of {counted(of.orders, 'order')}, the oldest since <Time at={of.oldestAt} />
     </>
   );
 }
 
-const EFFECTS: readonly Column<Effect>[] = [
-  { head: 'Kind', cell: ({ kind }) => <b>{kind}</b> },
-  { head: 'It stops', cell: ({ stops }) => stops, className: 'wide' },
-  { head: 'In spite of it goes on', cell: ({ goesOn }) => goesOn, className: 'wide' },
-];
+const NAMES: Readonly<Record<string, string>> = {
+  ...{ market: 'A market', partner: 'A partner', rail: 'A rail', payouts: 'All payouts' },
+};
 
 export function Switches() {
   const may = useMay();
@@ -84,15 +82,15 @@ export function Switches() {
   const [lifted, setLifted] = useState<KillSwitch>();
   const columns: readonly Column<KillSwitch>[] = [
     { head: 'Switched off', cell: ({ kind, subject }) => <b className="nowrap">{`${kind} ${subject}`}</b> },
-    { head: 'Since', cell: ({ at }) => <Time at={at} /> },
-    { head: 'By', cell: ({ by, laidBy }) => (laidBy.length > 0 ? laidBy.join(', ') : by) },
-    { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
     {
       head: 'Waits for it now',
       cell: ({ kind, subject }) => (
         <WaitsFor kind={kind} of={waiting.data?.waiting.find((one) => one.kind === kind && one.subject === subject)} />
       ),
     },
+    { head: 'Since', cell: ({ at }) => <Time at={at} /> },
+    { head: 'By', cell: ({ by, laidBy }) => (laidBy.length > 0 ? laidBy.join(', ') : by) },
+    { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
     {
       head: 'Actions',
       cell: (one) => (
@@ -128,14 +126,15 @@ export function Switches() {
         keyOf={({ kind, subject }) => `${kind} ${subject}`}
         empty="Nothing is switched off."
       />
-      <h2>What each kind stops</h2>
-      <Table
-        label="What each kind stops"
-        columns={EFFECTS}
-        rows={effects.data?.kinds}
-        keyOf={({ kind }) => kind}
-        empty="Not known."
-      />
+      <section className="panel" aria-label="What each kind stops">
+        <h2>What each kind stops</h2>
+        {effects.data?.kinds.map((effect) => (
+          <div key={effect.kind}>
+            <h3>{NAMES[effect.kind] ?? effect.kind}</h3>
+            <Effected of={effect} />
+          </div>
+        ))}
+      </section>
       <OtherActions of="rail" known={{}} title="Halted chains" />
       {isSetting && (
         <ActionDialog

@@ -36,6 +36,12 @@ export interface Urgent {
   readonly kinds: readonly KindCount[];
 }
 
+/** Two places, so that the amounts of a column stand below each other. */
+const inCents = (worth: string): string => {
+  const [whole = '0', rest = ''] = worth.split('.');
+  return `${whole}.${rest.padEnd(2, '0')}`;
+};
+
 export const URGENT: readonly Column<UrgentCase>[] = [
   {
     head: 'Due',
@@ -67,7 +73,7 @@ export const URGENT: readonly Column<UrgentCase>[] = [
         <>
           <Amount units={units} asset={asset} />
           {asset !== unit && (
-            <div className="muted nowrap">{worth === null ? 'no price' : `≈ ${grouped(worth)} ${unit}`}</div>
+            <div className="muted nowrap">{worth === null ? 'no price' : `≈ ${grouped(inCents(worth))} ${unit}`}</div>
           )}
         </>
       ),
