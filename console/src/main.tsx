@@ -5,7 +5,6 @@
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { mount, rootOf, SEARCH } from './mount.tsx';
 import { BankLines } from './pages/banklines.tsx';
-import { Breaks } from './pages/breaks.tsx';
 import { CasePage } from './pages/case.tsx';
 import { Cases } from './pages/cases.tsx';
 import { Debts } from './pages/debts.tsx';
@@ -19,6 +18,7 @@ import { ProposalPage, Proposals } from './pages/proposals.tsx';
 import { Search } from './pages/search.tsx';
 import { Switches } from './pages/switches.tsx';
 import { Sweeps, Treasury } from './pages/treasury.tsx';
+import { UrgentCases } from './pages/urgent.tsx';
 import { Shell } from './shell.tsx';
 
 const root = rootOf(Shell);
@@ -37,6 +37,7 @@ const routeTree = root.addChildren([
   route('/orders', Orders),
   route('/orders/$order', OrderPage),
   route('/cases', Cases),
+  route('/cases/urgent', UrgentCases),
   route('/cases/$case', CasePage),
   route('/proposals', Proposals),
   route('/proposals/$proposal', ProposalPage),
@@ -85,7 +86,8 @@ const routeTree = root.addChildren([
   lazy('/monitoring/try', () => import('./pages/monitoring.tsx'), 'MonitoringTry'),
   lazy('/operators', () => import('./pages/operators.tsx'), 'Operators'),
   lazy('/alerts', () => import('./pages/alerts.tsx'), 'Alerts'),
-  route('/breaks', Breaks),
+  lazy('/breaks', () => import('./pages/breaks.tsx'), 'Breaks'),
+  lazy('/breaks/movements', () => import('./pages/breaks.tsx'), 'Movements'),
   lazy('/handbook', () => import('./pages/handbook.tsx'), 'Handbook'),
 ]);
 

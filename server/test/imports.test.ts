@@ -30,7 +30,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   signer: ['rails'],
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
-  reports: ['orders', 'quotes', 'partners', 'ledger'],
+  reports: ['orders', 'quotes', 'partners', 'ledger', 'compliance'],
   monitoring: ['orders', 'customers', 'compliance', 'partners', 'rails'],
   protocols: [
     'reports',
@@ -240,7 +240,11 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores', 'treasury_addresses'],
   reconcile: ['assets'],
-  reports: ['customers', 'orders'],
+  reports: [
+    ...['assets', 'cases', 'customers', 'deposits', 'event_feed', 'events', 'found_movements', 'kill_switches'],
+    ...['manual_imports', 'orders', 'payouts', 'prices', 'reconcile_items', 'webhook_deliveries'],
+    ...['webhook_endpoints', 'webhook_ordering_keys'],
+  ],
   treasury: ['orders', 'payouts'],
   rotation: ['audit_reencrypted', 'manual_imports', 'manual_statements', 'partners'],
 };

@@ -7,8 +7,10 @@ import { type DragEvent, type FormEvent, useRef, useState } from 'react';
 import { BANK_ACTIONS, type FormAction } from '../actions.ts';
 import { ApiError, type Outcome, read, send } from '../api.ts';
 import { useAttempt } from '../attempt.ts';
+import { within } from '../filters.tsx';
 import { ActionDialog, Came } from '../form.tsx';
 import { counted } from '../format.ts';
+import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
@@ -97,7 +99,6 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
   const may = useMay();
   const waiting = useDesk<{ payouts: Waiting[] }>('payouts');
   const files = useDesk<{ files: BankFile[] }>('files');
-  const imports = useDesk<{ imports: Import[] }>('imports');
   const [chosen, setChosen] = useState<{ action: FormAction; given: Record<string, string>; about: string }>();
   const mayPay = may('treasury');
   const files_: readonly Column<BankFile>[] = [
@@ -140,7 +141,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         ),
     },
   ];
-  const error = waiting.error ?? files.error ?? imports.error;
+  const error = waiting.error ?? files.error;
   return (
     <>
       {error !== null && <Failure error={error} />}
@@ -190,13 +191,20 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
         empty="No file has been closed yet."
       />
       <TakeIn accounts={accounts} />
-      <h2>Imported statements</h2>
-      <Table
-        label="Imported statements"
+      <List<Import>
+        isPart
+        title="Imported statements"
+        path="/bank/imports"
+        list="imports"
+        cursor="below"
+        filters={[
+          { name: 'asset', label: 'Account', choices: accounts.map(({ asset }) => asset) },
+          { name: 'by', label: 'Imported by', hint: 'ada' },
+          ...within('Imported'),
+        ]}
         columns={IMPORTS}
-        rows={imports.data?.imports}
         keyOf={({ id }) => id}
-        empty="No statement has been imported yet."
+        empty="No statement has been imported yet, or none matches these filters."
       />
       <OtherActions of="desk" known={{}} title="After a restore" />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}

@@ -1,15 +1,15 @@
 /** What needs a person now: cases, proposals, kill switches, and how the server is. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type Case, type Health, type KillSwitch, type Proposal, read, readHealth } from '../api.ts';
+import { type Health, type KillSwitch, type Proposal, read, readHealth } from '../api.ts';
 import { grouped } from '../format.ts';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
-import { Amount, type Column, Due, Failure, OrderLink, State, Subject, Table, Time } from '../ui.tsx';
+import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
 import { ACTION } from './proposals.tsx';
+import { type KindCount, Ordered, URGENT, type Urgent } from './urgent.tsx';
 
 const SOON_MS = 5_000;
-const MOST_CASES = 200;
 
 export const useOpenProposals = () =>
   useQuery({
@@ -24,73 +24,10 @@ export const useSwitches = () =>
     refetchInterval: every(SOON_MS),
   });
 
-interface Kind {
-  readonly kind: string;
-  readonly count: number;
-  readonly unclaimed: number;
-  readonly oldest: string;
-  readonly claimers: readonly string[];
-}
-
-/** The list has the oldest first. */
-function byKind(cases: readonly Case[]): Kind[] {
-  return [...Map.groupBy(cases, ({ kind }) => kind)].map(([kind, all]) => ({
-    kind,
-    count: all.length,
-    unclaimed: all.filter(({ assignee }) => assignee === null).length,
-    oldest: all[0]?.openedAt ?? '',
-    claimers: [...new Set(all.flatMap(({ assignee }) => assignee ?? []))],
-  }));
-}
-
 /** Number of cases on the first page: the most urgent ones. */
 const FIRST = 12;
-const nextOf = (cases: readonly Case[]): Case[] =>
-  cases
-    .filter(({ who }) => who !== 'nobody')
-    .toSorted((one, other) => Date.parse(one.dueAt) - Date.parse(other.dueAt))
-    .slice(0, FIRST);
 
-/** The amount that a case names, if it names one. */
-function amountIn(facts: unknown): { asset: string; units: string } | undefined {
-  const { asset, units } = (facts ?? {}) as { asset?: unknown; units?: unknown };
-  return typeof asset === 'string' && typeof units === 'string' ? { asset, units } : undefined;
-}
-
-const NEXT: readonly Column<Case>[] = [
-  { head: 'Due', cell: ({ dueAt }) => <Due at={dueAt} /> },
-  {
-    head: 'Case',
-    cell: ({ id, kind }) => (
-      <Link to="/cases/$case" params={{ case: id }} data-row>
-        {kind.replaceAll('_', ' ')}
-      </Link>
-    ),
-  },
-  {
-    head: 'About',
-    cell: ({ subject, orderId }) =>
-      orderId === null ? (
-        <Subject text={subject} />
-      ) : (
-        <span className="nowrap">
-          order <OrderLink id={orderId} />
-        </span>
-      ),
-  },
-  {
-    head: 'Amount',
-    cell: ({ facts }) => {
-      const found = amountIn(facts);
-      return found === undefined ? <span className="muted">not named</span> : <Amount {...found} />;
-    },
-    className: 'number',
-  },
-  { head: 'Open for', cell: ({ openedAt }) => <Time at={openedAt} isAge /> },
-  { head: 'Claimed by', cell: ({ assignee }) => assignee ?? <span className="muted">unclaimed</span> },
-];
-
-const KINDS: readonly Column<Kind>[] = [
+const KINDS: readonly Column<KindCount>[] = [
   {
     head: 'Kind',
     cell: ({ kind }) => (
@@ -99,9 +36,10 @@ const KINDS: readonly Column<Kind>[] = [
       </Link>
     ),
   },
-  { head: 'Open', cell: ({ count }) => count, className: 'number' },
+  { head: 'Open', cell: ({ open }) => open, className: 'number' },
+  { head: 'Overdue', cell: ({ overdue }) => overdue || <span className="muted">0</span>, className: 'number' },
   { head: 'Unclaimed', cell: ({ unclaimed }) => unclaimed, className: 'number' },
-  { head: 'Oldest', cell: ({ oldest }) => <Time at={oldest} isAge /> },
+  { head: 'Oldest', cell: ({ oldestAt }) => <Time at={oldestAt} isAge /> },
   { head: 'Claimed by', cell: ({ claimers }) => claimers.join(', ') || <span className="muted">unclaimed</span> },
 ];
 
@@ -116,8 +54,8 @@ const PROPOSALS: readonly Column<Proposal>[] = [
 export function Home() {
   const { data: session } = useSession();
   const cases = useQuery({
-    queryKey: ['cases', 'open'],
-    queryFn: () => read<{ cases: Case[]; next: string | null }>('/cases', { limit: String(MOST_CASES) }),
+    queryKey: ['cases', 'urgent'],
+    queryFn: () => read<Urgent>('/cases/urgent', { limit: String(FIRST) }),
     refetchInterval: every(SOON_MS),
   });
   const proposals = useOpenProposals();
@@ -132,9 +70,9 @@ export function Home() {
   });
   const untold = alerts.data?.messages.filter(({ state }) => state === 'failed').length ?? 0;
   const error = cases.error ?? proposals.error ?? switches.error ?? health.error;
-  const open = cases.data?.cases;
-  const unclaimed = open?.filter(({ assignee }) => assignee === null).length;
-  const overdue = open?.filter(({ dueAt }) => Date.parse(dueAt) < Date.now()).length;
+  const kinds = cases.data?.kinds;
+  const count = (of: 'open' | 'overdue' | 'unclaimed') => kinds?.reduce((total, one) => total + one[of], 0);
+  const open = count('open');
   return (
     <>
       <div className="title">
@@ -148,11 +86,11 @@ export function Home() {
         </p>
       )}
       <div className="tiles">
-        <Link to="/cases" className={`tile is-${toneOf(open?.length, (overdue ?? 0) > 0 ? 'bad' : 'warn')}`}>
-          <b>{open === undefined ? '–' : `${open.length}${cases.data?.next ? '+' : ''}`}</b>
+        <Link to="/cases" className={`tile is-${toneOf(open, (count('overdue') ?? 0) > 0 ? 'bad' : 'warn')}`}>
+          <b>{open ?? '–'}</b>
           <span>open cases</span>
           <span className="muted">
-            {unclaimed === undefined ? loadingOf(cases) : `${overdue} overdue, ${unclaimed} unclaimed`}
+            {open === undefined ? loadingOf(cases) : `${count('overdue')} overdue, ${count('unclaimed')} unclaimed`}
           </span>
         </Link>
         <Link to="/proposals" className={`tile is-${toneOf(others?.length)}`}>
@@ -187,15 +125,14 @@ export function Home() {
       <div className="columns">
         <div>
           <div className="title">
-            <h2>Due next</h2>
-            <Link to="/cases" search={{ overdue: 'overdue' }}>
-              All that are overdue
-            </Link>
+            <h2>Most urgent</h2>
+            <Link to="/cases/urgent">All by urgency</Link>
           </div>
+          {cases.data !== undefined && <Ordered of={cases.data} />}
           <Table
-            label="Due next"
-            columns={NEXT.filter(({ head }) => head !== 'Amount' || open?.some(({ facts }) => amountIn(facts)))}
-            rows={open && nextOf(open)}
+            label="Most urgent"
+            columns={URGENT}
+            rows={cases.data?.cases}
             keyOf={({ id }) => id}
             empty="Nothing needs a person now."
           />
@@ -211,7 +148,7 @@ export function Home() {
           <Table
             label="Open cases by kind"
             columns={KINDS}
-            rows={open && byKind(open)}
+            rows={kinds}
             keyOf={({ kind }) => kind}
             empty="No case is open."
           />

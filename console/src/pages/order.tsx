@@ -11,6 +11,7 @@ import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
 import { useMay } from '../shell.tsx';
 import { Amount, CustomerLink, Fact, Failure, Id, State, Time, type Tone, toneOf } from '../ui.tsx';
+import { OrderDestination, OrderHooks } from './order.beside.tsx';
 import { OrderTravel } from './travel.tsx';
 
 const SOON_MS = 4_000;
@@ -71,9 +72,11 @@ export function OrderPage() {
                 <h2>Timeline</h2>
                 <Lines line={line} />
               </section>
+              <OrderHooks order={order} />
             </div>
             <div>
               <Terms row={row.data ?? undefined} line={line} trace={trace.data} />
+              <OrderDestination order={order} customer={line.customer} />
               <Cases line={line} />
               <OrderTravel order={order} />
             </div>

@@ -9,7 +9,7 @@ import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
-import { type Column, Fact, Facts, Failure, State, Subject, Time } from '../ui.tsx';
+import { type Column, Fact, Facts, Failure, State, Subject, Table, Time } from '../ui.tsx';
 
 const FILTERS = [
   { name: 'state', label: 'State', choices: PROPOSAL_STATES },
@@ -127,10 +127,7 @@ export function ProposalPage() {
                 </p>
               )}
             </section>
-            <section className="panel">
-              <h2>The subject, as it was when proposed</h2>
-              <Facts of={one.seen} />
-            </section>
+            <Compared proposal={one} />
           </div>
           <section className="panel">
             <h2>What is asked</h2>
@@ -155,5 +152,114 @@ export function ProposalPage() {
         />
       )}
     </>
+  );
+}
+
+interface SubjectNow {
+  readonly seen: unknown;
+  readonly now: unknown;
+  readonly changed: readonly string[];
+  readonly problem: string | null;
+}
+interface Line {
+  readonly name: string;
+  readonly seen: unknown;
+  readonly now: unknown;
+  readonly asked: unknown;
+  readonly isChanged: boolean;
+}
+
+const factsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+/** Rows of a record are stored as text: shown as names and values. */
+const opened = (value: unknown): unknown => {
+  if (typeof value !== 'string' || !/^[{[]/.test(value)) return typeof value === 'boolean' ? String(value) : value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return value;
+  }
+};
+
+function linesOf({ seen, now, changed }: SubjectNow, input: unknown): Line[] {
+  const [was, is, asked] = [factsOf(seen), factsOf(now), factsOf(input)];
+  return [...new Set([...Object.keys(was), ...Object.keys(is)])].map((name) => ({
+    ...{ name, seen: was[name], now: is[name], asked: asked[name], isChanged: changed.includes(name) },
+  }));
+}
+
+const LINES: readonly Column<Line>[] = [
+  {
+    head: 'Field',
+    cell: ({ name, isChanged }) => (
+      <span className="nowrap">
+        {isChanged ? <b>{name}</b> : name} {isChanged && <State state="changed" tone="warn" />}
+      </span>
+    ),
+  },
+  { head: 'When proposed', cell: ({ seen }) => <Facts of={opened(seen)} /> },
+  {
+    head: 'Now',
+    cell: ({ now, isChanged }) =>
+      isChanged ? (
+        <b>
+          <Facts of={opened(now)} />
+        </b>
+      ) : (
+        <Facts of={opened(now)} />
+      ),
+  },
+  { head: 'Asked', cell: ({ asked }) => <Facts of={opened(asked)} /> },
+];
+
+/** The subject when it was proposed beside what it is now, as the server compares them when it is confirmed. */
+function Compared({ proposal }: { proposal: Proposal }) {
+  const { id, state } = proposal;
+  const found = useQuery({
+    queryKey: ['proposal', id, 'subject', state],
+    queryFn: () => read<SubjectNow>(`/proposals/${id}/subject`),
+    refetchInterval: every(10_000),
+  });
+  const isOpen = state === 'open';
+  const one = found.data;
+  const lines = one === undefined ? undefined : linesOf(one, proposal.input);
+  const isAsked = lines?.some(({ asked }) => asked !== undefined) === true;
+  return (
+    <section className="panel">
+      <h2>The subject, then and now</h2>
+      {found.error !== null && <Failure error={found.error} />}
+      {one !== undefined && one.problem !== null && (
+        <p className="note is-warn">
+          {one.problem === 'not_comparable'
+            ? 'What it is now cannot be compared: the server compares it when the file is sent again.'
+            : `What it is now cannot be read: ${one.problem.replaceAll('_', ' ')}.`}
+        </p>
+      )}
+      {one !== undefined && one.changed.length > 0 && isOpen && (
+        <p className="note is-bad">
+          It has changed since it was proposed. A confirmation ends the proposal as overtaken, and does nothing: decline
+          it, and propose again if it is still wanted.
+        </p>
+      )}
+      {one !== undefined && one.problem === null && one.changed.length === 0 && lines?.length !== 0 && (
+        <p className="muted">Nothing has changed since it was proposed.</p>
+      )}
+      {one !== undefined && one.problem === null && !isOpen && one.changed.length > 0 && (
+        <p className="muted">The proposal is {state}: what it did, and what came after it, has changed the subject.</p>
+      )}
+      {lines?.length === 0 ? (
+        <p className="muted">It did not exist when it was proposed, or has no state of its own.</p>
+      ) : (
+        <Table
+          label="The subject, then and now"
+          columns={LINES.filter(
+            ({ head }) => (head !== 'Asked' || isAsked) && (head !== 'Now' || one?.problem === null),
+          )}
+          rows={lines}
+          keyOf={({ name }) => name}
+          empty="None."
+        />
+      )}
+    </section>
   );
 }

@@ -234,8 +234,9 @@ export const Treasury = () => (
     <h1>Treasury</h1>
     <p>
       <Link to="/treasury/history">Wallets over time</Link> · <Link to="/treasury/sweeps">All sweeps</Link> ·{' '}
-      <Link to="/treasury/own">Own addresses</Link> · <Link to="/breaks">Breaks and movements</Link> · Balances of all
-      accounts: <Link to="/reports/trial-balance">trial balance</Link>
+      <Link to="/treasury/own">Own addresses</Link> · <Link to="/breaks">Breaks</Link> ·{' '}
+      <Link to="/breaks/movements">Movements</Link> · Balances of all accounts:{' '}
+      <Link to="/reports/trial-balance">trial balance</Link>
     </p>
     <CustodyMap />
     <List<Level>

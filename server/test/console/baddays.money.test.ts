@@ -41,7 +41,7 @@ describe('a bad day with money or keys at the console', { skip: noChromium }, ()
   async function claims(kind: string): Promise<string> {
     const { page } = ada;
     await page.goto(`${origin}/console/`);
-    const due = page.getByRole('region', { name: 'Due next' });
+    const due = page.getByRole('region', { name: 'Most urgent' });
     await due.getByRole('link', { name: kind, exact: true }).first().click();
     await page.getByRole('heading', { level: 1, name: new RegExp(`^${kind}, case `, 'i') }).waitFor();
     await page.getByText('What to do').waitFor();

@@ -75,7 +75,7 @@ describe('a bad day at the console', { skip: noChromium }, () => {
   /** The one open case of a kind, opened from the first page by the notified operator. */
   async function opensFromHome(kind: string): Promise<void> {
     await ada.page.goto(`${origin}/console/`);
-    const link = ada.page.getByRole('region', { name: 'Due next' }).getByRole('link', { name: kind, exact: true });
+    const link = ada.page.getByRole('region', { name: 'Most urgent' }).getByRole('link', { name: kind, exact: true });
     await link.first().click();
     await ada.page.getByRole('heading', { level: 1, name: new RegExp(`^${kind}, case `, 'i') }).waitFor();
     await ada.page.getByText('What to do').waitFor();

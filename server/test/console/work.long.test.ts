@@ -97,7 +97,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     );
     await goes('/');
     await ada.page
-      .getByRole('region', { name: 'Due next' })
+      .getByRole('region', { name: 'Most urgent' })
       .getByRole('link', { name: 'payout contradiction' })
       .waitFor();
     await isGood(ada.page, 'What needs a person', 'Home, a case is due');
@@ -283,9 +283,11 @@ describe('a night at the console', { skip: noChromium }, () => {
   test('breaks and sweeps are lists, empty ones too', async () => {
     const { page } = ada;
     await goes('/breaks');
-    await page.getByText('Books and outside agree.').waitFor();
-    await page.getByText('Every movement of our wallets is in the books.').waitFor();
-    await isGood(page, 'Breaks and movements');
+    await page.getByText('Books and outside agree on everything that these filters show.').waitFor();
+    await isGood(page, 'Breaks');
+    await page.getByRole('link', { name: 'Movements', exact: true }).click();
+    await page.getByText('No movement of our wallets matches these filters.').waitFor();
+    await isGood(page, 'Movements');
     await goes('/treasury/sweeps');
     await page.getByRole('heading', { level: 1, name: 'Sweeps' }).waitFor();
     await isGood(page, 'Sweeps');

@@ -21,12 +21,15 @@ import { openTyped } from '../../base/typed.ts';
 import { openProposal } from '../../operators/index.ts';
 import { lookUp } from '../../orders/index.ts';
 import { assets } from '../../partners/index.ts';
+import { listImports } from '../../reports/index.ts';
 import { type Fields, givenBy, optional, readFields, type Values } from '../declaration/fields.ts';
 import { type Caller, closeExpired, confirm, perform } from './action.ts';
 import { takeStatement, unlessStopped } from './actions/bank.ts';
-import { type Declared, reason } from './declare.ts';
+import { tableReply } from './csv.ts';
+import { type Declared, reason, type Table } from './declare.ts';
 import { BANK } from './declared/bank.ts';
 import type { BankDesk, Downloaded, OperatorDeps, StatementFile } from './deps.ts';
+import { amountOf, requireSpan } from './read.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -43,18 +46,19 @@ export const bankRoutes =
     });
 
     const read = <F extends Fields>(
-      { path, fields }: Declared<F>,
+      { path, fields, table }: Declared<F> & { readonly table?: Table },
       answer: (tx: Tx, input: Values<F>) => Promise<unknown>,
     ) =>
       inside.route({
         method: 'GET',
         url: path,
-        handler: async (request) => {
+        handler: async (request, reply) => {
           callerOf(request, 'read');
           const input = readFields(fields, givenBy(request.query, request.params));
-          return await db.asSystem(async (tx) =>
+          const body = await db.asSystem(async (tx) =>
             shown({ known: await assets(tx), vault: deps.vault }, await answer(tx, input)),
           );
+          return table === undefined ? body : tableReply(reply, table, input, body);
         },
       });
 
@@ -77,7 +81,12 @@ export const bankRoutes =
       },
     });
     read(BANK.file, (tx, input) => desk.batch(tx, input.id));
-    read(BANK.imports, async (tx) => ({ imports: await desk.imports(tx) }));
+    read(BANK.imports, async (tx, { asset: of, limit: most = 50, ...filters }) => {
+      requireSpan(filters);
+      await amountOf(tx, { asset: of });
+      const page = await listImports(tx, { ...filters, rail: desk.code, asset: of, limit: most });
+      return { imports: page.rows, next: page.next };
+    });
     read(BANK.statements, async (tx, { asset: of, ...span }) => ({
       statements: await desk.statements(tx, of, span),
     }));

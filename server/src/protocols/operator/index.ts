@@ -62,7 +62,7 @@ import { TREASURY_ACTIONS } from './actions/treasury.ts';
 import { ALERT_ACTIONS } from './alerts.ts';
 import { attachmentRoutes } from './attachments.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
-import { csvOf } from './csv.ts';
+import { tableReply } from './csv.ts';
 import { CASES } from './declared/cases.ts';
 import { ENDPOINTS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
@@ -119,8 +119,6 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
 
 const PREFIX = '/operator/v1';
 const MAX_BODY_BYTES = 64 * 1024;
-/** Cursor of the next page for CSV, which has no place for it. */
-const NEXT_HEADER = 'x-next';
 
 export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
   const actions = deps.bank === undefined ? OPERATOR_API_ACTIONS : [...OPERATOR_API_ACTIONS, ...bankActions(deps.bank)];
@@ -168,10 +166,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
               for (const subject of personal?.(found) ?? []) await recordLook(tx, lookOf(deps, caller), subject);
               return found;
             });
-            if (table === undefined || input.format !== 'csv') return body;
-            const { next } = body as { next?: string | null };
-            if (typeof next === 'string') reply.header(NEXT_HEADER, next);
-            return reply.type('text/csv; charset=utf-8; header=present').send(csvOf(table, body));
+            return table === undefined ? body : tableReply(reply, table, input, body);
           },
         });
       }

@@ -12,6 +12,7 @@ import { DEPOSITS } from './declared/deposits.ts';
 import { ORDERS } from './declared/orders.ts';
 import { PARTNERS } from './declared/partners.ts';
 import { PAYOUTS } from './declared/payouts.ts';
+import { place } from './place.ts';
 import { amountOf, amountsIn, narrowed, type Read, read } from './read.ts';
 
 const DAY_MS = 86_400_000;
@@ -120,10 +121,3 @@ export const LISTS: readonly Read[] = [
     },
   }),
 ];
-
-/** Host and path only, because the query may contain a secret of the partner. */
-function place(url: string): string {
-  if (!URL.canParse(url)) return '';
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
-}

@@ -25,7 +25,6 @@ import {
   type AuditProblem,
   FINDINGS,
   findOperator,
-  findProposal,
   installation,
   operators,
   peopleRules,
@@ -77,50 +76,40 @@ import { IDENTITY_READS } from './actions/identities.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
 import { ALERT_READS } from './alerts.ts';
+import { asAmounts } from './amounts.ts';
 import { changed } from './changes.ts';
 import { ADDRESS_RISK } from './declared/addressrisk.ts';
 import { CASES, CUSTOMERS } from './declared/cases.ts';
 import { DEPOSITS, UNCLAIMED } from './declared/deposits.ts';
 import { BULK, ORDERS } from './declared/orders.ts';
 import { PARTNERS } from './declared/partners.ts';
-import { MOVEMENTS } from './declared/payouts.ts';
 import { AUDITED, OPERATORS, PROPOSALS, RULES } from './declared/people.ts';
 import { SANCTIONS } from './declared/sanctions.ts';
 import { SWITCHES } from './declared/switches.ts';
 import { TEAM } from './declared/team.ts';
 import { TERMS_OF_TRADE } from './declared/terms.ts';
+import { DIFFERENCE_READS } from './differences.ts';
 import { HANDBOOK_READS } from './handbook.ts';
 import { LIMIT_READS } from './limits.ts';
 import { LISTS } from './lists.ts';
 import { MARKET_READS } from './marketterms.ts';
 import { MONEY_READS } from './money.ts';
 import { MONITORING_READS } from './monitoring.ts';
+import { ORDER_READS } from './orders.ts';
 import { OUTSIDE_READS, shownRequest } from './outside.ts';
 import { PLANNED_READS } from './planned.ts';
+import { PROPOSAL_READS } from './proposals.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { RECONCILIATION_READ } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
+import { SWITCHED_READS } from './switched.ts';
 import { inAmounts, moneyIn, timeline } from './timeline.ts';
 import { TRAVEL_READS } from './travel.ts';
 import { TREASURY_READS } from './treasury.ts';
+import { URGENT_READS } from './urgent.ts';
 
 const DAY_MS = 86_400_000;
-
-/** Converts stored amounts (text in smallest units, beside their asset) back to amounts. */
-function asAmounts(kept: unknown): unknown {
-  if (Array.isArray(kept)) return kept.map(asAmounts);
-  if (typeof kept !== 'object' || kept === null) return kept;
-  const hasAsset = typeof (kept as { asset?: unknown }).asset === 'string';
-  return Object.fromEntries(
-    Object.entries(kept).map(([name, value]) => [
-      name,
-      hasAsset && /units$/i.test(name) && typeof value === 'string' && /^-?[0-9]+$/.test(value)
-        ? BigInt(value)
-        : asAmounts(value),
-    ]),
-  );
-}
 
 export const READS: readonly Read[] = [
   ...LISTS,
@@ -136,6 +125,11 @@ export const READS: readonly Read[] = [
   ...MONITORING_READS,
   ...TRAVEL_READS,
   ...OUTSIDE_READS,
+  ...ORDER_READS,
+  ...DIFFERENCE_READS,
+  ...URGENT_READS,
+  ...SWITCHED_READS,
+  ...PROPOSAL_READS,
   ...TREASURY_READS,
   ...IDENTITY_READS,
   read({
@@ -239,10 +233,6 @@ export const READS: readonly Read[] = [
       };
     },
     personal: (body) => namedIn(body as Shown),
-  }),
-  read({
-    ...MOVEMENTS.breaks,
-    answer: async ({ corrections }, tx, { rail }) => ({ breaks: await corrections.list(tx, rail) }),
   }),
   read({
     ...CASES.list,
@@ -371,10 +361,6 @@ export const READS: readonly Read[] = [
       return { changes, next: found.length > most ? changes.at(-1)?.id : null };
     },
   }),
-  read({
-    ...MOVEMENTS.list,
-    answer: async ({ movements }, tx) => ({ movements: await movements.list(tx) }),
-  }),
   read({ ...SANCTIONS.lists, answer: async (_deps, tx) => ({ lists: await listStates(tx) }) }),
   read({
     ...SANCTIONS.hits,
@@ -437,14 +423,6 @@ export const READS: readonly Read[] = [
       const found = await proposals(tx, { ...input, limit: most + 1 });
       const page = found.slice(0, most);
       return { proposals: page.map(columnsOf), next: found.length > most ? page.at(-1)?.id : null };
-    },
-  }),
-  read({
-    ...PROPOSALS.one,
-    async answer(_deps, tx, input) {
-      const found = await findProposal(tx, input.proposal);
-      if (found === undefined) throw new Refusal('unknown_proposal');
-      return columnsOf({ ...found, seen: asAmounts(found.seen) });
     },
   }),
   read({

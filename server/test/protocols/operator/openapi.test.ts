@@ -37,7 +37,9 @@ test('every served endpoint is declared once, and every declared endpoint is ser
   const apart = ENDPOINTS.filter(
     ({ method, path }) => path.startsWith('/bank/') && (method === 'GET' || path.endsWith('/preview')),
   );
-  const decisions = ENDPOINTS.filter(({ path }) => path.startsWith('/proposals/:proposal/'));
+  const decisions = ENDPOINTS.filter(
+    ({ method, path }) => method === 'POST' && path.startsWith('/proposals/:proposal/'),
+  );
   const sessions = ENDPOINTS.filter(
     ({ method, path, isOpen }) => (method !== 'GET' || isOpen === true) && /^\/sessions?(\/|$)/.test(path),
   );

@@ -1,8 +1,9 @@
 /** The desk of a bank without an API: files of payouts out, statements in. Served if there is such a bank. */
 import { Type } from 'typebox';
+import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, day, id, listOf, optional, text, time } from '../../declaration/fields.ts';
-import { act, look, PROPOSES } from '../declare.ts';
-import { done, many, maybe, rows, thing } from '../replies.ts';
+import { act, limit, look, PROPOSES } from '../declare.ts';
+import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 
 const asset = about(text(60), 'Code of the asset of the account', 'eur');
 const payoutKey = text(60, /^[\x21-\x7e]+$/, 'the id of a payout');
@@ -267,12 +268,22 @@ export const BANK = {
   takePreview,
   imports: look({
     path: '/bank/imports',
-    says: 'Lists imported statements, by file.',
-    fields: {},
-    gives: rows('imports', IMPORT),
+    says: 'Lists imported statements, by file, newest first.',
+    fields: {
+      asset: optional(asset),
+      by: optional(about(text(60), 'Only imports of this operator', 'ada')),
+      from: optional(about(time, 'Imported at this time or later', '2027-01-31T00:00:00Z')),
+      until: optional(about(time, 'Imported before this time', '2027-02-01T00:00:00Z')),
+      below: optional(about(id, '`next` of the previous page; without it, the first page', '12')),
+      limit: limit(MAX_LISTED),
+    },
+    table: {
+      list: 'imports',
+      columns: ['id', 'importedAt', 'importedBy', 'asset', 'format', 'lines', 'newLines', 'bytes', 'sha256'],
+    },
+    gives: pages('imports', IMPORT),
     command: {
       words: 'bank imports',
-      list: 'imports',
       columns: ['id', 'asset', 'format', 'lines', 'newLines', 'importedAt', 'importedBy'],
     },
   }),

@@ -24,11 +24,13 @@ import { REPORTS_OF } from './reports.ts';
 import { SANCTIONS } from './sanctions.ts';
 import { SESSIONS } from './session.ts';
 import { IDENTITY, SSO } from './sso.ts';
+import { SWITCHED } from './switched.ts';
 import { SWITCHES } from './switches.ts';
 import { TEAM } from './team.ts';
 import { TERMS_OF_TRADE } from './terms.ts';
 import { TRAVEL } from './travel.ts';
 import { TREASURY } from './treasury.ts';
+import { URGENT } from './urgent.ts';
 
 interface Group {
   readonly name: string;
@@ -51,14 +53,14 @@ export const GROUPS: readonly Group[] = [
   group('Movements and breaks', 'Differences between the books and the chains and banks.', MOVEMENTS),
   group('Treasury', 'Our own wallets, the obligations of markets, and sweeps.', TREASURY),
   group('Debts and bank lines', 'Debts of customers, and lines of bank statements.', OUTSIDE),
-  group('Cases', 'Cases that an operator has to look at.', CASES),
+  group('Cases', 'Cases that an operator has to look at.', CASES, URGENT),
   group('Alerts', 'Who is notified about cases, and through which channel.', ALERTS),
   group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, ACCOUNTS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Sanctions lists, hits in them, and decisions about hits.', SANCTIONS),
   group('Address risk', 'Chain addresses whose risk is too high, and decisions about them.', ADDRESS_RISK),
   group('Travel rule', 'The amounts from which transfers need data, and the data of transfers.', TRAVEL),
   group('Transaction monitoring', 'Rules over the orders of customers, and their findings.', MONITORING),
-  group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES),
+  group('Switching off and on', 'Kill switches, halted chains, screening, shortages.', SWITCHES, SWITCHED),
   group('Bank', 'The desk of a manual bank: payout files and statements. Served only if there is such a bank.', BANK),
   group('Partners', 'Partners, their keys, and items held after a leak.', PARTNERS, TEAM),
   group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE, MARKET_TERMS, CUSTOMER_LIMITS),

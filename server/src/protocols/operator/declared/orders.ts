@@ -4,7 +4,7 @@ import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
 import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
-import { done, many, maybe, thing } from '../replies.ts';
+import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode, TERMS } from './forms.ts';
 import { REQUEST_LINE } from './partners.ts';
 
@@ -95,6 +95,76 @@ export const ORDERS = {
       },
     ),
     command: { words: 'order trace' },
+  }),
+  webhooks: look({
+    path: '/orders/:order/webhooks',
+    says: 'Lists the events of an order, the newest first, each with its delivery to every endpoint: state, attempts, and when it is tried next.',
+    fields: {
+      order: id,
+      below: optional(about(whole(2, 1_000_000), '`next` of the previous page; without it, the first page', 12)),
+      limit: limit(MAX_LISTED),
+    },
+    refuses: ['unknown_order'],
+    table: {
+      list: 'webhooks',
+      columns: [
+        ...[
+          'sequence',
+          'at',
+          'type',
+          'position',
+          'endpointId',
+          'url',
+          'state',
+          'attempts',
+          'nextAttemptAt',
+          'waitsFor',
+        ],
+        ...['lastError', 'endedAt'],
+      ],
+    },
+    gives: pages('webhooks', [
+      ...['at', 'endedAt', 'waitsFor'],
+      {
+        sequence: Type.Integer({ description: 'Number of the event among those of the order' }),
+        type: Type.String({ description: 'Type of the event' }),
+        position: maybe(Type.String({ description: 'Position among the events of the partner; null until published' })),
+        endpointId: maybe(Type.String({ description: 'Endpoint; null if no delivery is kept' })),
+        url: maybe(Type.String({ description: 'Host and path of the endpoint' })),
+        state: maybe(Type.String({ description: 'State of the delivery: waiting, delivered, dead or dropped' })),
+        attempts: Type.Integer({ description: 'Number of attempts' }),
+        nextAttemptAt: maybe(Type.String({ description: 'When it is tried next: ISO 8601 in UTC' })),
+        lastError: maybe(Type.String({ description: 'Why the last attempt failed' })),
+      },
+    ]),
+    command: {
+      words: 'order webhooks',
+      columns: ['sequence', 'at', 'type', 'endpointId', 'state', 'attempts', 'nextAttemptAt', 'waitsFor', 'lastError'],
+    },
+  }),
+  goesTo: look({
+    path: '/orders/:order/payout-destination',
+    says: 'Shows where the payout of an order goes: the address, or the last characters of the account.',
+    fields: { order: id },
+    refuses: ['unknown_order'],
+    gives: thing([
+      {
+        kind: maybe(Type.String({ description: 'account or address; null if none is named yet' })),
+        rail: Type.String({ description: 'Rail of the payout' }),
+        asset: Type.String({ description: 'Asset of the payout' }),
+        address: maybe(Type.String({ description: 'Address, if it is one' })),
+        fiatAccountId: maybe(Type.String({ description: 'Number of the account, if it is one' })),
+        fiat: maybe(Type.String({ description: 'Currency of the account' })),
+        hint: maybe(Type.String({ description: 'Last characters of the account; the whole is personal data' })),
+        waitsUntil: maybe(
+          Type.String({
+            description:
+              'Until when no money leaves for it, because the customer has not confirmed it: ISO 8601 in UTC',
+          }),
+        ),
+      },
+    ]),
+    command: { words: 'order goes-to' },
   }),
   release: act({
     name: 'order.release',

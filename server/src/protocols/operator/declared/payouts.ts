@@ -1,10 +1,12 @@
 /** Payouts and refunds, and the items that a restore from an older backup left to be matched: movements, debits, breaks. */
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
-import { about, amount, flag, id, oneOf, optional, text, typed } from '../../declaration/fields.ts';
+import { BREAK_KINDS, BREAK_STATES, MOVEMENT_PLACE, MOVEMENT_STATES } from '../../../reports/index.ts';
+import { about, amount, flag, id, oneOf, optional, text, time, typed } from '../../declaration/fields.ts';
 import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
 import { CORRECTIONS } from '../deps.ts';
-import { done, maybe, rows, thing } from '../replies.ts';
+import { done, maybe, pages, rows, thing } from '../replies.ts';
+import { assetCode } from './forms.ts';
 
 const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
 const asset = maybe(Type.String({ description: 'Code of the asset; null until the transaction has been read' }));
@@ -22,6 +24,15 @@ const BREAK = [
   { transit: maybe(Type.String({ description: 'The part of the difference that is in transit' })) },
   ...['why', 'names', 'foundAt'],
 ];
+const BREAK_COLUMNS = [
+  ...['id', 'foundAt', 'kind', 'rail', 'wallet', 'asset', 'outsideUnits', 'ledgerUnits', 'differenceUnits'],
+  ...['transit', 'why', 'key', 'names'],
+];
+const MOVED = [
+  ...['foundAt', 'rail', 'wallet', 'state', 'asset', 'units', 'recipient', 'nonce', 'hash', 'block', 'succeeded'],
+  ...['signed', 'cancelAt', 'key', 'endedAt'],
+];
+const LAST = '`next` of the previous page; without it, the first page';
 const evidence = about(text(200), 'The name in the break that proves it', '0x5f2c…');
 const PAYOUT = text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2");
 const PAYOUT_NOW = [
@@ -167,18 +178,25 @@ const ending = (how: 'foreign' | 'cancel', says: string) =>
 export const MOVEMENTS = {
   list: look({
     path: '/movements',
-    says: 'Lists movements out of our wallets that the books do not have, after a restore.',
-    fields: {},
-    gives: thing([
-      {
-        movements: Type.Array(Type.Object({}, { additionalProperties: true }), {
-          description: 'Undecided movements first, then the newest',
-        }),
-      },
+    says: 'Lists movements out of our wallets that no payout, refund or own transfer explains. Undecided ones come first, then the newest.',
+    fields: {
+      rail: optional(about(text(60), 'Code of the chain', 'evm.matic20')),
+      asset: optional(about(assetCode, 'Only movements of this asset', 'usdc.matic20')),
+      state: optional(about(oneOf(MOVEMENT_STATES), 'Only movements in this state')),
+      from: optional(about(time, 'Found at this time or later', '2027-01-31T00:00:00Z')),
+      until: optional(about(time, 'Found before this time', '2027-02-01T00:00:00Z')),
+      below: optional(about(text(30, MOVEMENT_PLACE, '`next` of a page'), LAST, 'waiting:12')),
+      limit: limit(MAX_LISTED),
+    },
+    table: { list: 'movements', columns: ['id', ...MOVED] },
+    gives: pages('movements', [
+      'id',
+      ...MOVEMENT,
+      ...['foundAt', 'endedAt'],
+      { cancelAt: maybe(Type.String({ description: 'When two operators cancelled it: ISO 8601 in UTC' })) },
     ]),
     command: {
       words: 'movements',
-      list: 'movements',
       columns: ['id', 'rail', 'wallet', 'nonce', 'hash', 'state', 'asset', 'units', 'recipient', 'key'],
     },
   }),
@@ -208,12 +226,20 @@ export const MOVEMENTS = {
   cancel: ending('cancel', 'Cancels a movement that is signed but in no block: an empty transfer uses its nonce.'),
   breaks: look({
     path: '/breaks',
-    says: 'Lists differences between the books and the chains or banks, and amounts in transit.',
-    fields: { rail: optional(text(60)) },
-    gives: rows('breaks', BREAK),
+    says: 'Lists items on which the books and the chains or banks differ now, oldest first: breaks, and amounts in transit.',
+    fields: {
+      kind: optional(about(oneOf(BREAK_KINDS), 'Only differences of this kind')),
+      state: optional(about(oneOf(BREAK_STATES), 'A break waits for a person; an item in transit resolves by itself')),
+      rail: optional(about(text(60), 'Code of the chain or bank', 'bank.simulated')),
+      asset: optional(about(assetCode, 'Only items of this asset', 'inr')),
+      from: optional(about(time, 'Found at this time or later', '2027-01-31T00:00:00Z')),
+      until: optional(about(time, 'Found before this time', '2027-02-01T00:00:00Z')),
+      ...{ after: optional(about(id, LAST, '36')), limit: limit(MAX_LISTED) },
+    },
+    table: { list: 'breaks', columns: BREAK_COLUMNS },
+    gives: pages('breaks', BREAK),
     command: {
       words: 'breaks',
-      list: 'breaks',
       columns: ['id', 'kind', 'rail', 'wallet', 'asset', 'differenceUnits', 'transit', 'why', 'names'],
     },
   }),

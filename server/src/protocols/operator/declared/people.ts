@@ -94,6 +94,24 @@ export const PROPOSALS = {
     gives: thing(PROPOSAL),
     command: { words: 'proposal' },
   }),
+  subject: look({
+    path: '/proposals/:proposal/subject',
+    says: 'Compares the subject of a proposal with what it was when the proposal was made. If it has changed, a confirmation does nothing.',
+    fields: { proposal: id },
+    refuses: ['unknown_proposal'],
+    gives: thing([
+      ...['proposal', 'subject', 'state'],
+      {
+        seen: Type.Unknown({ description: 'The subject when it was proposed; null if it did not exist' }),
+        now: Type.Unknown({ description: 'The subject now; null if it does not exist, or cannot be read' }),
+        changed: Type.Array(Type.String(), { description: 'Names of the fields that differ' }),
+        problem: maybe(
+          Type.String({ description: 'Why it cannot be compared: a reason of the action, or not_comparable' }),
+        ),
+      },
+    ]),
+    command: { words: 'proposal compare' },
+  }),
   confirm: {
     method: 'POST',
     path: '/proposals/:proposal/confirm',
