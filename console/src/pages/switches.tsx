@@ -14,7 +14,7 @@ import { useSwitches } from './home.tsx';
 
 interface Effect {
   readonly kind: string;
-  readonly stops: string;
+  readonly halts: string;
   readonly goesOn: string;
 }
 interface Waiting {
@@ -161,7 +161,7 @@ const Effected = ({ of }: { of: Effect | undefined }) =>
   of === undefined ? null : (
     <>
       <p>
-        <b>It stops:</b> {of.stops}
+        <b>It stops:</b> {of.halts}
       </p>
       <p>
         <b>In spite of it goes on:</b> {of.goesOn}

@@ -112,12 +112,12 @@ for (const kind of ['market', 'partner', 'rail', 'payouts'] as const)
       ]),
     );
     assert.deepEqual(now, STOPPED[kind]);
-    const { stops, goesOn } = (await reads('/kill-switches/kinds')).kinds.find((one: Came) => one.kind === kind);
+    const { halts, goesOn } = (await reads('/kill-switches/kinds')).kinds.find((one: Came) => one.kind === kind);
     const [refused, chain, , sweeps] = STOPPED[kind];
-    assert.equal(/new orders of this/.test(stops), refused !== null);
+    assert.equal(/new orders of this/.test(halts), refused !== null);
     assert.equal(/new orders are taken/.test(goesOn), refused === null);
-    assert.equal(/no payout or refund is submitted|none is submitted/.test(stops), chain);
-    assert.equal(/nothing is swept/.test(stops), sweeps);
+    assert.equal(/no payout or refund is submitted|none is submitted/.test(halts), chain);
+    assert.equal(/nothing is swept/.test(halts), sweeps);
     assert.equal(/Deposits are swept/.test(goesOn), kind === 'payouts');
   });
 
