@@ -181,6 +181,10 @@ const opened = (value: unknown): unknown => {
   }
 };
 
+const ISO = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$/;
+const Value = ({ of }: { of: unknown }) =>
+  typeof of === 'string' && ISO.test(of) ? <Time at={of} /> : <Facts of={opened(of)} />;
+
 function linesOf({ seen, now, changed }: SubjectNow, input: unknown): Line[] {
   const [was, is, asked] = [factsOf(seen), factsOf(now), factsOf(input)];
   return [...new Set([...Object.keys(was), ...Object.keys(is)])].map((name) => ({
@@ -197,19 +201,19 @@ const LINES: readonly Column<Line>[] = [
       </span>
     ),
   },
-  { head: 'When proposed', cell: ({ seen }) => <Facts of={opened(seen)} /> },
+  { head: 'When proposed', cell: ({ seen }) => <Value of={seen} /> },
   {
     head: 'Now',
     cell: ({ now, isChanged }) =>
       isChanged ? (
         <b>
-          <Facts of={opened(now)} />
+          <Value of={now} />
         </b>
       ) : (
-        <Facts of={opened(now)} />
+        <Value of={now} />
       ),
   },
-  { head: 'Asked', cell: ({ asked }) => <Facts of={opened(asked)} /> },
+  { head: 'Asked', cell: ({ asked }) => <Value of={asked} /> },
 ];
 
 /** The subject when it was proposed beside what it is now, as the server compares them when it is confirmed. */

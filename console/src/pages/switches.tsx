@@ -9,7 +9,7 @@ import { counted } from '../format.ts';
 import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { useMay } from '../shell.tsx';
-import { type Column, Failure, Table, Time } from '../ui.tsx';
+import { type Column, Fact, Failure, Table, Time } from '../ui.tsx';
 import { useSwitches } from './home.tsx';
 
 interface Effect {
@@ -128,12 +128,13 @@ export function Switches() {
       />
       <section className="panel" aria-label="What each kind stops">
         <h2>What each kind stops</h2>
-        {effects.data?.kinds.map((effect) => (
-          <div key={effect.kind}>
-            <h3>{NAMES[effect.kind] ?? effect.kind}</h3>
-            <Effected of={effect} />
-          </div>
-        ))}
+        <dl className="facts">
+          {effects.data?.kinds.map((effect) => (
+            <Fact key={effect.kind} name={NAMES[effect.kind] ?? effect.kind}>
+              <Effected of={effect} />
+            </Fact>
+          ))}
+        </dl>
       </section>
       <OtherActions of="rail" known={{}} title="Halted chains" />
       {isSetting && (
