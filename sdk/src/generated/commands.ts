@@ -2105,7 +2105,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.pay',
-    says: 'Sandbox: the customer pays an order, on its chain or by bank. The same Idempotency-Key pays once.',
+    says: 'Sandbox: pays an order as its customer, on its chain or by bank. Requests with the same Idempotency-Key pay once.',
     fields: [
       {
         name: 'transactionId',
@@ -2117,7 +2117,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'how',
         place: 'body',
-        says: '`exact` (if nothing is said), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
+        says: '`exact` (the default), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
         words: ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'],
         example: 'UNDER',
         isInExample: true,
@@ -2125,14 +2125,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'amount',
         place: 'body',
-        says: 'instead of the amount asked for, in the same currency',
+        says: 'amount to pay instead of the requested one, in the same currency',
         example: '10',
       },
     ],
   },
   {
     name: 'sandbox.credit',
-    says: 'Sandbox: money comes to our bank for an order, as its payer wrote it. The same Idempotency-Key pays once.',
+    says: 'Sandbox: credits our bank account for a purchase, with the payer’s reference and name as you choose them. Requests with the same Idempotency-Key pay once.',
     fields: [
       {
         name: 'transactionId',
@@ -2144,13 +2144,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'amount',
         place: 'body',
-        says: 'instead of the amount asked for, in the same currency',
+        says: 'amount to pay instead of the requested one, in the same currency',
         example: '10',
       },
       {
         name: 'reference',
         place: 'body',
-        says: '`right` (if nothing is said), `none`, `wrong` (one letter mistyped)',
+        says: '`right` (the default), `none`, `wrong` (one letter mistyped)',
         words: ['RIGHT', 'NONE', 'WRONG'],
         example: 'NONE',
         isInExample: true,
@@ -2158,7 +2158,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'name',
         place: 'body',
-        says: "payer's name: `right` (the customer's, if nothing is said), `wrong`, `none`",
+        says: "payer's name: `right` (the customer's, the default), `wrong`, `none`",
         words: ['RIGHT', 'WRONG', 'NONE'],
         example: 'WRONG',
         isInExample: true,
@@ -2167,7 +2167,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.recall',
-    says: "Sandbox: the payer's bank takes a credit back.",
+    says: 'Sandbox: recalls a bank credit, as the payer’s bank.',
     fields: [
       {
         name: 'transactionId',
@@ -2179,13 +2179,13 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'line',
         place: 'body',
-        says: 'or the line that `credit` answered',
+        says: 'or the line that `credit` returned',
       },
     ],
   },
   {
     name: 'sandbox.bounce',
-    says: 'Sandbox: what was paid to an account comes back, before or after it arrived.',
+    says: 'Sandbox: returns an order’s payout or refund to a bank account, before or after it arrived.',
     fields: [
       {
         name: 'transactionId',
@@ -2198,7 +2198,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.status',
-    says: 'Sandbox: drives an order to a status by causing the facts that lead there; it runs on by itself.',
+    says: 'Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically.',
     fields: [
       {
         name: 'transactionId',
@@ -2218,7 +2218,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.screening',
-    says: 'Sandbox: screening holds the order as if its destination were denied, until a person releases it; or no longer.',
+    says: 'Sandbox: makes screening hold an order as if its destination were denied, until a person releases it; or ends that.',
     fields: [
       {
         name: 'transactionId',
@@ -2239,7 +2239,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.clock',
-    says: 'Sandbox: your due times come nearer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks.',
+    says: 'Sandbox: moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks.',
     fields: [
       {
         name: 'advance',
@@ -2252,7 +2252,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.reorg',
-    says: 'Sandbox: the newest blocks of a chain are replaced by empty ones; transfers of ours and of simulated customers are sent again.',
+    says: 'Sandbox: replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again.',
     fields: [
       {
         name: 'chain',
@@ -2264,7 +2264,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'blocks',
         place: 'body',
-        says: '1 to 12; more would be deeper than final and halt the chain',
+        says: '1 to 12; a deeper reorg would replace final blocks and halt the chain',
         required: true,
         type: 'integer',
         example: '3',
@@ -2273,12 +2273,12 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.bank',
-    says: "Sandbox: the bank's next calls go wrong.",
+    says: 'Sandbox: makes the next calls of the bank fail.',
     fields: [
       {
         name: 'fault',
         place: 'body',
-        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, and comes back), `no_status`, `statement_twice`, `statement_reordered`; `none` ends what is left',
+        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
         required: true,
         words: [
           'NONE',
@@ -2296,7 +2296,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'times',
         place: 'body',
-        says: 'how often; 1 if nothing is said',
+        says: 'how often; 1 by default',
         type: 'integer',
         example: '2',
         isInExample: true,
@@ -2304,7 +2304,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'delayMs',
         place: 'body',
-        says: 'of `delay_answer`, in milliseconds: 8000 if nothing is said, which is longer than we wait',
+        says: 'delay of `delay_answer`, in milliseconds; 8000 by default, which is longer than the server waits',
         type: 'integer',
         example: '1',
       },
@@ -2312,7 +2312,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.prices',
-    says: 'Sandbox: the price of a coin is what you say, until you say otherwise or the server restarts.',
+    says: 'Sandbox: sets the price of a coin until you change it or the server restarts.',
     fields: [
       {
         name: 'coin',
@@ -2331,7 +2331,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'price',
         place: 'body',
-        says: "fiat for one coin; without it, the table's again",
+        says: 'fiat for one coin; without it, the price table applies again',
         example: '91.5',
         isInExample: true,
       },
@@ -2339,7 +2339,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'sandbox.treasury',
-    says: "Sandbox: the operator's money of a currency runs dry (it is set aside in the books), or is brought anew.",
+    says: 'Sandbox: empties the operator’s account or wallet of a currency (its money is set aside in the books), or fills it again.',
     fields: [
       {
         name: 'currency',
@@ -2359,20 +2359,20 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'chain',
         place: 'body',
-        says: 'of a coin',
+        says: 'chain of a coin',
         example: 'matic20',
       },
       {
         name: 'amount',
         place: 'body',
-        says: 'how much is brought, in that currency; as much as at the beginning if nothing is said',
+        says: 'amount to fill with, in that currency; the initial amount by default',
         example: '10',
       },
     ],
   },
   {
     name: 'sandbox.webhooks',
-    says: 'Sandbox: deliveries fail as if every receiver were down, until you say otherwise or the server restarts.',
+    says: 'Sandbox: makes deliveries fail as if every receiver were down, until you change it or the server restarts.',
     fields: [
       {
         name: 'deliveries',

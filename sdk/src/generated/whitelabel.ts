@@ -5,7 +5,7 @@
 /** An endpoint without fields. */
 export type Nothing = Readonly<Record<string, never>>;
 
-/** Beside these: the details that were given, under the names they were given by */
+/** In addition, the details of the account, under the names under which they were sent */
 export interface Account {
   /** Number of the account */
   readonly fiatAccountId: string;
@@ -17,7 +17,7 @@ export interface Account {
   readonly createdAt: string;
 }
 
-/** When, how long it took, and what came back */
+/** The time, the duration and the response of each attempt */
 export type Attempt = Readonly<Record<string, unknown>>;
 
 export interface CheckoutLink {
@@ -25,7 +25,7 @@ export interface CheckoutLink {
   readonly link: string;
   /** Id of the link */
   readonly urlHash: string;
-  /** Until when a transaction can be created on it, ISO 8601 in UTC */
+  /** Until when a transaction can be created with the link, ISO 8601 in UTC */
   readonly expiresAt: string;
 }
 
@@ -36,7 +36,7 @@ export interface Coin {
   readonly coinIcon: string;
   /** Name */
   readonly coinName: string;
-  /** Decimals shown of a balance */
+  /** Decimals with which a balance is shown */
   readonly balanceFloatPlaces: number;
 }
 
@@ -55,7 +55,7 @@ export interface CreatedSale {
   readonly transactionId: string;
   /** When the transaction was created, UTC */
   readonly createdAt: string;
-  /** Address that the customer sends the coins to */
+  /** Address to which the customer sends the coins */
   readonly depositAddress: string;
   /** Chain of that address */
   readonly chain: string;
@@ -65,17 +65,17 @@ export interface CreatedSale {
   readonly toAmount: string;
   /** Fiat for one coin: a plain decimal */
   readonly rate: string;
-  /** Until when the coins must have arrived, ISO 8601 in UTC */
+  /** Deadline for the coins to arrive, ISO 8601 in UTC */
   readonly expiresAt: string;
 }
 
 export interface CustomerWebhook {
   /** A person or a business */
   readonly eventType: 'KYC' | 'KYB';
-  /** Word of verification */
+  /** Verification status */
   readonly status: string;
   readonly metadata: {
-    /** Position of the event; 0 of a sample */
+    /** Position of the event; 0 for a sample */
     readonly eventId: number;
     /** When it happened, ISO 8601 in UTC */
     readonly eventCreatedAt: string;
@@ -112,7 +112,7 @@ export type Event = Readonly<Record<string, unknown>>;
 
 export interface Events {
   readonly events: readonly Event[];
-  /** Cursor to go on from */
+  /** Cursor of the next page */
   readonly next: string;
   readonly hasMore: boolean;
 }
@@ -121,26 +121,26 @@ export interface Failure {
   readonly status: 0;
   /** The HTTP status */
   readonly code: number;
-  /** A sentence */
+  /** The error as a sentence */
   readonly error: string;
   /** The same sentence */
   readonly message: string;
-  /** The word to branch on */
+  /** Code of the reason, for programs */
   readonly reason: string;
   /** Which field is wrong, and the rule it breaks */
   readonly fields?: Readonly<Record<string, string>> | undefined;
-  /** With customer_exists: whose the phone or the clientCustomerId is */
+  /** With customer_exists: the customer who has the phone number or the clientCustomerId */
   readonly customerId?: string | undefined;
   /** With login_required: a link for the customer to log in */
   readonly kycUrl?: string | undefined;
 }
 
 export interface FlatWebhook {
-  /** Number of the transaction; 0 of a sample */
+  /** Number of the transaction; 0 for a sample */
   readonly orderId: number;
   /** Buying or selling */
   readonly eventType: 'onramp' | 'offramp';
-  /** Deposit address of a sale, paid address of a purchase */
+  /** Deposit address of a sale, destination address of a purchase */
   readonly walletAddress: string;
   /** Number of the coin */
   readonly coinId: number;
@@ -162,13 +162,13 @@ export interface FlatWebhook {
   readonly expectedCryptoAmount: number;
   /** Fiat for one coin: exact to its last digit */
   readonly actualPrice: number;
-  /** Amount of the coin that moved: exact to its last digit */
+  /** Amount of the coin that was transferred: exact to its last digit */
   readonly actualCryptoAmount: number;
-  /** Fiat that was paid; of a sale: exact to its last digit */
+  /** Fiat that was paid; only of a sale: exact to its last digit */
   readonly actualFiatAmount?: number | undefined;
-  /** Coins that came; of a sale: exact to its last digit */
+  /** Coins that arrived; only of a sale: exact to its last digit */
   readonly actualQuantity?: number | undefined;
-  /** SUCCESS; of a sale */
+  /** SUCCESS; only of a sale */
   readonly statusDescription?: string | undefined;
   /** Always 0 */
   readonly kycNeeded: number;
@@ -188,7 +188,7 @@ export interface FlatWebhook {
   readonly gatewayFee: number;
   /** Fee of the chain: exact to its last digit */
   readonly gasFee: number;
-  /** Tax withheld; only where some was: exact to its last digit */
+  /** Tax withheld; only if tax was withheld: exact to its last digit */
   readonly tdsFee?: number | undefined;
   /** Hash on the chain, in lower case; empty before there is one */
   readonly transactionHash: string;
@@ -203,7 +203,7 @@ export interface KycLink {
   readonly kycUrl: string;
   /** Our id of the customer */
   readonly customerId: string;
-  /** The partner’s own id, in the type it was sent in */
+  /** The partner’s own id, in the type in which it was sent */
   readonly clientCustomerId: string | number;
   /** HMAC-SHA512 of kycUrl under the key’s secret, in hex */
   readonly signature: string;
@@ -214,15 +214,15 @@ export interface KycRequirements {
 }
 
 export interface KycStatus {
-  /** Where verification stands: see the table of words */
+  /** Verification status: see the table of words */
   readonly status: string;
   /** When it last changed, UTC */
   readonly updatedAt: string;
   /** Country of the customer, two letters */
   readonly countryISO: string;
-  /** Step that is reached */
+  /** Current step */
   readonly currentKycVerificationStep: string;
-  /** Step that was passed last */
+  /** Last completed step */
   readonly previousSuccessfulKycStep: string;
   /** Why verification failed */
   readonly failedReason?: string | undefined;
@@ -242,27 +242,27 @@ export interface Network {
   readonly chainSymbol: string;
   /** Name */
   readonly chainName: string;
-  /** What an address looks like */
+  /** Pattern of an address */
   readonly addressRegex: string;
-  /** What a memo looks like; empty where there is none */
+  /** Pattern of a memo; empty if there is none */
   readonly memoRegex: string;
-  /** Number by which the chain calls itself; -1 where it has none */
+  /** Network id of the chain; -1 if it has none */
   readonly networkId: number;
-  /** Number of the native coin; -1 where we have none */
+  /** Number of the native coin; -1 if it has no number */
   readonly nativeToken: number;
   readonly startingWith: readonly string[];
-  /** Explorer, to be followed by a hash; empty where there is none */
+  /** URL of the explorer, without the hash at its end; empty if there is none */
   readonly hashLink: string;
   /** The same as nativeToken */
   readonly node: number;
 }
 
 export interface OrderWebhook {
-  /** Number of the transaction; 0 of a sample */
+  /** Number of the transaction; 0 for a sample */
   readonly referenceId: number;
   /** Buying or selling */
   readonly eventType: 'ONRAMP' | 'OFFRAMP';
-  /** Each is said once of a transaction, in this order */
+  /** Each is sent once per transaction, in this order */
   readonly status:
     | 'ON_CHAIN_DEPOSIT_RECEIVED'
     | 'FIAT_DEPOSIT_RECEIVED'
@@ -274,7 +274,7 @@ export interface OrderWebhook {
     | 'ON_CHAIN_COMPLETED'
     | 'FAILED';
   readonly metadata: {
-    /** Position of the event; 0 of a sample */
+    /** Position of the event; 0 for a sample */
     readonly eventId: number;
     /** When it happened, ISO 8601 in UTC */
     readonly eventCreatedAt: string;
@@ -283,13 +283,13 @@ export interface OrderWebhook {
     /** When this attempt was sent, in milliseconds since 1970 */
     readonly timestamp?: number | undefined;
     readonly sample?: true | undefined;
-    /** From when money that nobody claims is dormant; only where that was announced, ISO 8601 in UTC */
+    /** When unclaimed money becomes dormant; only if that was announced, ISO 8601 in UTC */
     readonly unclaimedFrom?: string | undefined;
-    /** What has come in for the transaction and was not reversed: a plain decimal */
+    /** Amount received for the transaction and not reversed: a plain decimal */
     readonly receivedAmount?: string | undefined;
-    /** Currency of that */
+    /** Currency of the received amount */
     readonly receivedCurrency?: string | undefined;
-    /** Why the transaction is not as usual; empty where there is nothing to say */
+    /** Why the transaction is unusual; empty if there is no reason */
     readonly reason?:
       | 'underpaid'
       | 'overpaid'
@@ -319,15 +319,15 @@ export interface OrderWebhook {
       | 'under_review'
       | ''
       | undefined;
-    /** Money waits until refundDestination names where it goes */
+    /** Whether money waits until refundDestination names its destination */
     readonly needsDestination?: boolean | undefined;
-    /** The newest, the oldest of them first: 20 in transactions and events, as many as asked for in refunds */
+    /** The newest refunds, in the order of their creation: 20 in transactions and events, as many as requested in refunds */
     readonly refunds?: readonly Refund[] | undefined;
-    /** How many refunds are older than the first one here; only where there are any. The refunds call gives them by before */
+    /** Number of refunds older than the first one here; only if there are any. The refunds call returns them with `before` */
     readonly olderRefunds?: number | undefined;
-    /** The newest, the oldest of them first: 20 in transactions and events, 100 in refunds */
+    /** The newest returned payouts, in the order of their return: 20 in transactions and events, 100 in refunds */
     readonly returnedPayouts?: readonly ReturnedPayout[] | undefined;
-    /** How many payouts that came back are not among them; only where there are any */
+    /** Number of returned payouts that are not in the list; only if there are any */
     readonly olderReturnedPayouts?: number | undefined;
     /** Why it failed; only with FAILED */
     readonly failure_reasons?: string | undefined;
@@ -350,11 +350,11 @@ export interface PayInstructions {
     readonly branch: string;
     /** Name of the bank */
     readonly bank: string;
-    /** IBAN, of an account that has one */
+    /** IBAN, if the account has one */
     readonly iban?: string | undefined;
     /** BIC, beside an IBAN */
     readonly bic?: string | undefined;
-    /** Code of the bank, where the country has one of its own */
+    /** Code of the bank, in countries with another kind of bank code */
     readonly bankCode?: string | undefined;
     /** Sort code, of a British account */
     readonly sortCode?: string | undefined;
@@ -372,13 +372,13 @@ export interface PayInstructions {
 }
 
 export interface PostBankAddFiatAccountRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Account number */
   readonly fiatAccount?: string | undefined;
   /** Bank code of an Indian account */
   readonly ifsc?: string | undefined;
-  /** IBAN, instead of a number */
+  /** IBAN, instead of an account number */
   readonly iban?: string | undefined;
   /** BIC of the bank */
   readonly swift?: string | undefined;
@@ -386,7 +386,7 @@ export interface PostBankAddFiatAccountRequest {
   readonly sortCode?: string | undefined;
   /** Routing number of an American account */
   readonly routingNumber?: string | undefined;
-  /** Code of the bank, where the country has another */
+  /** Code of the bank, in countries with another kind of bank code */
   readonly bankCode?: string | undefined;
   /** Name of the bank */
   readonly bankName?: string | undefined;
@@ -394,23 +394,23 @@ export interface PostBankAddFiatAccountRequest {
   readonly accountHolder?: string | undefined;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
 }
 
 export interface PostBankAddFiatAccountUrlRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
-  /** Page the customer goes back to afterwards */
+  /** Page to which the customer returns afterwards */
   readonly redirectUrl?: string | undefined;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
 }
 
 export interface PostBankBankDetailsRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Number of a transaction */
   readonly transactionId: string;
@@ -421,14 +421,14 @@ export interface PostBankBankDetailsRequest {
 }
 
 export interface PostBankFiatAccountsRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
 }
 
 export interface PostCommonTransactionAllCoinLimitsRequest {
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
 }
 
@@ -447,25 +447,25 @@ export interface PostCommonTransactionGenerateLinkRequest {
   readonly quantity?: string | undefined;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
   /** 1: buying. 2: selling */
   readonly type?: '1' | '2' | undefined;
-  /** The same as type, under its older name */
+  /** Older name of `type` */
   readonly flowType?: '1' | '2' | undefined;
-  /** Address of the customer that is paid */
+  /** Address of the customer to which the coins are paid */
   readonly walletAddress?: string | undefined;
-  /** Payment method: its name, or 1 for an instant one and 2 for a bank transfer */
+  /** Payment method: its name, or 1 for an instant method and 2 for a bank transfer */
   readonly paymentMethod?: string | undefined;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId?: string | undefined;
-  /** Your own id of the customer; answered in the type it was sent in */
+  /** Your own id of the customer; returned in the type in which it was sent */
   readonly clientCustomerId?: string | undefined;
-  /** Phone number of the customer, with its country code: one phone is one customer */
+  /** Phone number of the customer, with its country code. A phone number identifies one customer */
   readonly phoneNumber?: string | undefined;
   /** Your own reference for the transaction */
   readonly merchantRecognitionId?: string | undefined;
-  /** Page the customer goes back to afterwards */
+  /** Page to which the customer returns afterwards */
   readonly redirectUrl?: string | undefined;
 }
 
@@ -486,7 +486,7 @@ export interface PostCommonTransactionPriceTickerRequest {
   readonly type: '1' | '2' | '3';
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
 }
 
@@ -503,7 +503,7 @@ export interface PostCommonTransactionQuotesRequest {
   readonly fiatAmount?: string | undefined;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
   /** 1: buying. 2: selling */
   readonly type: '1' | '2';
@@ -512,33 +512,33 @@ export interface PostCommonTransactionQuotesRequest {
 }
 
 export interface PostKybFilesRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** A submission of a business */
   readonly submissionId?: string | undefined;
-  /** Country whose form is meant, two letters: as in kyb/requirements */
+  /** Country that selects the form, two letters, as in kyb/requirements */
   readonly country?: string | undefined;
 }
 
 export interface PostKybStatusRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** A submission of a business */
   readonly submissionId?: string | undefined;
-  /** Country whose form is meant, two letters: as in kyb/requirements */
+  /** Country that selects the form, two letters, as in kyb/requirements */
   readonly country?: string | undefined;
 }
 
 export interface PostKybSubmitRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** A submission of a business */
   readonly submissionId?: string | undefined;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
-  /** Country whose form is meant, two letters: as in kyb/requirements */
+  /** Country that selects the form, two letters, as in kyb/requirements */
   readonly country?: string | undefined;
   /** Number of the identity document */
   readonly identityNumber?: Readonly<Record<string, string>> | string | undefined;
@@ -550,32 +550,32 @@ export interface PostKybSubmitRequest {
   readonly entityName?: string | undefined;
   /** Legal form of the business */
   readonly legalEntityNature?: string | undefined;
-  /** Owners: firstName, lastName, share in percent, and dob and country where known */
+  /** Owners: firstName, lastName, share in percent, and dob and country if known */
   readonly owners?: readonly Readonly<Record<string, string>>[] | string | undefined;
-  /** Directors, as owners but without a share */
+  /** Directors, with the same fields as owners except share */
   readonly directors?: readonly Readonly<Record<string, string>>[] | string | undefined;
 }
 
 export interface PostKycRequirementsRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
 }
 
 export interface PostKycStatusRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
 }
 
 export interface PostKycSubmitDataRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Fiat: its code or its number */
   readonly fiatType: string;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
   /** Number of the identity document */
   readonly identityNumber?: Readonly<Record<string, string>> | string | undefined;
@@ -586,20 +586,20 @@ export interface PostKycSubmitDataRequest {
 }
 
 export interface PostKycSubmitFilesRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
 }
 
 export interface PostKycSubmitRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Fiat: its code or its number */
   readonly fiatType: string;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
   /** Number of the identity document */
   readonly identityNumber?: Readonly<Record<string, string>> | string | undefined;
@@ -610,19 +610,19 @@ export interface PostKycSubmitRequest {
 }
 
 export interface PostKycUrlRequest {
-  /** Your own id of the customer; answered in the type it was sent in */
+  /** Your own id of the customer; returned in the type in which it was sent */
   readonly clientCustomerId?: string | undefined;
-  /** Phone number of the customer, with its country code: one phone is one customer */
+  /** Phone number of the customer, with its country code. A phone number identifies one customer */
   readonly phoneNumber?: string | undefined;
   /** A person or a business */
   readonly type?: 'INDIVIDUAL' | 'BUSINESS' | undefined;
   /** E-mail address of the customer */
   readonly email?: string | undefined;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId?: string | undefined;
-  /** Page the customer goes back to afterwards */
+  /** Page to which the customer returns afterwards */
   readonly kycRedirectUrl?: string | undefined;
-  /** The page ends with the login, and asks for no details */
+  /** Whether the page ends after the login, without asking for details */
   readonly closeAfterLogin?: boolean | undefined;
 }
 
@@ -634,30 +634,30 @@ export interface PostMerchantResendWebhookRequest {
 export interface PostMerchantSendDummyWebhookRequest {
   /** Address that events are posted to */
   readonly webhookUrl?: string | undefined;
-  /** Form of the body: see the page on webhooks */
+  /** Format of the body: see the page on webhooks */
   readonly format?: 'whitelabel' | 'flat' | undefined;
 }
 
 export interface PostMerchantSetWebhookUrlRequest {
   /** Address that events are posted to */
   readonly webhookUrl: string;
-  /** Form of the body: see the page on webhooks */
+  /** Format of the body: see the page on webhooks */
   readonly format?: 'whitelabel' | 'flat' | undefined;
 }
 
 export interface PostOfframpAllTransactionRequest {
   /** Page, from 1 */
   readonly page: number;
-  /** Rows of a page */
+  /** Rows per page */
   readonly pageSize: number;
 }
 
 export interface PostOfframpAllUserTransactionRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Page, from 1 */
   readonly page: number;
-  /** Rows of a page */
+  /** Rows per page */
   readonly pageSize: number;
 }
 
@@ -670,17 +670,17 @@ export interface PostOfframpCreateTransactionRequest {
   readonly chain: string;
   /** Amount given, in fromCurrency */
   readonly fromAmount: string;
-  /** Amount received that the quote promised, in toCurrency; where the price has moved, the request is declined */
+  /** Amount received according to the quote, in toCurrency; if the price has changed, the request is declined */
   readonly toAmount?: string | undefined;
-  /** Rate that the quote promised: fiat for one coin */
+  /** Rate of the quote: fiat for one coin */
   readonly rate?: string | undefined;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
-  /** Number of an account, as bank/addFiatAccount answered it */
+  /** Number of an account, as bank/addFiatAccount returned it */
   readonly fiatAccountId?: string | undefined;
   /** Your own reference for the transaction */
   readonly merchantRecognitionId?: string | undefined;
-  /** Address that coins go back to, should they have to */
+  /** Address to which coins are refunded, if necessary */
   readonly refundAddress?: string | undefined;
 }
 
@@ -700,34 +700,34 @@ export interface PostOfframpQuoteRequest {
 export interface PostOfframpRefundsRequest {
   /** Number of a transaction */
   readonly transactionId: string;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Cursor of the last row that was read */
   readonly before?: string | undefined;
-  /** Rows at most */
+  /** Maximum number of rows */
   readonly limit?: number | undefined;
 }
 
 export interface PostOfframpTransactionRequest {
   /** Number of a transaction */
   readonly transactionId: string;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
 }
 
 export interface PostOnrampAllTransactionRequest {
   /** Page, from 1 */
   readonly page: number;
-  /** Rows of a page */
+  /** Rows per page */
   readonly pageSize: number;
 }
 
 export interface PostOnrampAllUserTransactionRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Page, from 1 */
   readonly page: number;
-  /** Rows of a page */
+  /** Rows per page */
   readonly pageSize: number;
 }
 
@@ -740,19 +740,19 @@ export interface PostOnrampCreateTransactionRequest {
   readonly fromAmount: string;
   /** Chain of the coin */
   readonly chain: string;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
-  /** Address of the customer that is paid */
+  /** Address of the customer to which the coins are paid */
   readonly depositAddress: string;
-  /** Amount received that the quote promised, in toCurrency; where the price has moved, the request is declined */
+  /** Amount received according to the quote, in toCurrency; if the price has changed, the request is declined */
   readonly toAmount?: string | undefined;
-  /** Rate that the quote promised: fiat for one coin */
+  /** Rate of the quote: fiat for one coin */
   readonly rate?: string | undefined;
   /** Payment method, as fetchPaymentMethodType names it */
   readonly paymentMethodType: string;
   /** Your own reference for the transaction */
   readonly merchantRecognitionId?: string | undefined;
-  /** Number of an account, as bank/addFiatAccount answered it */
+  /** Number of an account, as bank/addFiatAccount returned it */
   readonly fiatAccountId?: string | undefined;
 }
 
@@ -772,23 +772,23 @@ export interface PostOnrampQuoteRequest {
 export interface PostOnrampRefundsRequest {
   /** Number of a transaction */
   readonly transactionId: string;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Cursor of the last row that was read */
   readonly before?: string | undefined;
-  /** Rows at most */
+  /** Maximum number of rows */
   readonly limit?: number | undefined;
 }
 
 export interface PostOnrampTransactionRequest {
   /** Number of a transaction */
   readonly transactionId: string;
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
 }
 
 export interface PostSandboxV1BankRequest {
-  /** `lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, and comes back), `no_status`, `statement_twice`, `statement_reordered`; `none` ends what is left */
+  /** `lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults */
   readonly fault:
     | 'NONE'
     | 'LOSE_REQUEST'
@@ -799,9 +799,9 @@ export interface PostSandboxV1BankRequest {
     | 'NO_STATUS'
     | 'STATEMENT_TWICE'
     | 'STATEMENT_REORDERED';
-  /** how often; 1 if nothing is said */
+  /** how often; 1 by default */
   readonly times?: number | undefined;
-  /** of `delay_answer`, in milliseconds: 8000 if nothing is said, which is longer than we wait */
+  /** delay of `delay_answer`, in milliseconds; 8000 by default, which is longer than the server waits */
   readonly delayMs?: number | undefined;
 }
 
@@ -818,20 +818,20 @@ export interface PostSandboxV1ClockRequest {
 export interface PostSandboxV1CreditRequest {
   /** number of one of your orders, a purchase */
   readonly transactionId: string;
-  /** instead of the amount asked for, in the same currency */
+  /** amount to pay instead of the requested one, in the same currency */
   readonly amount?: string | undefined;
-  /** `right` (if nothing is said), `none`, `wrong` (one letter mistyped) */
+  /** `right` (the default), `none`, `wrong` (one letter mistyped) */
   readonly reference?: 'RIGHT' | 'NONE' | 'WRONG' | undefined;
-  /** payer's name: `right` (the customer's, if nothing is said), `wrong`, `none` */
+  /** payer's name: `right` (the customer's, the default), `wrong`, `none` */
   readonly name?: 'RIGHT' | 'WRONG' | 'NONE' | undefined;
 }
 
 export interface PostSandboxV1PayRequest {
   /** number of one of your orders */
   readonly transactionId: string;
-  /** `exact` (if nothing is said), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin) */
+  /** `exact` (the default), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin) */
   readonly how?: 'EXACT' | 'UNDER' | 'OVER' | 'LATE' | 'TWICE' | 'ANOTHER_TOKEN' | 'ANOTHER_CHAIN' | undefined;
-  /** instead of the amount asked for, in the same currency */
+  /** amount to pay instead of the requested one, in the same currency */
   readonly amount?: string | undefined;
 }
 
@@ -840,21 +840,21 @@ export interface PostSandboxV1PricesRequest {
   readonly coin: string;
   /** `inr` */
   readonly fiat: string;
-  /** fiat for one coin; without it, the table's again */
+  /** fiat for one coin; without it, the price table applies again */
   readonly price?: string | undefined;
 }
 
 export interface PostSandboxV1RecallRequest {
   /** number of one of your orders: its last credit */
   readonly transactionId?: string | undefined;
-  /** or the line that `credit` answered */
+  /** or the line that `credit` returned */
   readonly line?: string | undefined;
 }
 
 export interface PostSandboxV1ReorgRequest {
   /** `matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20` */
   readonly chain: string;
-  /** 1 to 12; more would be deeper than final and halt the chain */
+  /** 1 to 12; a deeper reorg would replace final blocks and halt the chain */
   readonly blocks: number;
 }
 
@@ -877,9 +877,9 @@ export interface PostSandboxV1TreasuryRequest {
   readonly currency: string;
   /** `dry`, `filled` */
   readonly state: 'DRY' | 'FILLED';
-  /** of a coin */
+  /** chain of a coin */
   readonly chain?: string | undefined;
-  /** how much is brought, in that currency; as much as at the beginning if nothing is said */
+  /** amount to fill with, in that currency; the initial amount by default */
   readonly amount?: string | undefined;
 }
 
@@ -889,18 +889,18 @@ export interface PostSandboxV1WebhooksRequest {
 }
 
 export interface PostTestChangeKybStatusRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** A submission of a business */
   readonly submissionId?: string | undefined;
-  /** A word of verification */
+  /** Verification status */
   readonly status: 'COMPLETED' | 'IN_REVIEW' | 'UPDATE_REQUIRED' | 'FAILED';
 }
 
 export interface PostTestChangeKycStatusRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
-  /** A word of verification */
+  /** Verification status */
   readonly status:
     | 'LOGIN_REQUIRED'
     | 'OTP_COMPLETED'
@@ -915,7 +915,7 @@ export interface PostTestChangeKycStatusRequest {
 }
 
 export interface PostTestChangeOfframpStatusRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Number of a transaction */
   readonly transactionId: string;
@@ -924,7 +924,7 @@ export interface PostTestChangeOfframpStatusRequest {
 }
 
 export interface PostTestChangeOnrampStatusRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Number of a transaction */
   readonly transactionId: string;
@@ -935,7 +935,7 @@ export interface PostTestChangeOnrampStatusRequest {
 export interface PostTransactionMerchantHistoryRequest {
   /** Page, from 1 */
   readonly page?: number | undefined;
-  /** Rows of a page */
+  /** Rows per page */
   readonly pageSize?: number | undefined;
   /** Only what was created at or after this time */
   readonly since?: string | undefined;
@@ -945,7 +945,7 @@ export interface PostTransactionMerchantHistoryRequest {
   readonly type?: '1' | '2' | undefined;
   /** Fiat: its code or its number */
   readonly fiatType?: string | undefined;
-  /** Country, two letters, instead of fiatType: stands for the fiat of that country. Where both are sent, they must agree */
+  /** Country, two letters, instead of fiatType: selects the fiat of that country. If both are sent, they must agree */
   readonly countryCode?: string | undefined;
 }
 
@@ -954,25 +954,25 @@ export interface PostV1WebhooksIdReplayRequest {
   readonly eventId?: string | undefined;
   /** Number of a transaction */
   readonly orderId?: string | undefined;
-  /** First moment */
+  /** Start of the period */
   readonly from?: string | undefined;
-  /** Last moment */
+  /** End of the period */
   readonly to?: string | undefined;
 }
 
 export interface PostV1WebhooksIdRotateRequest {
-  /** How long the old secret signs as well */
+  /** How long webhooks are also signed with the old secret */
   readonly overlapSeconds?: number | undefined;
 }
 
 export interface PostV1WebhooksRequest {
   /** Address that events are posted to */
   readonly url: string;
-  /** Form of the body: see the page on webhooks */
+  /** Format of the body: see the page on webhooks */
   readonly format?: 'whitelabel' | 'flat' | 'standard' | undefined;
-  /** Types of events; none: all */
+  /** Types of events; all if the list is empty */
   readonly events?: readonly string[] | undefined;
-  /** What the payload header holds: the exact body in base64, or the body wrapped with a time */
+  /** Content of the payload header: the exact body in base64, or an object of the body and a time */
   readonly payloadForm?: 'body' | 'wrapped' | undefined;
 }
 
@@ -993,7 +993,7 @@ export interface Purchase {
   readonly toCurrency: string;
   /** Payment method */
   readonly paymentMethodType: string;
-  /** Address that is paid */
+  /** Address to which the payout is sent */
   readonly depositAddress: string;
   /** Status number of the transaction, as text: see the table of statuses */
   readonly status: string;
@@ -1016,7 +1016,7 @@ export interface PurchaseRow {
   readonly paymentType: number;
   /** Fiat for one coin when the transaction was created: exact to its last digit */
   readonly expectedPrice: number;
-  /** The same once the trade was made; 0 before: exact to its last digit */
+  /** The same after the trade; 0 before: exact to its last digit */
   readonly actualPrice: number;
   /** The partner’s own reference */
   readonly merchantRecognitionId: string;
@@ -1034,7 +1034,7 @@ export interface PurchaseRow {
   readonly gasFee: number;
   /** Tax withheld: exact to its last digit */
   readonly tdsFee: number;
-  /** Deposit address of a sale, paid address of a purchase */
+  /** Deposit address of a sale, destination address of a purchase */
   readonly walletAddress: string;
   /** Hash on the chain, in lower case; empty before there is one */
   readonly transactionHash: string;
@@ -1052,18 +1052,18 @@ export interface PurchaseRow {
 }
 
 export interface PutOfframpRefundDestinationRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Number of a transaction */
   readonly transactionId: string;
-  /** Address that money goes to */
+  /** Address to which money is sent */
   readonly address?: string | undefined;
-  /** Number of an account, as bank/addFiatAccount answered it */
+  /** Number of an account, as bank/addFiatAccount returned it */
   readonly fiatAccountId?: string | undefined;
 }
 
 export interface PutOnrampReferenceIdRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Number of a transaction */
   readonly transactionId: string;
@@ -1072,32 +1072,32 @@ export interface PutOnrampReferenceIdRequest {
 }
 
 export interface PutOnrampRefundDestinationRequest {
-  /** Our id of the customer, as kyc/url answered it */
+  /** Our id of the customer, as kyc/url returned it */
   readonly customerId: string;
   /** Number of a transaction */
   readonly transactionId: string;
-  /** Address that money goes to */
+  /** Address to which money is sent */
   readonly address?: string | undefined;
-  /** Number of an account, as bank/addFiatAccount answered it */
+  /** Number of an account, as bank/addFiatAccount returned it */
   readonly fiatAccountId?: string | undefined;
 }
 
 export interface PutV1WebhooksIdRequest {
   /** Address that events are posted to */
   readonly url?: string | undefined;
-  /** Form of the body: see the page on webhooks */
+  /** Format of the body: see the page on webhooks */
   readonly format?: 'whitelabel' | 'flat' | 'standard' | undefined;
-  /** Types of events; none: all */
+  /** Types of events; all if the list is empty */
   readonly events?: readonly string[] | undefined;
-  /** What the payload header holds: the exact body in base64, or the body wrapped with a time */
+  /** Content of the payload header: the exact body in base64, or an object of the body and a time */
   readonly payloadForm?: 'body' | 'wrapped' | undefined;
   /** Whether events are sent */
   readonly enabled?: boolean | undefined;
-  /** The key that signs this request: it signs the webhooks from now on */
+  /** The key that signs this request; webhooks are signed with it from now on */
   readonly apiKey?: string | undefined;
 }
 
-/** Which of the two forms a partner gets is a setting of the partner */
+/** A setting of the partner determines which of the two forms it receives */
 export type Quote = QuoteWithRate | QuoteWithoutRate;
 
 export interface QuoteNumbers {
@@ -1179,11 +1179,11 @@ export interface Refund {
   readonly chain: string;
   /** Number of the refund */
   readonly refundId: string;
-  /** payout: a payout that came back, paid again */
+  /** payout: a payout that came back and is paid again */
   readonly kind: 'refund' | 'payout';
   /** State of the refund */
   readonly status: string;
-  /** Why it is paid; empty where there is nothing to say */
+  /** Why it is paid; empty if there is no reason */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -1212,9 +1212,9 @@ export interface Refund {
     | 'rejected_by_network'
     | 'under_review'
     | '';
-  /** Address it goes to; empty for a bank account, or before one is named */
+  /** Address to which it is sent; empty for a bank account, or before one is named */
   readonly address: string;
-  /** Account it goes to; empty for an address, or before one is named */
+  /** Account to which it is sent; empty for an address, or before one is named */
   readonly fiatAccountId: string;
   /** Hash or bank reference; empty before there is one */
   readonly reference: string;
@@ -1227,13 +1227,13 @@ export interface Refund {
 export interface Refunds {
   /** Number of the transaction */
   readonly transactionId: string;
-  /** From when money that nobody claims is dormant; only where that was announced, ISO 8601 in UTC */
+  /** When unclaimed money becomes dormant; only if that was announced, ISO 8601 in UTC */
   readonly unclaimedFrom?: string | undefined;
-  /** What has come in for the transaction and was not reversed: a plain decimal */
+  /** Amount received for the transaction and not reversed: a plain decimal */
   readonly receivedAmount: string;
-  /** Currency of that */
+  /** Currency of the received amount */
   readonly receivedCurrency: string;
-  /** Why the transaction is not as usual; empty where there is nothing to say */
+  /** Why the transaction is unusual; empty if there is no reason */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -1262,15 +1262,15 @@ export interface Refunds {
     | 'rejected_by_network'
     | 'under_review'
     | '';
-  /** Money waits until refundDestination names where it goes */
+  /** Whether money waits until refundDestination names its destination */
   readonly needsDestination: boolean;
-  /** The newest, the oldest of them first: 20 in transactions and events, as many as asked for in refunds */
+  /** The newest refunds, in the order of their creation: 20 in transactions and events, as many as requested in refunds */
   readonly refunds: readonly Refund[];
-  /** How many refunds are older than the first one here; only where there are any. The refunds call gives them by before */
+  /** Number of refunds older than the first one here; only if there are any. The refunds call returns them with `before` */
   readonly olderRefunds?: number | undefined;
-  /** The newest, the oldest of them first: 20 in transactions and events, 100 in refunds */
+  /** The newest returned payouts, in the order of their return: 20 in transactions and events, 100 in refunds */
   readonly returnedPayouts: readonly ReturnedPayout[];
-  /** How many payouts that came back are not among them; only where there are any */
+  /** Number of returned payouts that are not in the list; only if there are any */
   readonly olderReturnedPayouts?: number | undefined;
 }
 
@@ -1286,7 +1286,7 @@ export interface ReturnedPayout {
   readonly chain: string;
   /** Reference of the bank */
   readonly reference: string;
-  /** Why it came back; empty where there is nothing to say */
+  /** Why it came back; empty if there is no reason */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -1336,7 +1336,7 @@ export interface Sale {
   readonly toCurrency: string;
   /** Chain of the coin */
   readonly chain: string;
-  /** Account that is paid; empty where none is named */
+  /** Account to which the payout is sent; empty if none is named */
   readonly fiatAccountId: string;
   /** Status number of the transaction, as text: see the table of statuses */
   readonly status: string;
@@ -1361,23 +1361,23 @@ export interface SaleDetail {
   readonly toCurrency: string;
   /** Chain of the coin */
   readonly chain: string;
-  /** Account that is paid; empty where none is named */
+  /** Account to which the payout is sent; empty if none is named */
   readonly fiatAccountId: string;
   /** Status number of the transaction, as text: see the table of statuses */
   readonly status: string;
   /** Hash of the deposit, in lower case; empty before there is one */
   readonly transactionHash: string;
-  /** Address that the customer sends the coins to */
+  /** Address to which the customer sends the coins */
   readonly depositAddress: string;
-  /** Until when the coins must have arrived, ISO 8601 in UTC */
+  /** Deadline for the coins to arrive, ISO 8601 in UTC */
   readonly expiresAt: string;
-  /** From when money that nobody claims is dormant; only where that was announced, ISO 8601 in UTC */
+  /** When unclaimed money becomes dormant; only if that was announced, ISO 8601 in UTC */
   readonly unclaimedFrom?: string | undefined;
-  /** What has come in for the transaction and was not reversed: a plain decimal */
+  /** Amount received for the transaction and not reversed: a plain decimal */
   readonly receivedAmount: string;
-  /** Currency of that */
+  /** Currency of the received amount */
   readonly receivedCurrency: string;
-  /** Why the transaction is not as usual; empty where there is nothing to say */
+  /** Why the transaction is unusual; empty if there is no reason */
   readonly reason:
     | 'underpaid'
     | 'overpaid'
@@ -1406,15 +1406,15 @@ export interface SaleDetail {
     | 'rejected_by_network'
     | 'under_review'
     | '';
-  /** Money waits until refundDestination names where it goes */
+  /** Whether money waits until refundDestination names its destination */
   readonly needsDestination: boolean;
-  /** The newest, the oldest of them first: 20 in transactions and events, as many as asked for in refunds */
+  /** The newest refunds, in the order of their creation: 20 in transactions and events, as many as requested in refunds */
   readonly refunds: readonly Refund[];
-  /** How many refunds are older than the first one here; only where there are any. The refunds call gives them by before */
+  /** Number of refunds older than the first one here; only if there are any. The refunds call returns them with `before` */
   readonly olderRefunds?: number | undefined;
-  /** The newest, the oldest of them first: 20 in transactions and events, 100 in refunds */
+  /** The newest returned payouts, in the order of their return: 20 in transactions and events, 100 in refunds */
   readonly returnedPayouts: readonly ReturnedPayout[];
-  /** How many payouts that came back are not among them; only where there are any */
+  /** Number of returned payouts that are not in the list; only if there are any */
   readonly olderReturnedPayouts?: number | undefined;
 }
 
@@ -1433,7 +1433,7 @@ export interface SaleRow {
   readonly paymentType: number;
   /** Fiat for one coin when the transaction was created: exact to its last digit */
   readonly expectedPrice: number;
-  /** The same once the trade was made; 0 before: exact to its last digit */
+  /** The same after the trade; 0 before: exact to its last digit */
   readonly actualPrice: number;
   /** The partner’s own reference */
   readonly merchantRecognitionId: string;
@@ -1451,7 +1451,7 @@ export interface SaleRow {
   readonly gasFee: number;
   /** Tax withheld: exact to its last digit */
   readonly tdsFee: number;
-  /** Deposit address of a sale, paid address of a purchase */
+  /** Deposit address of a sale, destination address of a purchase */
   readonly walletAddress: string;
   /** Hash on the chain, in lower case; empty before there is one */
   readonly transactionHash: string;
@@ -1478,16 +1478,16 @@ export interface StandardWebhook {
   readonly subject: string;
   /** Position among the events of its subject */
   readonly sequence: number;
-  /** The resource as it is then */
+  /** The resource at the time of the event */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 export interface Submission {
   /** Number of the submission */
   readonly submissionId: string;
-  /** UPDATE_REQUIRED: give what `reasons` names. COMPLETED and FAILED: over */
+  /** UPDATE_REQUIRED: supply what `reasons` names. COMPLETED and FAILED: the submission is over */
   readonly status: 'UPDATE_REQUIRED' | 'IN_REVIEW' | 'COMPLETED' | 'FAILED';
-  /** Why a field must be given, or given again, by its name */
+  /** Why a field must be sent, or sent again, by its name */
   readonly reasons?: Readonly<Record<string, string>> | undefined;
   /** When it began, ISO 8601 in UTC */
   readonly createdAt: string;
@@ -1498,13 +1498,13 @@ export interface Submission {
 export interface Submitted {
   /** Number of the submission */
   readonly submissionId: string;
-  /** UPDATE_REQUIRED: give what `reasons` names. COMPLETED and FAILED: over */
+  /** UPDATE_REQUIRED: supply what `reasons` names. COMPLETED and FAILED: the submission is over */
   readonly status: 'UPDATE_REQUIRED' | 'IN_REVIEW' | 'COMPLETED' | 'FAILED';
-  /** Why a field must be given, or given again, by its name */
+  /** Why a field must be sent, or sent again, by its name */
   readonly reasons?: Readonly<Record<string, string>> | undefined;
-  /** When it began: of a new one, ISO 8601 in UTC */
+  /** When it began; only of a new submission, ISO 8601 in UTC */
   readonly createdAt?: string | undefined;
-  /** When it changed: of one that was added to, ISO 8601 in UTC */
+  /** When it changed; only of a submission that was added to, ISO 8601 in UTC */
   readonly updatedAt?: string | undefined;
 }
 
@@ -1514,24 +1514,24 @@ export interface WebhookEndpoint {
   /** Address that events are posted to */
   readonly url: string;
   readonly format: 'whitelabel' | 'flat' | 'standard';
-  /** Types of events it hears of; none: all */
+  /** Types of events it receives; all if the list is empty */
   readonly events: readonly string[];
-  /** What the payload header holds */
+  /** Content of the payload header */
   readonly payloadForm: 'body' | 'wrapped';
-  /** Set by setWebhookUrl */
+  /** Whether setWebhookUrl set it */
   readonly setByWire: boolean;
   readonly enabled: boolean;
-  /** Key whose secret signs */
+  /** Key whose secret signs the webhooks */
   readonly apiKey: string;
   readonly madeByKey: string | null;
-  /** Attempts that failed in a row */
+  /** Number of consecutive failed attempts */
   readonly failures: number;
   readonly pausedUntil: string | null;
   readonly failingSince: string | null;
   readonly switchedOffAt: string | null;
   readonly heldAt: string | null;
   readonly oldSecretUntil: string | null;
-  /** When it was made, ISO 8601 in UTC */
+  /** When it was created, ISO 8601 in UTC */
   readonly createdAt: string;
   /** When it last changed, ISO 8601 in UTC */
   readonly updatedAt: string;
@@ -1543,28 +1543,28 @@ export interface WebhookEndpointWithSecret {
   /** Address that events are posted to */
   readonly url: string;
   readonly format: 'whitelabel' | 'flat' | 'standard';
-  /** Types of events it hears of; none: all */
+  /** Types of events it receives; all if the list is empty */
   readonly events: readonly string[];
-  /** What the payload header holds */
+  /** Content of the payload header */
   readonly payloadForm: 'body' | 'wrapped';
-  /** Set by setWebhookUrl */
+  /** Whether setWebhookUrl set it */
   readonly setByWire: boolean;
   readonly enabled: boolean;
-  /** Key whose secret signs */
+  /** Key whose secret signs the webhooks */
   readonly apiKey: string;
   readonly madeByKey: string | null;
-  /** Attempts that failed in a row */
+  /** Number of consecutive failed attempts */
   readonly failures: number;
   readonly pausedUntil: string | null;
   readonly failingSince: string | null;
   readonly switchedOffAt: string | null;
   readonly heldAt: string | null;
   readonly oldSecretUntil: string | null;
-  /** When it was made, ISO 8601 in UTC */
+  /** When it was created, ISO 8601 in UTC */
   readonly createdAt: string;
   /** When it last changed, ISO 8601 in UTC */
   readonly updatedAt: string;
-  /** Signs its webhooks; said in this reply alone */
+  /** Secret that signs its webhooks; returned only in this reply */
   readonly secret: string;
 }
 
@@ -1573,15 +1573,15 @@ export type WhitelabelWebhook = OrderWebhook | CustomerWebhook;
 /** What each endpoint takes and gives, by method and path. */
 export interface WhitelabelEndpoints {
   get: {
-    /** Tells what a business must supply to be verified; signed, the form of the calling partner. */
+    /** Returns the form that a business must fill in to be verified; if the request is signed, the form of the calling partner. */
     'kyb/requirements': { takes: Nothing; gives: Requirements };
     /** Lists the events of the partner in an order that never changes. */
     'v1/events': { takes: { readonly after?: string | undefined; readonly limit?: number | undefined }; gives: Events };
     /** Lists webhook endpoints. */
     'v1/webhooks': { takes: Nothing; gives: readonly WebhookEndpoint[] };
-    /** Answers one webhook endpoint. */
+    /** Returns one webhook endpoint. */
     'v1/webhooks/{id}': { takes: { readonly id: string }; gives: WebhookEndpoint };
-    /** Lists what was and is to be delivered, newest first. */
+    /** Lists the deliveries of a webhook endpoint, past and pending, newest first. */
     'v1/webhooks/{id}/deliveries': {
       takes: { readonly id: string; readonly before?: string | undefined; readonly limit?: number | undefined };
       gives: {
@@ -1589,12 +1589,12 @@ export interface WhitelabelEndpoints {
         readonly next: string | null;
       };
     };
-    /** Lists the attempts at one event. */
+    /** Lists the attempts to deliver one event. */
     'v1/webhooks/{id}/deliveries/{event}': {
       takes: { readonly id: string; readonly event: string };
       gives: readonly Attempt[];
     };
-    /** Answers the fiats on offer. */
+    /** Returns the supported fiats. */
     'public/listSupportedFiat': {
       takes: Nothing;
       gives: {
@@ -1604,14 +1604,14 @@ export interface WhitelabelEndpoints {
         readonly offramp: Readonly<Record<string, string>>;
       };
     };
-    /** Answers the payment methods of each fiat. */
+    /** Returns the payment methods of each fiat. */
     'common/public/fetchPaymentMethodType': {
       takes: Nothing;
       gives: Readonly<Record<string, Readonly<Record<string, number>>>>;
     };
-    /** Answers the time, for signing. */
+    /** Returns the current time, for signing. */
     'common/public/currentTimestamp': { takes: Nothing; gives: number };
-    /** Answers which fiats are bought and sold with which methods. */
+    /** Returns the fiats for buying and selling, with their payment methods. */
     'common/public/fetchAllCountryConfig': {
       takes: Nothing;
       gives: {
@@ -1620,7 +1620,7 @@ export interface WhitelabelEndpoints {
           Record<
             string,
             {
-              /** 1: on offer */
+              /** 1: supported */
               readonly isActive: number;
               /** Kind of each method: 1 instant, 2 a bank transfer */
               readonly paymentMethods: Readonly<Record<string, number>>;
@@ -1632,7 +1632,7 @@ export interface WhitelabelEndpoints {
           Record<
             string,
             {
-              /** 1: on offer */
+              /** 1: supported */
               readonly isActive: number;
               /** Kind of each method: 1 instant, 2 a bank transfer */
               readonly paymentMethods: Readonly<Record<string, number>>;
@@ -1641,11 +1641,11 @@ export interface WhitelabelEndpoints {
         >;
       };
     };
-    /** Answers the coins on offer. */
+    /** Returns the supported coins. */
     'buy/public/listAllCoins': { takes: Nothing; gives: Readonly<Record<string, Coin>> };
-    /** Answers the chains on offer. */
+    /** Returns the supported chains. */
     'buy/public/listAllNetworks': { takes: Nothing; gives: Readonly<Record<string, Network>> };
-    /** Answers coins and chains with their details. */
+    /** Returns coins and chains with their details. */
     'sell/public/allConfig': {
       takes: Nothing;
       gives: {
@@ -1660,7 +1660,7 @@ export interface WhitelabelEndpoints {
               readonly coinIcon: string;
               /** Name */
               readonly coinName: string;
-              /** Decimals shown of a balance */
+              /** Decimals with which a balance is shown */
               readonly balanceFloatPlaces: number;
               /** Code of the coin */
               readonly coinCode: string;
@@ -1674,7 +1674,7 @@ export interface WhitelabelEndpoints {
         readonly networkConfig: Readonly<Record<string, Network>>;
       };
     };
-    /** Answers what a withdrawal costs on each chain, in numbers. */
+    /** Returns what a withdrawal costs on each chain, with amounts as JSON numbers. */
     'public/allGasFee': {
       takes: Nothing;
       gives: {
@@ -1700,23 +1700,23 @@ export interface WhitelabelEndpoints {
     };
   };
   post: {
-    /** Makes a link by which a customer logs in and is verified; the first time, it enrols the customer. */
+    /** Creates a link to a page on which a customer logs in and is verified. The first call creates the customer. */
     'kyc/url': { takes: PostKycUrlRequest; gives: KycLink };
-    /** Tells how far the verification of a customer has come. */
+    /** Returns the verification status of a customer. */
     'kyc/status': { takes: PostKycStatusRequest; gives: KycStatus };
-    /** Tells what a person must supply to be verified. */
+    /** Returns the form that a person must fill in to be verified. */
     'kyc/requirements': { takes: PostKycRequirementsRequest; gives: KycRequirements };
-    /** Submits what a person must supply, by which the verifier verifies it. */
+    /** Submits the data with which a person is verified. */
     'kyc/submit': { takes: PostKycSubmitRequest; gives: Submitted };
-    /** Submits the answers of a person, at once or in parts, before or after its files: what is missing still, and what must be corrected, is in `reasons`. */
+    /** Submits the answers of a person, at once or in parts, before or after its files. `reasons` lists what is missing and what must be corrected. */
     'kyc/submitData': { takes: PostKycSubmitDataRequest; gives: Submitted };
-    /** Takes the files of documents of a person, as multipart/form-data, each named as in the requirements, before or after its answers: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
+    /** Submits the files of a person’s documents, as multipart/form-data, each named as in the requirements, before or after the answers: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
     'kyc/submitFiles': { takes: PostKycSubmitFilesRequest; gives: Submitted };
-    /** Submits what a business must supply, at once or in parts: what is missing still, and what must be corrected, is in `reasons`. */
+    /** Submits the data with which a business is verified, at once or in parts. `reasons` lists what is missing and what must be corrected. */
     'kyb/submit': { takes: PostKybSubmitRequest; gives: Submitted };
-    /** Takes the files of documents of a business, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
+    /** Submits the files of a business’s documents, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB. */
     'kyb/files': { takes: PostKybFilesRequest; gives: Submitted };
-    /** Tells what became of a submission of a business: the one named, or the newest. */
+    /** Returns the status of a submission of a business: the one named, or the newest. */
     'kyb/status': { takes: PostKybStatusRequest; gives: Submission };
     /** Adds a bank account of a customer. */
     'bank/addFiatAccount': {
@@ -1726,7 +1726,7 @@ export interface WhitelabelEndpoints {
         readonly fiatAccountId: string;
       };
     };
-    /** Makes a link to a page on which the customer adds a bank account. */
+    /** Creates a link to a page on which the customer adds a bank account. */
     'bank/addFiatAccountUrl': {
       takes: PostBankAddFiatAccountUrlRequest;
       gives: {
@@ -1740,31 +1740,31 @@ export interface WhitelabelEndpoints {
     'bank/fiatAccounts': { takes: PostBankFiatAccountsRequest; gives: readonly Account[] };
     /** Quotes a sale of coins. */
     'offramp/quote': { takes: PostOfframpQuoteRequest; gives: Quote };
-    /** Creates a sale, once per request, and answers the address that the customer sends the coins to. */
+    /** Creates a sale, once per request, and returns the address to which the customer sends the coins. */
     'offramp/createTransaction': { takes: PostOfframpCreateTransactionRequest; gives: CreatedSale };
-    /** Answers one sale, and what has come of its money. */
+    /** Returns one sale, with its refunds and the payouts that came back. */
     'offramp/transaction': { takes: PostOfframpTransactionRequest; gives: SaleDetail };
     /** Lists the sales of a customer, newest first. */
     'offramp/allUserTransaction': { takes: PostOfframpAllUserTransactionRequest; gives: readonly Sale[] };
     /** Lists all sales of the partner, newest first. */
     'offramp/allTransaction': { takes: PostOfframpAllTransactionRequest; gives: readonly Sale[] };
-    /** Answers what came in for a sale, what goes back of it, and which payouts came back. */
+    /** Returns the money received for a sale, its refunds, and the payouts that came back. */
     'offramp/refunds': { takes: PostOfframpRefundsRequest; gives: Refunds };
     /** Quotes a purchase of coins. */
     'onramp/quote': { takes: PostOnrampQuoteRequest; gives: Quote };
-    /** Creates a purchase, once per request, and answers how the customer pays. */
+    /** Creates a purchase, once per request, and returns how the customer pays. */
     'onramp/createTransaction': { takes: PostOnrampCreateTransactionRequest; gives: CreatedPurchase };
-    /** Answers what came in for a purchase, what goes back of it, and which payouts came back. */
+    /** Returns the money received for a purchase, its refunds, and the payouts that came back. */
     'onramp/refunds': { takes: PostOnrampRefundsRequest; gives: Refunds };
-    /** Answers how the customer pays a purchase. */
+    /** Returns how the customer pays a purchase. */
     'bank/bankDetails': { takes: PostBankBankDetailsRequest; gives: PayInstructions };
-    /** Answers one purchase. */
+    /** Returns one purchase. */
     'onramp/transaction': { takes: PostOnrampTransactionRequest; gives: Purchase };
     /** Lists the purchases of a customer, newest first. */
     'onramp/allUserTransaction': { takes: PostOnrampAllUserTransactionRequest; gives: readonly Purchase[] };
     /** Lists all purchases of the partner, newest first. */
     'onramp/allTransaction': { takes: PostOnrampAllTransactionRequest; gives: readonly Purchase[] };
-    /** Answers the numbers of fiats, coins and chains. */
+    /** Returns the numbers of fiats, coins and chains. */
     'common/transaction/allConfigMapping': {
       takes: Nothing;
       gives: {
@@ -1776,7 +1776,7 @@ export interface WhitelabelEndpoints {
         readonly chainSymbolMapping: Readonly<Record<string, number>>;
       };
     };
-    /** Answers coins and chains with their details. */
+    /** Returns coins and chains with their details. */
     'common/transaction/allChainMapping': {
       takes: Nothing;
       gives: {
@@ -1791,7 +1791,7 @@ export interface WhitelabelEndpoints {
               readonly coinIcon: string;
               /** Name */
               readonly coinName: string;
-              /** Decimals shown of a balance */
+              /** Decimals with which a balance is shown */
               readonly balanceFloatPlaces: number;
               /** Code of the coin */
               readonly coinCode: string;
@@ -1805,7 +1805,7 @@ export interface WhitelabelEndpoints {
         readonly networkConfig: Readonly<Record<string, Network>>;
       };
     };
-    /** Answers what a withdrawal costs on each chain. */
+    /** Returns what a withdrawal costs on each chain. */
     'common/transaction/allGasFee': {
       takes: Nothing;
       gives: Readonly<
@@ -1820,7 +1820,7 @@ export interface WhitelabelEndpoints {
                 /** In the coin: a plain decimal */
                 readonly minimumWithdrawal: string;
                 readonly nodeInSync: 1;
-                /** 1: the coin is bought from customers */
+                /** 1: customers can sell the coin */
                 readonly depositEnable: number;
               }
             >
@@ -1828,7 +1828,7 @@ export interface WhitelabelEndpoints {
         >
       >;
     };
-    /** Answers the least and the most of each fiat. */
+    /** Returns the minimum and maximum amount of each fiat. */
     'common/transaction/limits': {
       takes: PostCommonTransactionLimitsRequest;
       gives: {
@@ -1838,9 +1838,9 @@ export interface WhitelabelEndpoints {
               Record<
                 string,
                 {
-                  /** Least: exact to its last digit */
+                  /** Minimum: exact to its last digit */
                   readonly min: number;
-                  /** Most: exact to its last digit */
+                  /** Maximum: exact to its last digit */
                   readonly max: number;
                 }
               >
@@ -1852,9 +1852,9 @@ export interface WhitelabelEndpoints {
               Record<
                 string,
                 {
-                  /** Least: exact to its last digit */
+                  /** Minimum: exact to its last digit */
                   readonly min: number;
-                  /** Most: exact to its last digit */
+                  /** Maximum: exact to its last digit */
                   readonly max: number;
                 }
               >
@@ -1862,12 +1862,12 @@ export interface WhitelabelEndpoints {
           | undefined;
       };
     };
-    /** Answers the least of a fiat that buys each coin. */
+    /** Returns the minimum amount of a fiat for buying each coin. */
     'common/transaction/allCoinLimits': {
       takes: PostCommonTransactionAllCoinLimitsRequest;
       gives: Readonly<Record<string, Readonly<Record<string, number>>>>;
     };
-    /** Answers the present prices in a fiat. */
+    /** Returns the current prices in a fiat. */
     'common/transaction/priceTicker': {
       takes: PostCommonTransactionPriceTickerRequest;
       gives: {
@@ -1877,7 +1877,7 @@ export interface WhitelabelEndpoints {
         readonly offramp?: Readonly<Record<string, number>> | undefined;
       };
     };
-    /** Answers the status number of a transaction. */
+    /** Returns the status number of a transaction. */
     'common/transaction/orderStatus': {
       takes: PostCommonTransactionOrderStatusRequest;
       gives: {
@@ -1885,32 +1885,32 @@ export interface WhitelabelEndpoints {
         readonly orderStatus: number;
       };
     };
-    /** Quotes a sale or a purchase, in numbers. */
+    /** Quotes a sale or a purchase, with amounts as JSON numbers. */
     'common/transaction/quotes': { takes: PostCommonTransactionQuotesRequest; gives: QuoteNumbers };
-    /** Makes a link to a hosted page on which a customer confirms and pays, once per request. */
+    /** Creates a link to a hosted page on which a customer confirms and pays, once per request. */
     'common/transaction/generateLink': { takes: PostCommonTransactionGenerateLinkRequest; gives: CheckoutLink };
-    /** Lists transactions as flat rows of numbers, for accounting. */
+    /** Lists transactions as flat rows with amounts as JSON numbers, for accounting. */
     'transaction/merchantHistory': {
       takes: PostTransactionMerchantHistoryRequest;
       gives: readonly (SaleRow | PurchaseRow)[];
     };
     /** Sets the address that events are posted to. */
     'merchant/setWebhookUrl': { takes: PostMerchantSetWebhookUrlRequest; gives: string };
-    /** Sends everything that was said of a transaction once more, and waits for your server. */
+    /** Sends all webhooks of a transaction again, and waits for your server. */
     'merchant/resendWebhook': { takes: PostMerchantResendWebhookRequest; gives: 'Response received from your server' };
     /** Sends a sample transaction, and waits for your server. */
     'merchant/sendDummyWebhook': {
       takes: PostMerchantSendDummyWebhookRequest;
       gives: 'Response received from your server';
     };
-    /** Adds a webhook endpoint, and answers its secret. */
+    /** Adds a webhook endpoint, and returns its secret. */
     'v1/webhooks': { takes: PostV1WebhooksRequest; gives: WebhookEndpointWithSecret };
-    /** Gives a webhook endpoint a new secret. */
+    /** Creates a new secret for a webhook endpoint, and returns it. */
     'v1/webhooks/{id}/rotate': {
       takes: { readonly id: string } & PostV1WebhooksIdRotateRequest;
       gives: WebhookEndpointWithSecret;
     };
-    /** Sends to a held webhook endpoint again, from the first event it missed. */
+    /** Resumes a held webhook endpoint, from the first event it missed. */
     'v1/webhooks/{id}/resume': { takes: { readonly id: string }; gives: WebhookEndpoint };
     /** Sends a test event to a webhook endpoint. */
     'v1/webhooks/{id}/test': {
@@ -1919,31 +1919,31 @@ export interface WhitelabelEndpoints {
         readonly sent: true;
       };
     };
-    /** Sends events again: one, those of a transaction, or those of a span of time. */
+    /** Sends events again: one event, those of a transaction, or those of a period. */
     'v1/webhooks/{id}/replay': {
       takes: { readonly id: string } & PostV1WebhooksIdReplayRequest;
       gives: {
-        /** Events that go out again */
+        /** Number of events that are sent again */
         readonly replayed: number;
-        /** There are more: ask again */
+        /** Whether there are more; repeat the request for them */
         readonly hasMore: boolean;
       };
     };
-    /** Sandbox: brings the verification of a person to a status. */
+    /** Sandbox: sets the verification status of a person. */
     'test/changeKycStatus': {
       takes: PostTestChangeKycStatusRequest;
       gives: {
         readonly changeStatus: true;
-        /** A sentence that names the status */
+        /** The status as a sentence */
         readonly message: string;
       };
     };
-    /** Sandbox: brings the verification of a business to a status. */
+    /** Sandbox: sets the verification status of a business. */
     'test/changeKybStatus': {
       takes: PostTestChangeKybStatusRequest;
       gives: {
         readonly changeStatus: true;
-        /** A sentence that names the status */
+        /** The status as a sentence */
         readonly message: string;
       };
     };
@@ -1952,7 +1952,7 @@ export interface WhitelabelEndpoints {
       takes: PostTestChangeOfframpStatusRequest;
       gives: {
         readonly changeStatus: true;
-        /** A sentence that names the status */
+        /** The status as a sentence */
         readonly message: string;
       };
     };
@@ -1961,53 +1961,53 @@ export interface WhitelabelEndpoints {
       takes: PostTestChangeOnrampStatusRequest;
       gives: {
         readonly changeStatus: true;
-        /** A sentence that names the status */
+        /** The status as a sentence */
         readonly message: string;
       };
     };
-    /** Sandbox: the customer pays an order, on its chain or by bank. The same Idempotency-Key pays once. */
+    /** Sandbox: pays an order as its customer, on its chain or by bank. Requests with the same Idempotency-Key pay once. */
     'sandbox/v1/pay': {
       takes: PostSandboxV1PayRequest;
       gives: {
-        /** What the rail calls each payment */
+        /** Ids of the payments on the rail */
         readonly payments: readonly string[];
       };
     };
-    /** Sandbox: money comes to our bank for an order, as its payer wrote it. The same Idempotency-Key pays once. */
+    /** Sandbox: credits our bank account for a purchase, with the payer’s reference and name as you choose them. Requests with the same Idempotency-Key pay once. */
     'sandbox/v1/credit': {
       takes: PostSandboxV1CreditRequest;
       gives: {
-        /** Line at the bank */
+        /** Line of the bank statement */
         readonly line: string;
       };
     };
-    /** Sandbox: the payer's bank takes a credit back. */
+    /** Sandbox: recalls a bank credit, as the payer’s bank. */
     'sandbox/v1/recall': {
       takes: PostSandboxV1RecallRequest;
       gives: {
-        /** Line at the bank by which the credit is taken back */
+        /** Line of the bank statement that recalls the credit */
         readonly line: string;
       };
     };
-    /** Sandbox: what was paid to an account comes back, before or after it arrived. */
+    /** Sandbox: returns an order’s payout or refund to a bank account, before or after it arrived. */
     'sandbox/v1/bounce': {
       takes: PostSandboxV1BounceRequest;
       gives: {
-        /** Payment that comes back */
+        /** Payment that is returned */
         readonly payment: string;
       };
     };
-    /** Sandbox: drives an order to a status by causing the facts that lead there; it runs on by itself. */
+    /** Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically. */
     'sandbox/v1/status': {
       takes: PostSandboxV1StatusRequest;
       gives: {
-        /** Number of the status that the order is driven to */
+        /** Number of the status to which the order is driven */
         readonly status: number;
-        /** Its word */
+        /** Name of the status */
         readonly word: string;
       };
     };
-    /** Sandbox: screening holds the order as if its destination were denied, until a person releases it; or no longer. */
+    /** Sandbox: makes screening hold an order as if its destination were denied, until a person releases it; or ends that. */
     'sandbox/v1/screening': {
       takes: PostSandboxV1ScreeningRequest;
       gives: {
@@ -2015,19 +2015,19 @@ export interface WhitelabelEndpoints {
         readonly list: string;
       };
     };
-    /** Sandbox: your due times come nearer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks. */
+    /** Sandbox: moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks. */
     'sandbox/v1/clock': {
       takes: PostSandboxV1ClockRequest;
       gives: {
         /** Orders whose due times moved */
         readonly orders: number;
-        /** Quotes whose end moved */
+        /** Quotes whose expiry moved */
         readonly quotes: number;
         /** Deliveries of webhooks whose next attempt moved */
         readonly deliveries: number;
       };
     };
-    /** Sandbox: the newest blocks of a chain are replaced by empty ones; transfers of ours and of simulated customers are sent again. */
+    /** Sandbox: replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again. */
     'sandbox/v1/reorg': {
       takes: PostSandboxV1ReorgRequest;
       gives: {
@@ -2037,49 +2037,49 @@ export interface WhitelabelEndpoints {
         readonly blocks: number;
       };
     };
-    /** Sandbox: the bank's next calls go wrong. */
+    /** Sandbox: makes the next calls of the bank fail. */
     'sandbox/v1/bank': {
       takes: PostSandboxV1BankRequest;
       gives: {
-        /** What goes wrong */
+        /** The fault */
         readonly fault: string;
         /** How often */
         readonly times: number;
       };
     };
-    /** Sandbox: the price of a coin is what you say, until you say otherwise or the server restarts. */
+    /** Sandbox: sets the price of a coin until you change it or the server restarts. */
     'sandbox/v1/prices': {
       takes: PostSandboxV1PricesRequest;
       gives: {
         /** Coin and fiat */
         readonly pair: string;
-        /** Fiat for one coin; null where the table decides again */
+        /** Fiat for one coin; null if the price table applies again */
         readonly price: string | null;
       };
     };
-    /** Sandbox: the operator's money of a currency runs dry (it is set aside in the books), or is brought anew. */
+    /** Sandbox: empties the operator’s account or wallet of a currency (its money is set aside in the books), or fills it again. */
     'sandbox/v1/treasury': {
       takes: PostSandboxV1TreasuryRequest;
       gives: {
         /** Code of the asset */
         readonly asset: string;
-        /** What may be paid out, in that currency */
+        /** Amount available for payouts, in that currency */
         readonly available: string;
       };
     };
-    /** Sandbox: deliveries fail as if every receiver were down, until you say otherwise or the server restarts. */
+    /** Sandbox: makes deliveries fail as if every receiver were down, until you change it or the server restarts. */
     'sandbox/v1/webhooks': {
       takes: PostSandboxV1WebhooksRequest;
       gives: {
-        /** What becomes of deliveries */
+        /** Whether webhooks are dropped or delivered */
         readonly webhooks: 'dropped' | 'delivered';
       };
     };
   };
   put: {
-    /** Names where money of a sale goes back to, or where a payout that came back is paid again. */
+    /** Names the destination of a refund of a sale, or of a payout that came back and is paid again. */
     'offramp/refundDestination': { takes: PutOfframpRefundDestinationRequest; gives: NamedDestination };
-    /** Keeps the reference that the customer’s bank gave the transfer. */
+    /** Records the reference that the customer’s bank gave the transfer. */
     'onramp/referenceId': {
       takes: PutOnrampReferenceIdRequest;
       gives: {
@@ -2089,7 +2089,7 @@ export interface WhitelabelEndpoints {
         readonly referenceId: string;
       };
     };
-    /** Names where money of a purchase goes back to, or where a payout that came back is paid again. */
+    /** Names the destination of a refund of a purchase, or of a payout that came back and is paid again. */
     'onramp/refundDestination': { takes: PutOnrampRefundDestinationRequest; gives: NamedDestination };
     /** Changes a webhook endpoint. */
     'v1/webhooks/{id}': { takes: { readonly id: string } & PutV1WebhooksIdRequest; gives: WebhookEndpoint };
@@ -2197,49 +2197,49 @@ export const WHITELABEL: Record<string, Record<string, readonly [path: string, r
 
 /** Makes something happen. In a sandbox only; elsewhere each ends in an ApiError of status 404. */
 export interface SandboxControls {
-  /** Sandbox: the customer pays an order, on its chain or by bank. The same Idempotency-Key pays once. */
+  /** Sandbox: pays an order as its customer, on its chain or by bank. Requests with the same Idempotency-Key pay once. */
   pay(
     takes: PostSandboxV1PayRequest,
     options?: CallOptions,
   ): Promise<{
-    /** What the rail calls each payment */
+    /** Ids of the payments on the rail */
     readonly payments: readonly string[];
   }>;
-  /** Sandbox: money comes to our bank for an order, as its payer wrote it. The same Idempotency-Key pays once. */
+  /** Sandbox: credits our bank account for a purchase, with the payer’s reference and name as you choose them. Requests with the same Idempotency-Key pay once. */
   credit(
     takes: PostSandboxV1CreditRequest,
     options?: CallOptions,
   ): Promise<{
-    /** Line at the bank */
+    /** Line of the bank statement */
     readonly line: string;
   }>;
-  /** Sandbox: the payer's bank takes a credit back. */
+  /** Sandbox: recalls a bank credit, as the payer’s bank. */
   recall(
     takes: PostSandboxV1RecallRequest,
     options?: CallOptions,
   ): Promise<{
-    /** Line at the bank by which the credit is taken back */
+    /** Line of the bank statement that recalls the credit */
     readonly line: string;
   }>;
-  /** Sandbox: what was paid to an account comes back, before or after it arrived. */
+  /** Sandbox: returns an order’s payout or refund to a bank account, before or after it arrived. */
   bounce(
     takes: PostSandboxV1BounceRequest,
     options?: CallOptions,
   ): Promise<{
-    /** Payment that comes back */
+    /** Payment that is returned */
     readonly payment: string;
   }>;
-  /** Sandbox: drives an order to a status by causing the facts that lead there; it runs on by itself. */
+  /** Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically. */
   status(
     takes: PostSandboxV1StatusRequest,
     options?: CallOptions,
   ): Promise<{
-    /** Number of the status that the order is driven to */
+    /** Number of the status to which the order is driven */
     readonly status: number;
-    /** Its word */
+    /** Name of the status */
     readonly word: string;
   }>;
-  /** Sandbox: screening holds the order as if its destination were denied, until a person releases it; or no longer. */
+  /** Sandbox: makes screening hold an order as if its destination were denied, until a person releases it; or ends that. */
   screening(
     takes: PostSandboxV1ScreeningRequest,
     options?: CallOptions,
@@ -2247,19 +2247,19 @@ export interface SandboxControls {
     /** List that holds the destination */
     readonly list: string;
   }>;
-  /** Sandbox: your due times come nearer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks. */
+  /** Sandbox: moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks. */
   clock(
     takes: PostSandboxV1ClockRequest,
     options?: CallOptions,
   ): Promise<{
     /** Orders whose due times moved */
     readonly orders: number;
-    /** Quotes whose end moved */
+    /** Quotes whose expiry moved */
     readonly quotes: number;
     /** Deliveries of webhooks whose next attempt moved */
     readonly deliveries: number;
   }>;
-  /** Sandbox: the newest blocks of a chain are replaced by empty ones; transfers of ours and of simulated customers are sent again. */
+  /** Sandbox: replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again. */
   reorg(
     takes: PostSandboxV1ReorgRequest,
     options?: CallOptions,
@@ -2269,42 +2269,42 @@ export interface SandboxControls {
     /** Blocks that were replaced */
     readonly blocks: number;
   }>;
-  /** Sandbox: the bank's next calls go wrong. */
+  /** Sandbox: makes the next calls of the bank fail. */
   bank(
     takes: PostSandboxV1BankRequest,
     options?: CallOptions,
   ): Promise<{
-    /** What goes wrong */
+    /** The fault */
     readonly fault: string;
     /** How often */
     readonly times: number;
   }>;
-  /** Sandbox: the price of a coin is what you say, until you say otherwise or the server restarts. */
+  /** Sandbox: sets the price of a coin until you change it or the server restarts. */
   prices(
     takes: PostSandboxV1PricesRequest,
     options?: CallOptions,
   ): Promise<{
     /** Coin and fiat */
     readonly pair: string;
-    /** Fiat for one coin; null where the table decides again */
+    /** Fiat for one coin; null if the price table applies again */
     readonly price: string | null;
   }>;
-  /** Sandbox: the operator's money of a currency runs dry (it is set aside in the books), or is brought anew. */
+  /** Sandbox: empties the operator’s account or wallet of a currency (its money is set aside in the books), or fills it again. */
   treasury(
     takes: PostSandboxV1TreasuryRequest,
     options?: CallOptions,
   ): Promise<{
     /** Code of the asset */
     readonly asset: string;
-    /** What may be paid out, in that currency */
+    /** Amount available for payouts, in that currency */
     readonly available: string;
   }>;
-  /** Sandbox: deliveries fail as if every receiver were down, until you say otherwise or the server restarts. */
+  /** Sandbox: makes deliveries fail as if every receiver were down, until you change it or the server restarts. */
   webhooks(
     takes: PostSandboxV1WebhooksRequest,
     options?: CallOptions,
   ): Promise<{
-    /** What becomes of deliveries */
+    /** Whether webhooks are dropped or delivered */
     readonly webhooks: 'dropped' | 'delivered';
   }>;
 }

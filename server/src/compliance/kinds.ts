@@ -107,7 +107,7 @@ export const CASE_KINDS = {
   },
   address_risk_hit: {
     means:
-      'The provider of address risk finds an address of this money too risky. What came from it and what would go there stays until people have decided.',
+      'The provider of address risk finds an address of this money too risky. Money from it and to it is held until people have decided.',
     remedy:
       'List the hits (risk hits), read what the provider says about the address (risk answers), and decide: risk confirm keeps the money; risk dismiss takes two people. Then release or refund what is on hold. Do not tell the partner or the customer.',
     who: 'operator',
@@ -115,9 +115,9 @@ export const CASE_KINDS = {
   },
   travel_rule_missing: {
     means:
-      'The travel rule asks for data of the other side of this order. Its partner has not named the wallet, its owner has not proven it, or the provider that holds it has not answered or sent its data.',
+      'The travel rule asks for data of the other side of this order. The partner has not named the wallet, the owner has not proven ownership, or the provider of the wallet has not answered or sent its data.',
     remedy:
-      'See what is missing (travel show). The payout waits until its partner names the wallet (POST /v1/orders/<order>/wallets), or the provider answers. Ask the partner; list an unknown provider (travel provider). At the deadline it is held, leaves without the data, or the deposit goes back, as the rule says (travel rules). A held one: retry it when the data is there, let it pass as two, or refund the deposit.',
+      'See what is missing (travel show). The payout waits until its partner names the wallet (POST /v1/orders/<order>/wallets), or the provider answers. Ask the partner; list an unknown provider (travel provider). At the deadline it is held, leaves without the data, or the deposit goes back, as the rule says (travel rules). If the payout is held: retry it when the data has arrived, let it pass (two people), or refund the deposit.',
     who: 'partner',
     page: 'travel-rule.md',
   },
@@ -340,15 +340,15 @@ export const CASE_KINDS = {
   transfer_held: {
     means: 'A transfer to an own address cannot leave, or was reverted: the reason says why. At most a fee was spent.',
     remedy:
-      'Remove the cause, and it leaves by itself. Or cancel it (treasury cancel), and propose another one. If it is signed and must never leave, cancel the movement of its nonce (movement cancel, two people). Close the case of a reverted one.',
+      'Remove the cause, and it leaves by itself. Or cancel it (treasury cancel), and propose another one. If it is signed and must never leave, cancel the movement of its nonce (movement cancel, two people). If the transfer was reverted, close the case.',
     who: 'operator',
     page: 'runbooks/treasury.md',
   },
   movement_unmatched: {
     means:
-      'Our wallet sent a transaction that is not in the books: a payout made after the backup that was restored, or theft. Or the signer has signed one that is in no block.',
+      'Our wallet sent a transaction that is not in the books: a payout made after the backup that was restored, or theft. Or the signer has signed a transaction that is in no block.',
     remedy:
-      'Match it with its payout, refund or own transfer (movement match; with --otherAmount if the amount differs), or record that it is not ours (movement foreign). A signed one in no block ends by itself if it is mined. If every node has dropped it, cancel it (movement cancel). Each of these takes two people.',
+      'Match it with its payout, refund or own transfer (movement match; with --otherAmount if the amount differs), or record that it is not ours (movement foreign). A signed transaction that is in no block needs no action if it is mined. If every node has dropped it, cancel it (movement cancel). Each of these takes two people.',
     who: 'operator',
     page: 'backup.md',
   },

@@ -76,7 +76,7 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
 async function releaseRejected(context: Rails, tx: Tx, order: Order, { by, why, now }: Action): Promise<Order> {
   if (!isHeldByOperator(await history(tx, order.id))) throw new Refusal('order_over', { state: order.state });
   await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: `released by ${by}`, now });
-  const reason = 'released: its payout is to be retried, or refunded';
+  const reason = 'released: retry its payout, or refund it';
   const { order: released } = await advance(context, tx, order, 'released', { now, reason, facts: { by, why } });
   // A refund that was requested before the hold continues if its destination is named.
   if (order.refundRequest !== null) enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });

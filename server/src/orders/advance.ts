@@ -150,7 +150,7 @@ export async function advance(
     await closeCases(tx, {
       kind: 'overdue',
       subject: `order:${order.id}`,
-      outcome: `went on: ${event}`,
+      outcome: `continued: ${event}`,
       now: given.now,
     });
   }
@@ -160,7 +160,7 @@ export async function advance(
     if (waiting !== undefined) enqueue(tx, { kind: 'fund_order', subject: String(waiting.id), dueAt: given.now });
     // Servers of the previous version opened one case per order.
     const its = { kind: 'treasury_short', subject: `order:${order.id}` } as const;
-    await closeCases(tx, { ...its, outcome: `went on: ${event}`, now: given.now });
+    await closeCases(tx, { ...its, outcome: `continued: ${event}`, now: given.now });
   }
   await fallDue(tx, changed, transition, given);
   return { outcome: 'advanced', order: changed };

@@ -78,7 +78,7 @@ async function makeOrder(
   { row, first }: { row: DepositRow; first: Order },
 ): Promise<void> {
   const now = context.clock.now();
-  await wakeDeposit(tx, row, { by: 'the machine', why: 'a new order is made of it', now });
+  await wakeDeposit(tx, row, { by: 'the machine', why: 'a new order is created from it', now });
   const partner = await findPartner(tx, { id: first.partnerId });
   const customer = await findCustomer(tx, first.customerId);
   assert(partner !== undefined, `partner ${first.partnerId} does not exist`);

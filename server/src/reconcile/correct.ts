@@ -127,7 +127,7 @@ export function openCorrections(context: {
         const other = accountOf(input.as, rail.code, asset, difference);
         const lines = difference < 0n ? move(other, custody, -difference) : move(custody, other, difference);
         const posted = await post(tx, { ...entry, lines });
-        if (posted.outcome === 'short') throw wrong(`the books have less than that free in ${posted.account}`);
+        if (posted.outcome === 'short') throw wrong(`the books have less than that available in ${posted.account}`);
         assert(posted.outcome === 'posted', `break ${item.id} was corrected before`);
       }
       await requireEqual(tx, rail, seal, item);

@@ -210,7 +210,7 @@ async function wrongBalances(tx: Tx, rail: Rail, holdings: readonly Holding[]): 
         outsideUnits: units,
         ledgerUnits: moved,
         transit: null,
-        why: 'the balance that the outside says is not what the movements it has shown come to',
+        why: 'the reported balance differs from the sum of the reported movements',
         names: [],
       },
     ];

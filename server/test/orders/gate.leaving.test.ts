@@ -113,7 +113,7 @@ describe('what a rail asks before it signs', () => {
   });
 
   test('of anything else is no, whatever it says it is', async () => {
-    const why = 'it is no payout, and no transfer between our wallets';
+    const why = 'it is neither a payout nor a transfer between our wallets';
     for (const key of ['transfer:1', 'pay_0_1', 'a sweep:1', ''])
       assert.deepEqual(await asked(key, CHAIN), { outcome: 'hold', why }, key);
   });

@@ -377,7 +377,7 @@ test('a sale: tokens arrive, a payout file goes to the bank, and its statement s
       const { next } = (await (await operatorAsks(`/orders/${id}/trace`)).json()) as { next: string };
       return words.test(next);
     });
-  await nextIs(/pay_\d+_1 has not left: it waits on the list of bank\.manual, and a person closes a file/);
+  await nextIs(/pay_\d+_1 has not been sent: it waits on the list of bank\.manual, and a person closes a file/);
   const batch = (await (await agreed('/bank/files', { asset: 'eur' })).json()) as { id: string };
   await nextIs(new RegExp(`it is in file ${batch.id} of bank\\.manual, which a person uploads`));
   const file = await agreed(`/bank/files/${batch.id}/download`, {});

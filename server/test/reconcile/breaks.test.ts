@@ -346,7 +346,7 @@ test('a node that lies about a balance, and one that hides a transfer', async ()
     );
   const lies = await found({ ...rail, holdings: lying });
   assert.equal(lies.length, 1);
-  assert.match(lies[0] ?? '', /^break_balance balance: [0-9]+\/[0-9]+ the balance that the outside says is not/);
+  assert.match(lies[0] ?? '', /^break_balance balance: [0-9]+\/[0-9]+ the reported balance differs/);
   const lie = await breakOf('balance');
   await declined(lie.id, correctionOf(lie, 'found'), 'does_not_fit', /no entry/);
   assert.deepEqual(await found(rail), []);

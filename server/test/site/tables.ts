@@ -169,7 +169,7 @@ function states(): string {
 const OUTCOMES = {
   none: 'not verified',
   verified: 'verified to this level',
-  in_review: 'a person looks at it: wait for the webhook',
+  in_review: 'under review: wait for the webhook',
   failed: 'refused for now: send the customer to a new `kycUrl`',
   refused: 'refused for good: the customer cannot trade',
 } as const;

@@ -491,7 +491,7 @@ describe('a screening result that is too old', () => {
       });
       assert.equal((await paidByBank(order)).length, 0);
       await world.until('its trace says what it waits for now', async () =>
-        /screening is too old/.test((await world.traceOf(order)).next),
+        /screening result is too old/.test((await world.traceOf(order)).next),
       );
     } finally {
       screener.screen = screen;
@@ -541,7 +541,7 @@ describe('a screening result that is too old', () => {
       await switchesOn();
       await looks(later);
       await world.until('it waits for its screening again', async () =>
-        /screening is too old/.test((await world.traceOf(later)).next),
+        /screening result is too old/.test((await world.traceOf(later)).next),
       );
       assert.equal((await paidByBank(later)).length, 0);
     } finally {

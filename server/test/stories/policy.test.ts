@@ -433,7 +433,7 @@ describe('refunded by policy', () => {
     await world.pays(order, '100');
     await world.mines(2);
     await world.isShort(order);
-    assert.match((await world.traceOf(order)).otherwise ?? '', /the money goes back/);
+    assert.match((await world.traceOf(order)).otherwise ?? '', /the money is refunded/);
     world.clock.advance(60_000);
     await arrives(address, '100');
     await world.reaches(order, -2);

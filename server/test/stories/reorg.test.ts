@@ -142,7 +142,7 @@ describe('a confirmed deposit reversed by a reorg', () => {
     assert.deepEqual(await depositStates(order), ['lost']);
 
     await assert.rejects(world.releases(order), { name: 'Refusal', code: 'order_over' });
-    assert.match((await world.traceOf(order)).next, /^a person refuses it, or assigns .*: it cannot be released/);
+    assert.match((await world.traceOf(order)).next, /^a person refunds it, or assigns .*: it cannot be released/);
     assert.equal(await world.statusOf(order), 3);
     assert.deepEqual((await world.traceOf(order)).payouts, []);
 

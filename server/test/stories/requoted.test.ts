@@ -81,7 +81,7 @@ test('an order that waits for funds is requoted in its place, and a case that an
   await world.read((tx) => openCase(tx, { ...about, reason: 'short of inr', now: world.clock.now() }));
   await world.bank.fund({ currency: 'INR', units: 10_000_000n, id: 'more' });
   await world.reaches(order, 6);
-  assert.deepEqual(await outcomesOf(order, 'treasury_short'), [{ outcome: 'went on: funded' }]);
+  assert.deepEqual(await outcomesOf(order, 'treasury_short'), [{ outcome: 'continued: funded' }]);
 });
 
 test('a payout that never arrived is retried automatically, once, however often that is reported', async () => {
@@ -96,7 +96,7 @@ test('a payout that never arrived is retried automatically, once, however often 
   await report();
   assert.deepEqual((await eventsOf(order)).slice(-2), ['payout_rejected', 'retried']);
   assert.deepEqual((await world.traceOf(order)).history.at(-1)?.facts, { why: 'never_arrived' });
-  assert.deepEqual(await outcomesOf(order, 'payout_held'), [{ outcome: 'tried again by itself' }]);
+  assert.deepEqual(await outcomesOf(order, 'payout_held'), [{ outcome: 'retried automatically' }]);
   // The same report once more: the order has another payout by now.
   await report();
   assert.deepEqual(

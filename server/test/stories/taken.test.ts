@@ -106,7 +106,7 @@ test('a credit that pays a debt in two parts is taken by as much each time, and 
   assert.match(first.bookedTo, new RegExp(`order:${order.id}`));
   assert.equal((await depositWhere('id = $1', lost.id)).lostUnits, 300_000n);
   const unknown = (await casesAbout(stray)).find(({ kind }) => kind === 'deposit_unknown_target');
-  assert.match(unknown?.outcome ?? '', new RegExp(`^given to order ${order.id} by `));
+  assert.match(unknown?.outcome ?? '', new RegExp(`^assigned to order ${order.id} by `));
   const owing = (await casesAbout(lost.id)).find(({ kind }) => kind === 'customer_owes');
   assert.deepEqual([owing?.outcome, owing?.facts.units], [null, '300000']);
 

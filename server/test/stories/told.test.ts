@@ -138,7 +138,7 @@ test('a partial deposit is shown as held by us and not as under way, and the par
   const trace = await traced(order);
   assert.equal(trace.heldBy, 'us, for the customer (4 usdc.matic20 of 10)');
   assert.match(trace.next, /the customer pays the missing 6 usdc\.matic20 before the deadline/);
-  assert.match(trace.otherwise, /the deposit counts as too little/);
+  assert.match(trace.otherwise, /the order is underpaid/);
   const told = await asks(order);
   assert.deepEqual([told.receivedAmount, told.receivedCurrency, told.reason], ['4', 'USDC', 'underpaid']);
   assert.deepEqual([(await hears(order)).data.receivedAmount, (await gets(order)).receivedAmount], ['4', '4']);
@@ -160,7 +160,7 @@ test('a second deposit in suspense is shown as held by us, and its refund with a
     trace.heldBy,
     `the customer (the payout); us, in suspense: 7 usdc.matic20 (deposit ${second?.id}, second)`,
   );
-  assert.match(trace.next, /^a person decides what becomes of deposit \d+: see its case$/);
+  assert.match(trace.next, /^a person decides about deposit \d+: see its case$/);
   assert.deepEqual([(await asks(order)).reason, (await asks(order)).receivedAmount], ['second_payment', '17']);
   await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId: second?.id ?? 0n, ...actions(order) }));
   assert.match((await traced(order)).next, /the customer or its partner names a destination/);

@@ -120,7 +120,7 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
       const [standings, counts] = await awaitAll(answers.standingOf(tx, ownerOf(input), uses), answers.countsSince(tx));
       // A hit without a row is not listed for operators, so the money waits until `ensure` has inserted it.
       const isReady = standings.every((one) => counts(one) && (!answers.isHit(one) || one.state !== null));
-      return isReady ? undefined : { cause: 'screening', why: 'its screening is asked first' };
+      return isReady ? undefined : { cause: 'screening', why: 'its addresses must be screened first' };
     },
 
     handlers: { [REFRESH_ADDRESSES]: answers.refresh },

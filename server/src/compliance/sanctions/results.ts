@@ -177,10 +177,10 @@ export async function keepResult(
 export async function updateOwnerCase(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
   const { count = 0n } = (await tx.row<{ count: bigint }>(sql.openOf, [owner])) ?? {};
   const about = { kind: CASE, subject: caseSubject(owner) } as const;
-  if (count === 0n) return await closeCases(tx, { ...about, outcome: 'decided, or found no longer', now });
+  if (count === 0n) return await closeCases(tx, { ...about, outcome: 'decided, or no longer found', now });
   await upsertCase(tx, {
     ...about,
-    reason: 'a name is like one on a sanctions list',
+    reason: 'a name is similar to one on a sanctions list',
     facts: { owner, open: count },
     now,
   });

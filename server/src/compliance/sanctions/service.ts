@@ -183,7 +183,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
       }
       return unscreened.length === 0
         ? undefined
-        : { cause: 'screening', why: 'names are compared with the newest lists first' };
+        : { cause: 'screening', why: 'its names must first be compared with the newest lists' };
     },
     handlers: { [REFRESH_LIST]: refresh, [SCREEN_NAMES]: screenDue },
   };

@@ -190,7 +190,7 @@ export async function settle(deps: RecordsDeps, tx: Tx, asked: Asked, legs: read
     if (one.missing.length === 1 && one.missing[0] === 'answer') await askProvider(deps, tx, asked, one);
   if (written.length < open.length) return await openMissingDataCase(tx, asked, wait, now);
   const about = { kind: CASE, subject: `order:${orderId}` } as const;
-  if (wait !== undefined) await closeCases(tx, { ...about, outcome: 'the data is there, or not needed', now });
+  if (wait !== undefined) await closeCases(tx, { ...about, outcome: 'the data has arrived, or is not needed', now });
 }
 
 async function writeRecord(deps: RecordsDeps, tx: Tx, asked: Asked, of: Standing, now: Date): Promise<void> {
@@ -236,7 +236,7 @@ async function openMissingDataCase(tx: Tx, asked: Asked, wait: { dueAt: Date } |
   }
   await openCase(tx, {
     ...{ kind: CASE, subject: `order:${orderId}`, orderId, partnerId, now },
-    reason: 'the travel rule asks for the wallet on the other side',
+    reason: 'the travel rule needs data about the counterparty wallet',
     facts: { dueAt: dueAt.toISOString(), then: policy },
   });
 }

@@ -57,7 +57,7 @@ export async function bookFound(
   await openCase(tx, {
     kind: 'unexpected_credit',
     subject: `deposit:${id}`,
-    reason: 'found in a wallet of ours by comparing, and booked by two people',
+    reason: 'found in one of our wallets by reconciliation, and booked by two people',
     facts: { units: String(units), asset, reference },
     now,
   });
@@ -292,7 +292,7 @@ async function bookLostPart(
 }
 
 const wakeGiven = (tx: Tx, row: DepositRow, { by, at }: { by: string; at: Date }): Promise<void> =>
-  wakeDeposit(tx, row, { by, why: 'it was given for an order that is lost', now: at });
+  wakeDeposit(tx, row, { by, why: 'it was used for an order that is lost', now: at });
 
 /**
  * Stores the entry's id on the deposit, so that the deposit is found if the debit is later matched with something else
@@ -300,7 +300,7 @@ const wakeGiven = (tx: Tx, row: DepositRow, { by, at }: { by: string; at: Date }
  */
 async function markGiven(tx: Tx, row: DepositRow, { id, by, at }: { id: string; by: string; at: Date }): Promise<void> {
   await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo: id, takenUnits: inSuspense(row) });
-  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given for a lost order, says ${by}`, now: at });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `used for a lost order, says ${by}`, now: at });
 }
 
 /**

@@ -191,13 +191,17 @@ async function undoGiven(tx: Tx, given: DepositRow, key: string, now: Date): Pro
     const entry = { id: `dep_${given.id}:lost_again`, kind: 'debit_explained', at: now, facts: { payout: key }, lines };
     assert((await post(tx, entry)).outcome === 'posted', `the loss of deposit ${given.id} cannot be undone`);
     await depositStore.changeDeposit(tx, given.id, { state: 'reversed', bookedTo: suspense.code, takenUnits: 0n });
-    return await closeCases(tx, { subject: `deposit:${given.id}`, outcome: `nothing was made of it: ${key}`, now });
+    return await closeCases(tx, {
+      subject: `deposit:${given.id}`,
+      outcome: `its booking for a lost order is undone: the debit was ${key}`,
+      now,
+    });
   }
   await depositStore.changeDeposit(tx, given.id, { state: 'suspense', bookedTo: suspense.code, takenUnits: 0n });
   await openCase(tx, {
     kind: 'deposit_unknown_target',
     subject: `deposit:${given.id}`,
-    reason: `taken for what a lost order was given, whose payout turned out to be ${key}`,
+    reason: `booked for a lost order, until the debit turned out to be ${key}`,
     facts: { units: String(given.units), asset: given.asset, reference: given.reference },
     now,
   });
@@ -264,7 +268,7 @@ export async function bookGone(
   await openCase(tx, {
     kind: 'uncovered',
     subject: custody.code,
-    reason: 'more has left the wallet than the books had free there',
+    reason: 'more has left the wallet than the books had available in it',
     facts: { units: String(uncovered), asset, entry: id },
     now,
   });

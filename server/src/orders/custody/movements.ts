@@ -28,5 +28,5 @@ export async function movementKnown(
   if (stop !== undefined) await liftKillSwitch(tx, 'rail', rail);
   // If the chain has also halted by itself, the same case covers that and stays open.
   if ((await whyOff(tx, rail)) === null)
-    await closeCases(tx, { kind: 'rail_halted', subject: rail, outcome: 'all of them are known', now });
+    await closeCases(tx, { kind: 'rail_halted', subject: rail, outcome: 'all movements are known', now });
 }

@@ -78,7 +78,7 @@ const openExcess = (tx: Tx, order: Order, row: DepositRow, takenUnits: bigint, n
     subject: `deposit:${row.id}`,
     orderId: order.id,
     partnerId: order.partnerId,
-    reason: 'more was deposited than asked; the rest is in suspense',
+    reason: 'the deposit exceeds the order; the excess is in suspense',
     facts: { units: String(row.units - takenUnits), asset: row.asset },
     now,
   });

@@ -76,7 +76,7 @@ export async function replaceLost(
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
   const takenUnits = row.takenUnits + kept;
   await depositStore.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits, dust: false });
-  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `assigned to order ${order.id} by ${by}`, now });
   const left = lost.lostUnits - kept;
   if (left === 0n) {
     await depositStore.markReplaced(tx, lost.id);

@@ -258,7 +258,7 @@ export async function requireDormancy(tx: Tx, whose: Whose): Promise<Order | und
   if ('depositId' in whose && (await depositStore.depositById(tx, whose.depositId)) === undefined)
     throw new Refusal('unknown_deposit', {});
   if ((await dormantStore.find(tx, whose)) === undefined)
-    throw new Refusal('does_not_fit', { why: 'it is not dormant, and was not announced to be' });
+    throw new Refusal('does_not_fit', { why: 'it is not dormant, and no dormancy was announced' });
   return order;
 }
 

@@ -193,7 +193,7 @@ export async function payoutRejected(
   if (failed.outcome === 'ignored' || (await paidAfterAll(context, tx, order.id, now))) return;
   if (!mayRetryByItself(fact.why, payout.attempt)) return;
   const subject = `order:${failed.order.id}`;
-  await closeCases(tx, { kind: 'payout_held', subject, outcome: 'tried again by itself', now });
+  await closeCases(tx, { kind: 'payout_held', subject, outcome: 'retried automatically', now });
   await advance(context, tx, failed.order, 'retried', { now, facts: { why: fact.why } });
 }
 

@@ -120,7 +120,7 @@ const openDebitCase = (tx: Tx, { id, rail, asset, units }: Payout, line: string,
   openCase(tx, {
     kind: 'unexplained_debit',
     subject: `${rail}:${line}`,
-    reason: 'it may have paid, before the restore, a payout that waits for that to be decided',
+    reason: 'it may have paid, before the restore, a payout that waits: people must decide whether it did',
     facts: { payout: id, units: String(units), asset },
     now,
   });
@@ -137,7 +137,8 @@ export async function askBeforeSigning(
   const payout = await findPayout(tx, key);
   if (payout?.endedAt != null) return { outcome: 'hold', why: `its payout is ${payout.state}` };
   if (payout !== undefined) return await askGate(context, tx, payout);
-  if (!isBetweenWallets(key)) return { outcome: 'hold', why: 'it is no payout, and no transfer between our wallets' };
+  if (!isBetweenWallets(key))
+    return { outcome: 'hold', why: 'it is neither a payout nor a transfer between our wallets' };
   return (await isRailOff(tx, rail)) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' };
 }
 

@@ -52,7 +52,7 @@ export function judge(facts: GateFacts): Judgement {
     return {
       outcome: 'wait',
       cause: 'restore',
-      why: `debit ${facts.doubtful}, which no payout explains, may have paid it: people decide about that first`,
+      why: `the unexplained debit ${facts.doubtful} may have paid it: people must decide about that first`,
     };
   if (facts.notReady !== undefined) {
     const { cause, why, until } = facts.notReady;
@@ -62,17 +62,17 @@ export function judge(facts: GateFacts): Judgement {
     return {
       outcome: 'wait',
       cause: 'unconfirmed',
-      why: 'its customer has not confirmed the destination, whose cooling-off time has not passed',
+      why: 'its customer has not confirmed the destination, and the cooling-off time has not passed',
       until: facts.unconfirmedUntil,
     };
   if (facts.unread === true)
     return {
       outcome: 'wait',
       cause: 'restore',
-      why: 'its rail is read up to the restore first: the same deposit may have become another order, which was paid',
+      why: 'its rail must first be read up to the restore: the same deposit may have paid another order',
     };
   if (screenedAt === undefined || now.getTime() - screenedAt.getTime() > maxAgeMs)
-    return { outcome: 'wait', cause: 'screening', why: 'its screening is too old and is asked again' };
+    return { outcome: 'wait', cause: 'screening', why: 'its screening result is too old and is requested again' };
   if (facts.stored !== undefined) return { outcome: 'wait', ...facts.stored };
   return { outcome: 'pay' };
 }

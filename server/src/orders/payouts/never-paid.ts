@@ -70,7 +70,8 @@ export async function declareNeverPaid(context: OrdersContext, declared: Declare
   if (rail === undefined) throw new Refusal('unknown_payout');
   const status = await statusNow(rail, key);
   if (status.outcome === 'known') throw wrong('its rail says that it has this payment');
-  if (status.outcome === 'rejected') throw wrong('its rail says that it rejected it: it ends by itself');
+  if (status.outcome === 'rejected')
+    throw wrong('its rail says that it rejected the payment: the payout ends by itself');
   await db.asSystem(async (tx) => {
     const payout = await requireUnpaid(context, tx, key);
     const now = context.clock.now();

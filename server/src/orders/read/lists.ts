@@ -122,7 +122,7 @@ export function awaited(
   waitsFor: Awaited;
   until: string;
 } {
-  if (line.isHeld) return { waitsFor: 'operator', until: 'an operator releases what another held' };
+  if (line.isHeld) return { waitsFor: 'operator', until: 'an operator releases the hold' };
   const isOnItsWay =
     line.refundState === 'screening' || line.refundState === 'created' || line.refundState === 'submitted';
   if (line.isConfirmed && !isOnItsWay)
@@ -137,9 +137,9 @@ export function awaited(
     case 'held':
     case 'rejected':
     case 'returned':
-      return { waitsFor: 'operator', until: 'an operator sends its refund again, or elsewhere' };
+      return { waitsFor: 'operator', until: 'an operator sends its refund again, or to another destination' };
   }
-  if (line.dust) return { waitsFor: 'nobody', until: 'an operator asks for it: it is dust' };
+  if (line.dust) return { waitsFor: 'nobody', until: 'an operator refunds it or writes it off: it is dust' };
   const isPart = line.state === 'confirmed' && (line.orderState === 'created' || line.orderState === 'deposit_seen');
   if (isPart) return { waitsFor: 'customer', until: 'the customer pays the rest, or the order expires' };
   return { waitsFor: 'operator', until: 'an operator assigns or refunds it' };

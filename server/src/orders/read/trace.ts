@@ -44,9 +44,9 @@ export interface MoneyTrace {
 
 /** What operators can do with an order that cannot be paid out as it is. */
 const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
-  deposit_lost: (not) => `a person refuses it, or assigns a deposit in place of the one reversed: it cannot be ${not}`,
-  underpaid: (not) => `a person refuses it: less came than it asks for, so it cannot be ${not}`,
-  overpaid: (not) => `a person refuses it: more came than it asks for, so it cannot be ${not}`,
+  deposit_lost: (not) => `a person refunds it, or assigns a deposit in place of the reversed one: it cannot be ${not}`,
+  underpaid: (not) => `a person refunds it: less arrived than it asks for, so it cannot be ${not}`,
+  overpaid: (not) => `a person refunds it: more arrived than it asks for, so it cannot be ${not}`,
 };
 
 /** Why the order cannot continue, if its state does not show it. */
@@ -75,14 +75,14 @@ function deadlineIn(
 ): Pick<MoneyTrace, 'by' | 'otherwise'> {
   const parts = partsOf({ order, deposits });
   if (parts.units > 0n && parts.underWay === 0n)
-    return { by: order.expiresAt, otherwise: 'the deposit counts as too little, and the policy decides what happens' };
+    return { by: order.expiresAt, otherwise: 'the order is underpaid, and its policy decides what happens' };
   if (order.state === 'created') return { by: order.expiresAt, otherwise: 'it expires' };
   const deadline = deadlineOf(order.state, order.policy);
   if (deadline === undefined) return { by: null, otherwise: null };
   const again = order.overdue ? 'the case stays open, or is opened again' : 'a case is opened';
   const standsStill = order.state === 'on_hold' || order.state === 'payout_held' || order.state === 'refund_held';
   const goesBack = deadline.then === 'refund' && !(standsStill && awaitsPerson(order, history));
-  return { by: order.waitsUntil, otherwise: goesBack ? `${again}, and the money goes back` : again };
+  return { by: order.waitsUntil, otherwise: goesBack ? `${again}, and the money is refunded` : again };
 }
 
 type TraceRails = ReadonlyMap<string, Pick<Rail, 'waitsForPerson'>>;

@@ -24,12 +24,15 @@ export const HOLDER: Record<OrderState, Whereabouts> = {
   deposit_seen: { heldBy: 'under way to us', next: 'the rail confirms the deposit' },
   deposit_confirmed: { heldBy: 'us, for the customer (the deposit)', next: 'screening' },
   awaiting_liquidity: { heldBy: 'us, for the customer (the deposit)', next: 'the operator funds the treasury' },
-  on_hold: { heldBy: 'us, for the customer (the deposit)', next: 'a person releases or rejects it: see its case' },
-  paying_out: { heldBy: 'us, for the customer (the payout, held for the rail)', next: 'the rail pays and shows it' },
-  payout_held: { heldBy: 'us, for the customer (the payout)', next: 'a person retries or rejects it: see its case' },
+  on_hold: { heldBy: 'us, for the customer (the deposit)', next: 'a person releases or refunds it: see its case' },
+  paying_out: { heldBy: 'us, for the customer (the payout, held for the rail)', next: 'the rail pays and reports it' },
+  payout_held: {
+    heldBy: 'us, for the customer (the payout)',
+    next: 'a person retries the payout or refunds the deposit: see its case',
+  },
   refunding: {
     heldBy: 'us, for the customer (the deposit, held for the refund)',
-    next: 'the rail refunds and shows it',
+    next: 'the rail refunds and reports it',
   },
   refund_held: { heldBy: 'us, for the customer (the deposit)', next: 'a person retries the refund: see its case' },
   settled: { heldBy: 'the customer (the payout)', next: OVER },
@@ -113,9 +116,9 @@ function ofOrder(seen: Seen): Whereabouts {
 function waitsFor({ payouts, waitsForPerson }: Seen, key: string | null | undefined): string | undefined {
   for (const { id, endedAt, waitsFor: cause } of payouts) {
     if (endedAt !== null || (key !== undefined && id !== key)) continue;
-    if (cause !== null) return `${id} is submitted once nothing keeps it: ${cause}`;
+    if (cause !== null) return `${id} waits before it is submitted: ${cause}`;
     const person = waitsForPerson.get(id);
-    if (person !== undefined) return `${id} has not left: ${person}`;
+    if (person !== undefined) return `${id} has not been sent: ${person}`;
   }
   return undefined;
 }
@@ -161,7 +164,7 @@ const owed = ({ deposits, decimals }: Seen): string[] =>
     );
 
 const undecided = ({ confirmed }: Seen, { id }: DepositRow): string =>
-  confirmed.has(id) ? returned(id) : `a person decides what becomes of deposit ${id}: see its case`;
+  confirmed.has(id) ? returned(id) : `a person decides about deposit ${id}: see its case`;
 
 const returned = (id: bigint): string =>
   `two people return deposit ${id} to the address that its customer has confirmed: see its case`;
@@ -177,7 +180,7 @@ function nextOf(seen: Seen, row: DepositRow, refund: Refund): string {
       return `${of} is screened and sent`;
     case 'created':
     case 'submitted':
-      return waitsFor(seen, refund.key) ?? `the rail pays ${of} and shows it`;
+      return waitsFor(seen, refund.key) ?? `the rail pays ${of} and reports it`;
     default:
       return `a person sends ${of} again, or another destination is named: see its case`;
   }

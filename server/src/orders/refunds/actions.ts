@@ -225,7 +225,7 @@ export async function assignDeposit(
   await wakeDeposit(tx, row, action);
   await depositStore.giveDepositTo(tx, row.id, order.id);
   if (row.partnerId === null) await depositStore.nameDepositPartner(tx, row.id, order.partnerId);
-  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `assigned to order ${order.id} by ${by}`, now });
   if (placed.outcome === 'part') {
     await depositStore.changeDeposit(tx, row.id, { state: 'confirmed', why: 'part' });
     return await change(tx, order, { exception: 'underpaid', depositReference: row.reference, now });

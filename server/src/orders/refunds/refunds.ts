@@ -89,7 +89,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
       openCase(tx, {
         kind: isShort ? 'refund_short' : 'refund_destination_held',
         ...about,
-        reason: isShort ? `not enough ${order.depositAsset} to refund` : 'screening would not let it go there',
+        reason: isShort ? `not enough ${order.depositAsset} to refund` : 'screening does not allow this destination',
         now: context.clock.now(),
       }),
     );

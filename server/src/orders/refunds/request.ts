@@ -54,7 +54,7 @@ export async function requestRefund(
   const open = (await refundsOfDeposit(tx, depositId)).find((one) => one.source === 'suspense' && isOpen(one));
   if (open !== undefined) return open;
   if (units <= 0n || units > inSuspense(deposit)) return undefined;
-  await wakeDeposit(tx, deposit, { by, why: 'it goes back', now });
+  await wakeDeposit(tx, deposit, { by, why: 'it is refunded', now });
 
   if (want.to !== undefined) await requireFits(context, tx, outgoing({ ...deposit, depositId }, order), want.to);
   const to = want.to ?? (order === undefined ? undefined : await knownDestination(context, tx, order, deposit));

@@ -109,7 +109,7 @@ export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date)
   const paid = await arrived(tx, refund);
   if (paid === undefined || (refund.source === 'order' && order?.state !== 'refund_held')) return;
   if (refund.source === 'suspense')
-    await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it has gone back after all', now });
+    await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it was refunded after all', now });
   assert(paid.reference !== null, `payout ${paid.id} settled without a reference`);
   const facts = { reference: paid.reference, payout: paid.id };
   const settled = await changeRefund(tx, refund, { state: 'settled', now });
@@ -224,7 +224,7 @@ export async function goesToLoss(
   });
   assert(posted.outcome === 'posted', `refund ${refund.id} is not in suspense`);
   await changeRefund(tx, refund, { state: 'cancelled', now });
-  const outcome = `refund ${refund.id} has not left after all`;
+  const outcome = `refund ${refund.id} was not sent after all`;
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome, now });
   await depositStore.makeGood(tx, deposit.id, units);
   if (units === deposit.lostUnits) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });

@@ -50,7 +50,7 @@ const en = {
     wrong: 'These answers do not match. After three wrong answers you have to wait for a day.',
     locked: 'There were too many wrong answers. Try again in a day, or continue as a new customer.',
     asNew:
-      'If the number is new to you, or you cannot answer, continue as a new customer. Orders that were made with this number before are then no longer shown to it.',
+      'If the number is new to you, or you cannot answer, continue as a new customer. Orders that were placed with this number before are then no longer shown.',
     begin: 'Continue as a new customer',
   },
 
@@ -158,13 +158,13 @@ const en = {
     next: 'What happens next',
     nextOf: {
       onramp:
-        'When your transfer has arrived, we send your coins. This page says when; you may close it and come back by the same link.',
+        'When your transfer has arrived, we send your coins. This page shows when; you can close it and come back with the same link.',
       offramp:
-        'When the network has confirmed it, we pay you. This page says when; you may close it and come back by the same link.',
+        'When the network has confirmed it, we pay you. This page shows when; you can close it and come back with the same link.',
     },
     to: { onramp: 'To the address', offramp: 'To' },
     transaction: 'Transaction',
-    movements: 'What has come in and gone back',
+    movements: 'Money received and refunded',
     received: 'Received',
     refund: 'Refund',
     lookAgain: 'Look again',
@@ -331,7 +331,7 @@ const en = {
     },
     waits: {
       title: 'We have your address',
-      text: 'We check it and then send your coins there. You need not do anything. This page says when they are on their way.',
+      text: 'We check it and then send your coins there. You need not do anything. This page shows when they are on their way.',
     },
     submitted: {
       title: 'Your coins are on their way',

@@ -59,7 +59,7 @@ export const verificationEn = {
     arrived: (type: string, size: string) => `Received: ${type}, ${size}. Another file replaces it.`,
     accepted: 'Received and accepted.',
     missing: (label: string) => `Choose a file: ${label}`,
-    unknown: 'A file belongs to no question of this page. Open the page again.',
+    unknown: 'A file does not belong to this page. Open the page again.',
     lastPart: 'We have not kept the file, because nothing else is missing. Choose it again, and send your details.',
     types: {
       'image/jpeg': 'JPEG',
@@ -86,7 +86,7 @@ export const verificationEn = {
     script: {
       sending: 'Sending: {} %',
       failed:
-        'We have no answer: the connection failed, or we are busy. What you entered is still here. Send it again in a moment: nothing counts twice.',
+        'We have no answer: the connection failed, or we are busy. What you entered is still here. Send it again in a moment; sending it twice does no harm.',
       tooBig: 'This file is larger than 5 MB. Choose a smaller one.',
       tooMuch: 'The files together are larger than 20 MB. Choose fewer, and save in between.',
       chosen: 'Chosen: {}',
@@ -141,7 +141,8 @@ export const verificationEn = {
       `It is about your verification for ${partner}. Please answer before ${moment(due)}.`,
     answer: 'Your answer',
     files: 'Files',
-    received: (types: readonly string[]) => `Received: ${types.length} (${types.join(', ')}). More are added to these.`,
+    received: (types: readonly string[]) =>
+      `Received: ${types.length} (${types.join(', ')}). Further files are added to these.`,
     wrongFile: (at: number, why: string) => `File ${at} ${why}.`,
     notPlain: 'Your answer must not have control characters',
     send: 'Send the answer',
@@ -151,7 +152,8 @@ export const verificationEn = {
   review: {
     title: 'We are checking your details',
     text: 'This can take a while. You may leave this page and open the link again later.',
-    unavailable: 'We have saved your details, but the check does not answer right now. Try again in a moment.',
+    unavailable:
+      'We have saved your details, but the verification service does not answer right now. Try again in a moment.',
     look: 'Look again',
     elsewhere: 'The company that checks identities for us needs one more step from you.',
     goOn: 'Continue with the check',

@@ -43,9 +43,9 @@ export const PROPOSED = thing(
     ...['action', 'subject'],
     { outcome: Type.Union([Type.Literal('proposed'), Type.Literal('agreed')]) },
     ...['proposal', 'people', 'agreed?', 'expiresAt?'],
-    { 'readyAt?': maybe(Type.String({ description: 'From when on its proposer may confirm it' })) },
+    { 'readyAt?': maybe(Type.String({ description: 'When its proposer may confirm it' })) },
   ],
-  'It is a proposal now, and waits',
+  'The action is proposed, and waits',
 );
 /** The reply of an action that takes effect at a later time. */
 export const PLANNED = thing(
@@ -54,10 +54,13 @@ export const PLANNED = thing(
     { outcome: Type.Literal('planned'), plan: Type.String({ description: 'Number of the planned change' }) },
     { effectiveAt: Type.String({ description: 'When it takes effect: ISO 8601 in UTC' }) },
   ],
-  'It is decided, and waits for its time',
+  'The change is planned, and waits for its time',
 );
 export const FAILURE = thing([
-  { error: Type.String({ description: 'A sentence' }), reason: Type.String({ description: 'The word to branch on' }) },
+  {
+    error: Type.String({ description: 'The error as a sentence' }),
+    reason: Type.String({ description: 'Code of the reason, for programs' }),
+  },
   {
     'fields?': Type.Record(Type.String(), Type.String(), {
       description: 'Which field is wrong, and the rule it breaks',

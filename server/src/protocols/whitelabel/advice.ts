@@ -18,103 +18,136 @@ export type Reason =
 
 const advice = (means: string, todo: string): Advice => ({ means, todo });
 const SIGN_AGAIN =
-  'Sign the exact body that is sent with the secret of the key, and the time of now. `npm run sandbox -- doctor` explains a request.';
-const ANOTHER_AMOUNT = 'Choose an amount within the limits that the sentence names.';
+  'Sign the body exactly as it is sent, with the secret of the key and the current time. `npm run sandbox -- doctor` explains what is wrong with a request.';
+const ANOTHER_AMOUNT = 'Choose an amount within the limits in `error`.';
 
 /** Refusals of any request. */
 export const COMMON_REASONS: Partial<Record<Reason, Advice>> = {
-  malformed_request: advice('The request is no HTTP that can be read.', 'Mend the program that wrote it.'),
+  malformed_request: advice('The request is not valid HTTP.', 'Correct the program that sent it.'),
   malformed_body: advice('The body is not a JSON object, form or multipart form.', 'Send one of the three.'),
-  body_too_large: advice('The body is larger than the server takes.', 'Send less.'),
-  headers_too_large: advice('The headers are larger than the server takes.', 'Send less.'),
-  unsupported_media_type: advice('The content type is none of those taken.', 'Send application/json.'),
-  request_timeout: advice('The request did not come to its end in time.', 'Send it again.'),
-  unknown_path: advice('There is nothing at the path.', 'Compare it with this description.'),
-  method_not_allowed: advice('The path takes another method.', 'Use one that the header `allow` names.'),
-  too_many_requests: advice('More requests than the key may send in a minute.', 'Wait as long as `retry-after` says.'),
+  body_too_large: advice('The body is larger than the server accepts.', 'Send a smaller body.'),
+  headers_too_large: advice('The headers are larger than the server accepts.', 'Send smaller headers.'),
+  unsupported_media_type: advice('The content type is not supported.', 'Send application/json.'),
+  request_timeout: advice('The request did not arrive completely in time.', 'Send it again.'),
+  unknown_path: advice('There is no such path.', 'Compare it with this description.'),
+  method_not_allowed: advice('The path does not support this method.', 'Use one of the methods in the header `allow`.'),
+  too_many_requests: advice('The key has sent too many requests in a minute.', 'Wait for `retry-after` seconds.'),
   unavailable: advice(
-    'The server, or something it needs, is away for a moment.',
-    'Send the same request again after `retry-after`.',
+    'The server or one of its dependencies is temporarily unavailable.',
+    'Send the same request again after `retry-after` seconds.',
   ),
-  internal: advice('A defect of the server.', 'Tell the operator the value of `x-request-id`.'),
+  internal: advice('The server has a defect.', 'Send the operator the value of `x-request-id`.'),
 };
 
 /** Refusals of any signed request. */
 export const SIGNED_REASONS: Partial<Record<Reason, Advice>> = {
-  unauthenticated: advice('The key is unknown or revoked, or the signature does not fit.', SIGN_AGAIN),
-  clock_ahead: advice('The time in the payload is ahead of the server’s.', 'Set the clock, or ask currentTimestamp.'),
-  partner_suspended: advice('The operator has suspended the account.', 'Ask the operator.'),
-  scope_missing: advice('The key may not do this.', 'Use a key with the scope that the sentence names.'),
+  unauthenticated: advice('The key is unknown or revoked, or the signature is wrong.', SIGN_AGAIN),
+  clock_ahead: advice(
+    'The time in the payload is ahead of the server’s clock.',
+    'Correct the clock, or use the time that currentTimestamp returns.',
+  ),
+  partner_suspended: advice('The operator has suspended the partner.', 'Ask the operator.'),
+  scope_missing: advice(
+    'The key does not have the scope that this request needs.',
+    'Use a key with the scope named in `error`.',
+  ),
   address_not_allowed: advice(
     'The key may not be used from this network address.',
-    'Have the operator add the address.',
+    'Ask the operator to add the address.',
   ),
 };
 
 /** Refusals of any request with fields. */
 export const FIELD_REASONS: Partial<Record<Reason, Advice>> = {
-  missing_fields: advice('A required field is missing; `fields` names each.', 'Send it.'),
-  malformed_field: advice('A field has another form than it must; `fields` says the rule.', 'Correct it.'),
-  malformed_amount: advice('An amount is no plain decimal.', 'Send digits with at most one point.'),
-  wrong_type: advice('A field is an object, list or boolean where a text belongs.', 'Send a text.'),
+  missing_fields: advice('A required field is missing; `fields` names each missing field.', 'Send it.'),
+  malformed_field: advice('A field breaks its rule; `fields` has the rule.', 'Correct the field.'),
+  malformed_amount: advice('An amount is not a plain decimal.', 'Send digits with at most one decimal point.'),
+  wrong_type: advice('A field is an object, a list or a boolean instead of a text.', 'Send a text.'),
 };
 
 /** Refusals of some endpoints only. */
 export const OWN_REASONS: Partial<Record<Reason, Advice>> = {
-  idempotency_conflict: advice('The Idempotency-Key was used with another body.', 'Use a new key for a new request.'),
-  idempotency_in_flight: advice('The same request is being worked on.', 'Ask again after `retry-after`.'),
-  unknown_customer: advice('No customer of yours has this id.', 'Use the customerId that kyc/url answered.'),
+  idempotency_conflict: advice(
+    'The Idempotency-Key was used for a request with another body.',
+    'Use a new key for a new request.',
+  ),
+  idempotency_in_flight: advice('The same request is in progress.', 'Repeat it after `retry-after` seconds.'),
+  unknown_customer: advice('No customer of yours has this id.', 'Use the customerId that kyc/url returned.'),
   unknown_order: advice(
     'The customer has no such transaction.',
-    'Use the transactionId that was answered, with its customer.',
+    'Use the transactionId that the server returned, with the customer of that transaction.',
   ),
   unknown_account: advice('The customer has no such account.', 'List them with bank/fiatAccounts.'),
-  unknown_submission: advice('There is no such submission.', 'Send the submissionId that kyb/submit answered.'),
+  unknown_submission: advice('There is no such submission.', 'Send the submissionId that kyb/submit returned.'),
   submission_exists: advice(
-    'A submission of the customer is under way; `submissionId` says which.',
-    'Add to it with its submissionId, or wait while it is in review.',
+    'A submission of the customer is in progress; `submissionId` is its number.',
+    'Add to it with its submissionId, or wait for the result if it is in review.',
   ),
-  submission_over: advice('The submission is decided.', 'Send a new one, without a submissionId.'),
+  submission_over: advice('The submission is completed or has failed.', 'Send a new one, without a submissionId.'),
   unknown_endpoint: advice('There is no such webhook endpoint.', 'List them, or set an address first.'),
   unknown_event: advice('There is no such event.', 'Use an id from an event or a delivery.'),
-  unknown_refund: advice('Nothing of the transaction is to be sent back or paid again.', 'Read its refunds first.'),
-  unknown_held_item: advice('The endpoint is not held.', 'Nothing: it is sent to.'),
-  webhook_not_taken: advice(
-    'Your server did not take the webhook; the sentence says what it answered.',
-    'Mend the receiver, and send again.',
+  unknown_refund: advice(
+    'The transaction has no money that waits to be refunded or paid again.',
+    'Read its refunds first.',
   ),
-  too_many_endpoints: advice('There are as many endpoints as may be.', 'Remove one first.'),
+  unknown_held_item: advice('The endpoint is not held.', 'Nothing to do: it receives events.'),
+  webhook_not_taken: advice(
+    'Your server did not accept the webhook; `error` has its response.',
+    'Repair the receiver, and send the webhook again.',
+  ),
+  too_many_endpoints: advice('The partner has the maximum number of webhook endpoints.', 'Remove one first.'),
   customer_exists: advice(
-    'The phone or the clientCustomerId is another customer’s; `customerId` says which.',
+    'Another customer has this phone number or clientCustomerId; `customerId` is that customer.',
     'Send that customerId with the request.',
   ),
   login_required: advice(
-    'The customer has not logged in yet; `kycUrl` is a link to do so.',
-    'Send the customer there.',
+    'The customer has not logged in yet; `kycUrl` is a link for the login.',
+    'Send the customer to that link.',
   ),
   verification_required: advice(
-    'The customer is not verified far enough.',
+    'The verification level of the customer does not allow this.',
     'Send the customer to the link of kyc/url.',
   ),
-  customer_blocked: advice('The customer may not trade.', 'Ask the operator.'),
-  unsupported_pair: advice('No market trades this pair; the sentence lists what is traded.', 'Choose one of those.'),
+  customer_blocked: advice('The customer is blocked and may not trade.', 'Ask the operator.'),
+  unsupported_pair: advice('No market trades this pair; `error` lists the supported ones.', 'Choose one of those.'),
   unsupported_chain: advice(
-    'The coin is not traded on this chain; the sentence lists where it is.',
+    'The coin is not traded on this chain; `error` lists the supported chains.',
     'Choose one of those.',
   ),
-  unsupported_method: advice('The fiat is not paid by this method.', 'Choose one that fetchPaymentMethodType names.'),
-  amount_outside_limits: advice('The amount is below the least or above the most.', ANOTHER_AMOUNT),
-  amount_below_fees: advice('Nothing of the amount would be left after fees.', ANOTHER_AMOUNT),
-  exposure_exceeded: advice('The operator cannot take on so much at present.', 'Ask for less, or later.'),
-  market_switched_off: advice('The market is switched off.', 'Ask again later.'),
-  price_halted: advice('The market is halted until its price is certain.', 'Ask again after `retry-after`.'),
-  partner_switched_off: advice('New quotes and transactions of the account are switched off.', 'Ask the operator.'),
-  price_moved: advice('The price has moved since the quote.', 'Ask for a new quote, and show it to the customer.'),
-  destination_held: advice('This destination may not be paid to at present.', 'Ask the operator.'),
-  refund_under_way: advice('The money is on its way, or has arrived.', 'Nothing: it cannot be sent elsewhere.'),
-  order_over: advice('The transaction is over.', 'Nothing can be changed.'),
-  funds_short: advice('The operator’s wallet is short.', 'Ask again later.'),
-  sandbox_only: advice('This exists in the sandbox alone.', 'Use the sandbox.'),
+  unsupported_method: advice(
+    'The payment method is not offered for this fiat.',
+    'Choose one that fetchPaymentMethodType lists.',
+  ),
+  amount_outside_limits: advice('The amount is below the minimum or above the maximum.', ANOTHER_AMOUNT),
+  amount_below_fees: advice('Nothing would be left of the amount after fees.', ANOTHER_AMOUNT),
+  exposure_exceeded: advice(
+    'The live quotes and unpaid transactions of the partner would exceed its cap in this fiat.',
+    'Choose a smaller amount, or try again later.',
+  ),
+  market_switched_off: advice(
+    'The operator has switched off new quotes and transactions on this market.',
+    'Try again later.',
+  ),
+  price_halted: advice(
+    'The market makes no quotes until its price is reliable again.',
+    'Try again after `retry-after` seconds.',
+  ),
+  partner_switched_off: advice(
+    'The operator has switched off new quotes and transactions of the partner.',
+    'Ask the operator.',
+  ),
+  price_moved: advice('The price has changed since the quote.', 'Request a new quote, and show it to the customer.'),
+  destination_held: advice(
+    'The operator is reviewing this destination, so no money may be sent to it.',
+    'Ask the operator.',
+  ),
+  refund_under_way: advice(
+    'A refund or payout of this money is in progress or has arrived.',
+    'Nothing to do: the money cannot be sent elsewhere.',
+  ),
+  order_over: advice('The transaction has ended.', 'Nothing to do: it can no longer be changed.'),
+  funds_short: advice('The operator’s wallet does not hold enough.', 'Try again later.'),
+  sandbox_only: advice('This endpoint exists in the sandbox only.', 'Use the sandbox.'),
 };
 
 export const adviceOf = (reason: Reason): Advice | undefined =>

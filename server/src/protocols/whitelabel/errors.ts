@@ -138,7 +138,7 @@ const WORDS: Record<RefusalCode, Word> = {
     say: ({ nearest }) =>
       `There is nothing at this path.${typeof nearest === 'string' ? ` The nearest is ${nearest}.` : ''}`,
   },
-  method_not_allowed: { code: 405, say: (facts) => `This path takes ${listOf(facts.allow).join(', ')}.` },
+  method_not_allowed: { code: 405, say: (facts) => `This path supports ${listOf(facts.allow).join(', ')}.` },
 
   unauthenticated: { code: 401, say: (facts) => `Unauthorized: ${facts.why ?? 'the request is not signed'}.` },
   clock_ahead: { code: 401, say: () => 'Ahead of Time' },
@@ -149,7 +149,7 @@ const WORDS: Record<RefusalCode, Word> = {
   too_many_requests: { code: 429, say: () => 'Too many requests: wait before sending the next.' },
 
   idempotency_conflict: { code: 409, say: () => 'This idempotency key was used for a request with another body.' },
-  idempotency_in_flight: { code: 409, say: () => 'The same request is being worked on: ask again in a moment.' },
+  idempotency_in_flight: { code: 409, say: () => 'The same request is in progress: repeat it in a moment.' },
 
   unknown_customer: { code: 404, say: () => 'Customer not found.' },
   unknown_order: { code: 404, say: (facts) => String(facts.sentence ?? 'Transaction not found.') },
@@ -165,7 +165,7 @@ const WORDS: Record<RefusalCode, Word> = {
   submission_over: { code: 417, say: () => 'The submission is over: send a new one, without a submissionId.' },
   unknown_endpoint: { code: 404, say: () => 'Webhook endpoint not found.' },
   unknown_event: { code: 404, say: (facts) => String(facts.sentence ?? 'Event not found.') },
-  webhook_not_taken: { code: 424, say: (facts) => `Your server did not take the webhook: ${facts.why}.` },
+  webhook_not_taken: { code: 424, say: (facts) => `Your server did not accept the webhook: ${facts.why}.` },
   too_many_endpoints: { code: 409, say: (facts) => `At most ${facts.most} webhook endpoints: remove one first.` },
   customer_exists: {
     code: 400,
@@ -174,7 +174,10 @@ const WORDS: Record<RefusalCode, Word> = {
   },
 
   login_required: { code: 403, say: () => 'Please login before raising this request' },
-  verification_required: { code: 403, say: () => 'The customer is not verified far enough for this request.' },
+  verification_required: {
+    code: 403,
+    say: () => 'The verification level of the customer does not allow this request.',
+  },
   customer_blocked: { code: 403, say: () => 'This customer may not trade.' },
 
   market_switched_off: { code: 503, say: () => 'New quotes and orders are switched off on this market at present.' },
@@ -214,7 +217,7 @@ const WORDS: Record<RefusalCode, Word> = {
     say: ({ left, max, coin, period }) =>
       `The amount is outside the limits of the customer: at most ${left} ${coin} of ${max} ${coin} ${PER[String(period)] ?? ''} are left.`,
   },
-  price_moved: { code: 428, say: () => 'The price has moved since the quote: ask for a new one.' },
+  price_moved: { code: 428, say: () => 'The price has changed since the quote: request a new one.' },
   order_over: { code: 417, say: () => 'The transaction is over.' },
   // Operators only: no request of a partner ends in these.
   payout_submitted: { code: 409, say: () => 'The payout has been submitted.' },
@@ -294,7 +297,7 @@ function refused({ code: reason, facts }: Refusal): Reply {
   });
 }
 
-const HALTED = 'Quotes and orders are halted on this market until its price is certain: ask again later.';
+const HALTED = 'Quotes and orders are halted on this market until its price is reliable again: try again later.';
 
 function unavailable(
   seconds: number,

@@ -187,15 +187,18 @@ const FAILURE = {
   properties: {
     status: { const: 0 },
     code: { type: 'integer', description: 'The HTTP status' },
-    error: { type: 'string', description: 'A sentence' },
+    error: { type: 'string', description: 'The error as a sentence' },
     message: { type: 'string', description: 'The same sentence' },
-    reason: { type: 'string', description: 'The word to branch on' },
+    reason: { type: 'string', description: 'Code of the reason, for programs' },
     fields: {
       type: 'object',
       additionalProperties: { type: 'string' },
       description: 'Which field is wrong, and the rule it breaks',
     },
-    customerId: { type: 'string', description: 'With customer_exists: whose the phone or the clientCustomerId is' },
+    customerId: {
+      type: 'string',
+      description: 'With customer_exists: the customer who has the phone number or the clientCustomerId',
+    },
     kycUrl: { type: 'string', description: 'With login_required: a link for the customer to log in' },
   },
   required: ['status', 'code', 'error', 'message', 'reason'],
@@ -250,7 +253,7 @@ export function openapi(version: string): Json {
     components: {
       securitySchemes: {
         key: header('apiKey', 'The API key'),
-        payload: header('payload', 'What is signed'),
+        payload: header('payload', 'The signed payload'),
         signature: header('signature', 'The signature'),
       },
       parameters: {
@@ -258,7 +261,7 @@ export function openapi(version: string): Json {
           name: 'Idempotency-Key',
           in: 'header',
           description:
-            'The same key with the same body is done once and answered alike; without it, the signed payload stands for it.',
+            'Requests with the same key and body are executed once and get the same reply. Without the header, the signed payload is the key.',
           schema: { type: 'string', maxLength: 128 },
         },
       },
@@ -277,14 +280,14 @@ const webhooks = (named: Named): Json =>
         post: {
           operationId: `webhook${format.charAt(0).toUpperCase()}${format.slice(1)}`,
           summary: `An event in the format ${format}.`,
-          description: 'Sent again until it is answered with 2xx; verify the signature first.',
+          description: 'Sent again until the response is 2xx. Verify the signature before anything else.',
           security: [{}],
           parameters: WEBHOOK_HEADERS[format as keyof typeof WEBHOOK_BODIES].map(([name, description]) => ({
             ...{ name, in: 'header', required: true, description },
             schema: { type: 'string' },
           })),
           requestBody: { required: true, content: { 'application/json': { schema: named(schema) } } },
-          responses: { '2XX': { description: 'Taken' }, '4XX': { description: 'Sent again later' } },
+          responses: { '2XX': { description: 'Accepted' }, '4XX': { description: 'Sent again later' } },
         },
       },
     ]),
@@ -320,11 +323,11 @@ export function referencePage(): string {
   const lines = [
     '# Reference of the white-label interface',
     '',
-    'Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi.json](openapi.json).',
+    'Generated from the declarations of the endpoints. The same as OpenAPI 3.1: [openapi.json](openapi.json).',
     '',
     SIGNING,
     '',
-    'A success is `{"status": 1, "code": 200, "data": …}`. A failure is `{"status": 0, "code": …, "error": …, "message": …, "reason": …}`: branch on `reason`. Every request may be declined for the [reasons common to all](#reasons); each endpoint names its own.',
+    'A success is `{"status": 1, "code": 200, "data": …}`. A failure is `{"status": 0, "code": …, "error": …, "message": …, "reason": …}`: branch on `reason`. Every request may be declined for the [reasons common to all](#reasons); each endpoint lists its other reasons.',
     '',
     'A field that is not listed is ignored, and the sandbox names it in the header `x-ignored-fields`; on paths under `/v1` and `/sandbox` it is refused with 400.',
     '',
@@ -360,13 +363,13 @@ function statusTables(): string[] {
   return [
     '## Statuses',
     '',
-    'A status never goes back, but for a deposit that was seen and vanished before it was confirmed.',
+    'A status never decreases, except if a deposit was seen and then disappeared before it was confirmed.',
     '',
     ...statuses('offramp', 'Of a sale'),
     ...statuses('onramp', 'Of a purchase'),
     '## Words of verification',
     '',
-    'A partner may have other words for these: a setting of the partner.',
+    'A setting of the partner may replace these words.',
     '',
     '| Word | Level | Meaning |',
     '|---|---|---|',
@@ -378,8 +381,8 @@ function statusTables(): string[] {
 const OUTCOMES = {
   none: 'has not logged in yet',
   verified: 'verified to this level',
-  in_review: 'a person looks at it',
-  failed: 'refused: the customer may try again',
+  in_review: 'under review',
+  failed: 'failed: the customer may try again',
   refused: 'refused for good',
 } as const;
 

@@ -200,10 +200,14 @@ test('a file with a payout that may not leave yet is not downloaded; the refusal
   const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();
   const enqueued = async () => (await w.rows.query(`select enqueued from jobs where subject = $1`, [key]))[0]?.enqueued;
   const before = Number(await enqueued());
-  w.gateSays(key, { outcome: 'wait', why: 'its screening is too old and is asked again', againInMs: 30_000 });
+  w.gateSays(key, {
+    outcome: 'wait',
+    why: 'its screening result is too old and is requested again',
+    againInMs: 30_000,
+  });
   const refused = await post(`bank/files/${file}/download`, { reason: 'now' });
   assert.deepEqual([refused.statusCode, refused.json().reason], [409, 'batch_refused'], refused.body);
-  assert.match(refused.json().error, new RegExp(`${key} \\(its screening is too old`));
+  assert.match(refused.json().error, new RegExp(`${key} \\(its screening result is too old`));
   assert.equal(Number(await enqueued()), before + 1, 'no job asks the screener again');
   w.gateSays(key, { outcome: 'pay' });
   const proposed = await post(`bank/files/${file}/download`, { reason: 'now' });

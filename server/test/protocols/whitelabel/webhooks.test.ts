@@ -162,7 +162,7 @@ describe('the calls of the interface', () => {
     elsewhere.behaves((_, response) => response.writeHead(500).end());
     const refused = await dummy({ webhookUrl: elsewhere.url, format: 'flat' });
     assert.deepEqual([refused.status, refused.body.reason], [424, 'webhook_not_taken']);
-    assert.equal(refused.body.error, 'Your server did not take the webhook: flat: status 500.');
+    assert.equal(refused.body.error, 'Your server did not accept the webhook: flat: status 500.');
     await elsewhere.down();
     const nobody = await dummy({ webhookUrl: elsewhere.url });
     assert.deepEqual([nobody.status, nobody.body.reason], [424, 'webhook_not_taken']);

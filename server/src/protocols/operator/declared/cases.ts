@@ -31,12 +31,12 @@ const attachment = about(
 );
 const ATTACHMENT = {
   id: Type.String({ description: 'Its id' }),
-  type: Type.String({ description: 'Its type, by its content' }),
-  bytes: Type.Integer({ description: 'Its length' }),
+  type: Type.String({ description: 'Content type, detected from the content' }),
+  bytes: Type.Integer({ description: 'Length in bytes' }),
   label: Type.String({ description: 'What it shows' }),
   attachedBy: Type.String({ description: 'Operator who attached it' }),
   attachedAt: Type.String({ description: 'When it was attached: ISO 8601 in UTC' }),
-  removedAt: maybe(Type.String({ description: 'Since when it is removed or erased: ISO 8601 in UTC' })),
+  removedAt: maybe(Type.String({ description: 'When it was removed or erased: ISO 8601 in UTC' })),
 };
 const ATTACHMENTS = {
   attachments: Type.Array(Type.Object(ATTACHMENT), { description: 'Files attached to the case, the oldest first' }),
@@ -58,7 +58,7 @@ export const CASES = {
     fields: {
       open: optional(about(flag, 'Whether the case is open', true)),
       kind: optional(about(text(60), 'Kind of case', 'on_hold')),
-      assignee: optional(about(text(40), 'Operator who looks after it', 'ada')),
+      assignee: optional(about(text(40), 'Operator it is assigned to', 'ada')),
       overdue: optional(about(flag, 'Only open ones past their due time', true)),
       ...{ after: optional(id), limit: limit(MAX_CASES) },
     },
@@ -113,7 +113,7 @@ export const CASES = {
   payer: act({
     name: 'case.payer',
     path: '/cases/:case/payer',
-    says: 'Shows who paid what a case is about.',
+    says: 'Shows who paid the deposits that a case is about.',
     right: 'personal',
     people: 'one',
     fields: { case: id },
@@ -124,12 +124,12 @@ export const CASES = {
   assign: act({
     name: 'case.assign',
     path: '/cases/:case/assign',
-    says: 'Names who looks after a case.',
+    says: 'Assigns a case to an operator.',
     right: 'cases',
     people: 'one',
     fields: {
       case: id,
-      to: about(orNone(operatorName), 'Name of an operator; none removes the claim', 'ada'),
+      to: about(orNone(operatorName), 'Name of an operator; `none` removes the assignment', 'ada'),
       takeOver: optional(about(flag, 'Assign it although another operator has claimed it', true)),
     },
     refuses: ['unknown_case', 'unknown_operator', 'case_claimed'],
@@ -139,7 +139,7 @@ export const CASES = {
   note: act({
     name: 'case.note',
     path: '/cases/:case/note',
-    says: 'Keeps the reason as a note in a case.',
+    says: 'Adds the reason to a case as a note.',
     right: 'cases',
     people: 'one',
     fields: { case: id },
@@ -162,7 +162,7 @@ export const CASES = {
   attachment: act({
     name: 'case.attachment',
     path: '/cases/:case/attachments/:attachment/open',
-    says: 'Hands out a file that is attached to a case. The audit records each time.',
+    says: 'Returns a file that is attached to a case. The audit records each download.',
     right: 'personal',
     people: 'one',
     fields: { case: id, attachment },
@@ -170,15 +170,14 @@ export const CASES = {
     gives: Type.Unsafe<unknown>({
       type: 'string',
       format: 'binary',
-      description:
-        'The file itself; its SHA-256 is in the header `x-content-sha256`, a name for it in `content-disposition`',
+      description: 'The file; its SHA-256 is in the header `x-content-sha256`, its file name in `content-disposition`',
     }),
     command: { words: 'case attachment', getsFile: true },
   }),
   detach: act({
     name: 'case.detach',
     path: '/cases/:case/attachments/:attachment/remove',
-    says: 'Removes a file from a case. It can never be read again; its line stays.',
+    says: 'Removes a file from a case. It can never be read again; its entry in the case stays.',
     right: 'reviews',
     people: 'two',
     fields: { case: id, attachment },
@@ -204,18 +203,18 @@ export const CASES = {
   correct: act({
     name: 'entry.correct-case',
     path: '/cases/:case/correct',
-    says: 'Ends a case by a correcting entry.',
+    says: 'Closes a case with a correcting entry.',
     right: 'money',
     people: 'two',
     weighs: true,
     fields: {
       case: id,
-      as: about(oneOf(CASE_CORRECTIONS), 'Kind of entry, which says which accounts it touches'),
+      as: about(oneOf(CASE_CORRECTIONS), 'Kind of entry; it determines the accounts'),
       ...{ amount, evidence: text(200) },
       deposit: optional(
         about(
           id,
-          'With lost_order: the deposit of the order; with undone: the deposit that the returned payout made; with recall: the credit of which a part was recalled',
+          'With lost_order: the deposit of the order; with undone: the deposit that the returned payout created; with recall: the credit that was partly recalled',
         ),
       ),
       partner: optional(about(id, 'With partner_fees: the partner whose fees the debit paid', '1')),
@@ -242,7 +241,7 @@ const AGAIN = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:(?:${REASONS.join('|'
 const REVIEW = ['level', 'verification', 'version', 'sameDocument'] as const;
 const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
 
-const BLOCKED_AT = { blockedAt: maybeTime('When the customer was blocked, the last time') };
+const BLOCKED_AT = { blockedAt: maybeTime('When the customer was last blocked') };
 
 export const CUSTOMERS = {
   one: look({
@@ -253,21 +252,24 @@ export const CUSTOMERS = {
     gives: thing([
       ...['id', 'partnerId', 'kind', 'level', 'verification', 'blocked', 'createdAt', 'updatedAt'],
       {
-        previousLevel: Type.Integer({ description: 'Level of verification before' }),
+        previousLevel: Type.Integer({ description: 'Previous level of verification' }),
         failedReason: maybe(Type.String({ description: 'Why verification failed' })),
         country: maybe(Type.String({ description: 'Country, two letters' })),
         countryBy: maybe(
-          Type.String({ description: 'Where it is known from: phone, partner or form; null: the default is used' }),
+          Type.String({ description: 'Source of the country: phone, partner or form; null: the default is used' }),
         ),
         loggedInAt: maybeTime('When the customer last logged in'),
-        documentLapsedAt: maybeTime('Since when a document that was accepted is expired and not replaced'),
+        documentLapsedAt: maybeTime('Since when an accepted document has been expired and not replaced'),
         clientCustomerId: maybe(Type.String({ description: 'The partner’s own id of the customer' })),
         accounts: Type.Array(Type.Unknown(), { description: 'Accounts: number, fiat, last characters' }),
-        erasedAt: maybeTime('Since when nothing personal of the customer is left'),
+        erasedAt: maybeTime('When the personal data of the customer was erased'),
         erasure: maybe(
           Type.Object(
             {},
-            { description: 'Its erasure: ordered, done, and when the last backup ends', additionalProperties: true },
+            {
+              description: 'The erasure: when it was ordered and done, and when the last backup expires',
+              additionalProperties: true,
+            },
           ),
         ),
       },
@@ -288,7 +290,7 @@ export const CUSTOMERS = {
   review: act({
     name: 'review.open',
     path: '/customers/:customer/review/open',
-    says: 'Shows what a customer supplied to be verified.',
+    says: 'Shows the data that a customer supplied for verification.',
     right: 'personal',
     people: 'one',
     fields: { customer: customerId },
@@ -299,7 +301,7 @@ export const CUSTOMERS = {
   decide: act({
     name: 'review.decide',
     path: '/customers/:customer/review/decide',
-    says: 'Ends a review. The partner is shown the reason of a refusal.',
+    says: 'Decides a review. The reason of a refusal is shown to the partner.',
     right: 'reviews',
     people: 'ruled',
     morePeople:
@@ -307,18 +309,22 @@ export const CUSTOMERS = {
     onlyNamed: true,
     fields: {
       customer: customerId,
-      version: about(whole(1, 1_000_000), 'Version of the details that were looked at', 1),
+      version: about(whole(1, 1_000_000), 'Version of the details that were reviewed', 1),
       outcome: about(oneOf(['verified', 'failed', 'refused']), 'Verified, failed (may try again) or refused for good'),
-      level: optional(about(whole(1, HIGHEST_LEVEL), 'With verified: to which level', 1)),
+      level: optional(about(whole(1, HIGHEST_LEVEL), 'With verified: the level', 1)),
       again: optional(
         about(
           listOf(text(100, AGAIN, `a field or file and one of ${REASONS.join(', ')}, such as dob:unreadable`), 20),
-          'With failed: which details must be submitted again, and why; the partner’s program is told',
+          'With failed: which details must be submitted again, and why; the partner’s program receives both',
           ['dob:unreadable'],
         ),
       ),
       expires: optional(
-        about(day, 'With verified: the last day on which the identity document is valid, as it says', '2031-01-31'),
+        about(
+          day,
+          'With verified: the last day on which the identity document is valid, as printed on it',
+          '2031-01-31',
+        ),
       ),
     },
     refuses: ['unknown_customer', ...PROPOSES],
@@ -344,7 +350,7 @@ export const CUSTOMERS = {
       {
         document: Type.Object(
           {
-            type: Type.String({ description: 'Its type, by its content' }),
+            type: Type.String({ description: 'Content type, detected from the content' }),
             content: Type.String({ description: 'In base64' }),
           },
           { description: 'The file' },
@@ -363,14 +369,14 @@ export const CUSTOMERS = {
     refuses: PROPOSES,
     fields: {
       kind: about(oneOf(['INDIVIDUAL', 'BUSINESS']), 'Which customers it applies to', 'BUSINESS'),
-      form: about(object, 'Fields, groups and documents, as programs are shown them', {
+      form: about(object, 'Fields, groups and documents, as programs receive them', {
         identityNumber: { label: 'Number', required: 1, regex: '^[A-Z0-9]{5,20}$' },
       }),
       fiat: optional(about(fiatCode, 'Only with this fiat', 'inr')),
       country: optional(about(text(2, /^[A-Z]{2}$/, 'a country, two capital letters'), 'Only in this country', 'IN')),
       level: optional(about(whole(1, HIGHEST_LEVEL), 'Only for this level', 1)),
-      needsDocument: optional(about(flag, 'Whether one of its documents is needed', false)),
-      effectiveAt: optional(about(time, 'From when on; now where not given', '2027-01-31T00:00:00Z')),
+      needsDocument: optional(about(flag, 'Whether one of its documents is required', false)),
+      effectiveAt: optional(about(time, 'When it takes effect; immediately if left out', '2027-01-31T00:00:00Z')),
     },
     gives: done([{ version: Type.Integer({ description: 'Version that applies now; 0: the default' }) }]),
     command: { words: 'requirements set', args: ['kind', 'form'] },
@@ -397,7 +403,7 @@ export const CUSTOMERS = {
           evidence: Type.String({ description: 'What was verified' }),
         },
       ],
-      [{ detached: Type.Boolean({ description: 'Whether there was a number to take off' }) }],
+      [{ detached: Type.Boolean({ description: 'Whether there was a number to remove' }) }],
     ),
     command: { words: 'customer detach-phone', args: ['customer', 'evidence'] },
   }),

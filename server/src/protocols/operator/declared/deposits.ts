@@ -13,11 +13,11 @@ const HELD = [
   ...['state', 'asset', 'units', 'refunds'],
   {
     heldBy: maybe(Type.String({ description: 'Who holds it' })),
-    heldSince: maybe(Type.String({ description: 'When it was held, the last time: ISO 8601 in UTC' })),
+    heldSince: maybe(Type.String({ description: 'When it was last held: ISO 8601 in UTC' })),
   },
 ];
 
-const DESPITE_DEBT = about(flag, 'Refunds it although its order owes: the debt stays', false);
+const DESPITE_DEBT = about(flag, 'Refunds it although its order owes money; the debt stays', false);
 
 export const DEPOSITS = {
   list: look({
@@ -73,13 +73,24 @@ export const DEPOSITS = {
     fields: { deposit: id },
     refuses: ['unknown_deposit'],
     gives: thing([
-      ...['id', 'rail', { externalId: Type.String({ description: 'What the rail calls it' }) }, 'orderId', 'partnerId'],
-      ...['state', 'asset', 'units', { target: Type.String({ description: 'Address or reference that it came to' }) }],
+      ...[
+        'id',
+        'rail',
+        { externalId: Type.String({ description: 'Id of the deposit on its rail' }) },
+        'orderId',
+        'partnerId',
+      ],
+      ...[
+        'state',
+        'asset',
+        'units',
+        { target: Type.String({ description: 'Address or reference that it was paid to' }) },
+      ],
       ...['reference', 'why', 'seenAt', 'confirmedAt', 'refunds'],
       {
         ageDays: Type.Integer({ description: 'How many days old it is' }),
         returnLinks: Type.Array(Type.Unknown(), {
-          description: 'Links that were made, and the customer’s confirmations',
+          description: 'Return links that were created, and the customer’s confirmations',
         }),
         heldBy: maybe(Type.String({ description: 'Who holds it' })),
       },
@@ -111,7 +122,7 @@ export const DEPOSITS = {
       signature: optional(
         about(
           text(132, /^0x[0-9a-fA-F]{130}$/, 'a signature: 0x and 130 hex digits'),
-          'Signature of the sender under the text of deposit return-text',
+          'Signature of the sender over the text that `deposit return-text` shows',
           `0x${'0'.repeat(130)}`,
         ),
       ),
@@ -127,7 +138,7 @@ export const DEPOSITS = {
       ...['state', 'asset', 'units'],
       {
         to: Type.String({ description: 'Where it goes: an address, or account:<number>' }),
-        'confirmed?': Type.Object({}, { description: 'The link on whose word it goes there' }),
+        'confirmed?': Type.Object({}, { description: 'The return link on which the customer confirmed the address' }),
       },
       ...['refunds', 'approves'],
     ]),
@@ -135,7 +146,7 @@ export const DEPOSITS = {
   }),
   returnText: look({
     path: '/deposits/:deposit/return-text',
-    says: 'Shows the text that the sender of coins signs, so that they go back to an address.',
+    says: 'Shows the text that the sender of coins signs to have them returned to an address.',
     fields: { deposit: id, address },
     refuses: ['unknown_deposit'],
     gives: thing(['text']),
@@ -152,7 +163,11 @@ export const DEPOSITS = {
     gives: done(
       [
         ...['state', 'asset', 'units'],
-        { confirmed: maybe(Type.String({ description: 'Address that the customer confirmed by a link before' })) },
+        {
+          confirmed: maybe(
+            Type.String({ description: 'Address that the customer confirmed earlier on a return link' }),
+          ),
+        },
       ],
       [{ returnUrl: Type.String({ description: 'The link: shown once' }) }, 'expiresAt'],
     ),
@@ -168,7 +183,7 @@ export const DEPOSITS = {
     weighs: true,
     fields: {
       deposit: id,
-      amount: optional(about(amount, 'A part of it; without it, all', '25')),
+      amount: optional(about(amount, 'Amount to refund; all of it if left out', '25')),
       ...{ address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
       despiteDebt: optional(DESPITE_DEBT),
     },
@@ -183,7 +198,7 @@ export const DEPOSITS = {
   hold: act({
     name: 'deposit.hold',
     path: '/deposits/:deposit/hold',
-    says: 'Holds the part of a deposit that is in suspense: none of it leaves.',
+    says: 'Holds the part of a deposit that is in suspense: it cannot leave until it is released.',
     right: 'block',
     people: 'one',
     fields: { deposit: id },
@@ -210,9 +225,13 @@ export const DEPOSITS = {
     says: 'Assigns the deposit’s money in suspense to an order. It may replace a reversed deposit or pay a debt.',
     right: 'money',
     people: 'rules',
-    morePeople: 'Two at least where the deposit is not that order’s.',
+    morePeople: 'At least two if the deposit belongs to another order or to none.',
     weighs: true,
-    fields: { deposit: id, order: id, amount: optional(about(amount, 'A part of it; without it, all', '25')) },
+    fields: {
+      deposit: id,
+      order: id,
+      amount: optional(about(amount, 'Amount to assign; all of it if left out', '25')),
+    },
     refuses: [
       ...(['unknown_deposit', 'unknown_order', 'deposit_unfit', 'malformed_amount', 'order_over'] as const),
       ...(['refund_under_way'] as const),
@@ -250,7 +269,12 @@ export const UNCLAIMED = {
       ],
       [
         {
-          policy: maybe(Type.Object({}, { description: 'After how many days it is dormant, and announced before' })),
+          policy: maybe(
+            Type.Object(
+              {},
+              { description: 'After how many days money is dormant, and how many days before that it is announced' },
+            ),
+          ),
           totals: many(
             [
               'asset',
@@ -260,7 +284,7 @@ export const UNCLAIMED = {
                 under1yUnits: amounts('The part younger than a year'),
                 under3yUnits: amounts('The part between one and three years old'),
                 over3yUnits: amounts('The part older than three years'),
-                count: Type.Integer({ description: 'How many' }),
+                count: Type.Integer({ description: 'Number of items' }),
                 oldestDays: Type.Integer({ description: 'Age of the oldest, in days' }),
               },
             ],
@@ -278,7 +302,7 @@ export const UNCLAIMED = {
   wakeDeposit: act({
     name: 'deposit.wake',
     path: '/deposits/:deposit/wake',
-    says: 'Takes a dormant deposit back into suspense.',
+    says: 'Moves a dormant deposit back into suspense.',
     right: 'money',
     people: 'one',
     fields: { deposit: id },
@@ -289,7 +313,7 @@ export const UNCLAIMED = {
   wakeOrder: act({
     name: 'order.wake',
     path: '/orders/:order/wake',
-    says: 'Ends the dormancy of what an order holds.',
+    says: 'Ends the dormancy of the money that an order holds.',
     right: 'money',
     people: 'one',
     fields: { order: id },
@@ -304,7 +328,7 @@ export const UNCLAIMED = {
     right: 'terms',
     people: 'rules',
     fields: {
-      afterDays: about(orNone(whole(1, MOST_DAYS)), 'Days until money is dormant; none for never', 1095),
+      afterDays: about(orNone(whole(1, MOST_DAYS)), 'Days until money is dormant; `none` for never', 1095),
       noticeDays: about(whole(1, MOST_NOTICE_DAYS), 'Days before that at which it is announced', 90),
     },
     refuses: PROPOSES,
@@ -322,7 +346,7 @@ export const UNCLAIMED = {
     says: 'Sets the amount below which money without an order opens no case.',
     right: 'terms',
     people: 'rules',
-    fields: { asset: assetCode, below: about(orNone(amount), 'The amount; none removes the limit', '0.10') },
+    fields: { asset: assetCode, below: about(orNone(amount), 'The amount; `none` removes the limit', '0.10') },
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done(['belowUnits']),
     command: { words: 'dust set', args: ['asset', 'below'] },
@@ -340,7 +364,7 @@ export const UNCLAIMED = {
       most: about(whole(1, MAX_DUST), 'Maximum number of deposits', 100),
     },
     refuses: ['does_not_fit', 'unknown_customer', ...PROPOSES],
-    gives: done(['asset', { count: Type.Integer({ description: 'How many are left' }) }, 'units', 'deposits']),
+    gives: done(['asset', { count: Type.Integer({ description: 'Number of deposits left' }) }, 'units', 'deposits']),
     command: { words: 'dust write-off', args: ['asset', 'before', 'most'] },
   }),
 };

@@ -21,9 +21,9 @@ const what = {
 const funds = { rail: text(60), asset: text(60) };
 const SHORTAGE = [
   {
-    first: maybe(Type.String({ description: 'Number of the oldest order that waits' })),
-    passUntil: maybe(Type.String({ description: 'Until when others may pass: ISO 8601 in UTC' })),
-    passBy: maybe(Type.String({ description: 'Who let them' })),
+    first: maybe(Type.String({ description: 'Number of the oldest waiting order' })),
+    passUntil: maybe(Type.String({ description: 'Until when newer orders may be paid first: ISO 8601 in UTC' })),
+    passBy: maybe(Type.String({ description: 'Who allowed it' })),
   },
 ];
 
@@ -53,10 +53,10 @@ export const SWITCHES = {
   lift: act({
     name: 'kill-switch.lift',
     path: '/kill-switches/lift',
-    says: 'Switches it on again.',
+    says: 'Switches a market, a partner, a rail, or all payouts on again.',
     right: 'resume',
     people: 'rules',
-    morePeople: 'At least as many as have set it.',
+    morePeople: 'At least as many as set it.',
     fields: what,
     refuses: PROPOSES,
     gives: done(['on', 'by?', 'at?', 'laidBy?', 'lastAt?']),
@@ -65,7 +65,7 @@ export const SWITCHES = {
   clear: act({
     name: 'rail.clear',
     path: '/rails/:rail/clear',
-    says: 'Resumes a chain that has halted by itself.',
+    says: 'Resumes a chain that halted automatically.',
     right: 'resume',
     people: 'rules',
     fields: {
@@ -79,11 +79,11 @@ export const SWITCHES = {
   screening: act({
     name: 'screening.extend',
     path: '/screening/extend',
-    says: 'Lets older screening results count for a time, while the screener is down.',
+    says: 'Accepts older screening results for a time, while the screener is down.',
     right: 'money',
     people: 'two',
     fields: {
-      ageHours: about(whole(1, MOST_AGE_HOURS), 'Age in hours up to which a result counts', 48),
+      ageHours: about(whole(1, MOST_AGE_HOURS), 'Maximum age of an accepted result, in hours', 48),
       forHours: about(whole(1, MOST_HOURS), 'For how many hours', 6),
     },
     refuses: PROPOSES,
@@ -103,7 +103,7 @@ export const SWITCHES = {
   queue: act({
     name: 'shortage.queue',
     path: '/shortages/queue',
-    says: 'Pays each order in its turn again, the oldest first.',
+    says: 'Ends the pass: orders are paid in their order again, the oldest first.',
     right: 'treasury',
     people: 'one',
     fields: funds,

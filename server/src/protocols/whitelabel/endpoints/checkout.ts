@@ -76,7 +76,7 @@ export const generateLinkFields = (body: Body) => {
     quantity: needed(isSale && isAbsent(body.get('fiatAmount')))(amount),
     ...requiredFiat(body),
     type: needed(isAbsent(body.get('flowType')))(oneOf('1', '2'), '1: buying. 2: selling'),
-    flowType: optional(oneOf('1', '2'), 'The same as type, under its older name'),
+    flowType: optional(oneOf('1', '2'), 'Older name of `type`'),
     walletAddress: optional(text()),
     paymentMethod: optional(code),
     customerId: optional(id),

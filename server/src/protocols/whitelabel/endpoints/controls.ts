@@ -47,7 +47,7 @@ const length = ofText(16, {
 
 const AN_ORDER = 'number of one of your orders';
 const ofOrder = { transactionId: required(id, AN_ORDER) };
-const INSTEAD = 'instead of the amount asked for, in the same currency';
+const INSTEAD = 'amount to pay instead of the requested one, in the same currency';
 
 const orderOf = ({ deps, inTx }: Asked<Fields>, { transactionId }: { transactionId: string }): Promise<Order> =>
   inTx((tx) => deps.orders.get(tx, { id: orderNumberOf(transactionId) }));
@@ -66,7 +66,7 @@ export const payFields = {
   ...ofOrder,
   how: optional(
     oneOf(...PAY_HOW),
-    '`exact` (if nothing is said), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
+    '`exact` (the default), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
   ),
   amount: optional(amount, INSTEAD),
 };
@@ -80,13 +80,10 @@ export async function pay(controls: SandboxControls, input: Asked<typeof payFiel
 export const creditFields = {
   transactionId: required(id, `${AN_ORDER}, a purchase`),
   amount: optional(amount, INSTEAD),
-  reference: optional(
-    oneOf('RIGHT', 'NONE', 'WRONG'),
-    '`right` (if nothing is said), `none`, `wrong` (one letter mistyped)',
-  ),
+  reference: optional(oneOf('RIGHT', 'NONE', 'WRONG'), '`right` (the default), `none`, `wrong` (one letter mistyped)'),
   name: optional(
     oneOf('RIGHT', 'WRONG', 'NONE'),
-    "payer's name: `right` (the customer's, if nothing is said), `wrong`, `none`",
+    "payer's name: `right` (the customer's, the default), `wrong`, `none`",
   ),
 };
 
@@ -99,7 +96,7 @@ export async function credit(controls: SandboxControls, input: Asked<typeof cred
 
 export const recallFields = {
   transactionId: optional(id, `${AN_ORDER}: its last credit`),
-  line: optional(id, 'or the line that `credit` answered'),
+  line: optional(id, 'or the line that `credit` returned'),
 };
 
 export async function recall(controls: SandboxControls, input: Asked<typeof recallFields>) {
@@ -138,7 +135,10 @@ export const clock = async (controls: SandboxControls, input: Asked<typeof clock
 
 export const reorgFields = {
   chain: required(code, '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`'),
-  blocks: required(wholeNumber({ min: 1, max: 12 }), '1 to 12; more would be deeper than final and halt the chain'),
+  blocks: required(
+    wholeNumber({ min: 1, max: 12 }),
+    '1 to 12; a deeper reorg would replace final blocks and halt the chain',
+  ),
 };
 
 export const reorg = async (controls: SandboxControls, input: Asked<typeof reorgFields>) =>
@@ -147,12 +147,12 @@ export const reorg = async (controls: SandboxControls, input: Asked<typeof reorg
 export const bankFields = {
   fault: required(
     oneOf('NONE', ...BANK_FAULTS),
-    '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, and comes back), `no_status`, `statement_twice`, `statement_reordered`; `none` ends what is left',
+    '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
   ),
-  times: optional(wholeNumber({ min: 1, max: 100 }), 'how often; 1 if nothing is said'),
+  times: optional(wholeNumber({ min: 1, max: 100 }), 'how often; 1 by default'),
   delayMs: optional(
     wholeNumber({ min: 1, max: 60_000 }),
-    'of `delay_answer`, in milliseconds: 8000 if nothing is said, which is longer than we wait',
+    'delay of `delay_answer`, in milliseconds; 8000 by default, which is longer than the server waits',
   ),
 };
 
@@ -164,7 +164,7 @@ export async function bank(controls: SandboxControls, input: Asked<typeof bankFi
 export const pricesFields = {
   coin: required(code, '`usdc`'),
   fiat: required(code, '`inr`'),
-  price: optional(amount, "fiat for one coin; without it, the table's again", '91.5'),
+  price: optional(amount, 'fiat for one coin; without it, the price table applies again', '91.5'),
 };
 
 export async function prices(controls: SandboxControls, input: Asked<typeof pricesFields>) {
@@ -175,8 +175,8 @@ export async function prices(controls: SandboxControls, input: Asked<typeof pric
 export const treasuryFields = {
   currency: required(code, 'a fiat such as `inr`, or a coin with its `chain`'),
   state: required(oneOf('DRY', 'FILLED'), '`dry`, `filled`'),
-  chain: optional(code, 'of a coin'),
-  amount: optional(amount, 'how much is brought, in that currency; as much as at the beginning if nothing is said'),
+  chain: optional(code, 'chain of a coin'),
+  amount: optional(amount, 'amount to fill with, in that currency; the initial amount by default'),
 };
 
 export const treasury = async (controls: SandboxControls, input: Asked<typeof treasuryFields>) =>

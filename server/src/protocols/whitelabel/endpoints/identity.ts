@@ -102,13 +102,17 @@ const BUSINESS = {
   legalEntityNature: optional(text({ max: 128 }), 'Legal form of the business', 'Private limited'),
   owners: optional(
     people,
-    'Owners: firstName, lastName, share in percent, and dob and country where known',
+    'Owners: firstName, lastName, share in percent, and dob and country if known',
     '[{"firstName": "Asha", "lastName": "Rao", "share": "51"}]',
   ),
-  directors: optional(people, 'Directors, as owners but without a share', '[{"firstName": "Asha", "lastName": "Rao"}]'),
+  directors: optional(
+    people,
+    'Directors, with the same fields as owners except share',
+    '[{"firstName": "Asha", "lastName": "Rao"}]',
+  ),
 };
 const COUNTRY = {
-  country: optional(text({ max: 8 }), 'Country whose form is meant, two letters: as in kyb/requirements', 'IN'),
+  country: optional(text({ max: 8 }), 'Country that selects the form, two letters, as in kyb/requirements', 'IN'),
 };
 
 /** Declares every further name of the body, because the form may ask for it. */

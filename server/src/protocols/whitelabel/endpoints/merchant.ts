@@ -215,7 +215,8 @@ function verdictAbout(
   if (progress.every(({ state }) => state === 'delivered' || state === 'dropped'))
     return progress.some(({ state }) => state === 'delivered') ? { format, isTaken: true, why: '' } : 'nothing';
   if (!isLast) return undefined;
-  const why = endpoint.enabled && endpoint.heldAt === null ? 'nothing was tried within 6 s' : 'the endpoint is off';
+  const why =
+    endpoint.enabled && endpoint.heldAt === null ? 'no delivery was attempted within 6 s' : 'the endpoint is off';
   return { format, isTaken: false, why };
 }
 
@@ -226,7 +227,7 @@ const whyOf = ({ status, error }: Pick<Progress, 'status' | 'error'>): string =>
 function verdictOf(all: readonly (Verdict | 'nothing' | undefined)[]): Reply {
   const verdicts = all.filter((one) => one !== undefined && one !== 'nothing');
   if (verdicts.length === 0)
-    throw new Refusal('unknown_event', { sentence: 'Nothing has been sent of this transaction yet.' });
+    throw new Refusal('unknown_event', { sentence: 'No webhook of this transaction has been sent yet.' });
   if (verdicts.some(({ isTaken }) => isTaken)) return ok(RECEIVED);
   const why = verdicts.map((verdict) => `${verdict.format}: ${verdict.why}`).join('; ');
   throw new Refusal('webhook_not_taken', { why });

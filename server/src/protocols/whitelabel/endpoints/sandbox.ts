@@ -33,7 +33,7 @@ const wordOf = (words: readonly string[]): Field<string> => ({
 
 export const changeKycFields = {
   customerId: required(id),
-  status: required(wordOf(VERIFICATION_WORDS), 'A word of verification'),
+  status: required(wordOf(VERIFICATION_WORDS), 'Verification status'),
 };
 
 export async function changeKycStatus(input: SignedRequest<typeof changeKycFields>): Promise<Reply> {
@@ -48,7 +48,7 @@ export async function changeKycStatus(input: SignedRequest<typeof changeKycField
 export const changeKybFields = {
   customerId: required(id),
   submissionId: optional(id),
-  status: required(wordOf(BUSINESS_WORDS), 'A word of verification'),
+  status: required(wordOf(BUSINESS_WORDS), 'Verification status'),
 };
 
 /** For a business and its submission: the named one, or else the newest, if there is one. */

@@ -47,7 +47,7 @@ const MOST_EVENTS = 500;
 const FEW = 100;
 /** A position: positions are dense from 1, so fifteen digits are enough. */
 const cursor = ofText(20, {
-  rule: 'a cursor that was given',
+  rule: 'a cursor that the server returned',
   schema: { type: 'string', pattern: '^[0-9]{1,15}$' },
   read: (given) => (/^[0-9]{1,15}$/.test(given) ? BigInt(given) : undefined),
 });
@@ -173,7 +173,7 @@ export async function putEndpoint(input: SignedRequest<ReturnType<typeof changeF
     if (before.isWire && to !== undefined && to !== before.format)
       throw malformedField(
         'format',
-        'must stay: which formats go to the address of setWebhookUrl is said with that call',
+        'cannot be changed: the formats of the address of setWebhookUrl are set with that call',
       );
     const change = { url, format: to, filter: events, payloadForm: form, enabled, apiKey, now };
     const after = await changeEndpoint(tx, before.id, change);

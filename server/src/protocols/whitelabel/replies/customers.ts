@@ -7,7 +7,7 @@ export const KYC_LINK = object(
     kycUrl: url('Page on which the customer logs in and is verified'),
     customerId,
     clientCustomerId: Type.Union([Type.String(), Type.Number()], {
-      description: 'The partner’s own id, in the type it was sent in',
+      description: 'The partner’s own id, in the type in which it was sent',
     }),
     signature: text('HMAC-SHA512 of kycUrl under the key’s secret, in hex', { pattern: '^[0-9a-f]{128}$' }),
   },
@@ -15,11 +15,11 @@ export const KYC_LINK = object(
 );
 export const KYC_STATUS = object(
   {
-    status: text('Where verification stands: see the table of words'),
+    status: text('Verification status: see the table of words'),
     updatedAt: spacedTime('When it last changed'),
     countryISO: text('Country of the customer, two letters'),
-    currentKycVerificationStep: text('Step that is reached'),
-    previousSuccessfulKycStep: text('Step that was passed last'),
+    currentKycVerificationStep: text('Current step'),
+    previousSuccessfulKycStep: text('Last completed step'),
     failedReason: Type.Optional(text('Why verification failed')),
   },
   { title: 'KycStatus' },
@@ -35,15 +35,15 @@ const SUBMISSION_PARTS = {
   submissionId: numberText('Number of the submission'),
   status: Type.String({
     enum: ['UPDATE_REQUIRED', 'IN_REVIEW', 'COMPLETED', 'FAILED'],
-    description: 'UPDATE_REQUIRED: give what `reasons` names. COMPLETED and FAILED: over',
+    description: 'UPDATE_REQUIRED: supply what `reasons` names. COMPLETED and FAILED: the submission is over',
   }),
-  reasons: Type.Optional(byKey(Type.String(), 'Why a field must be given, or given again, by its name')),
+  reasons: Type.Optional(byKey(Type.String(), 'Why a field must be sent, or sent again, by its name')),
 };
 export const SUBMITTED = object(
   {
     ...SUBMISSION_PARTS,
-    createdAt: Type.Optional(isoTime('When it began: of a new one')),
-    updatedAt: Type.Optional(isoTime('When it changed: of one that was added to')),
+    createdAt: Type.Optional(isoTime('When it began; only of a new submission')),
+    updatedAt: Type.Optional(isoTime('When it changed; only of a submission that was added to')),
   },
   { title: 'Submitted' },
 );
@@ -67,19 +67,19 @@ export const ACCOUNTS = Type.Array(
     {
       additionalProperties: { type: 'string' },
       title: 'Account',
-      description: 'Beside these: the details that were given, under the names they were given by',
+      description: 'In addition, the details of the account, under the names under which they were sent',
     },
   ),
 );
 export const CHANGED_STATUS = object({
   changeStatus: Type.Literal(true),
-  message: text('A sentence that names the status'),
+  message: text('The status as a sentence'),
 });
 export const CHECKOUT_LINK = object(
   {
     link: url('Hosted page on which the customer confirms and pays'),
     urlHash: text('Id of the link'),
-    expiresAt: isoTime('Until when a transaction can be created on it'),
+    expiresAt: isoTime('Until when a transaction can be created with the link'),
   },
   { title: 'CheckoutLink' },
 );

@@ -7,18 +7,18 @@ const coin = {
   coinId: whole('Number of the coin'),
   coinIcon: text('Picture, as a data URL'),
   coinName: text('Name'),
-  balanceFloatPlaces: whole('Decimals shown of a balance'),
+  balanceFloatPlaces: whole('Decimals with which a balance is shown'),
 };
 const network = object(
   {
     chainSymbol: text('Code of the chain'),
     chainName: text('Name'),
-    addressRegex: text('What an address looks like'),
-    memoRegex: text('What a memo looks like; empty where there is none'),
-    networkId: whole('Number by which the chain calls itself; -1 where it has none'),
-    nativeToken: whole('Number of the native coin; -1 where we have none'),
+    addressRegex: text('Pattern of an address'),
+    memoRegex: text('Pattern of a memo; empty if there is none'),
+    networkId: whole('Network id of the chain; -1 if it has none'),
+    nativeToken: whole('Number of the native coin; -1 if it has no number'),
     startingWith: Type.Array(Type.String()),
-    hashLink: text('Explorer, to be followed by a hash; empty where there is none'),
+    hashLink: text('URL of the explorer, without the hash at its end; empty if there is none'),
     node: whole('The same as nativeToken'),
   },
   { title: 'Network' },
@@ -46,7 +46,7 @@ const fiatNames = byKey(Type.String(), 'Code of each fiat, by its number');
 export const FIATS = object({ onramp: fiatNames, offramp: fiatNames });
 const methods = byKey(Type.Integer(), 'Kind of each method: 1 instant, 2 a bank transfer');
 export const METHODS = byKey(methods, 'By number of the fiat');
-const country = byKey(object({ isActive: whole('1: on offer'), paymentMethods: methods }), 'By number of the fiat');
+const country = byKey(object({ isActive: whole('1: supported'), paymentMethods: methods }), 'By number of the fiat');
 export const COUNTRIES = object({ buy: country, sell: country });
 export const TIMESTAMP = Type.Integer({ description: 'Milliseconds since 1970' });
 const gas = (number: TSchema) => ({ withdrawalFee: number, minimumWithdrawal: number, nodeInSync: Type.Literal(1) });
@@ -55,15 +55,15 @@ export const GAS_FEES = object({
 });
 export const GAS_FEE_MAP = byKey(
   byKey(
-    object({ ...gas(amountText('In the coin')), depositEnable: whole('1: the coin is bought from customers') }),
+    object({ ...gas(amountText('In the coin')), depositEnable: whole('1: customers can sell the coin') }),
     'By number of the chain',
   ),
   'By number of the coin',
 );
-const ranges = byKey(object({ min: amountNumber('Least'), max: amountNumber('Most') }), 'By number of the fiat');
+const ranges = byKey(object({ min: amountNumber('Minimum'), max: amountNumber('Maximum') }), 'By number of the fiat');
 export const LIMITS = object({ onramp: Type.Optional(ranges), offramp: Type.Optional(ranges) });
 export const COIN_LIMITS = byKey(
-  byKey(amountNumber('Least of the fiat'), 'By number of the chain'),
+  byKey(amountNumber('Minimum amount of the fiat'), 'By number of the chain'),
   'By number of the coin',
 );
 const prices = byKey(amountNumber('Fiat for one coin'), 'By number of the coin');

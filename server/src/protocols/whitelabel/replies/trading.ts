@@ -58,7 +58,7 @@ export const QUOTE = Type.Union(
       { title: 'QuoteWithoutRate' },
     ),
   ],
-  { title: 'Quote', description: 'Which of the two forms a partner gets is a setting of the partner' },
+  { title: 'Quote', description: 'A setting of the partner determines which of the two forms it receives' },
 );
 export const QUOTE_NUMBERS = object(
   {
@@ -77,12 +77,12 @@ export const CREATED_SALE = object(
   {
     transactionId,
     createdAt: spacedTime('When the transaction was created'),
-    depositAddress: text('Address that the customer sends the coins to'),
+    depositAddress: text('Address to which the customer sends the coins'),
     chain: text('Chain of that address'),
     fromAmount: amountText('Coins to send'),
     toAmount: amountText('Fiat that will be paid'),
     rate: amountText('Fiat for one coin'),
-    expiresAt: isoTime('Until when the coins must have arrived'),
+    expiresAt: isoTime('Deadline for the coins to arrive'),
   },
   { title: 'CreatedSale' },
 );
@@ -96,9 +96,9 @@ export const PAY_INSTRUCTIONS = object(
       type: text('Type of the account'),
       branch: text('Branch'),
       bank: text('Name of the bank'),
-      iban: Type.Optional(text('IBAN, of an account that has one')),
+      iban: Type.Optional(text('IBAN, if the account has one')),
       bic: Type.Optional(text('BIC, beside an IBAN')),
-      bankCode: Type.Optional(text('Code of the bank, where the country has one of its own')),
+      bankCode: Type.Optional(text('Code of the bank, in countries with another kind of bank code')),
       sortCode: Type.Optional(text('Sort code, of a British account')),
       routingNumber: Type.Optional(text('Routing number, of an American account')),
     }),
@@ -133,7 +133,7 @@ const transaction = {
 const sale = {
   ...transaction,
   chain: text('Chain of the coin'),
-  fiatAccountId: text('Account that is paid; empty where none is named'),
+  fiatAccountId: text('Account to which the payout is sent; empty if none is named'),
   status: statusText,
   transactionHash: hash('Hash of the deposit'),
 };
@@ -143,7 +143,7 @@ export const PURCHASE = object(
   {
     ...transaction,
     paymentMethodType: text('Payment method'),
-    depositAddress: text('Address that is paid'),
+    depositAddress: text('Address to which the payout is sent'),
     status: statusText,
     transactionHash: hash('Hash of the payout'),
   },
@@ -154,7 +154,7 @@ export const PURCHASES = Type.Array(PURCHASE);
 const reason = (description: string) =>
   Type.Union(
     [...PUBLIC_REASONS, ''].map((word) => Type.Literal(word)),
-    { description: `${description}; empty where there is nothing to say` },
+    { description: `${description}; empty if there is no reason` },
   );
 const money = {
   amount: amountText('Amount'),
@@ -162,23 +162,23 @@ const money = {
   chain: text('Chain of a coin; empty for fiat'),
 };
 export const publicMoney = {
-  unclaimedFrom: Type.Optional(isoTime('From when money that nobody claims is dormant; only where that was announced')),
-  receivedAmount: amountText('What has come in for the transaction and was not reversed'),
-  receivedCurrency: text('Currency of that'),
-  reason: reason('Why the transaction is not as usual'),
-  needsDestination: Type.Boolean({ description: 'Money waits until refundDestination names where it goes' }),
+  unclaimedFrom: Type.Optional(isoTime('When unclaimed money becomes dormant; only if that was announced')),
+  receivedAmount: amountText('Amount received for the transaction and not reversed'),
+  receivedCurrency: text('Currency of the received amount'),
+  reason: reason('Why the transaction is unusual'),
+  needsDestination: Type.Boolean({ description: 'Whether money waits until refundDestination names its destination' }),
   refunds: Type.Array(
     object(
       {
         ...money,
         refundId: numberText('Number of the refund'),
         kind: Type.Union([Type.Literal('refund'), Type.Literal('payout')], {
-          description: 'payout: a payout that came back, paid again',
+          description: 'payout: a payout that came back and is paid again',
         }),
         status: text('State of the refund'),
         reason: reason('Why it is paid'),
-        address: text('Address it goes to; empty for a bank account, or before one is named'),
-        fiatAccountId: text('Account it goes to; empty for an address, or before one is named'),
+        address: text('Address to which it is sent; empty for a bank account, or before one is named'),
+        fiatAccountId: text('Account to which it is sent; empty for an address, or before one is named'),
         reference: text('Hash or bank reference; empty before there is one'),
         createdAt: isoTime('When it was created'),
         updatedAt: isoTime('When it last changed'),
@@ -187,12 +187,12 @@ export const publicMoney = {
     ),
     {
       description:
-        'The newest, the oldest of them first: 20 in transactions and events, as many as asked for in refunds',
+        'The newest refunds, in the order of their creation: 20 in transactions and events, as many as requested in refunds',
     },
   ),
   olderRefunds: Type.Optional(
     whole(
-      'How many refunds are older than the first one here; only where there are any. The refunds call gives them by before',
+      'Number of refunds older than the first one here; only if there are any. The refunds call returns them with `before`',
     ),
   ),
   returnedPayouts: Type.Array(
@@ -205,17 +205,20 @@ export const publicMoney = {
       },
       { title: 'ReturnedPayout' },
     ),
-    { description: 'The newest, the oldest of them first: 20 in transactions and events, 100 in refunds' },
+    {
+      description:
+        'The newest returned payouts, in the order of their return: 20 in transactions and events, 100 in refunds',
+    },
   ),
   olderReturnedPayouts: Type.Optional(
-    whole('How many payouts that came back are not among them; only where there are any'),
+    whole('Number of returned payouts that are not in the list; only if there are any'),
   ),
 };
 export const SALE_DETAIL = object(
   {
     ...sale,
-    depositAddress: text('Address that the customer sends the coins to'),
-    expiresAt: isoTime('Until when the coins must have arrived'),
+    depositAddress: text('Address to which the customer sends the coins'),
+    expiresAt: isoTime('Deadline for the coins to arrive'),
     ...publicMoney,
   },
   { title: 'SaleDetail' },
@@ -238,7 +241,7 @@ const history = {
   fiatType: whole('Number of the fiat'),
   paymentType: whole('1: instant. 2: a bank transfer'),
   expectedPrice: amountNumber('Fiat for one coin when the transaction was created'),
-  actualPrice: amountNumber('The same once the trade was made; 0 before'),
+  actualPrice: amountNumber('The same after the trade; 0 before'),
   merchantRecognitionId: text('The partner’s own reference'),
   createdAt: isoTime('When the transaction was created'),
   updatedAt: isoTime('When it last changed'),
@@ -247,7 +250,7 @@ const history = {
   gatewayFee: amountNumber('Fee of the payment rail'),
   gasFee: amountNumber('Fee of the chain'),
   tdsFee: amountNumber('Tax withheld'),
-  walletAddress: text('Deposit address of a sale, paid address of a purchase'),
+  walletAddress: text('Deposit address of a sale, destination address of a purchase'),
   transactionHash: hash('Hash on the chain'),
 };
 export const HISTORY = Type.Array(

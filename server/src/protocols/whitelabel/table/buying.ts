@@ -32,7 +32,7 @@ export const BUYING: readonly Route[] = [
   signed({
     paths: wl('onramp/createTransaction'),
     scope: 'trade',
-    says: 'Creates a purchase, once per request, and answers how the customer pays.',
+    says: 'Creates a purchase, once per request, and returns how the customer pays.',
     takes: createOnrampFields,
     gives: replies.CREATED_PURCHASE,
     refuses: [
@@ -50,7 +50,7 @@ export const BUYING: readonly Route[] = [
     paths: wl('onramp/referenceId'),
     scope: 'trade',
     method: 'PUT',
-    says: 'Keeps the reference that the customer’s bank gave the transfer.',
+    says: 'Records the reference that the customer’s bank gave the transfer.',
     takes: claimFields,
     gives: replies.CLAIMED,
     refuses: [...ONE_OF_ITS, 'order_over'],
@@ -60,7 +60,7 @@ export const BUYING: readonly Route[] = [
     paths: wl('onramp/refundDestination'),
     scope: 'trade',
     method: 'PUT',
-    says: 'Names where money of a purchase goes back to, or where a payout that came back is paid again.',
+    says: 'Names the destination of a refund of a purchase, or of a payout that came back and is paid again.',
     takes: destinationFields,
     gives: replies.NAMED_DESTINATION,
     refuses: [...ONE_OF_ITS, 'unknown_account', 'unknown_refund', 'refund_under_way', 'order_over', 'destination_held'],
@@ -69,7 +69,7 @@ export const BUYING: readonly Route[] = [
   signed({
     paths: wl('onramp/refunds'),
     scope: 'read',
-    says: 'Answers what came in for a purchase, what goes back of it, and which payouts came back.',
+    says: 'Returns the money received for a purchase, its refunds, and the payouts that came back.',
     takes: refundsFields,
     gives: replies.REFUNDS,
     refuses: ONE_OF_ITS,
@@ -78,7 +78,7 @@ export const BUYING: readonly Route[] = [
   signed({
     paths: wl('bank/bankDetails'),
     scope: 'read',
-    says: 'Answers how the customer pays a purchase.',
+    says: 'Returns how the customer pays a purchase.',
     takes: bankDetailsFields,
     gives: replies.PAY_INSTRUCTIONS,
     refuses: [...ONE_OF_ITS, 'order_over'],
@@ -87,7 +87,7 @@ export const BUYING: readonly Route[] = [
   signed({
     paths: wl('onramp/transaction'),
     scope: 'read',
-    says: 'Answers one purchase.',
+    says: 'Returns one purchase.',
     takes: transactionFields,
     gives: replies.PURCHASE,
     refuses: ONE_OF_ITS,

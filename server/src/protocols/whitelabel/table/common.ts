@@ -25,7 +25,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('allConfigMapping'),
     scope: 'read',
-    says: 'Answers the numbers of fiats, coins and chains.',
+    says: 'Returns the numbers of fiats, coins and chains.',
     takes: noFields,
     gives: replies.CONFIG_MAP,
     answer: allConfigMapping,
@@ -33,7 +33,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('allChainMapping'),
     scope: 'read',
-    says: 'Answers coins and chains with their details.',
+    says: 'Returns coins and chains with their details.',
     takes: noFields,
     gives: replies.ALL_CONFIG,
     answer: allChainMapping,
@@ -41,7 +41,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('allGasFee'),
     scope: 'read',
-    says: 'Answers what a withdrawal costs on each chain.',
+    says: 'Returns what a withdrawal costs on each chain.',
     takes: noFields,
     gives: replies.GAS_FEE_MAP,
     answer: gasFeeMap,
@@ -49,7 +49,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('limits'),
     scope: 'read',
-    says: 'Answers the least and the most of each fiat.',
+    says: 'Returns the minimum and maximum amount of each fiat.',
     takes: limitsFields,
     gives: replies.LIMITS,
     answer: limits,
@@ -57,7 +57,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('allCoinLimits'),
     scope: 'read',
-    says: 'Answers the least of a fiat that buys each coin.',
+    says: 'Returns the minimum amount of a fiat for buying each coin.',
     takes: coinLimitsFields,
     forms: [coinLimitsFields(sent()), coinLimitsFields(sent(['countryCode', 'IN']))],
     gives: replies.COIN_LIMITS,
@@ -67,7 +67,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('priceTicker'),
     scope: 'read',
-    says: 'Answers the present prices in a fiat.',
+    says: 'Returns the current prices in a fiat.',
     takes: tickerFields,
     forms: [tickerFields(sent()), tickerFields(sent(['countryCode', 'IN']))],
     gives: replies.PRICES,
@@ -77,7 +77,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('orderStatus'),
     scope: 'read',
-    says: 'Answers the status number of a transaction.',
+    says: 'Returns the status number of a transaction.',
     takes: orderStatusFields,
     gives: replies.ORDER_STATUS,
     refuses: ['unknown_order'],
@@ -86,7 +86,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('quotes'),
     scope: 'trade',
-    says: 'Quotes a sale or a purchase, in numbers.',
+    says: 'Quotes a sale or a purchase, with amounts as JSON numbers.',
     takes: quotesFields,
     forms: [
       quotesFields(sent()),
@@ -101,7 +101,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: common('generateLink'),
     scope: 'trade',
-    says: 'Makes a link to a hosted page on which a customer confirms and pays, once per request.',
+    says: 'Creates a link to a hosted page on which a customer confirms and pays, once per request.',
     takes: generateLinkFields,
     forms: [
       generateLinkFields(sent()),
@@ -115,7 +115,7 @@ export const COMMON: readonly Route[] = [
   signed({
     paths: ['/onramp/api/v1/transaction/merchantHistory'],
     scope: 'read',
-    says: 'Lists transactions as flat rows of numbers, for accounting.',
+    says: 'Lists transactions as flat rows with amounts as JSON numbers, for accounting.',
     takes: historyFields,
     gives: replies.HISTORY,
     headers: COUNTED,

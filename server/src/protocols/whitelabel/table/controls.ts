@@ -72,13 +72,13 @@ const commandOf = (name: string, takes: Fields, example: Readonly<Record<string,
     return at === 0 || takes[field]?.optional !== true ? `${line} ${typed}` : `${line} --${field} ${typed}`;
   }, name);
 
-const KEYED = 'The same Idempotency-Key pays once';
+const KEYED = 'Requests with the same Idempotency-Key pay once';
 const AN_ORDER = '123456789';
 
 export const CONTROLS: readonly Control[] = [
   control({
     name: 'pay',
-    says: `the customer pays an order, on its chain or by bank. ${KEYED}`,
+    says: `pays an order as its customer, on its chain or by bank. ${KEYED}`,
     takes: does.payFields,
     example: { transactionId: AN_ORDER, how: 'UNDER' },
     gives: replies.PAID,
@@ -87,7 +87,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'credit',
-    says: `money comes to our bank for an order, as its payer wrote it. ${KEYED}`,
+    says: `credits our bank account for a purchase, with the payer’s reference and name as you choose them. ${KEYED}`,
     takes: does.creditFields,
     example: { transactionId: AN_ORDER, reference: 'NONE', name: 'WRONG' },
     gives: replies.CREDITED,
@@ -96,7 +96,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'recall',
-    says: "the payer's bank takes a credit back",
+    says: 'recalls a bank credit, as the payer’s bank',
     takes: does.recallFields,
     example: { transactionId: AN_ORDER },
     gives: replies.RECALLED,
@@ -105,7 +105,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'bounce',
-    says: 'what was paid to an account comes back, before or after it arrived',
+    says: 'returns an order’s payout or refund to a bank account, before or after it arrived',
     takes: does.bounceFields,
     example: { transactionId: AN_ORDER },
     gives: replies.BOUNCED,
@@ -114,7 +114,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'status',
-    says: 'drives an order to a status by causing the facts that lead there; it runs on by itself',
+    says: 'drives an order to a status by causing the facts that lead there; the order then continues automatically',
     takes: does.statusFields,
     example: { transactionId: AN_ORDER, status: '-4' },
     gives: replies.DRIVEN_TO,
@@ -123,7 +123,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'screening',
-    says: 'screening holds the order as if its destination were denied, until a person releases it; or no longer',
+    says: 'makes screening hold an order as if its destination were denied, until a person releases it; or ends that',
     takes: does.screeningFields,
     example: { transactionId: AN_ORDER, outcome: 'FAIL' },
     gives: replies.SCREENED,
@@ -132,7 +132,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'clock',
-    says: 'your due times come nearer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks',
+    says: 'moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks',
     takes: does.clockFields,
     example: { advance: '3d' },
     gives: replies.ADVANCED,
@@ -140,7 +140,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'reorg',
-    says: 'the newest blocks of a chain are replaced by empty ones; transfers of ours and of simulated customers are sent again',
+    says: 'replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again',
     shared: true,
     takes: does.reorgFields,
     example: { chain: 'matic20', blocks: 3 },
@@ -149,7 +149,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'bank',
-    says: "the bank's next calls go wrong",
+    says: 'makes the next calls of the bank fail',
     shared: true,
     takes: does.bankFields,
     example: { fault: 'LOSE_ANSWER', times: 2 },
@@ -158,7 +158,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'prices',
-    says: 'the price of a coin is what you say, until you say otherwise or the server restarts',
+    says: 'sets the price of a coin until you change it or the server restarts',
     shared: true,
     takes: does.pricesFields,
     example: { coin: 'usdc', fiat: 'inr', price: '91.5' },
@@ -167,7 +167,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'treasury',
-    says: "the operator's money of a currency runs dry (it is set aside in the books), or is brought anew",
+    says: 'empties the operator’s account or wallet of a currency (its money is set aside in the books), or fills it again',
     shared: true,
     takes: does.treasuryFields,
     example: { currency: 'inr', state: 'DRY' },
@@ -176,7 +176,7 @@ export const CONTROLS: readonly Control[] = [
   }),
   control({
     name: 'webhooks',
-    says: 'deliveries fail as if every receiver were down, until you say otherwise or the server restarts',
+    says: 'makes deliveries fail as if every receiver were down, until you change it or the server restarts',
     shared: true,
     takes: does.webhooksFields,
     example: { deliveries: 'DROP' },

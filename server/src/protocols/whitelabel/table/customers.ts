@@ -35,7 +35,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('kyc/url'),
     scope: 'customers',
-    says: 'Makes a link by which a customer logs in and is verified; the first time, it enrols the customer.',
+    says: 'Creates a link to a page on which a customer logs in and is verified. The first call creates the customer.',
     takes: kycUrlFields,
     forms: [kycUrlFields(sent()), kycUrlFields(sent(['customerId', '1']))],
     gives: replies.KYC_LINK,
@@ -45,7 +45,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('kyc/status', onBank('kyc/status')),
     scope: 'read',
-    says: 'Tells how far the verification of a customer has come.',
+    says: 'Returns the verification status of a customer.',
     takes: kycStatusFields,
     gives: replies.KYC_STATUS,
     refuses: ['unknown_customer'],
@@ -54,7 +54,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('kyc/requirements', onBank('kyc/requirements')),
     scope: 'read',
-    says: 'Tells what a person must supply to be verified.',
+    says: 'Returns the form that a person must fill in to be verified.',
     takes: kycRequirementsFields,
     forms: [kycRequirementsFields(sent()), kycRequirementsFields(sent(['countryCode', 'IN']))],
     gives: replies.KYC_REQUIREMENTS,
@@ -65,7 +65,7 @@ export const CUSTOMERS: readonly Route[] = [
     paths: wl('kyc/submit'),
     scope: 'customers',
     files: true,
-    says: 'Submits what a person must supply, by which the verifier verifies it.',
+    says: 'Submits the data with which a person is verified.',
     takes: kycSubmitFields,
     forms: [kycSubmitFields(sent())],
     gives: replies.SUBMITTED,
@@ -75,7 +75,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('kyc/submitData'),
     scope: 'customers',
-    says: 'Submits the answers of a person, at once or in parts, before or after its files: what is missing still, and what must be corrected, is in `reasons`.',
+    says: 'Submits the answers of a person, at once or in parts, before or after its files. `reasons` lists what is missing and what must be corrected.',
     takes: kycSubmitFields,
     forms: [kycSubmitFields(sent())],
     gives: replies.SUBMITTED,
@@ -86,7 +86,7 @@ export const CUSTOMERS: readonly Route[] = [
     paths: wl('kyc/submitFiles'),
     scope: 'customers',
     files: true,
-    says: 'Takes the files of documents of a person, as multipart/form-data, each named as in the requirements, before or after its answers: JPEG, PNG, WEBP or PDF of at most 5 MiB.',
+    says: 'Submits the files of a person’s documents, as multipart/form-data, each named as in the requirements, before or after the answers: JPEG, PNG, WEBP or PDF of at most 5 MiB.',
     takes: kycFilesFields,
     gives: replies.SUBMITTED,
     refuses: [...SUBMITTING, 'unsupported_pair'],
@@ -95,7 +95,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('kyb/submit'),
     scope: 'customers',
-    says: 'Submits what a business must supply, at once or in parts: what is missing still, and what must be corrected, is in `reasons`.',
+    says: 'Submits the data with which a business is verified, at once or in parts. `reasons` lists what is missing and what must be corrected.',
     takes: kybSubmitFields,
     forms: [kybSubmitFields(sent())],
     gives: replies.SUBMITTED,
@@ -106,7 +106,7 @@ export const CUSTOMERS: readonly Route[] = [
     paths: wl('kyb/files'),
     scope: 'customers',
     files: true,
-    says: 'Takes the files of documents of a business, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB.',
+    says: 'Submits the files of a business’s documents, as multipart/form-data, each named as in the requirements: JPEG, PNG, WEBP or PDF of at most 5 MiB.',
     takes: kybFilesFields,
     gives: replies.SUBMITTED,
     refuses: [...SUBMITTING, 'unknown_submission', 'submission_over'],
@@ -115,7 +115,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('kyb/status'),
     scope: 'read',
-    says: 'Tells what became of a submission of a business: the one named, or the newest.',
+    says: 'Returns the status of a submission of a business: the one named, or the newest.',
     takes: kybStatusFields,
     gives: replies.SUBMISSION,
     refuses: ['unknown_customer', 'unknown_submission'],
@@ -124,7 +124,7 @@ export const CUSTOMERS: readonly Route[] = [
   open({
     paths: wl('kyb/requirements'),
     auth: 'optional',
-    says: 'Tells what a business must supply to be verified; signed, the form of the calling partner.',
+    says: 'Returns the form that a business must fill in to be verified; if the request is signed, the form of the calling partner.',
     gives: replies.REQUIREMENTS,
     answer: kybRequirements,
   }),
@@ -141,7 +141,7 @@ export const CUSTOMERS: readonly Route[] = [
   signed({
     paths: wl('bank/addFiatAccountUrl'),
     scope: 'customers',
-    says: 'Makes a link to a page on which the customer adds a bank account.',
+    says: 'Creates a link to a page on which the customer adds a bank account.',
     takes: addAccountUrlFields,
     gives: replies.ACCOUNT_LINK,
     refuses: ['unknown_customer', 'unsupported_pair'],

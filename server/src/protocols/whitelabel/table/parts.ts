@@ -31,9 +31,9 @@ export const DRIVEN: readonly RefusalCode[] = [
 ];
 export const QUOTE_HEADERS = {
   'quote-id': 'Number of the quote',
-  'quote-expires-at': 'Until when the quote holds, ISO 8601',
+  'quote-expires-at': 'Until when the quote is valid, ISO 8601',
 };
-export const COUNTED = { 'x-total-count': 'Rows there are in all' };
+export const COUNTED = { 'x-total-count': 'Total number of rows' };
 
 /** Sample bodies, one per form of a request, for fields that depend on the request. */
 export const sent = (...pairs: (readonly [string, string])[]): Body => new Map(pairs);

@@ -28,7 +28,7 @@ export const SELLING: readonly Route[] = [
   signed({
     paths: wl('offramp/createTransaction'),
     scope: 'trade',
-    says: 'Creates a sale, once per request, and answers the address that the customer sends the coins to.',
+    says: 'Creates a sale, once per request, and returns the address to which the customer sends the coins.',
     takes: createFields,
     gives: replies.CREATED_SALE,
     refuses: [...IDEMPOTENT, ...TRADING, ...QUOTED, 'unknown_account', 'price_moved', 'destination_held'],
@@ -37,7 +37,7 @@ export const SELLING: readonly Route[] = [
   signed({
     paths: wl('offramp/transaction'),
     scope: 'read',
-    says: 'Answers one sale, and what has come of its money.',
+    says: 'Returns one sale, with its refunds and the payouts that came back.',
     takes: transactionFields,
     gives: replies.SALE_DETAIL,
     refuses: ONE_OF_ITS,
@@ -66,7 +66,7 @@ export const SELLING: readonly Route[] = [
     paths: wl('offramp/refundDestination'),
     scope: 'trade',
     method: 'PUT',
-    says: 'Names where money of a sale goes back to, or where a payout that came back is paid again.',
+    says: 'Names the destination of a refund of a sale, or of a payout that came back and is paid again.',
     takes: destinationFields,
     gives: replies.NAMED_DESTINATION,
     refuses: [...ONE_OF_ITS, 'unknown_account', 'unknown_refund', 'refund_under_way', 'order_over', 'destination_held'],
@@ -75,7 +75,7 @@ export const SELLING: readonly Route[] = [
   signed({
     paths: wl('offramp/refunds'),
     scope: 'read',
-    says: 'Answers what came in for a sale, what goes back of it, and which payouts came back.',
+    says: 'Returns the money received for a sale, its refunds, and the payouts that came back.',
     takes: refundsFields,
     gives: replies.REFUNDS,
     refuses: ONE_OF_ITS,
