@@ -2,7 +2,7 @@
 import { assert } from '../../base/errors.ts';
 import type { Call, Prepared } from '../chain.adapter.ts';
 import { balances } from './balances.ts';
-import { type BatchOptions, bodyOf, delegatingIn, gasOf } from './batch.ts';
+import { type BatchOptions, bodyOf, type Delegating, gasOf } from './batch.ts';
 import { amounts, offer } from './fees.ts';
 import { ask, type Evm } from './node.ts';
 import { bytesOf, count } from './rpc.ts';
@@ -45,13 +45,13 @@ export async function prepareBatch(
 }
 
 /** The authorizations of a batch, signed. The same nonces give the same signatures. */
-export async function authorizationsIn(
-  body: Buffer,
+export async function authorizationsOf(
+  delegating: readonly Delegating[],
   sweeper: string,
   signerOf: (index: bigint) => Signer,
 ): Promise<Authorized[]> {
   const all: Authorized[] = [];
-  for (const { index, nonce } of delegatingIn(body)) {
+  for (const { index, nonce } of delegating) {
     const { authorize } = signerOf(index);
     assert(authorize, 'the signer of a deposit address cannot authorize');
     all.push(await authorize(sweeper, nonce));

@@ -9,8 +9,8 @@ import { assert, Unavailable } from '../../base/errors.ts';
 import type { Broadcast, Call, Fate, Fee, Prepared, SendAsked } from '../chain.adapter.ts';
 import { readAddress } from './addresses.ts';
 import { balances } from './balances.ts';
-import { authorizationsIn, prepareBatch } from './batch.sends.ts';
-import { type BatchMove, batchCall } from './batch.ts';
+import { authorizationsOf, prepareBatch } from './batch.sends.ts';
+import { type BatchMove, batchCall, delegatingIn } from './batch.ts';
 import { receipts } from './blocks.ts';
 import { amounts, feeOf, offer, raised } from './fees.ts';
 import { ask, type Evm, hex, higher, lower } from './node.ts';
@@ -151,10 +151,15 @@ export async function sign(
   const [nonce] = slots;
   assert(nonce !== undefined && slots.length === 1, 'a send has no nonce, or further slots');
   const { chainId } = evm;
+  const signer = signerOf(evm, wallet);
+  const delegating = delegatingIn(body);
   const authorizations =
-    body === null ? [] : await authorizationsIn(body, target, (index) => signerOf(evm, `deposit:${index}`));
-  return await signerOf(evm, wallet).sign({
+    signer.delegates === true
+      ? []
+      : await authorizationsOf(delegating, target, (index) => signerOf(evm, `deposit:${index}`));
+  return await signer.sign({
     chainId,
+    delegating,
     authorizations,
     nonce: BigInt(nonce),
     target,

@@ -15,7 +15,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { keccak256 } from 'viem/utils';
 import { assert, BugError } from '../../base/errors.ts';
 import type { SignedBefore } from '../chain.adapter.ts';
-import { batchMoves } from './batch.ts';
+import { batchMoves, type Delegating } from './batch.ts';
 import { decodeTransferCall } from './transfers.ts';
 
 /** A signing request. Fees are native units per unit of gas. */
@@ -32,7 +32,9 @@ export interface Unsigned {
   tip: bigint | undefined;
   /** Index of the deposit address that is paid, if it is one of ours: the signer can derive and verify it. */
   depositIndex?: bigint | undefined;
-  /** Deposit addresses that delegate to the sweeper contract in this transaction. */
+  /** Deposit addresses that delegate to the sweeper contract in this transaction, with the nonces that this uses. */
+  delegating?: readonly Delegating[];
+  /** The same, signed; not needed by a signer that holds the keys of these addresses. */
   authorizations?: readonly Authorized[];
 }
 
@@ -63,6 +65,8 @@ export interface Signer {
   refuses(wanted: Wanted): Promise<string | undefined>;
   /** @throws BugError for a transfer that it rejects; NotSigned if the keys are in another process that does not sign */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
+  /** True if `sign` makes the authorizations of a batch itself. */
+  readonly delegates?: boolean;
   /** Lets the sweeper contract move this address's tokens to the paying wallet. Absent if it authorizes nothing. */
   authorize?: (sweeper: string, nonce: bigint) => Promise<Authorized>;
   /**
