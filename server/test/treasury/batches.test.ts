@@ -69,13 +69,13 @@ async function deployed(of: { abi: readonly unknown[]; bytecode: string }, args:
 type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** A rail of its own on the shared node, with a hot wallet and a sweeper contract of its own and the real books behind it. */
-async function openWorld({ most = 100, mostUnits = 10n ** 12n } = {}) {
+async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '' } = {}) {
   worlds += 1;
   const code = `evm.batch${worlds}`;
   const key: Hex = `0x${randomHex(32)}`;
   const common = { chainId: anvil.chainId, allowedContracts: { [usdc]: mostUnits }, maxFeeUnits: ETHER };
   const { address: hot } = localSigner(key, { ...common, maxNativeUnitsPerTransfer: ETHER });
-  const sweeper = await deployed(artifact, [hot]);
+  const sweeper = await deployed(artifact, [sweeperOf || hot]);
   const limits = { ...common, sweeper, maxNativeUnitsPerTransfer: ETHER };
   const settings: EvmOptions = {
     code,
@@ -317,6 +317,24 @@ describe('a batch', () => {
     await fixture.db.asSystem((tx) => liftKillSwitch(tx, 'rail', world.code));
     await world.sweeps();
     assert.deepEqual(await world.states(), Array(2).fill('sweep settled'));
+    await world.agrees();
+  });
+
+  test('that reverts as a whole costs its gas and moves nothing; its deposits are swept alone', async () => {
+    // A contract that obeys another wallet.
+    const world = await openWorld({ sweeperOf: ANVIL_FIRST });
+    const all = await world.deposits(2);
+    await world.look();
+    await world.final();
+    assert.deepEqual(await world.states(), Array(2).fill('sweep failed'));
+    assert.deepEqual(await world.cases(), ['sweep_failed', 'sweep_failed']);
+    assert.equal(await world.booked('deposits', USDC), 1_000n);
+    assert.ok((await world.booked('hot', ETH)) < ETHER, 'the cost was not booked');
+    await world.agrees();
+    fixture.clock.advance(3_600_000);
+    await world.sweeps();
+    for (const at of all) assert.equal(await held(at), 0n);
+    assert.equal(await world.booked('hot', USDC), 1_000n);
     await world.agrees();
   });
 

@@ -94,6 +94,18 @@ test('an authorization for another chain or another nonce delegates nothing', as
   for (const { account } of [elsewhere, later]) assert.equal(await chain.codeOf(account.address), '0x');
 });
 
+test('an authorization that others submit first changes nothing: its batch moves the tokens all the same', async () => {
+  const [owner] = await paid(1);
+  assert.ok(owner);
+  const authorizations = [await authorizedBy(owner)];
+  const [thief] = chain.owners(1);
+  assert.ok(thief);
+  await chain.anvil.rpc('anvil_setBalance', [thief.account.address, '0xde0b6b3a7640000']);
+  await chain.mined([{ from: thief, to: HOT.address, authorizations }]);
+  await chain.mined([{ from: chain.hot, to: sweeper.address, data: sweeps([owner]), authorizations }]);
+  assert.deepEqual(await left([owner]), [0n]);
+});
+
 test('a delegated address takes native coin, but not from a sender that offers exactly 21,000 gas', async () => {
   const [owner] = chain.owners(1);
   assert.ok(owner);
