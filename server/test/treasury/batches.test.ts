@@ -11,11 +11,12 @@ import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
 import { encodeDeployData, encodeFunctionData, parseAbi } from 'viem/utils';
 import study from '../../../bench/sweeps/study.artifact.json' with { type: 'json' };
+import { defined } from '../../src/base/defined.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import { balancesOf, chart, move, post, trialBalance } from '../../src/ledger/index.ts';
 import { orderFacts } from '../../src/orders/index.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
-import { type ChainRail, watchAddress } from '../../src/rails/chain.ts';
+import { type ChainRail, type RailContext, watchAddress } from '../../src/rails/chain.ts';
 import { batchCall } from '../../src/rails/evm/batch.ts';
 import { type EvmOptions, evmRail, localSigner, sweepSigner } from '../../src/rails/evm/index.ts';
 import artifact from '../../src/rails/evm/Sweeper.artifact.json' with { type: 'json' };
@@ -68,8 +69,16 @@ async function deployed(of: { abi: readonly unknown[]; bytecode: string }, args:
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
+interface Options {
+  most?: number;
+  mostUnits?: bigint;
+  /** The wallet that the contract obeys, if not the hot one. */
+  sweeperOf?: string;
+  mayLeave?: RailContext['mayLeave'];
+}
+
 /** A rail of its own on the shared node, with a hot wallet and a sweeper contract of its own and the real books behind it. */
-async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '' } = {}) {
+async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '', mayLeave }: Options = {}) {
   worlds += 1;
   const code = `evm.batch${worlds}`;
   const key: Hex = `0x${randomHex(32)}`;
@@ -98,6 +107,7 @@ async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '' } 
       { ...settings, ...changes },
       {
         ...fixture,
+        ...defined({ mayLeave }),
         report: async (tx, fact) => {
           facts.push(fact);
           const context = { rails: chains as ReadonlyMap<string, Rail>, clock: fixture.clock };
@@ -317,6 +327,21 @@ describe('a batch', () => {
     await fixture.db.asSystem((tx) => liftKillSwitch(tx, 'rail', world.code));
     await world.sweeps();
     assert.deepEqual(await world.states(), Array(2).fill('sweep settled'));
+    await world.agrees();
+  });
+
+  test('whose reservation is given up, because it may not leave, frees its sweeps for the next batch', async () => {
+    let isKept = true;
+    const world = await openWorld({
+      mayLeave: async () => (isKept ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' }),
+    });
+    await world.deposits(3);
+    await world.look();
+    assert.deepEqual(await rows.query('select from chain_sends where rail = $1', [world.code]), []);
+    isKept = false;
+    await world.sweeps();
+    assert.deepEqual(await world.states(), Array(3).fill('sweep settled'));
+    assert.equal(await nonceOf(world.hot), 1);
     await world.agrees();
   });
 
