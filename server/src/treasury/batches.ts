@@ -91,8 +91,11 @@ async function sendAll(rail: ChainRail, sweeps: readonly OwnTransfer[], now: Dat
   return [...(await sendAll(rail, sweeps.slice(0, middle), now)), ...(await sendAll(rail, sweeps.slice(middle), now))];
 }
 
+/** Parts of nearly equal size: a last part of one would wait for others. */
 function chunks<T>(all: readonly T[], most: number): T[][] {
-  return Array.from({ length: Math.ceil(all.length / most) }, (_, at) => all.slice(at * most, (at + 1) * most));
+  const count = Math.ceil(all.length / most);
+  const end = (at: number): number => Math.floor((at * all.length) / count);
+  return Array.from({ length: count }, (_, at) => all.slice(end(at), end(at + 1)));
 }
 
 /** The reservation of a batch was given up before a signer was asked, or it can never be mined. */

@@ -311,9 +311,10 @@ describe('a batch', () => {
 
   test('has no more deposits than the setting allows', async () => {
     const world = await openWorld({ most: 3 });
-    await world.deposits(6);
+    await world.deposits(7);
     await world.sweeps();
-    assert.equal((await world.batches()).length, 2);
+    assert.equal((await world.batches()).length, 3);
+    assert.deepEqual(await world.states(), Array(7).fill('sweep settled'));
     await world.agrees();
   });
 
