@@ -125,7 +125,7 @@ async function isReady(child: ChildProcess): Promise<string> {
   child.stdout?.setEncoding('utf8').on('data', (text) => {
     said += text;
   });
-  for (const giveUpAt = Date.now() + READY_MS; !said.includes('Ctrl-C ends everything'); ) {
+  for (const giveUpAt = Date.now() + READY_MS; !said.includes('Ctrl-C stops everything'); ) {
     if (child.exitCode !== null || Date.now() > giveUpAt) throw new Error(`the server did not get ready:\n${said}`);
     await new Promise((wake) => setTimeout(wake, 50));
   }

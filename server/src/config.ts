@@ -109,6 +109,12 @@ const settingsFor = ({
   logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
   docs: oneOf('DOCS', '1 serves the docs for partners at /docs; 0 leaves them out', ['0', '1'], '1'),
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),
+  sweepBatches: oneOf(
+    'SWEEP_BATCHES',
+    'sandbox: 1 sweeps deposits of its EVM chains in batches, through a contract of ours that nobody has audited. Production names that contract in CHAINS_FILE, or sweeps each deposit alone',
+    ['0', '1'],
+    '0',
+  ),
   chainsFile: text('CHAINS_FILE', 'production: JSON file of chains, nodes, wallets and tokens', undefined),
   localChains: someNumbers(
     'ALLOW_LOCAL_CHAINS',

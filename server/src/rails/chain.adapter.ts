@@ -57,6 +57,8 @@ interface Family extends Observing, Addresses, Sends, Reconciling {
   isAsleep?(): boolean;
   /** Only for an account chain, where a wallet's transactions are numbered and mined in that order. */
   readonly account?: AccountChain;
+  /** Only for a chain where one transaction of the paying wallet can sweep many deposit addresses. */
+  readonly batches?: Batches;
 }
 
 /** Reading blocks, and the transfers in them. */
@@ -206,6 +208,20 @@ export interface AccountChain {
   sentIn(wallet: string, from: bigint, to: bigint): Promise<SentTransaction[]>;
 }
 
+/** Sweeps in batches (chain.batch.ts). All but the first three also serve batches that were written before a setting changed. */
+export interface Batches {
+  /** Most deposit addresses of a batch; 0 if batches are off. */
+  readonly most: number;
+  /** Builds the call that moves these units of a token to the paying wallet. Pure. */
+  call(contract: string, moves: readonly { address: string; units: bigint }[]): Call | { rejected: string };
+  /** As `prepare`. @param indexes numbers of the deposit addresses, in the order of the moves */
+  prepare(wallet: string, call: Call, indexes: readonly bigint[]): Promise<Prepared | { rejected: string }>;
+  /** What such a call moves; undefined for any other call. Pure. */
+  moves(call: Call): { contract: string; moves: readonly { address: string; units: bigint }[] } | undefined;
+  /** Nonces of deposit addresses that a version uses up, without a transaction of theirs. Pure. */
+  delegating(version: Pick<Prepared, 'body'>): readonly { index: bigint; nonce: bigint }[];
+}
+
 /** Stands for the native asset in place of a contract in a `Transfer`. */
 export const NATIVE = '';
 
@@ -353,4 +369,6 @@ export interface Receipt {
   succeeded: boolean;
   /** Native units. */
   cost: bigint;
+  /** The token transfers in it, whoever made them. Only on a chain with batches. */
+  moved?: readonly { contract: string; from: string; to: string; units: bigint }[];
 }

@@ -1,6 +1,7 @@
 /** The rail of a chain: its additions to the contract of every rail. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
+import type { BatchSending } from './chain.batch.ts';
 import type { Rail, Sending, Sent } from './rail.ts';
 
 export interface ChainRail extends Rail {
@@ -9,6 +10,10 @@ export interface ChainRail extends Rail {
   readonly walletAddresses: Readonly<Record<string, string>>;
   /** As `send`, from any wallet. */
   sendFrom(wallet: string, sending: Sending): Promise<Sent>;
+  /** Most deposit addresses that one transaction of the paying wallet sweeps here; 0 if each is swept alone. */
+  readonly mostInBatch: number;
+  /** As `sendFrom`, for a batch of sweeps. */
+  sendBatch(batch: BatchSending): Promise<Sent>;
   /**
    * Number of this process's checks of the chain and of our rows about it. As long as it does not change, the process has seen
    * nothing new.

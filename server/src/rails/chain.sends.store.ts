@@ -346,6 +346,10 @@ export async function keysOf(
   return new Map(rows.map((row) => [row.hash, row.key]));
 }
 
+/** The key of the send with this hash. */
+export const keyOfHash = async (tx: Tx, rail: string, hash: string): Promise<string | undefined> =>
+  (await tx.row<{ key: string }>('select key from chain_sends where rail = $1 and hash = $2', [rail, hash]))?.key;
+
 /**
  * Our sends in blocks of this range, and those whose block is not known yet. Sends of a simulated customer's wallet are not
  * included.

@@ -24,7 +24,7 @@ import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import { type Call, NotSigned, type SendAsked } from './chain.adapter.ts';
+import { type Call, NotSigned, type Prepared, type SendAsked } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { signedOtherwise } from './chain.adopt.signed.ts';
 import { dropKept, hindrance, isUnlooked, lockKept, noteKept } from './chain.adopt.store.ts';
@@ -48,28 +48,53 @@ export async function send(engine: Engine, wallet: string, sending: Sending): Pr
   }
 }
 
-async function reserve(
+async function reserve(engine: Engine, wallet: string, sending: Sending): Promise<Sent> {
+  const { adapter } = engine;
+  const { asset, units, destination } = sending;
+  if (destination.kind !== 'address') return { outcome: 'rejected', why: 'a chain pays to addresses only' };
+  const { address } = destination;
+  return await reserveCall(engine, wallet, { ...sending, recipient: address }, async (contract) => {
+    const made = adapter.call(contract, address, units);
+    if ('rejected' in made) return made;
+    const call = await withIndex(engine, made);
+    return { call, prepare: async () => await adapter.prepare(wallet, call, await slotsTaken(engine, wallet)) };
+  });
+}
+
+/** A call that is written under a key, and how it is prepared if the key has no versions yet. */
+export interface Made {
+  call: Call;
+  prepare(): Promise<Prepared | { rejected: string }>;
+}
+
+/**
+ * Writes a send before it is signed, or continues the one that its key has.
+ *
+ * @param make builds the call for the asset's contract
+ * @throws Unavailable
+ */
+export async function reserveCall(
   engine: Engine,
   wallet: string,
-  { key, asset, units, destination, notAfter }: Sending,
+  { key, asset, units, recipient, notAfter, guard }: Omit<Sending, 'destination'> & { recipient: string },
+  make: (contract: string | null) => Promise<Made | { rejected: string }>,
 ): Promise<Sent> {
   const { adapter, rail, chain, db } = engine;
-  if (destination.kind !== 'address') return { outcome: 'rejected', why: 'a chain pays to addresses only' };
   const { listed, cursor } = await db.asSystem(async (tx) => {
     await store.ensureChain(tx, rail, chain, adapter.finality);
     return { listed: await addressStore.assetsOf(tx, chain), cursor: await store.cursorOf(tx, rail) };
   });
   const known = listed.find((one) => one.code === asset);
   if (known === undefined) return { outcome: 'rejected', why: 'not an asset of this chain' };
-  const made = adapter.call(known.contract, destination.address, units);
+  const made = await make(known.contract);
   if ('rejected' in made) return { outcome: 'rejected', why: made.rejected };
-  const call = await withIndex(engine, made);
+  const { call } = made;
 
   const before = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
   if (before.length > 0) return await carryOn(engine, sameCall(before, wallet, call));
   if (cursor?.haltedWhy) throw new Unavailable(rail, 'the line is halted');
 
-  const prepared = await adapter.prepare(wallet, call, await slotsTaken(engine, wallet));
+  const prepared = await made.prepare();
   if ('rejected' in prepared) return { outcome: 'rejected', why: prepared.rejected };
   const used = await adapter.account?.nonces(wallet);
   const reserved = await db.asSystem(async (tx) => {
@@ -81,9 +106,11 @@ async function reserve(
     if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
     if (!key.startsWith(SANDBOX_KEY)) {
       const unknown = used && (await whyUnknown(engine, tx, { wallet, next, used }));
-      const why = unknown ?? (await whyLost(engine, tx, wallet, { recipient: destination.address, asset }));
+      const why = unknown ?? (await whyLost(engine, tx, wallet, { recipient, asset }));
       if (why !== undefined) return why;
     }
+    const kept = await guard?.(tx);
+    if (kept !== undefined) return kept;
     const nonce = used === undefined ? null : await takeNonce(engine, tx, { wallet, key, next, used });
     if (typeof nonce === 'string') return nonce;
     // Earlier versions are proved absent: they expired, or their nonce was cancelled.

@@ -17,6 +17,7 @@ import type { ChainAdapter, RailContext } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { mayHavePaid, waitingFound } from './chain.adopt.store.ts';
 import { hasSameNonces, lookForUnknown, readByHash } from './chain.adopt.ts';
+import { sendBatch } from './chain.batch.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { type Engine, engineOf, HOT } from './chain.engine.ts';
 import { followStep } from './chain.follow.ts';
@@ -46,6 +47,7 @@ export {
   noteCancel,
   waitingFound,
 } from './chain.adopt.store.ts';
+export type { BatchSending } from './chain.batch.ts';
 export {
   claimDeposits,
   claimDepositsBefore,
@@ -54,11 +56,11 @@ export {
   postponeDeposits,
   releaseDeposits,
 } from './chain.deposits.store.ts';
-export { isBetweenWallets, TRANSFER_KEY } from './chain.keys.ts';
+export { batchKeyOf, isBatch, isBetweenWallets, TRANSFER_KEY } from './chain.keys.ts';
 export { beginNativeWatch, isNativeWatched, ownNativeAt } from './chain.native.store.ts';
 export { ownWallet } from './chain.own.store.ts';
 export type { ChainRail } from './chain.rail.ts';
-export { broadcastAgain, isMined, openGap } from './chain.sends.store.ts';
+export { broadcastAgain, isMined, keyOfHash, openGap } from './chain.sends.store.ts';
 export { clearHalt, followedGenesis, followedHead, whyOff } from './chain.store.ts';
 export type { ChainFamily, ConnectedChain } from './family.ts';
 
@@ -129,6 +131,8 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     checks: () => looked.checks,
     send: (sending) => send(engine, HOT, sending),
     sendFrom: (wallet, sending) => send(engine, wallet, sending),
+    mostInBatch: adapter.batches?.most ?? 0,
+    sendBatch: (batch) => sendBatch(engine, batch),
     canSend: (wallet) => adapter.canSend(wallet),
     gasFor: (wallet, sending) => gasForSend(engine, wallet, sending),
     status: (key) => statusOf(engine, key),

@@ -4,13 +4,15 @@
  * Unmined bytes are broadcast again, because nodes restart and forget them. After a while a version with a higher fee is created,
  * signed and stored in addition. Every version is watched, and the one that is mined counts.
  */
+import { defined } from '../base/defined.ts';
 import type { AssetCode } from '../base/money.ts';
 import { NotSigned, type Prepared, type Receipt } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { dropKeptUnder } from './chain.adopt.store.ts';
+import { movedBy, passNonces } from './chain.batch.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { type Engine, haltRail } from './chain.engine.ts';
-import { isOwn, SANDBOX_KEY } from './chain.keys.ts';
+import { isBatch, isOwn, SANDBOX_KEY } from './chain.keys.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
 import { askedOf, carryOn, newestOf, slotsTaken, whyKept, withIndex } from './chain.sends.ts';
@@ -144,8 +146,11 @@ async function settle(engine: Engine, version: SendVersion, receipt: Receipt, fi
       at: clock.now(),
     });
     if (!ended || version.key.startsWith(SANDBOX_KEY)) return;
+    const moved = isBatch(version.key) ? movedBy(engine, version, receipt) : undefined;
+    if (moved !== undefined) await passNonces(engine, tx, version);
     const native = (await addressStore.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
-    if (before === undefined) await report(tx, outcomeFact(engine, version, cost, native, why));
+    if (before === undefined)
+      await report(tx, { ...outcomeFact(engine, version, cost, native, why), ...defined({ moved }) } as RailFact);
     else if (why !== null) await report(tx, undone(engine, version, why));
     if (before === undefined || before === cost || native === undefined) return;
     const externalId = `${version.hash}:${block}`;

@@ -247,6 +247,8 @@ export interface Sending {
    * last before bytes leave, and passes it on if the outside supports such a limit. Real time, not the sandbox's.
    */
   notAfter?: Date;
+  /** Asked in the transaction that writes the send: why it must not be written, or undefined. Chains only. */
+  guard?: (tx: Tx) => Promise<string | undefined>;
 }
 
 export type Destination =
@@ -367,6 +369,8 @@ export type RailFact =
       rail: string;
       key: string;
       reference: string;
+      /** For a batch of sweeps: what arrived at the paying wallet, by deposit address. The rest of the batch moved nothing. */
+      moved?: readonly { from: string; units: bigint }[];
       cost?: { asset: AssetCode; units: bigint };
     }
   /** Such a transfer is final and moved nothing. Its fee was charged nevertheless. */

@@ -35,6 +35,7 @@ import { CHAIN_CODES, CHAINS, FIATS, isTron, POCKET_MONEY, railCode, type Sandbo
 import { hasNode, openSleepers, type Sleepers } from './chains.ts';
 import { call, type SandboxNode, startNode } from './nodes.ts';
 import { type DeployedToken, type SandboxFile, seedCatalogue, seedMarkets } from './seed.ts';
+import { deploySweeper, sweeperAddress } from './sweeper.ts';
 import { deployTokens, tokensOf } from './tokens.ts';
 import { startTron, tronIdOf } from './tron.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
@@ -89,6 +90,7 @@ export async function startWorld(deps: {
     }
     await refuseAnotherChain(db, node);
     await deployTokens(node, chain.tokens);
+    if (config.sweepBatches === '1' && chain.family !== 'tron') await deploySweeper(node);
     if (chain.family !== 'tron' || trons.has(chain.code)) return;
     const { rpcUrl } = node;
     const { chainId, finality: solidBlocks } = chain;
@@ -119,7 +121,8 @@ export async function startWorld(deps: {
     const bank = await startSimulatedBank({ ...deps, deduplicatesForMs: recognisesForMs(banking) });
     started.push(bank);
     const tokens = new Map(CHAINS.map((chain) => [chain.code, tokensOf(chain)]));
-    const signer = startSigner(config.dataDir, tokens);
+    const sweeper = config.sweepBatches === '1' ? sweeperAddress() : undefined;
+    const signer = startSigner(config.dataDir, tokens, sweeper);
     started.push(signer);
     const urlOf = (code: string): string => {
       const url = isTron(code) ? trons.get(code) : nodes.get(code)?.rpcUrl;
@@ -132,7 +135,7 @@ export async function startWorld(deps: {
       connections: {
         chains: CHAINS.map((chain) => {
           const isAsleep = () => sleepers.isAsleep(chain.code);
-          return connected(chain, signer, { url: () => urlOf(chain.code), isAsleep });
+          return connected(chain, signer, { url: () => urlOf(chain.code), isAsleep, sweeper });
         }),
         banks: [
           loopbackBank.create(banking, {
@@ -226,6 +229,7 @@ type Signing = { client: SignerClient; wallets: Readonly<Record<string, string>>
 function startSigner(
   dataDir: string,
   tokens: ReadonlyMap<string, readonly DeployedToken[]>,
+  sweeper: string | undefined,
 ): Signing & { stop(): Promise<void> } {
   const names = ['hot', 'faucet', 'customer'] as const;
   const keys = {
@@ -235,7 +239,10 @@ function startSigner(
   const journal = openJournal(join(dataDir, 'signer.journal'), { durable: false });
   const secret = randomHex(32);
   const expected = publicOf(keys);
-  const limits = CHAINS.map((chain) => limitsOf(chain, tokens.get(chain.code) ?? []));
+  const limits = CHAINS.map((chain) => ({
+    ...limitsOf(chain, tokens.get(chain.code) ?? []),
+    ...(chain.family === 'tron' ? {} : defined({ sweeper })),
+  }));
   const connect = signerWithin(openSigner(keys, limits, journal), secret);
   const client = signerClient({ connect, secret, expected });
   return {
@@ -269,7 +276,7 @@ function limitsOf(chain: SandboxChain, tokens: readonly DeployedToken[]): ChainL
 function connected(
   chain: SandboxChain,
   { client, wallets, xpub }: Signing,
-  { url, isAsleep }: { url: () => string; isAsleep: () => boolean },
+  { url, isAsleep, sweeper }: { url: () => string; isAsleep: () => boolean; sweeper: string | undefined },
 ): ConnectedChain {
   const chainId = BigInt(chain.chainId);
   const signersBy = <S>(signer: (name: string, account: string) => S): Record<string, S> =>
@@ -286,6 +293,7 @@ function connected(
     });
   return evmChain({
     ...{ ...common, rpcUrl: url, maxGasPrice: MAX_GAS_PRICE },
+    ...(sweeper === undefined ? {} : { batch: { sweeper } }),
     signers: signersBy((name, account) => client.wallet(chainId, name, account)),
     sweepSigner: client.deposits(chainId, addressesOf(xpub)),
   });

@@ -23,7 +23,7 @@ import artifact from './TestToken.artifact.json' with { type: 'json' };
 import { walletAddress } from './wallets.ts';
 
 /** The usual deterministic deployment proxy: salt and code in, contract out. Included in every anvil's genesis. */
-const FACTORY = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
+export const FACTORY = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 /** In whole tokens: more than any test spends. */
 const SUPPLY = '1000000000000';
 

@@ -94,6 +94,7 @@ export function signerClient(options: SignerClientOptions): SignerClient {
 
   const signerOf = (chainId: bigint, from: From, address: string): Signer => ({
     address,
+    delegates: true,
     async refuses(wanted: Wanted) {
       const answer = await ask('check', writeTransfer(from, { ...wanted, chainId }));
       if ('error' in answer) throw new NotSigned(`it could not read the request: ${answer.error}`);

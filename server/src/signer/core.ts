@@ -8,6 +8,7 @@ import { defined } from '../base/defined.ts';
 import { assert } from '../base/errors.ts';
 import {
   addressesOf,
+  batchMoves,
   depositKey,
   type SignedTransfer,
   signingWith,
@@ -112,8 +113,15 @@ export function openSigner(
     async sign(from, unsigned) {
       const content = decided(unsigned.chainId, from, unsigned, { nonce: unsigned.nonce });
       if (typeof content === 'string') return { refused: content };
+      const { chainId, target, delegating = [] } = unsigned;
+      const swept = new Set(content.kind === 'batch' ? batchMoves(unsigned.data)?.moves.map((one) => one.address) : []);
+      if (delegating.some(({ index }) => !swept.has(depositAddress(index))))
+        return { refused: 'an address that delegates and is not in the batch' };
       journal.keep(content);
-      return await signingWith(keyOf(from)).sign(unsigned);
+      const authorizations = [];
+      for (const { index, nonce } of delegating)
+        authorizations.push(await signingWith(depositKey(deposits, index)).authorize(chainId, target, nonce));
+      return await signingWith(keyOf(from)).sign({ ...unsigned, authorizations });
     },
     signRaw,
   };

@@ -191,7 +191,7 @@ function unpack(packed: string): Omit<Content, 'chainId' | 'from' | 'nonce' | 't
 const lineOf = (content: Content, atMs: number): string =>
   `${JSON.stringify({ at: new Date(atMs).toISOString(), ...content }, (_, part) => (typeof part === 'bigint' ? String(part) : part))}\n`;
 
-const KINDS: readonly Kind[] = ['token', 'gas', 'native', 'sweep', 'cancel'];
+const KINDS: readonly Kind[] = ['token', 'gas', 'native', 'sweep', 'cancel', 'batch'];
 
 function readLine(line: string): { content: Content; atMs: number } | undefined {
   try {

@@ -12,8 +12,11 @@
  * }] }
  * ```
  *
+ * `"sweeper": "0x…"` lists our Sweeper contract, which sweeps in batches (docs/decisions/0100-batched-sweeps.md).
+ *
  * A chain of Tron's family has `"family": "tron"` and its contracts as `T…`.
  */
+import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
 import { units } from '../base/fields.ts';
 import { listAt, objectAt, parseJson, readAt } from '../base/jsonfile.ts';
@@ -26,8 +29,11 @@ export function readLimits(name: string, text: string): ChainLimits[] {
   const { chains } = objectAt(parseJson(name, text), name, ['chains']);
   const read = listAt(chains, `${name}: chains`).map((one, at): ChainLimits => {
     const where = `${name}: chains[${at}]`;
-    const chain = objectAt(one, where, ['chainId', 'family', 'tokens', 'gas', 'native', 'fees']);
+    const chain = objectAt(one, where, ['chainId', 'family', 'tokens', 'gas', 'native', 'fees', 'sweeper']);
     const { family } = chain;
+    const sweeper = typeof chain.sweeper === 'string' ? readAddress(chain.sweeper) : undefined;
+    if (chain.sweeper !== undefined && (sweeper === undefined || family !== undefined))
+      throw new SettingError(`${where}.sweeper must be the address of the Sweeper contract, on an EVM chain`);
     if (family !== undefined && family !== 'tron') throw new SettingError(`${where}.family must be tron, or left out`);
     const tokens = Object.entries(objectAt(chain.tokens, `${where}.tokens`)).map(([contract, value]) => {
       const address = family === 'tron' ? tronAccount(contract) : readAddress(contract);
@@ -41,6 +47,7 @@ export function readLimits(name: string, text: string): ChainLimits[] {
       gas: limitAt(chain.gas, `${where}.gas`),
       native: limitAt(chain.native, `${where}.native`),
       fees: limitAt(chain.fees, `${where}.fees`),
+      ...defined({ sweeper }),
     };
   });
   if (new Set(read.map(({ chainId }) => chainId)).size < read.length)

@@ -11,11 +11,16 @@
  * itself is signed under any nonce, whatever was signed before. It pays no one and uses up the nonce; after it nothing else is
  * signed under that nonce.
  *
+ * If a sweeper contract is listed, the hot wallet may call it with a batch of sweeps, and deposit addresses may delegate to it in
+ * that transaction. The contract moves listed tokens to the hot wallet only. The sum of a batch has the token's limit per
+ * transfer, and its fee counts like any other.
+ *
  * On a chain without nonces (Tron) the hash of the transaction takes the nonce's place: signing the same bytes again counts once,
  * other bytes count separately.
  */
+import { keccak256 } from 'viem/utils';
 import { defined } from '../base/defined.ts';
-import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
+import { batchMoves, movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
 /** In smallest units. `perHour` counts signatures of the last 60 minutes, mined or not. */
 export interface Limit {
@@ -35,13 +40,15 @@ export interface ChainLimits {
   native: Limit;
   /** Maximum fee of one transaction, and of all in an hour, in native units. */
   fees: Limit;
+  /** Our Sweeper contract, in lower case; without it no batch is signed. */
+  sweeper?: string;
 }
 
 /** The signing wallet: a name, or a deposit address by number. */
 export type From = { wallet: string } | { deposit: bigint };
 
-/** `cancel`: an empty transfer of the signing wallet to itself. */
-export type Kind = 'token' | 'gas' | 'native' | 'sweep' | 'cancel';
+/** `cancel`: an empty transfer of the signing wallet to itself. `batch`: sweeps of many deposit addresses. */
+export type Kind = 'token' | 'gas' | 'native' | 'sweep' | 'cancel' | 'batch';
 
 /** The journal's record of a signature. */
 export interface Content {
@@ -53,6 +60,7 @@ export interface Content {
   kind: Kind;
   /** The contract, or `native`. */
   asset: string;
+  /** For a batch the first 20 bytes of its call's hash, so that it is another transfer than any other batch. */
   to: string;
   units: bigint;
   /** Maximum fee, in native units. */
@@ -90,6 +98,7 @@ export const counterOf = ({ kind, asset }: Pick<Content, 'kind' | 'asset'>): str
 /** @returns the record for the journal, or a sentence that says why the signer does not sign */
 export function decide(limits: ChainLimits, asked: Asked, signed: Signed): string | Content {
   const { from, address, wanted, nonce, tx } = asked;
+  if (limits.sweeper !== undefined && wanted.target === limits.sweeper) return decideBatch(limits, asked, signed);
   const moved = movedBy(wanted);
   const isSweep = 'deposit' in from;
   const isGas = !isSweep && wanted.data.length === 0 && asked.provenDeposit === wanted.target;
@@ -135,10 +144,54 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
   const hourly = contract === null ? nativeLimit.perHour : (limits.tokens[contract]?.perHour ?? 0n);
   const soFar = signed.inTheLastHour(limits.chainId, address, counterOf(content));
   if (!isAgain && soFar + units > hourly) return 'more than may move in an hour';
+  return feeRefusal(limits, content, before, signed) ?? content;
+}
+
+function feeRefusal(
+  limits: ChainLimits,
+  content: Content,
+  before: Content | undefined,
+  signed: Signed,
+): string | undefined {
   const grown = content.feeUnits - (before?.feeUnits ?? 0n);
-  const fees = signed.inTheLastHour(limits.chainId, address, FEES);
-  if (grown > 0n && fees + grown > limits.fees.perHour) return 'more fees than may be paid in an hour';
-  return content;
+  const fees = signed.inTheLastHour(limits.chainId, content.from, FEES);
+  return grown > 0n && fees + grown > limits.fees.perHour ? 'more fees than may be paid in an hour' : undefined;
+}
+
+function decideBatch(limits: ChainLimits, asked: Asked, signed: Signed): string | Content {
+  const { from, address, hot, wanted, nonce, tx } = asked;
+  if ('deposit' in from || address !== hot) return 'a batch from another wallet than the hot one';
+  if (tx !== undefined) return 'a batch on a chain without nonces';
+  const unwilling = refusalOf(
+    {
+      chainId: limits.chainId,
+      allowedContracts: Object.fromEntries(
+        Object.entries(limits.tokens).map(([contract, limit]) => [contract, limit.perTransfer]),
+      ),
+      maxNativeUnitsPerTransfer: 0n,
+      maxFeeUnits: limits.fees.perTransfer,
+      ...defined({ sweeper: limits.sweeper }),
+    },
+    wanted,
+  );
+  const batch = batchMoves(wanted.data);
+  if (batch === undefined) return unwilling ?? 'a call of the sweeper that is no batch';
+  if (nonce !== undefined && nonce >= NONCES) return 'a nonce that no wallet can have';
+  const content: Content = {
+    chainId: limits.chainId,
+    from: address,
+    nonce: nonce ?? 0n,
+    kind: 'batch',
+    asset: batch.contract,
+    to: keccak256(wanted.data).slice(0, 42),
+    units: batch.moves.reduce((sum, { units }) => sum + units, 0n),
+    feeUnits: wanted.gas * wanted.price,
+  };
+  const before = nonce === undefined ? undefined : signed.under(limits.chainId, address, nonce);
+  const isAgain = before !== undefined && sameTransfer(before, content);
+  if (before !== undefined && !isAgain) return `nonce ${nonce} was signed for another transfer`;
+  if (unwilling !== undefined && !(isAgain && content.feeUnits <= limits.fees.perTransfer)) return unwilling;
+  return feeRefusal(limits, content, before, signed) ?? content;
 }
 
 export const sameTransfer = (a: Content, b: Content): boolean =>

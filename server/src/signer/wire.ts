@@ -10,11 +10,11 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import type { SignedBefore, Unsigned } from '../rails/evm/index.ts';
+import type { Delegating, SignedBefore, Unsigned } from '../rails/evm/index.ts';
 import type { AskedRaw } from './core.ts';
 import type { Content, From } from './policy.ts';
 
-/** A request is a few hundred characters. */
+/** A request is a few hundred characters; a batch of a hundred sweeps has 9,000. */
 const LONGEST_LINE = 16 * 1024;
 
 export interface Request {
@@ -83,6 +83,9 @@ export function writeTransfer(from: From, wanted: Partial<Unsigned> & Pick<Unsig
     ...('wallet' in from ? { wallet: from.wallet } : { deposit: String(from.deposit) }),
     target: wanted.target,
     data: wanted.data.toString('hex'),
+    ...((wanted.delegating?.length ?? 0) === 0
+      ? {}
+      : { delegating: wanted.delegating?.map(({ index, nonce }) => `${index}:${nonce}`).join(',') }),
     ...Object.fromEntries(
       numbers.flatMap((name) => (wanted[name] === undefined ? [] : [[name, String(wanted[name])]])),
     ),
@@ -144,6 +147,15 @@ function below31(value: bigint, name: string): bigint {
   return value;
 }
 
+/** At most a hundred deposit addresses, each with a nonce. */
+const DELEGATING = /^[0-9]{1,10}:[0-9]{1,18}(,[0-9]{1,10}:[0-9]{1,18}){0,99}$/;
+
+const readDelegating = (list: string): Delegating[] =>
+  list.split(',').map((one) => {
+    const [index = '', nonce = ''] = one.split(':');
+    return { index: below31(BigInt(index), 'delegating'), nonce: BigInt(nonce) };
+  });
+
 const NUMBER = /^[0-9]{1,78}$/;
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
@@ -185,6 +197,7 @@ export function readTransfer(params: Record<string, unknown>): { from: From; uns
     'price',
     'tip',
     'depositIndex',
+    'delegating',
   ]);
   for (const name of Object.keys(params)) if (!known.has(name)) throw new Misread(`${name.slice(0, 40)} is no field`);
   const text = (name: string, form: RegExp): string => {
@@ -205,12 +218,13 @@ export function readTransfer(params: Record<string, unknown>): { from: From; uns
       chainId: number('chainId'),
       nonce: nonce ?? 0n,
       target: text('target', /^0x[0-9a-f]{40}$/),
-      data: Buffer.from(text('data', /^([0-9a-f]{2}){0,256}$/), 'hex'),
+      data: Buffer.from(text('data', /^([0-9a-f]{2}){0,3400}$/), 'hex'),
       value: number('value'),
       gas: number('gas'),
       price: number('price'),
       tip: perhaps('tip'),
       depositIndex: params.depositIndex === undefined ? undefined : index('depositIndex'),
+      ...(params.delegating === undefined ? {} : { delegating: readDelegating(text('delegating', DELEGATING)) }),
     },
   };
 }

@@ -23,10 +23,12 @@ export interface OwnTransfer {
   createdAt: Date;
   endedAt: Date | null;
   bookedAt: Date | null;
+  /** Hash of its chain transaction once it has ended; before that the key of its batch, if it is in one. */
+  reference: string | null;
 }
 
 const COLUMNS =
-  'key, kind, rail, address, index, asset, units, target, sweep, state, why, cost_asset, cost_units, created_at, ended_at, booked_at';
+  'key, kind, rail, address, index, asset, units, target, sweep, state, why, cost_asset, cost_units, created_at, ended_at, booked_at, reference';
 
 /** Locks until `tx` ends: one process at a time chooses what a rail sweeps next. */
 export async function lockChoice(tx: Tx, rail: string): Promise<void> {
@@ -111,9 +113,9 @@ export const unbooked = (tx: Tx, rail: string) =>
 export const waitingTransfers = (
   tx: Tx,
   input: { after?: string | undefined; limit: number },
-): Promise<(OwnTransfer & { reference: string | null })[]> =>
-  tx.rows<OwnTransfer & { reference: string | null }>(
-    `select ${COLUMNS}, reference from own_transfers
+): Promise<OwnTransfer[]> =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers
       where booked_at is null and ($1::text is null
          or (created_at, key) > ((select created_at from own_transfers where key = $1), $1))
       order by created_at, key limit $2`,
@@ -124,9 +126,9 @@ export const waitingTransfers = (
 export const newestTransfers = (
   tx: Tx,
   input: { rail?: string | undefined; below?: string | undefined; limit: number },
-): Promise<(OwnTransfer & { reference: string | null })[]> =>
-  tx.rows<OwnTransfer & { reference: string | null }>(
-    `select ${COLUMNS}, reference from own_transfers
+): Promise<OwnTransfer[]> =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers
       where ($1::text is null or rail = $1) and ($2::text is null
          or (created_at, key) < ((select created_at from own_transfers where key = $2), $2))
       order by created_at desc, key desc limit $3`,
@@ -211,6 +213,72 @@ export const reopen = (tx: Tx, key: string) =>
       where key = $1 and state = 'settled'`,
     [key, 'a reorg took it back'],
   );
+
+// Batches: sweeps that one chain transaction makes.
+
+/** Sweeps that may be put into a batch, oldest first: nothing of them has begun, and the last sweep of the address did not fail. */
+export const batchable = (tx: Tx, rail: string) =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers t
+      where rail = $1 and kind = 'sweep' and booked_at is null and ended_at is null and state = 'created' and reference is null
+        and not exists (select from own_transfers g where g.sweep = t.key)
+        and coalesce((select f.state from own_transfers f
+                       where f.rail = t.rail and f.address = t.address and f.kind = 'sweep' and f.ended_at is not null
+                       order by f.ended_at desc limit 1), '') <> 'failed'
+      order by created_at, key`,
+    [rail],
+  );
+
+/** Marks sweeps that nothing has begun as submitted in a batch, if all of them still are so. @returns how many are */
+export const joinBatch = (tx: Tx, keys: readonly string[], batch: string, at: Date): Promise<number> =>
+  tx.run(
+    `with free as materialized (
+       select key from own_transfers t
+        where key = any($1::text[]) and state = 'created' and ended_at is null and reference is null
+          and not exists (select from own_transfers g where g.sweep = t.key)
+        order by key for update)
+     update own_transfers t set state = 'submitted', reference = $2, why = null, looked_at = $3
+       from free where t.key = free.key and (select count(*) from free) = cardinality($1::text[])`,
+    [keys, batch, at],
+  );
+
+/** The open sweeps of a batch, locked. */
+export const lockBatch = (tx: Tx, rail: string, batch: string) =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers
+      where rail = $1 and booked_at is null and ended_at is null and reference = $2 order by key for update`,
+    [rail, batch],
+  );
+
+export const leaveBatch = (tx: Tx, keys: readonly string[]): Promise<number> =>
+  tx.run(
+    `update own_transfers set state = 'created', reference = null where key = any($1::text[]) and ended_at is null`,
+    [keys],
+  );
+
+/** Unbooked sweeps that ended with this chain transaction. */
+export const sweepsUnder = (tx: Tx, rail: string, hash: string) =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers
+      where rail = $1 and booked_at is null and ended_at is not null and kind = 'sweep' and reference = $2 order by key`,
+    [rail, hash],
+  );
+
+export const endAll = (
+  tx: Tx,
+  keys: readonly string[],
+  how: { state: 'settled' | 'failed'; why: string | null; reference: string; at: Date },
+): Promise<number> =>
+  tx.run('update own_transfers set state = $2, why = $3, reference = $4, ended_at = $5 where key = any($1::text[])', [
+    keys,
+    how.state,
+    how.why,
+    how.reference,
+    how.at,
+  ]);
+
+export const noteCost = (tx: Tx, key: string, cost: { asset: AssetCode; units: bigint }): Promise<number> =>
+  tx.run('update own_transfers set cost_asset = $2, cost_units = $3 where key = $1', [key, cost.asset, cost.units]);
 
 export async function markBooked(tx: Tx, key: string, at: Date): Promise<void> {
   await tx.run('update own_transfers set booked_at = $2 where key = $1', [key, at]);

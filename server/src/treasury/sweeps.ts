@@ -17,14 +17,12 @@
  *
  * Money of an order whose customer may still pay is not swept yet. The native asset is never swept.
  */
-import type { Clock } from '../base/clock.ts';
-import { later } from '../base/clock.ts';
-import { awaitAll, type Database, type Tx } from '../base/db.ts';
+import { type Clock, later } from '../base/clock.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { enqueueAt, type Handlers } from '../base/jobs.ts';
-import type { Log } from '../base/log.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
-import { chart, isPosted, type Line, move, post } from '../ledger/index.ts';
+import { chart, type Line, move, post } from '../ledger/index.ts';
 import { fundsArrived, stillWaiting } from '../orders/index.ts';
 import { isRailOff } from '../partners/index.ts';
 import {
@@ -34,6 +32,7 @@ import {
   depositsDue,
   depositWallet,
   firstAddress,
+  isBatch,
   isMined,
   openGap,
   ownNativeAt,
@@ -42,21 +41,14 @@ import {
   waitingFound,
 } from '../rails/chain.ts';
 import type { RailFact, Sending } from '../rails/rail.ts';
+import { advanceBatches, bookLateBatches, OPEN_BATCHES, takeBatch } from './batches.ts';
 import { matchOwn } from './movements.ts';
+import { caseOf, FAILED_AGAIN_MS, freeId, type SweepContext } from './own.ts';
 import type { OwnTransfer } from './store.ts';
 import * as store from './store.ts';
 
 /** Job kind that runs a rail's sweeps once; its subject is the rail's code. */
 export const SWEEP = 'sweep_rail';
-
-export interface SweepContext {
-  db: Database;
-  clock: Clock;
-  log: Log;
-  chains: ReadonlyMap<string, ChainRail>;
-  /** Interval between two runs, in milliseconds. */
-  everyMs?: number;
-}
 
 const EVERY_MS = 15_000;
 /**
@@ -87,9 +79,6 @@ const REPORT_REJECTED_AFTER_MS = 600_000;
 const REJECTED_DROPPED_MS = 3_600_000;
 /** How long a released nonce waits for another send to take it. */
 const GAP_MS = 5_000;
-/** Pause before deposits of a failed or dropped sweep are tried again: each try may cost gas. */
-const FAILED_AGAIN_MS = 3_600_000;
-
 export function sweepHandlers(context: SweepContext): Handlers {
   const { db, clock, chains, everyMs = EVERY_MS } = context;
   const idle = new Map<string, { at: number; checks: number }>();
@@ -113,7 +102,9 @@ export function sweepHandlers(context: SweepContext): Handlers {
       await choose(context, rail);
       const until = performance.now() + LOOK_MS;
       const bugs: unknown[] = [];
-      for (const sweep of await db.asSystem((tx) => store.openSweeps(tx, code))) {
+      const open = await db.asSystem((tx) => store.openSweeps(tx, code));
+      const inBatches = await advanceBatches(context, rail, open);
+      for (const sweep of open.filter(({ key }) => !inBatches.has(key)).slice(0, MAX_OPEN)) {
         if (performance.now() > until) break;
         try {
           await goOn(context, rail, sweep, clock.now());
@@ -151,7 +142,7 @@ async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<voi
     await store.lockChoice(tx, rail.code);
     const now = clock.now();
     const open = await store.openSweeps(tx, rail.code);
-    let room = MAX_OPEN - open.length;
+    let room = Math.max(MAX_OPEN, OPEN_BATCHES * rail.mostInBatch) - open.length;
     if (room <= 0) return;
     const busy = new Set(open.map((sweep) => sweep.address));
     const due = await depositsDue(tx, rail.code, now, LOOK);
@@ -228,12 +219,19 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
   if (written !== undefined) await submit(context, rail, rail.wallets.payouts, written);
 }
 
-const sendingOf = ({ key, asset, units, target }: OwnTransfer): Sending => ({
+const sendingOf = ({ key, kind, asset, units, target }: OwnTransfer): Sending => ({
   key,
   asset,
   units,
   destination: { kind: 'address', address: target },
+  ...(kind === 'sweep' ? { guard: (tx: Tx) => whyBatched(tx, key) } : {}),
 });
+
+/** A sweep that another process has put into a batch must not be sent alone as well. */
+const whyBatched = async (tx: Tx, key: string): Promise<string | undefined> => {
+  const row = await store.lock(tx, key);
+  return row?.endedAt === null && row.reference !== null ? 'the sweep is in a batch' : undefined;
+};
 
 /** @returns the transfer's new state */
 async function submit(
@@ -283,12 +281,6 @@ async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTra
   });
 }
 
-/** A wallet without gas is one problem of the rail, for all addresses; a problem with a sweep is a case of its own. */
-const caseOf = (transfer: OwnTransfer) =>
-  transfer.kind === 'gas'
-    ? { kind: 'gas_short' as const, subject: `rail:${transfer.rail}` }
-    : { kind: 'sweep_rejected' as const, subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
-
 /** Creates a gas transfer for a sweep, unless the sweep has ended or gas is already on its way. */
 async function writeGas(
   { db, clock }: SweepContext,
@@ -299,7 +291,8 @@ async function writeGas(
   return await db.asSystem(async (tx) => {
     const now = await store.lock(tx, sweep.key);
     const before = await store.gasOf(tx, sweep.key);
-    if (now?.endedAt !== null || before.some((one) => one.endedAt === null)) return undefined;
+    // Another process may have put it into a batch.
+    if (now?.endedAt !== null || now.reference !== null || before.some((one) => one.endedAt === null)) return undefined;
     const asset = await rail.nativeAsset(tx);
     if (asset === undefined) return undefined;
     const key = store.gasKey(sweep.key, before.length);
@@ -366,6 +359,7 @@ export async function takeOwnTransfer(
   tx: Tx,
   fact: OwnFact,
 ): Promise<void> {
+  if (isBatch(fact.key)) return await takeBatch(context, tx, fact);
   const now = context.clock.now();
   const row = await store.lock(tx, fact.key);
   assert(row !== undefined && row.rail === fact.rail, `own transfer ${fact.key} has no row on this rail`);
@@ -428,7 +422,8 @@ async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
 async function bookLate(context: SweepContext, rail: ChainRail): Promise<void> {
   await context.db.asSystem(async (tx) => {
     // If a cost is still short, the next run retries: enqueueing this job from itself would run it again at once.
-    for (const row of await store.unbooked(tx, rail.code)) await book(context, tx, row);
+    const rows = await store.unbooked(tx, rail.code);
+    for (const row of await bookLateBatches(context, tx, rail, rows)) await book(context, tx, row);
   });
 }
 
@@ -464,13 +459,6 @@ async function book(
 async function bookOrLater(context: Parameters<typeof book>[0], tx: Tx, row: OwnTransfer): Promise<void> {
   if ((await book(context, tx, row)) === 'booked') return;
   enqueueAt(tx, { kind: SWEEP, subject: row.rail, dueAt: later(context.clock.now(), 1_000) });
-}
-
-async function freeId(tx: Tx, key: string): Promise<string> {
-  for (let nth = 1; ; nth += 1) {
-    const id = nth === 1 ? key : `${key}:again:${nth}`;
-    if (!(await isPosted(tx, id))) return id;
-  }
 }
 
 function linesOf(rail: ChainRail, { kind, state, asset, units, costAsset, costUnits }: OwnTransfer): Line[] {

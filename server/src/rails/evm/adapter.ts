@@ -13,6 +13,7 @@ import { type ChainAdapter, PACE, type RailContext } from '../chain.adapter.ts';
 import { type ChainRail, chainRail } from '../chain.ts';
 import { addressesOf, readAddress } from './addresses.ts';
 import { balances, balancesAt, hasCode, nativeBalancesAt } from './balances.ts';
+import { batchMoves, delegatingIn, mostOf } from './batch.ts';
 import { blocks, coinTo, head, positions, receipts, transfers, transfersBetween } from './blocks.ts';
 import { feeOf, gasPrice } from './fees.ts';
 import { ask, type Evm } from './node.ts';
@@ -21,11 +22,13 @@ import { rpcClient } from './rpc.ts';
 import {
   broadcast,
   callOf,
+  callOfBatch,
   canSend,
   estimated,
   fates,
   nonces,
   prepare,
+  prepareBatchOf,
   replace,
   sign,
   signerFor,
@@ -94,6 +97,14 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     balancesAt: (block, contract, of) => balancesAt(evm, block, contract, of),
 
     sentAs: sent.sentAs,
+
+    batches: {
+      most: options.batch === undefined ? 0 : mostOf(options.batch),
+      call: (contract, moves) => callOfBatch(evm, contract, moves),
+      prepare: (wallet, call, indexes) => prepareBatchOf(evm, wallet, call, indexes),
+      moves: ({ data }) => batchMoves(data),
+      delegating: ({ body }) => delegatingIn(body),
+    },
 
     account: {
       nonces: (wallet) => nonces(evm, wallet),

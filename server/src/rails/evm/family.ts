@@ -1,5 +1,6 @@
 /** The family of EVM chains, as the chains file configures it. */
 import { defined } from '../../base/defined.ts';
+import { SettingError } from '../../base/env.ts';
 import { units, whole } from '../../base/fields.ts';
 import { readAt } from '../../base/jsonfile.ts';
 import { type ChainFamily, type ConnectedChain, nodesAt } from '../family.ts';
@@ -19,16 +20,24 @@ export const evmChain = (options: EvmOptions): ConnectedChain => ({
   open: (context, pace = options.pace) => evmRail({ ...options, ...defined({ pace }) }, context),
 });
 
+/** @throws SettingError */
+function sweeperAt(value: unknown, at: string): string {
+  const address = typeof value === 'string' ? readAddress(value) : undefined;
+  if (address === undefined) throw new SettingError(`${at} must be the address of the Sweeper contract`);
+  return address;
+}
+
 export const evmFamily: ChainFamily<EvmKeys> = {
   code: 'evm',
   nativeDecimals: 18,
-  fields: ['rpcUrls', 'finality', 'maxGasPrice'],
+  fields: ['rpcUrls', 'finality', 'maxGasPrice', 'sweeper'],
   read(given, at) {
     const [rpcUrl, ...spareRpcUrls] = nodesAt(given.rpcUrls, `${at}.rpcUrls`);
     const own = {
       ...{ rpcUrl, spareRpcUrls },
       finality: readAt(given.finality, `${at}.finality`, whole(1, 10_000)),
       maxGasPrice: readAt(given.maxGasPrice, `${at}.maxGasPrice`, units),
+      ...(given.sweeper === undefined ? {} : { batch: { sweeper: sweeperAt(given.sweeper, `${at}.sweeper`) } }),
     };
     return ({ hotWallet, ...chain }, keys) =>
       evmChain({

@@ -3,6 +3,7 @@
 export type { SignedBefore } from '../chain.adapter.ts';
 export { evmAdapter, evmRail } from './adapter.ts';
 export { addressesOf, addressOfPublicKey, readAddress } from './addresses.ts';
+export { batchMoves, type Delegating } from './batch.ts';
 export { evmChain, evmFamily } from './family.ts';
 export type { EvmOptions } from './options.ts';
 export {
@@ -17,3 +18,4 @@ export {
   type Unsigned,
   type Wanted,
 } from './signer.ts';
+export { sweeperCode } from './sweeper.ts';

@@ -1,6 +1,7 @@
 /** The options of an EVM rail. */
 import type { Http } from '../../base/http.ts';
 import type { ChainPace } from '../chain.adapter.ts';
+import type { BatchOptions } from './batch.ts';
 import type { NodeUrl } from './rpc.ts';
 import type { Signer } from './signer.ts';
 
@@ -26,6 +27,8 @@ export interface EvmOptions {
   finality: number;
   /** Maximum native units per unit of gas that are ever offered, or charged in a quote. */
   maxGasPrice: bigint;
+  /** Sweeps in batches through a contract of ours (docs/decisions/0100-batched-sweeps.md). Without it each sweep is sent alone. */
+  batch?: BatchOptions;
   pace?: Partial<ChainPace>;
   deadlineMs?: number;
   maxResponseBytes?: number;

@@ -9,6 +9,8 @@ import { assert, Unavailable } from '../../base/errors.ts';
 import type { Broadcast, Call, Fate, Fee, Prepared, SendAsked } from '../chain.adapter.ts';
 import { readAddress } from './addresses.ts';
 import { balances } from './balances.ts';
+import { authorizationsOf, prepareBatch } from './batch.sends.ts';
+import { type BatchMove, batchCall, delegatingIn } from './batch.ts';
 import { receipts } from './blocks.ts';
 import { amounts, feeOf, offer, raised } from './fees.ts';
 import { ask, type Evm, hex, higher, lower } from './node.ts';
@@ -140,17 +142,25 @@ export async function nonces(evm: Evm, wallet: string): Promise<{ mined: bigint;
   return { mined, pending };
 }
 
-export function sign(
+export async function sign(
   evm: Evm,
   wallet: string,
   { target, data, value, depositIndex }: Call,
-  { slots, fee }: Prepared,
+  { slots, fee, body }: Prepared,
 ): Promise<SignedTransfer> {
   const [nonce] = slots;
   assert(nonce !== undefined && slots.length === 1, 'a send has no nonce, or further slots');
   const { chainId } = evm;
-  return signerOf(evm, wallet).sign({
+  const signer = signerOf(evm, wallet);
+  const delegating = delegatingIn(body);
+  const authorizations =
+    signer.delegates === true
+      ? []
+      : await authorizationsOf(delegating, target, (index) => signerOf(evm, `deposit:${index}`));
+  return await signer.sign({
     chainId,
+    delegating,
+    authorizations,
     nonce: BigInt(nonce),
     target,
     data,
@@ -158,6 +168,24 @@ export function sign(
     depositIndex,
     ...amounts(fee),
   });
+}
+
+/** A call that moves these units of a token from deposit addresses to the paying wallet. */
+export function callOfBatch(evm: Evm, contract: string, moves: readonly BatchMove[]): Call | { rejected: string } {
+  const { batch } = evm.options;
+  return batch === undefined ? { rejected: 'batches are off' } : batchCall(batch.sweeper, contract, moves);
+}
+
+export async function prepareBatchOf(
+  evm: Evm,
+  wallet: string,
+  call: Call,
+  indexes: readonly bigint[],
+): Promise<Prepared | { rejected: string }> {
+  const { batch } = evm.options;
+  const signer = signerFor(evm, wallet);
+  if (batch === undefined || signer === undefined) return { rejected: 'batches are off' };
+  return await prepareBatch(evm, batch, signer, call, indexes);
 }
 
 /** Never `absent`: only reading the other transaction proves that it used a nonce. The engine reads and adopts it. */

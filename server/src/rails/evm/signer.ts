@@ -5,6 +5,9 @@
  * attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign for another
  * chain, burn the wallet as fees, or pay more than a limit in one transfer.
  *
+ * If a sweeper contract is listed, batches are signed, too: calls that move listed tokens from deposit addresses to the paying
+ * wallet, and nothing else, because the contract can do nothing else.
+ *
  * Not here: keys at rest, limits per hour, the signing journal, and the process that holds all three: ../../signer/.
  */
 import { HDKey } from '@scure/bip32';
@@ -12,6 +15,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { keccak256 } from 'viem/utils';
 import { assert, BugError } from '../../base/errors.ts';
 import type { SignedBefore } from '../chain.adapter.ts';
+import { batchMoves, type Delegating } from './batch.ts';
 import { decodeTransferCall } from './transfers.ts';
 
 /** A signing request. Fees are native units per unit of gas. */
@@ -28,6 +32,20 @@ export interface Unsigned {
   tip: bigint | undefined;
   /** Index of the deposit address that is paid, if it is one of ours: the signer can derive and verify it. */
   depositIndex?: bigint | undefined;
+  /** Deposit addresses that delegate to the sweeper contract in this transaction, with the nonces that this uses. */
+  delegating?: readonly Delegating[];
+  /** The same, signed; not needed by a signer that holds the keys of these addresses. */
+  authorizations?: readonly Authorized[];
+}
+
+/** An address's consent to run a contract's code (EIP-7702). It counts on one chain, at one nonce of the address. */
+export interface Authorized {
+  chainId: number;
+  address: `0x${string}`;
+  nonce: number;
+  r: `0x${string}`;
+  s: `0x${string}`;
+  yParity: number;
 }
 
 export type Wanted = Pick<Unsigned, 'target' | 'data' | 'value' | 'gas' | 'price' | 'depositIndex'>;
@@ -47,6 +65,10 @@ export interface Signer {
   refuses(wanted: Wanted): Promise<string | undefined>;
   /** @throws BugError for a transfer that it rejects; NotSigned if the keys are in another process that does not sign */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
+  /** True if `sign` makes the authorizations of a batch itself. */
+  readonly delegates?: boolean;
+  /** Lets the sweeper contract move this address's tokens to the paying wallet. Absent if it authorizes nothing. */
+  authorize?: (sweeper: string, nonce: bigint) => Promise<Authorized>;
   /**
    * The transactions that it has signed under nonces from this one on, in order; the first ones if there are many. For a deposit
    * address only those signed under this nonce. Absent if it keeps no journal. @throws NotSigned
@@ -64,6 +86,8 @@ export interface SignerLimits {
   maxFeeUnits: bigint;
   /** If set, the only recipients, in lower case. */
   onlyTo?: readonly string[];
+  /** Our Sweeper contract, in lower case: deposit addresses may delegate to it, and the paying wallet may call it. */
+  sweeper?: string;
 }
 
 /** The transfer, read from the bytes to be signed. `contract` is null for the native asset. */
@@ -82,6 +106,7 @@ export function movedBy({
 export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefined {
   if (wanted.gas * wanted.price > limits.maxFeeUnits) return 'a fee above the limit';
   const allowed = limits.allowedContracts;
+  if (limits.sweeper !== undefined && wanted.target === limits.sweeper) return batchRefusal(limits, wanted);
   if (wanted.data.length > 0 && allowed[wanted.target] === undefined) return 'a contract that is not allowed';
   const moved = movedBy(wanted);
   if (typeof moved === 'string') return moved;
@@ -94,17 +119,36 @@ export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefi
   return units > (allowed[contract] ?? 0n) ? 'more than one transfer may move' : undefined;
 }
 
+/** Why a batch of sweeps is not signed. Its sum must not be more than one transfer of the token may move. */
+function batchRefusal({ allowedContracts, onlyTo }: SignerLimits, { data, value }: Wanted): string | undefined {
+  const batch = batchMoves(data);
+  if (batch === undefined || value !== 0n) return 'a call of the sweeper that is no batch';
+  if (onlyTo !== undefined) return 'a batch from a deposit address';
+  const most = allowedContracts[batch.contract];
+  if (most === undefined) return 'a contract that is not allowed';
+  const sum = batch.moves.reduce((all, { units }) => all + units, 0n);
+  return sum > most ? 'more than one transfer may move' : undefined;
+}
+
 /**
  * Signs without any check: the caller has decided that the transaction may be signed. @param privateKey 32 bytes as hex with `0x`
  */
 export function signingWith(privateKey: string): {
   address: string;
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
+  authorize(chainId: bigint, contract: string, nonce: bigint): Promise<Authorized>;
 } {
   const account = privateKeyToAccount(privateKey as `0x${string}`);
   return {
     address: account.address.toLowerCase(),
-    async sign({ chainId, nonce, target, data, value, gas, price, tip }) {
+    async authorize(chainId, contract, nonce) {
+      // Chain id 0 would count on every chain.
+      assert(chainId > 0n, 'an authorization needs a chain');
+      const of = { chainId: Number(chainId), address: contract as `0x${string}`, nonce: Number(nonce) };
+      const { r, s, yParity } = await account.signAuthorization(of);
+      return { ...of, r, s, yParity: yParity ?? 0 };
+    },
+    async sign({ chainId, nonce, target, data, value, gas, price, tip, authorizations = [] }) {
       const common = {
         chainId: Number(chainId),
         nonce: Number(nonce),
@@ -113,9 +157,12 @@ export function signingWith(privateKey: string): {
         value,
         gas,
       };
-      const signed = await (tip === undefined
-        ? account.signTransaction({ ...common, type: 'legacy', gasPrice: price })
-        : account.signTransaction({ ...common, type: 'eip1559', maxFeePerGas: price, maxPriorityFeePerGas: tip }));
+      const fees = { maxFeePerGas: price, maxPriorityFeePerGas: tip ?? 0n };
+      const signed = await (authorizations.length > 0
+        ? account.signTransaction({ ...common, ...fees, type: 'eip7702', authorizationList: [...authorizations] })
+        : tip === undefined
+          ? account.signTransaction({ ...common, type: 'legacy', gasPrice: price })
+          : account.signTransaction({ ...common, ...fees, type: 'eip1559' }));
       return { raw: Buffer.from(signed.slice(2), 'hex'), hash: keccak256(signed) };
     },
   };
@@ -123,7 +170,7 @@ export function signingWith(privateKey: string): {
 
 /** A signer in this process. @param privateKey kept only in this closure */
 export function localSigner(privateKey: string, limits: SignerLimits): Signer {
-  const { address, sign } = signingWith(privateKey);
+  const { address, sign, authorize } = signingWith(privateKey);
   const refuses = (wanted: Wanted) => refusalOf(limits, wanted);
   return {
     address,
@@ -133,6 +180,14 @@ export function localSigner(privateKey: string, limits: SignerLimits): Signer {
       if (why !== undefined) throw new BugError(`the signer refuses: ${why}`);
       return await sign(unsigned);
     },
+    ...(limits.sweeper === undefined
+      ? {}
+      : {
+          async authorize(sweeper: string, nonce: bigint) {
+            if (sweeper !== limits.sweeper) throw new BugError('the signer refuses: another contract');
+            return await authorize(limits.chainId, sweeper, nonce);
+          },
+        }),
   };
 }
 
