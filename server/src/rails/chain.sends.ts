@@ -50,7 +50,7 @@ export async function send(engine: Engine, wallet: string, sending: Sending): Pr
 
 async function reserve(engine: Engine, wallet: string, sending: Sending): Promise<Sent> {
   const { adapter } = engine;
-  const { asset, units, destination } = sending;
+  const { units, destination } = sending;
   if (destination.kind !== 'address') return { outcome: 'rejected', why: 'a chain pays to addresses only' };
   const { address } = destination;
   return await reserveCall(engine, wallet, { ...sending, recipient: address }, async (contract) => {
