@@ -14,8 +14,8 @@ import { useSwitches } from './home.tsx';
 
 interface Effect {
   readonly kind: string;
-  readonly halts: string;
-  readonly goesOn: string;
+  readonly prevents: string;
+  readonly continues: string;
 }
 interface Waiting {
   readonly kind: string;
@@ -162,10 +162,10 @@ const Effected = ({ of }: { of: Effect | undefined }) =>
   of === undefined ? null : (
     <>
       <p>
-        <b>It stops:</b> {of.halts}
+        <b>It stops:</b> {of.prevents}
       </p>
       <p>
-        <b>In spite of it goes on:</b> {of.goesOn}
+        <b>In spite of it goes on:</b> {of.continues}
       </p>
     </>
   );

@@ -108,7 +108,10 @@ export async function urgentCases(tx: Tx, { now, limit }: { now: Date; limit: nu
   ]);
   const kinds = await tx.rows<CaseKindCount>(KINDS, [DUE.kinds, DUE.hours, OTHERS, now]);
   return {
-    cases: found.map(({ total: _, ...one }) => one),
+    cases: found.map((row) => {
+      const { total: _, ...one } = row;
+      return one;
+    }),
     unit: worth?.unit ?? null,
     total: Number(found[0]?.total ?? 0n),
     kinds,

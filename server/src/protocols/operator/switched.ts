@@ -14,25 +14,27 @@ import { type Read, read } from './read.ts';
 const UNDER_WAY =
   'Orders under way: their deposits are booked, and they are paid out or refunded. New orders that are made of money that has come late or twice, and requotes.';
 
-const EFFECTS: Readonly<Record<KillSwitchKind, { halts: string; goesOn: string }>> = {
+const EFFECTS: Readonly<Record<KillSwitchKind, { prevents: string; continues: string }>> = {
   market: {
-    halts: 'New quotes and new orders of this market, by every partner; also an order by a quote that was made before.',
-    goesOn: UNDER_WAY,
+    prevents:
+      'New quotes and new orders of this market, by every partner; also an order by a quote that was made before.',
+    continues: UNDER_WAY,
   },
   partner: {
-    halts: 'New quotes and new orders of this partner, on every market; also an order by a quote that was made before.',
-    goesOn: `${UNDER_WAY} The partner’s keys still read, and it receives webhooks; to stop its keys, suspend the partner.`,
+    prevents:
+      'New quotes and new orders of this partner, on every market; also an order by a quote that was made before.',
+    continues: `${UNDER_WAY} The partner’s keys still read, and it receives webhooks; to stop its keys, suspend the partner.`,
   },
   rail: {
-    halts:
+    prevents:
       'Everything that leaves by this rail: no payout or refund is submitted, no chain transaction is signed, nothing is swept, no gas is sent, no transfer to an own address begins, and no payout file is closed or downloaded.',
-    goesOn:
+    continues:
       'Deposits that come in by this rail are booked, and new orders are taken. What was submitted, signed and broadcast, or downloaded before may still be paid. The other rails pay.',
   },
   payouts: {
-    halts:
+    prevents:
       'Payouts and refunds by every rail: none is submitted or signed. No transfer to an own address begins, and no payout file is closed or downloaded.',
-    goesOn:
+    continues:
       'Deposits are booked, and new orders are taken. Deposits are swept to our own wallets, with gas for it. What was submitted, signed and broadcast, or downloaded before may still be paid.',
   },
 };

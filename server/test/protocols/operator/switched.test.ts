@@ -112,13 +112,13 @@ for (const kind of ['market', 'partner', 'rail', 'payouts'] as const)
       ]),
     );
     assert.deepEqual(now, STOPPED[kind]);
-    const { halts, goesOn } = (await reads('/kill-switches/kinds')).kinds.find((one: Came) => one.kind === kind);
+    const { prevents, continues } = (await reads('/kill-switches/kinds')).kinds.find((one: Came) => one.kind === kind);
     const [refused, chain, , sweeps] = STOPPED[kind];
-    assert.equal(/new orders of this/.test(halts), refused !== null);
-    assert.equal(/new orders are taken/.test(goesOn), refused === null);
-    assert.equal(/no payout or refund is submitted|none is submitted/.test(halts), chain);
-    assert.equal(/nothing is swept/.test(halts), sweeps);
-    assert.equal(/Deposits are swept/.test(goesOn), kind === 'payouts');
+    assert.equal(/new orders of this/.test(prevents), refused !== null);
+    assert.equal(/new orders are taken/.test(continues), refused === null);
+    assert.equal(/no payout or refund is submitted|none is submitted/.test(prevents), chain);
+    assert.equal(/nothing is swept/.test(prevents), sweeps);
+    assert.equal(/Deposits are swept/.test(continues), kind === 'payouts');
   });
 
 test('without a kill switch nothing waits for one', async () => {

@@ -5,7 +5,7 @@ import { BREAK_KINDS, BREAK_STATES, MOVEMENT_PLACE, MOVEMENT_STATES } from '../.
 import { about, amount, flag, id, oneOf, optional, text, time, typed } from '../../declaration/fields.ts';
 import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
 import { CORRECTIONS } from '../deps.ts';
-import { done, maybe, pages, rows, thing } from '../replies.ts';
+import { done, maybe, pages, thing } from '../replies.ts';
 import { assetCode } from './forms.ts';
 
 const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;

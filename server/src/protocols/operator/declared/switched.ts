@@ -14,11 +14,11 @@ export const SWITCHED = {
     gives: rows('kinds', [
       'kind',
       {
-        halts: Type.String({ description: 'What it stops' }),
-        goesOn: Type.String({ description: 'What goes on in spite of it' }),
+        prevents: Type.String({ description: 'What it stops' }),
+        continues: Type.String({ description: 'What goes on in spite of it' }),
       },
     ]),
-    command: { words: 'kill-switch kinds', list: 'kinds', columns: ['kind', 'halts', 'goesOn'] },
+    command: { words: 'kill-switch kinds', list: 'kinds', columns: ['kind', 'prevents', 'continues'] },
   }),
   waiting: look({
     path: '/kill-switches/waiting',
