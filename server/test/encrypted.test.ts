@@ -108,7 +108,8 @@ test('nothing of a submission, its people and its files is in a dump, nor in the
     const contact = { phone: '+91 90000 00003', kind: 'BUSINESS', now } as const;
     const business = await customers.enroll(tx, vault, { partnerId, clientCustomerId: '3', ...contact });
     const key = await customers.customerKey(tx, vault, business, now);
-    const file = { slot: 'selfie.jpg', type: 'image/jpeg', content } as const;
+    const sentDigest = createHash('sha256').update(content).digest('hex');
+    const file = { slot: 'selfie.jpg', type: 'image/jpeg', content, sentDigest } as const;
     const files = await customers.storeFiles(openFolder(folder), vault, {
       customerId: business.id,
       key,

@@ -6,7 +6,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Answer, Drawing, Task } from './pictures.ts';
 
-const QUALITIES = [90, 75, 55] as const;
+const QUALITIES = [90, 60] as const;
 
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp'] });

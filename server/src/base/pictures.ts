@@ -5,12 +5,13 @@
  * hidden in the file. Whoever opens it later decodes bytes that we wrote. A decoder is large and written in C, so it runs in a
  * process that has no secrets in its environment, and that is killed when one picture takes too much time or memory.
  *
- * The process is started with the first picture and ended when none has come for a while. One picture is decoded at a time.
+ * The process is started with the first picture and ended when none has come for a while. One picture is decoded at a time, and few
+ * wait: their callers hold whole files in memory.
  *
  * Not here: what a file may contain besides the picture (customers/identity/inspect.ts, which reads structure and comes first).
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { Unavailable } from './errors.ts';
 
 export type PictureType = 'image/jpeg' | 'image/png' | 'image/webp';
@@ -20,7 +21,7 @@ export interface Drawing {
   readonly type: PictureType;
   /** Larger pictures are rejected. */
   readonly maxPixels: number;
-  /** The result is encoded again at a lower quality while it is larger than this. PNG has no such choice. */
+  /** The result is encoded at a lower quality if it is larger than this. PNG has no such choice. */
   readonly aboutBytes?: number;
   /** A larger picture is scaled down to fit. */
   readonly box?: { readonly width: number; readonly height: number };
@@ -46,35 +47,56 @@ export interface Bounds {
   readonly residentBytes: number;
 }
 
-/** 50 million pixels need 200 MB; a progressive JPEG of that size needs its coefficients too. */
-const BOUNDS: Bounds = { ms: 30_000, residentBytes: 1_073_741_824 };
+/** Measured in docs/decisions/0101. Packages give a server more memory than this. */
+export const BOUNDS: Bounds = { ms: 20_000, residentBytes: 768 * 1_048_576 };
 const START_MS = 30_000;
 const IDLE_MS = 60_000;
 const WATCHED_EVERY_MS = 50;
-/** A full queue takes less time than a request may wait. */
-const MOST_WAITING = 40;
+const MOST_WAITING = 8;
+/** Of one customer or partner, so that none of them keeps all others waiting. */
+const MOST_EACH = 2;
+/** One that has waited longer is not begun: whoever sent it has given up. */
+const WAIT_MS = 20_000;
 
 let waiting = 0;
+const waitingOf = new Map<string, number>();
 let queue: Promise<unknown> = Promise.resolve();
 let running: ChildProcess | undefined;
 let idle: NodeJS.Timeout | undefined;
 
 /**
  * @param content one whole file of the three types
+ * @param whose customer or partner
  * @returns undefined when it cannot be decoded: it is damaged, too large, or took more time or memory than a picture does
- * @throws Unavailable 'pictures' when the process does not start, or too many pictures wait
+ * @throws Unavailable 'pictures' when the process does not start, too many pictures wait, or this one has waited too long
  */
-export async function redraw(content: Buffer, drawing: Drawing, bounds = BOUNDS): Promise<Drawn | undefined> {
-  if (waiting >= MOST_WAITING) throw new Unavailable('pictures', 'too many at once', { retryAfterMs: 1_000 });
+export async function redraw(
+  content: Buffer,
+  drawing: Drawing,
+  whose: string,
+  bounds = BOUNDS,
+): Promise<Drawn | undefined> {
+  const own = waitingOf.get(whose) ?? 0;
+  if (waiting >= MOST_WAITING || own >= MOST_EACH) throw busy();
   waiting += 1;
-  const drawn = queue.then(() => drawnBy({ content, drawing }, bounds));
+  waitingOf.set(whose, own + 1);
+  const since = performance.now();
+  const drawn = queue.then(() => {
+    if (performance.now() - since > WAIT_MS) throw busy();
+    return drawnBy({ content, drawing }, bounds);
+  });
   queue = drawn.catch(() => {});
   try {
     return await drawn;
   } finally {
     waiting -= 1;
+    const left = (waitingOf.get(whose) ?? 1) - 1;
+    if (left === 0) waitingOf.delete(whose);
+    else waitingOf.set(whose, left);
   }
 }
+
+const busy = () => new Unavailable('pictures', 'too many at once', { retryAfterMs: 2_000 });
 
 async function drawnBy(task: Task, bounds: Bounds): Promise<Drawn | undefined> {
   clearTimeout(idle);
@@ -90,22 +112,26 @@ async function drawnBy(task: Task, bounds: Bounds): Promise<Drawn | undefined> {
 
 /** @returns 'ended' when the process ended by itself, 'killed' when this picture took too much */
 async function answerTo(task: Task, { ms, residentBytes }: Bounds): Promise<Answer | 'ended' | 'killed'> {
+  // It may have ended between two pictures.
+  if (running !== undefined && hasEnded(running)) running = undefined;
   const child = (running ??= await started());
   child.ref();
   child.channel?.ref();
   const watch = setInterval(() => residentOf(child.pid) > residentBytes && kill('killed'), WATCHED_EVERY_MS);
   const timer = setTimeout(() => kill('killed'), ms);
   let why: 'ended' | 'killed' = 'ended';
+  let give: (what: Answer | typeof why) => void = () => {};
   const kill = (because: typeof why) => {
     why = because;
-    child.kill('SIGKILL');
+    // A process that ended meanwhile has no exit to wait for.
+    if (!child.kill('SIGKILL')) give(why);
   };
   try {
     return await new Promise((done) => {
+      give = done;
       child.once('message', (answer: Answer) => done(answer));
       child.once('exit', () => done(why));
-      // A process that has just ended takes no message; its exit says so.
-      child.send(task, () => {});
+      child.send(task, (error) => error !== null && done(why));
     });
   } finally {
     clearInterval(watch);
@@ -114,9 +140,12 @@ async function answerTo(task: Task, { ms, residentBytes }: Bounds): Promise<Answ
     child.removeAllListeners('exit');
     child.unref();
     child.channel?.unref();
-    if (child.exitCode !== null || child.signalCode !== null || child.killed) running = undefined;
+    if (hasEnded(child)) running = undefined;
   }
 }
+
+const hasEnded = ({ connected, exitCode, signalCode, killed }: ChildProcess): boolean =>
+  !connected || exitCode !== null || signalCode !== null || killed;
 
 async function started(): Promise<ChildProcess> {
   const child = fork(new URL('./pictures.process.ts', import.meta.url), {
@@ -141,6 +170,7 @@ async function started(): Promise<ChildProcess> {
     child.removeAllListeners('message');
     child.removeAllListeners('exit');
   }
+  killFirst(child.pid);
   return child;
 }
 
@@ -152,6 +182,15 @@ function stop(): void {
 
 const compileCache = (): Record<string, string> =>
   process.env.NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+
+/** If the machine runs out of memory, this process is ended and not the server. */
+function killFirst(pid: number | undefined): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+  } catch {
+    // Another system than Linux, or one that does not permit it.
+  }
+}
 
 /** 0 where the system does not say: then only the time is bounded. */
 function residentOf(pid: number | undefined): number {

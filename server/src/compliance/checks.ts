@@ -11,7 +11,7 @@
  * Not here: the rows and the job's key (customers/checks.ts), the effect of a result (customers.recordFinding).
  */
 import { pauseAfter } from '../base/backoff.ts';
-import { type Clock, isCalendarDay, later } from '../base/clock.ts';
+import { type Clock, dayOf, isCalendarDay, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
@@ -104,8 +104,11 @@ export async function recordAnswer(
   tx: Tx,
   a: { check: Check; verifier: string; finding: Finding; polls: 0 | 1; now: Date },
 ): Promise<void> {
-  const { check, verifier, finding, now } = a;
+  const { check, verifier, now } = a;
   const { customerId, version } = check;
+  const { expiresOn, ...rest } = a.finding;
+  // Whoever accepts a document that has expired has another one in mind, or knows why: the customer is not asked at once again.
+  const finding = expiresOn === undefined || expiresOn < dayOf(now) ? rest : a.finding;
   await recordAsked(tx, a);
   await recordFinding(tx, { customerId, version, verifier, finding, now });
 }

@@ -92,7 +92,7 @@ export async function storedFiles(
   if (at.files.length === 0) return [];
   const now = at.deps.clock.now();
   const { form } = await at.inTx((tx) => formOf(tx, now));
-  return await keptFiles(at, customerId, await inspectFiles(form, at.files));
+  return await keptFiles(at, customerId, await inspectFiles(form, at.files, customerId));
 }
 
 /** Puts inspected files into the store. */

@@ -89,7 +89,10 @@ export interface MovementRow {
   endedAt: Date | null;
 }
 
-/** A place in the list of movements: `waiting:12` or `decided:12`. A decision between two pages does not move it. */
+/**
+ * A place in the list of movements: `waiting:12` or `decided:12`. A decision between two pages skips no movement; one that is decided
+ * meanwhile is shown once more, among the decided ones.
+ */
 export const MOVEMENT_PLACE = /^(waiting|decided):([1-9][0-9]{0,17})$/;
 
 /** Undecided movements first, then the others; each part newest first. */

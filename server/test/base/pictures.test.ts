@@ -4,12 +4,19 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
-import { type Drawing, type PictureType, redraw } from '../../src/base/pictures.ts';
+import { BOUNDS, type Bounds, type Drawing, type PictureType, redraw as redrawFor } from '../../src/base/pictures.ts';
 import { inspect } from '../../src/customers/index.ts';
 import { chunk, jpeg, lookOf, png, webp } from '../support/pictures.ts';
 import { until } from '../support/until.ts';
 
 const as = (type: PictureType, more: Partial<Drawing> = {}): Drawing => ({ type, maxPixels: 50_000_000, ...more });
+let nth = 0;
+/** Each for another customer. */
+function redraw(content: Buffer, drawing: Drawing, bounds?: Bounds): ReturnType<typeof redrawFor> {
+  nth += 1;
+  return redrawFor(content, drawing, `customer ${nth}`, bounds);
+}
+
 const SECRET = 'Zebulon Quagmire, 17 Marrow Lane';
 
 /** Black, of 49 million pixels, and small as a file: it takes a second to decode. */
@@ -154,10 +161,34 @@ describe('the process that decodes', () => {
     }
   });
 
-  test('is asked for a bounded number of pictures', async () => {
-    const asked = await Promise.allSettled(Array.from({ length: 60 }, () => redraw(png(), as('image/png'))));
-    const refused = asked.filter(({ status }) => status === 'rejected');
-    assert.equal(refused.length, 20);
-    assert.match(String((refused[0] as PromiseRejectedResult).reason), /too many at once/);
+  test('that died between two pictures is replaced by another', async () => {
+    assert.ok((await redraw(png(), as('image/png'))) !== undefined);
+    const [pid = 0] = drawers();
+    process.kill(pid, 'SIGKILL');
+    await until('it has ended', () => !drawers().includes(pid));
+    assert.ok((await redraw(png(), as('image/png'))) !== undefined);
+    assert.notEqual(drawers()[0], pid);
+  });
+
+  test('is ended first when the machine runs out of memory', () => {
+    const [pid] = drawers();
+    assert.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim(), '1000');
+  });
+
+  test('gets a bounded number of pictures, and few of one customer', async () => {
+    const refusedOf = async (asked: Promise<unknown>[]) =>
+      (await Promise.allSettled(asked)).flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+    const many = await refusedOf(Array.from({ length: 20 }, () => redraw(png(), as('image/png'))));
+    assert.equal(many.length, 12);
+    assert.match(many[0] ?? '', /too many at once/);
+    const own = await refusedOf(Array.from({ length: 5 }, () => redrawFor(png(), as('image/png'), 'one')));
+    assert.equal(own.length, 3);
+    assert.ok((await redrawFor(png(), as('image/png'), 'one')) !== undefined);
+  });
+
+  test('may take less memory than packages give to a server', () => {
+    const values = readFileSync(new URL('../../../deploy/helm/cloverleaf/values.yaml', import.meta.url), 'utf8');
+    const [given = 0] = [...values.matchAll(/limits: \{ memory: ([0-9]+)Mi \}/g)].map(([, mebi]) => Number(mebi));
+    assert.ok(given * 1_048_576 > BOUNDS.residentBytes + 512 * 1_048_576, `${given} Mi`);
   });
 });

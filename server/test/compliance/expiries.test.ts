@@ -196,6 +196,26 @@ test('the day that a reviewer reads in the document replaces the one that was gi
   assert.equal((await events(customerId, 'document.expiring'))[0]?.expiresOn, dayIn(20));
 });
 
+test('a day that a provider finds in the document counts from today on; one in the past does not end what it verified', async () => {
+  for (const [expiresOn, asked] of [
+    [dayIn(-200), []],
+    [dayIn(15), [dayIn(15)]],
+  ] as const) {
+    world.verifier.finding = { outcome: 'verified', level: 1, expiresOn };
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    const own = { identityNumber: `PROV${expiresOn.replaceAll('-', '')}`, validUntil: dayIn(900) };
+    assert.equal((await browser.go('details', answers(own))).title, 'You are verified');
+    await run();
+    assert.deepEqual(
+      (await events(customerId, 'document.expiring')).map((one) => one.expiresOn),
+      asked,
+    );
+    assert.ok(await mayTrade(customerId));
+  }
+});
+
 test('a customer who is blocked is not asked before the block ends, and does not trade then', async () => {
   const { customerId } = await verified(10);
   await world.db.asSystem((tx) => blockCustomer(tx, customerId, world.clock.now()));

@@ -368,7 +368,7 @@ describe('the forms of the console', { skip: noChromium }, () => {
     const picture = await sharp({ create: { ...size, background: '#7a1fa2' } })
       .png()
       .toBuffer();
-    const change = { displayName: SCRIPT, accent: '#7a1fa2', logo: await drawLogo(picture.toString('base64')) };
+    const change = { displayName: SCRIPT, accent: '#7a1fa2', logo: await drawLogo(picture.toString('base64'), 1n) };
     await world.read((tx) => changeBranding(tx, { partnerId: BigInt(id), ...change, now: world.clock.now() }));
     await goes(`/partners/${id}`);
     await page.getByText(SCRIPT, { exact: true }).waitFor();

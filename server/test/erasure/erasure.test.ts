@@ -5,6 +5,7 @@
  * Long because its claims are about one customer who is erased once.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -147,7 +148,8 @@ async function enrolled(name: string): Promise<string> {
     await customers.recordLogin(tx, made.id, now);
     const key = await customers.customerKey(tx, vault, made, now);
     const content = jpeg({ more: [[0xfe, Buffer.from(given.document)]] });
-    const file = { slot: 'selfie.jpg', type: 'image/jpeg', content } as const;
+    const sentDigest = createHash('sha256').update(content).digest('hex');
+    const file = { slot: 'selfie.jpg', type: 'image/jpeg', content, sentDigest } as const;
     const files = await customers.storeFiles(openFolder(world.blobFolder), vault, {
       ...{ customerId: made.id, key, files: [file] },
     });
@@ -174,7 +176,7 @@ async function enrolled(name: string): Promise<string> {
   const request = await db.asSystem((tx) => customers.askInformation(tx, vault, asked));
   await db.asPartner(partnerId, async (tx) => {
     const key = await customers.customerKey(tx, vault, { id, partnerId }, now);
-    const files = await customers.inspectAny([{ content: pdf(`1 0 obj\n<< /Title (${evidence}) >>\nendobj\n`) }]);
+    const files = await customers.inspectAny([{ content: pdf(`1 0 obj\n<< /Title (${evidence}) >>\nendobj\n`) }], id);
     const stored = await customers.storeFiles(openFolder(world.blobFolder), vault, { customerId: id, key, files });
     await customers.addInformationFiles(tx, vault, { customerId: id, id: request.id, files: stored, now });
   });

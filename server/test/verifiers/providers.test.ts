@@ -21,7 +21,7 @@ const sumsub = await sumsubWorld({}, FIELDS);
 describe('Sumsub', () => {
   const world = sumsub;
   after(() => world.here.stop());
-  const { verifier, here, applicants, review, calls } = world;
+  const { verifier, here, applicants, steps, review, calls } = world;
 
   test('a check that has not begun is in review', async () => {
     assert.deepEqual(await verifier.finding(asked({ key: 'details:never:1' })), IN_REVIEW);
@@ -73,13 +73,20 @@ describe('Sumsub', () => {
     });
   }
 
-  test('of the documents that were recognised, the first day on which one expires is passed on', async () => {
+  test('of the documents that were accepted, the first day on which one expires is passed on', async () => {
     const applicant = applicants.get(KEY);
     assert.ok(applicant !== undefined);
+    const shown = (country: string, validUntil?: string) => ({
+      ...{ idDocType: 'PASSPORT', country },
+      ...(validUntil !== undefined && { validUntil }),
+    });
     const days = ['2031-04-30', undefined, '2029-02-28', 'soon', '2027-13-01'];
-    applicant.info = {
-      idDocs: days.map((validUntil) => ({ idDocType: 'PASSPORT', ...(validUntil !== undefined && { validUntil }) })),
-    };
+    applicant.info = { idDocs: [...days.map((day) => shown('IND', day)), shown('GBR', '2020-01-01')] };
+    const step = (country: string, reviewAnswer: string) => ({
+      ...{ idDocType: 'PASSPORT', country },
+      reviewResult: { reviewAnswer },
+    });
+    steps.set(applicant.id, { IDENTITY: step('IND', 'GREEN'), IDENTITY2: step('GBR', 'RED'), SELFIE: null });
     review(KEY, { levelName: 'id-and-liveness', reviewResult: { reviewAnswer: 'GREEN' } });
     assert.deepEqual(await verifier.finding(asked()), { outcome: 'verified', level: 5, expiresOn: '2029-02-28' });
     review(KEY, { reviewResult: { reviewAnswer: 'RED', reviewRejectType: 'RETRY' } });

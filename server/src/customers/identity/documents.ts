@@ -23,6 +23,8 @@ export interface InspectedFile {
   readonly slot: string;
   readonly type: FileType;
   readonly content: Buffer;
+  /** SHA-256 of the bytes that were sent, in hex: the same file is recognised, whatever encoded it. */
+  readonly sentDigest: string;
 }
 
 /** A file that was inspected and is in the store; its row is not written yet. */
@@ -78,6 +80,7 @@ async function keyOf(tx: Tx, vault: Vault, customerId: string): Promise<Buffer |
 export async function inspectFiles(
   form: Form,
   sent: readonly { names: readonly string[]; content: Buffer }[],
+  customerId: string,
 ): Promise<InspectedFile[]> {
   const slots = slotsOf(form);
   const wrong: Record<string, string> = {};
@@ -86,10 +89,12 @@ export async function inspectFiles(
     const found = inspect(content);
     if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
     else if ('why' in found) wrong[slot] = found.why;
-    return slot === undefined || 'why' in found ? [] : [{ slot, type: found.type, content }];
+    return slot === undefined || 'why' in found
+      ? []
+      : [{ slot, type: found.type, content, sentDigest: sha256(content) }];
   });
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return await redrawn(inspected, ({ slot }) => slot);
+  return await redrawn(inspected, customerId, ({ slot }) => slot);
 }
 
 /**
@@ -97,26 +102,29 @@ export async function inspectFiles(
  *
  * @throws Refusal 'malformed_field' that names each as `files[0]`
  */
-export async function inspectAny(sent: readonly { content: Buffer }[]): Promise<InspectedFile[]> {
+export async function inspectAny(sent: readonly { content: Buffer }[], customerId: string): Promise<InspectedFile[]> {
   const wrong: Record<string, string> = {};
   const inspected = sent.flatMap(({ content }, at) => {
     const found = inspect(content);
     if ('why' in found) wrong[`files[${at}]`] = found.why;
-    return 'why' in found ? [] : [{ slot: 'file', type: found.type, content }];
+    return 'why' in found ? [] : [{ slot: 'file', type: found.type, content, sentDigest: sha256(content) }];
   });
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return await redrawn(inspected, (_file, at) => `files[${at}]`);
+  return await redrawn(inspected, customerId, (_file, at) => `files[${at}]`);
 }
+
+const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
 /** One after the other: only one picture is decoded at a time. */
 async function redrawn(
   files: readonly InspectedFile[],
+  customerId: string,
   nameOf: (file: InspectedFile, at: number) => string,
 ): Promise<InspectedFile[]> {
   const wrong: Record<string, string> = {};
   const safe: InspectedFile[] = [];
   for (const [at, file] of files.entries()) {
-    const content = await safeContent(file.type, file.content);
+    const content = await safeContent(file.type, file.content, customerId);
     if (content === undefined) wrong[nameOf(file, at)] = UNDECODABLE;
     else safe.push({ ...file, content });
   }
@@ -135,10 +143,10 @@ export async function storeFiles(
   f: { customerId: string; key: Buffer; files: readonly InspectedFile[] },
 ): Promise<StoredFile[]> {
   const stored: StoredFile[] = [];
-  for (const { slot, type, content } of f.files) {
+  for (const { slot, type, content, sentDigest } of f.files) {
     const id = newBlobId();
     await blobs.write(id, encryptBytes(f.key, content, contextOf(id)));
-    const digest = vault.index(createHash('sha256').update(content).digest('hex'), `submission_files:${f.customerId}`);
+    const digest = vault.index(sentDigest, `submission_files:${f.customerId}`);
     stored.push({ id, slot, type, bytes: content.length, digest });
   }
   return stored;

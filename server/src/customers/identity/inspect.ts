@@ -34,19 +34,20 @@ export function inspect(bytes: Buffer): Inspected {
   return { why: FILE_RULE };
 }
 
-export const UNDECODABLE = `${FILE_RULE} that can be decoded: it is damaged`;
+export const UNDECODABLE = `${FILE_RULE} that can be decoded: it is damaged, or too large`;
 /** As large as a file that was sent may be (protocols/uploads.ts). */
 const ABOUT_BYTES = 5 * 1_048_576;
 
 /**
  * The bytes to store instead of an inspected file: a picture decoded and encoded again, a document as it is.
  *
+ * @param whose customer
  * @returns undefined: the picture cannot be decoded
  * @throws Unavailable 'pictures'
  */
-export async function safeContent(type: FileType, content: Buffer): Promise<Buffer | undefined> {
+export async function safeContent(type: FileType, content: Buffer, whose: string): Promise<Buffer | undefined> {
   if (type === 'application/pdf') return content;
-  return (await redraw(content, { type, maxPixels: MAX_PIXELS, aboutBytes: ABOUT_BYTES }))?.bytes;
+  return (await redraw(content, { type, maxPixels: MAX_PIXELS, aboutBytes: ABOUT_BYTES }, whose))?.bytes;
 }
 
 /** Characters that no text needs: control characters, and characters that reorder what is shown. */

@@ -19,13 +19,13 @@ export const LOGO_RULE = `a PNG, WEBP or JPEG of at most ${MAX_LOGO_BYTES / 1024
 const refused = (why: string) => new Refusal('malformed_field', { fields: { logo: why } });
 
 /** @throws Refusal 'malformed_field' about `logo` */
-export async function drawLogo(base64: string): Promise<Drawn> {
+export async function drawLogo(base64: string, partnerId: bigint): Promise<Drawn> {
   const sent = Buffer.from(base64, 'base64');
   if (sent.length > MAX_LOGO_BYTES) throw refused(`must be ${LOGO_RULE}`);
   const found = inspect(sent);
   if ('why' in found || found.type === 'application/pdf')
     throw refused(`must be ${LOGO_RULE}, complete, without data after its end or anything else than the picture`);
-  const drawn = await redraw(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX });
+  const drawn = await redraw(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX }, `partner ${partnerId}`);
   if (drawn === undefined)
     throw refused(`must be a complete picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
   return drawn;

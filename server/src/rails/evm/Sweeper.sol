@@ -51,7 +51,8 @@ contract Sweeper {
             mstore(call_, 0xa9059cbb00000000000000000000000000000000000000000000000000000000)
             mstore(add(call_, 4), hot)
             mstore(add(call_, 36), units)
-            moved := and(call(gas(), token, 0, call_, 68, 0, 32), or(iszero(returndatasize()), eq(mload(0), 1)))
+            // Arguments are evaluated from right to left: the call comes first.
+            moved := and(or(iszero(returndatasize()), eq(mload(0), 1)), call(gas(), token, 0, call_, 68, 0, 32))
         }
         if (!moved) revert NotMoved();
     }

@@ -165,6 +165,6 @@ function readReceipt(answer: unknown): Receipt | undefined {
     blockHash: hash32(receipt.blockHash, 'receipt.blockHash'),
     succeeded: quantity(receipt.status, 'receipt.status') === 1n,
     cost,
-    moved: list(receipt.logs ?? [], 'receipt.logs').flatMap((log) => decodeTransfer(log) ?? []),
+    moved: list(receipt.logs ?? [], 'receipt.logs').flatMap((log) => decodeTransfer(object(log, 'log')) ?? []),
   };
 }

@@ -10,7 +10,8 @@
  * a separate secret, by SHA-256 or SHA-512; the older SHA-1 is not accepted. The signed body contains the time at which the
  * webhook was created. A webhook older than two days is refused: Sumsub stops resending after about a day.
  *
- * The applicant has the documents that were recognised, with the last day of each; of those the first one counts.
+ * The applicant has all documents that were recognised, with the last day of each. Only those count whose type and country the
+ * verification accepted, and of them the first day.
  *
  * What surprises: each request makes a new link to the page, valid for half an hour. A person's names and date of birth are
  * passed on as `fixedInfo`, so that Sumsub compares them with the document. Files that a program submitted are not passed on:
@@ -18,6 +19,7 @@
  *
  * Sources: https://docs.sumsub.com/reference/authentication, https://docs.sumsub.com/reference/create-applicants,
  * https://docs.sumsub.com/reference/get-applicant-data-via-externaluserid,
+ * https://docs.sumsub.com/reference/get-applicant-verification-steps-status,
  * https://docs.sumsub.com/reference/generate-websdk-external-link, https://docs.sumsub.com/docs/webhook-manager,
  * https://docs.sumsub.com/docs/receive-and-interpret-results-via-api Not yet run against the live service.
  */
@@ -110,8 +112,14 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
       if (status === 404) return inReview();
       if (textAt(body, 'externalUserId') !== key) throw new Unavailable(CODE, 'it answered about another applicant');
       const finding = readReview(at(body, 'review'), levelsFor(kind));
-      const expiresOn = lastDay(at(body, 'info', 'idDocs'));
-      return finding.outcome === 'verified' && expiresOn !== undefined ? { ...finding, expiresOn } : finding;
+      const shown = at(body, 'info', 'idDocs');
+      const documents = Array.isArray(shown) ? shown.filter((one) => textAt(one, 'validUntil') !== undefined) : [];
+      if (finding.outcome !== 'verified' || documents.length === 0) return finding;
+      const id = textAt(body, 'id');
+      if (id === undefined) throw new Unavailable(CODE, 'its applicant has no id');
+      const steps = await ask('GET', `/resources/applicants/${encodeURIComponent(id)}/requiredIdDocsStatus`, [200]);
+      const expiresOn = lastDay(documents, steps.body);
+      return expiresOn === undefined ? finding : { ...finding, expiresOn };
     },
 
     readCallback: (call) => readCallback(call, account.webhookSecret, realNow()),
@@ -128,8 +136,13 @@ function fixedInfo(fields: Readonly<Record<string, string>>): Json {
   return { ...(firstName && { firstName }), ...(lastName !== '' && { lastName }), ...(dob && { dob }) };
 }
 
-const lastDay = (documents: unknown): string | undefined =>
-  Array.isArray(documents) ? earliestDay(documents.map((one) => textAt(one, 'validUntil'))) : undefined;
+/** @param steps by step of the verification: its result, and the document that was shown for it */
+function lastDay(documents: readonly unknown[], steps: Json): string | undefined {
+  const kindOf = (one: unknown) => `${textAt(one, 'idDocType')} ${textAt(one, 'country')}`;
+  const accepted = Object.values(steps).filter((step) => textAt(step, 'reviewResult', 'reviewAnswer') === 'GREEN');
+  const kinds = new Set(accepted.map(kindOf));
+  return earliestDay(documents.filter((one) => kinds.has(kindOf(one))).map((one) => textAt(one, 'validUntil')));
+}
 
 const inReview = (): Finding => ({ outcome: 'in_review', level: 0, pending: { callsBack: true } });
 

@@ -468,7 +468,7 @@ async function branded(): Promise<TestPartner> {
   const picture = await sharp({ create: { ...size, background: ACCENT } })
     .png()
     .toBuffer();
-  const logo = await drawLogo(picture.toString('base64'));
+  const logo = await drawLogo(picture.toString('base64'), 1n);
   const change = { displayName: 'Zoë’s Coins', accent: ACCENT, logo, now: world.clock.now() };
   await world.db.asSystem((tx) => changeBranding(tx, { partnerId: made.partner.id, ...change }));
   return made;

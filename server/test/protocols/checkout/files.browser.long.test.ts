@@ -51,7 +51,7 @@ before(async () => {
   world.clock.advance(1_000);
   const now = world.clock.now();
   const of = { needsDocument: true, effectiveAt: now, by: 'ada', now };
-  const logo = await drawLogo((await sharp(photo).resize(480, 144).png().toBuffer()).toString('base64'));
+  const logo = await drawLogo((await sharp(photo).resize(480, 144).png().toBuffer()).toString('base64'), 1n);
   await world.db.asSystem(async (tx) => {
     await saveForm(tx, { kind: 'BUSINESS', form: FORM as unknown as Record<string, unknown>, ...of });
     await saveForm(tx, { kind: 'INDIVIDUAL', form: PERSON as unknown as Record<string, unknown>, ...of });

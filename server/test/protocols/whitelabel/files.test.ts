@@ -1,5 +1,6 @@
 /** Files of customers over the API: accepted in their slots, encrypted on disk, bounded, and kept apart by customer. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -99,6 +100,13 @@ describe('a business', () => {
       for (const clear of [secret, Buffer.from('JFIF'), Buffer.from('IHDR'), Buffer.from('%PDF')])
         assert.ok(!bytes.includes(clear));
     }
+    // A program that sends the same file again is recognised, however this version encodes it.
+    const [kept] = await world.query('select digest from submission_files where slot = $1 and customer_id = $2', [
+      'passportFront.jpg',
+      customerId,
+    ]);
+    const sentDigest = createHash('sha256').update(picture).digest('hex');
+    assert.deepEqual(kept?.digest, world.vault.index(sentDigest, `submission_files:${customerId}`));
     const all = await world.query('select f::text as row from submission_files f');
     assert.doesNotMatch(JSON.stringify(all), /Quillonia|scan\.jpg/);
     const blobs = openFolder(world.blobFolder);

@@ -59,9 +59,10 @@ const setTo = <T extends string>(given: T | 'none' | undefined): T | null | unde
 const drawn = new WeakMap<object, Drawn>();
 
 async function draw(asked: Asked<(typeof BRANDING.update)['fields']>): Promise<void> {
-  const { logo, ...colours } = asked.values;
+  const { values, caller } = asked;
+  const { logo, ...colours } = values;
   requireReadable(colours);
-  if (logo !== undefined && logo !== 'none') drawn.set(asked, await drawLogo(logo));
+  if (logo !== undefined && logo !== 'none') drawn.set(asked, await drawLogo(logo, caller.partner.id));
 }
 
 export const BRANDING_HANDLERS: readonly Handled[] = [

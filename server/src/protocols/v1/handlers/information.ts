@@ -74,7 +74,7 @@ export const INFORMATION_HANDLERS: readonly Handled[] = [
           await openRequest(tx, { customerId, id });
         });
         if (asked.files.length === 0) throw new Refusal('missing_fields', { names: ['files'] });
-        stored.set(asked, await keptFiles(asked, customerId, await inspectAny(asked.files)));
+        stored.set(asked, await keptFiles(asked, customerId, await inspectAny(asked.files, customerId)));
       },
     },
   ),
