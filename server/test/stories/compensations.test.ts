@@ -145,7 +145,7 @@ describe('a sale', () => {
     await settled(order);
     const again = await asks(order);
     assert.deepEqual([again.status, again.body.reason], [409, 'does_not_fit']);
-    assert.match(again.body.error, /compensated before with 1\.5 inr/);
+    assert.match(again.body.error, /already compensated with 1\.5 inr/);
     assert.match((await asks(order, { nth: 3 })).body.error, /nth must be 2/);
     assert.match((await asks(order, { nth: 2, amount: '20.01' })).body.error, /at most 20 inr/);
     await agreed(await asks(order, { nth: 2, amount: '20' }));
