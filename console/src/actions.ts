@@ -280,7 +280,7 @@ export const SWITCH_ACTIONS = {
   },
   lift: {
     ...{ name: 'kill-switch.lift', label: 'Lift', path: '/kill-switches/lift', right: 'resume' },
-    says: 'Switches it on again.',
+    says: 'Switches a market, a partner, a rail, or all payouts on again.',
   },
 } as const satisfies Record<string, FormAction>;
 
