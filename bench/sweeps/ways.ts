@@ -52,7 +52,7 @@ export const TODAY: Way = {
   },
 };
 
-/** The same without the first transaction, which the address could do without if somebody else paid its fee. */
+/** Only the transfer: what it costs where somebody else pays the fee of the address. */
 const sponsored: Way = {
   name: 'a transfer alone, its fee paid by others',
   needs: 'any',

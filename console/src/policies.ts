@@ -134,7 +134,7 @@ export const typedOf = (question: Question, answer: Answer): Readonly<Record<str
 
 /**
  * The answer that is stored: the fields that were stored before, and those in which the typed values differ from the ones in force.
- * A field that nobody changed is left to the more general answer.
+ * A field that was not changed is not stored, so the more general answer still applies to it.
  *
  * @param own     fields that are stored already
  * @param inForce the whole answer that holds now

@@ -1,10 +1,10 @@
 /** Cases: what waits for a person, the oldest first. */
-import { Link } from '@tanstack/react-router';
 import type { Case } from '../api.ts';
 import { useFilters } from '../filters.tsx';
 import { List } from '../list.tsx';
 import { useSession } from '../shell.tsx';
-import { type Column, Due, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { type Column, Due, State, Time } from '../ui.tsx';
+import { ABOUT_COLUMN, CASE_COLUMN } from './case.parts.tsx';
 
 const FILTERS = [
   { name: 'open', label: 'Cases', choices: ['closed'], all: 'open' },
@@ -14,31 +14,14 @@ const FILTERS = [
 ];
 
 const COLUMNS: readonly Column<Case>[] = [
-  {
-    head: 'Case',
-    cell: ({ id, kind }) => (
-      <Link to="/cases/$case" params={{ case: id }} data-row>
-        {kind.replaceAll('_', ' ')}
-      </Link>
-    ),
-  },
+  CASE_COLUMN,
   { head: 'Age', cell: ({ openedAt }) => <Time at={openedAt} isAge />, className: 'number' },
   {
     head: 'Due',
     cell: ({ dueAt, closedAt }) => (closedAt === null ? <Due at={dueAt} /> : <span className="muted">over</span>),
   },
   { head: 'Claimed by', cell: ({ assignee }) => assignee ?? <span className="muted">unclaimed</span> },
-  {
-    head: 'About',
-    cell: ({ subject, orderId }) =>
-      orderId === null ? (
-        <Subject text={subject} />
-      ) : (
-        <span className="nowrap">
-          order <OrderLink id={orderId} />
-        </span>
-      ),
-  },
+  ABOUT_COLUMN,
   { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
   { head: 'Acts next', cell: ({ who }) => who },
   { head: 'State', cell: ({ closedAt }) => <State state={closedAt === null ? 'open' : 'closed'} /> },

@@ -249,7 +249,9 @@ function Compared({ proposal }: { proposal: Proposal }) {
         <p className="muted">Nothing has changed since it was proposed.</p>
       )}
       {one !== undefined && one.problem === null && !isOpen && one.changed.length > 0 && (
-        <p className="muted">The proposal is {state}: what it did, and what came after it, has changed the subject.</p>
+        <p className="muted">
+          The proposal is {state}. The subject has changed since: by the proposal itself, or later.
+        </p>
       )}
       {lines?.length === 0 ? (
         <p className="muted">It did not exist when it was proposed, or has no state of its own.</p>

@@ -1,8 +1,8 @@
 /** Open cases in the order in which a person should take them, and the words that explain that order. */
-import { Link } from '@tanstack/react-router';
 import { counted, grouped } from '../format.ts';
 import { List } from '../list.tsx';
-import { Amount, type Column, Due, OrderLink, State, Subject, Time } from '../ui.tsx';
+import { Amount, type Column, Due, State, Time } from '../ui.tsx';
+import { ABOUT_COLUMN, CASE_COLUMN } from './case.parts.tsx';
 
 export interface UrgentCase {
   readonly id: string;
@@ -56,14 +56,7 @@ export const URGENT: readonly Column<UrgentCase>[] = [
       </span>
     ),
   },
-  {
-    head: 'Case',
-    cell: ({ id, kind }) => (
-      <Link to="/cases/$case" params={{ case: id }} data-row>
-        {kind.replaceAll('_', ' ')}
-      </Link>
-    ),
-  },
+  CASE_COLUMN,
   {
     head: 'At risk',
     cell: ({ units, asset, worth, unit }) =>
@@ -79,17 +72,7 @@ export const URGENT: readonly Column<UrgentCase>[] = [
       ),
     className: 'number',
   },
-  {
-    head: 'About',
-    cell: ({ subject, orderId }) =>
-      orderId === null ? (
-        <Subject text={subject} />
-      ) : (
-        <span className="nowrap">
-          order <OrderLink id={orderId} />
-        </span>
-      ),
-  },
+  ABOUT_COLUMN,
   { head: 'Owner', cell: ({ assignee }) => assignee ?? <span className="muted">unclaimed</span> },
   { head: 'Open for', cell: ({ openedAt }) => <Time at={openedAt} isAge />, className: 'nowrap' },
 ];

@@ -93,6 +93,7 @@ export async function marketChanges(
   input: {
     marketId?: bigint | undefined;
     what?: MarketChange['what'] | undefined;
+    item?: string | undefined;
     from?: Date | undefined;
     until?: Date | undefined;
     /** Only changes older than this id. */
@@ -100,8 +101,8 @@ export async function marketChanges(
     limit: number;
   },
 ): Promise<MarketChange[]> {
-  const { marketId = null, what = null, from = null, until = null, below = null, limit } = input;
-  const rows = await tx.rows<ChangeRow>(sql.changes, [marketId, limit, what, from, until, below]);
+  const { marketId = null, what = null, item = null, from = null, until = null, below = null, limit } = input;
+  const rows = await tx.rows<ChangeRow>(sql.changes, [marketId, limit, what, from, until, below, item]);
   return rows.map(changeOf);
 }
 

@@ -160,6 +160,7 @@ export {
   type PolicyAnswer,
   type PolicyQuestion,
   policyFor,
+  policyInputs,
   readPolicy,
   requirePolicy,
   setPolicy,

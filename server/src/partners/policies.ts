@@ -16,10 +16,24 @@ import type { Market } from './markets.ts';
 import { remember } from './remember.ts';
 import { policyRows, sql } from './store.ts';
 
-/** One field of an answer: its valid values, and their description. */
+/** What a form asks for: a number, one of `choices`, or any of them. */
+export interface PolicyInput {
+  /** Name inside the field, where that is an object. */
+  readonly part?: string;
+  readonly kind: 'number' | 'word' | 'words';
+  readonly unit?: 'bps' | 's';
+  readonly min?: number;
+  readonly max?: number;
+  /** Null is a value, too. */
+  readonly orNull?: true;
+  readonly choices?: readonly string[];
+}
+
+/** One field of an answer: its valid values, their description, and what a form asks for. */
 interface Field<T> {
   rule: string;
   is(value: unknown): value is T;
+  inputs: readonly PolicyInput[];
 }
 
 /** What happens when a state has lasted too long: a case is opened, or the money is refunded. */
@@ -29,25 +43,30 @@ export interface Deadline<Then extends string = 'case' | 'refund'> {
 }
 
 const FOR_EVER_S = 365 * 86_400;
+const MOST_BPS = 10_000;
 const isWhole = (value: unknown, min: number, max: number): value is number =>
   Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 
 const bps: Field<number> = {
-  rule: 'must be basis points: a whole number from 0 to 10000',
-  is: (value) => isWhole(value, 0, 10_000),
+  rule: `must be basis points: a whole number from 0 to ${MOST_BPS}`,
+  is: (value) => isWhole(value, 0, MOST_BPS),
+  inputs: [{ kind: 'number', unit: 'bps', min: 0, max: MOST_BPS }],
 };
 const secondsOrNull: Field<number | null> = {
   rule: 'must be a whole number of seconds up to a year, or null',
   is: (value): value is number | null => value === null || isWhole(value, 0, FOR_EVER_S),
+  inputs: [{ kind: 'number', unit: 's', min: 0, max: FOR_EVER_S, orNull: true }],
 };
 const oneOf = <T extends string>(...words: readonly T[]): Field<T> => ({
   rule: `must be one of ${words.join(', ')}`,
   is: (value): value is T => words.some((word) => word === value),
+  inputs: [{ kind: 'word', choices: words }],
 });
 const someOf = <T extends string>(...words: readonly T[]): Field<readonly T[]> => ({
   rule: `must be a list of ${words.join(', ')}, each at most once`,
   is: (value): value is readonly T[] =>
     Array.isArray(value) && value.every((one) => words.includes(one)) && new Set(value).size === value.length,
+  inputs: [{ kind: 'words', choices: words }],
 });
 function deadline<T extends string>(...then: readonly T[]): Field<Deadline<T>> {
   return {
@@ -56,6 +75,10 @@ function deadline<T extends string>(...then: readonly T[]): Field<Deadline<T>> {
       if (!isObject(value) || Object.keys(value).length !== 2) return false;
       return isWhole(value.afterS, 1, FOR_EVER_S) && then.some((word) => word === value.then);
     },
+    inputs: [
+      { part: 'afterS', kind: 'number', unit: 's', min: 1, max: FOR_EVER_S },
+      { part: 'then', kind: 'word', choices: then },
+    ],
   };
 }
 
@@ -97,6 +120,9 @@ const QUESTIONS = {
 
 export type PolicyQuestion = keyof typeof QUESTIONS;
 export const POLICY_QUESTIONS = Object.keys(QUESTIONS) as PolicyQuestion[];
+/** What a form of this question asks for, by field. */
+export const policyInputs = (question: PolicyQuestion): { field: string; inputs: readonly PolicyInput[] }[] =>
+  Object.entries<Field<unknown>>(QUESTIONS[question]).map(([field, { inputs }]) => ({ field, inputs }));
 export type Policy = {
   readonly [Q in PolicyQuestion]: {
     readonly [F in keyof (typeof QUESTIONS)[Q]]: (typeof QUESTIONS)[Q][F] extends Field<infer T> ? T : never;

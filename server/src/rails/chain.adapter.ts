@@ -369,6 +369,6 @@ export interface Receipt {
   succeeded: boolean;
   /** Native units. */
   cost: bigint;
-  /** The token transfers in it, whoever made them. Only on a chain with batches. */
+  /** The token transfers in it, whoever made them; not every family reads them. */
   moved?: readonly { contract: string; from: string; to: string; units: bigint }[];
 }

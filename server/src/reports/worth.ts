@@ -49,7 +49,7 @@ function unitOf(pairs: readonly PairPrice[]): string | undefined {
 
 /** With two sources the lower one: an order of a list needs no mean. */
 function median(prices: readonly PairPrice[]): PairPrice {
-  const sorted = prices.toSorted((a, b) => Math.sign(Number(a.num * b.den - b.num * a.den)));
+  const sorted = prices.toSorted((a, b) => (a.num * b.den < b.num * a.den ? -1 : 1));
   return sorted[Math.floor((sorted.length - 1) / 2)] as PairPrice;
 }
 

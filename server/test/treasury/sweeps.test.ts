@@ -4,31 +4,23 @@
  * Long because its claims share one node and one treasury.
  */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
 import { keccak256 } from 'viem/utils';
 import { BugError } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
-import { balancesOf, chart, move, post, trialBalance } from '../../src/ledger/index.ts';
-import { orderFacts } from '../../src/orders/index.ts';
+import { balancesOf, trialBalance } from '../../src/ledger/index.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
-import {
-  type ChainRail,
-  depositWallet,
-  type RailContext,
-  trustFundingSource,
-  watchAddress,
-} from '../../src/rails/chain.ts';
-import { type EvmOptions, evmRail, localSigner, sweepSigner } from '../../src/rails/evm/index.ts';
+import { depositWallet, type RailContext, trustFundingSource, watchAddress } from '../../src/rails/chain.ts';
+import { type EvmOptions, localSigner, sweepSigner } from '../../src/rails/evm/index.ts';
 import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
-import type { Rail, RailFact } from '../../src/rails/rail.ts';
-import { SWEEP, setMinimum, sweepHandlers, takeOwnTransfer } from '../../src/treasury/index.ts';
+import { setMinimum } from '../../src/treasury/index.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { isLong } from '../support/long.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { bookCapital, bookedAt, deafNode, sweepProcesses } from '../support/sweepprocess.ts';
 import { targetOf } from '../support/targets.ts';
 
 const FINALITY = 6;
@@ -94,41 +86,12 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
     ...options,
     pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, rebroadcastMs: 0 },
   };
-  const facts: RailFact[] = [];
-  /** Another process, or this one after a restart. */
-  const open = (changes: Partial<EvmOptions> = {}, tamper: (rail: ChainRail) => ChainRail = (rail) => rail) => {
-    const chains = new Map<string, ChainRail>();
-    const rail = evmRail(
-      { ...settings, ...changes },
-      {
-        ...fixture,
-        ...(mayLeave === undefined ? {} : { mayLeave }),
-        report: async (tx, fact) => {
-          facts.push(fact);
-          const context = { rails: chains as ReadonlyMap<string, Rail>, clock: fixture.clock };
-          await orderFacts(context, (inner, own) => takeOwnTransfer({ ...context, chains }, inner, own))(tx, fact);
-        },
-      },
-    );
-    const handle = sweepHandlers({ ...fixture, chains: new Map([[code, tamper(rail)]]), everyMs: 1 })[SWEEP];
-    chains.set(code, rail);
-    const follow = async () => {
-      while ((await rail.observe()).againInMs === 0);
-    };
-    return { rail, follow, look: async () => await handle?.(code) };
-  };
+  const { facts, open } = sweepProcesses({ fixture, settings, mayLeave });
   const one = open();
 
   await anvil.rpc('anvil_setBalance', [hot.address, `0x${ETHER.toString(16)}`]);
   await one.follow();
-  await fixture.db.asSystem((tx) =>
-    post(tx, {
-      id: `opening:${code}`,
-      kind: 'capital',
-      at: new Date(),
-      lines: move(chart.custody(code, 'hot', ETH), chart.capital(ETH), ETHER),
-    }),
-  );
+  await bookCapital(fixture, code, ETH, ETHER);
   let index = BigInt(worlds) * 1_000n;
 
   const world = {
@@ -178,10 +141,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
           [code],
         )
       ).map(({ kind }) => kind),
-    async booked(wallet: string, asset: string): Promise<bigint> {
-      const all = await fixture.db.asSystem((tx) => balancesOf(tx, ['custody']));
-      return all.find((account) => account.code === `custody:${code}:${wallet}:${asset}`)?.units ?? 0n;
-    },
+    booked: (wallet: string, asset: string) => bookedAt(fixture, code, wallet, asset),
     /** Compares every custody account with the chain, to the unit, including the native asset. */
     async agrees(): Promise<void> {
       for (const wallet of ['deposits', 'hot']) {
@@ -816,7 +776,7 @@ describe('a crash', () => {
           })
           .look(),
     ],
-    ['after the gas was signed', async (world, t) => world.open({ rpcUrl: await deafNode(t) }).look()],
+    ['after the gas was signed', async (world, t) => world.open({ rpcUrl: await deafNode(anvil.url, t) }).look()],
     [
       'after the gas was broadcast',
       async (world) =>
@@ -846,7 +806,7 @@ describe('a crash', () => {
       async (world, t) => {
         await world.look();
         await anvil.mine();
-        await world.open({ rpcUrl: await deafNode(t) }).look();
+        await world.open({ rpcUrl: await deafNode(anvil.url, t) }).look();
       },
     ],
     [
@@ -889,24 +849,6 @@ describe('a crash', () => {
       assert.equal(await world.booked('hot', USDC), 500n);
       await world.agrees();
     });
-  }
-
-  /** The node behind a proxy that refuses transactions. */
-  async function deafNode(t: TestContext): Promise<string> {
-    const server = createServer(async (request, response) => {
-      const parts: Buffer[] = [];
-      for await (const part of request) parts.push(part as Buffer);
-      const body = Buffer.concat(parts).toString();
-      if (body.includes('eth_sendRawTransaction')) return request.socket.destroy();
-      const headers = { 'content-type': 'application/json' };
-      response.end(await (await fetch(anvil.url, { method: 'POST', headers, body })).text());
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   }
 });
 

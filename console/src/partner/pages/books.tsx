@@ -10,7 +10,7 @@ import { save } from '../../wire.ts';
 import { type Money, read } from '../api.ts';
 import { MoneyOf } from '../parts.tsx';
 import { useMay, useSession } from '../shell.tsx';
-import { StatementTabs } from './statement.tsx';
+import { StatementPage } from './statement.tsx';
 
 interface Line {
   readonly day: string | null;
@@ -93,37 +93,25 @@ export function BooksPage() {
     enabled: may('finance'),
   });
   const books = found.error === null ? found.data : undefined;
-  if (!may('finance'))
-    return (
-      <>
-        <h1>Account</h1>
-        <p className="note">Only the roles finance and owner see statements.</p>
-      </>
-    );
   return (
-    <>
-      <StatementTabs />
-      <div className="title">
-        <h1>Account</h1>
-        <div className="row">
-          <button
-            type="button"
-            disabled={books === undefined}
-            onClick={() =>
-              books !== undefined &&
-              save(
-                `statement-${books.from.slice(0, 10)}-${books.until.slice(0, 10)}.csv`,
-                new Blob([csvOf(books.lines)], { type: 'text/csv' }),
-              )
-            }
-          >
-            CSV
-          </button>
-          <button type="button" onClick={() => window.print()}>
-            Print
-          </button>
-        </div>
-      </div>
+    <StatementPage
+      title="Account"
+      actions={
+        <button
+          type="button"
+          disabled={books === undefined}
+          onClick={() =>
+            books !== undefined &&
+            save(
+              `statement-${books.from.slice(0, 10)}-${books.until.slice(0, 10)}.csv`,
+              new Blob([csvOf(books.lines)], { type: 'text/csv' }),
+            )
+          }
+        >
+          CSV
+        </button>
+      }
+    >
       <p className="muted">
         What the operator owes you in fees, from its books. The balance at the beginning and the lines add up to the
         balance at the end. A span of more than 93 days has a line per month.
@@ -162,6 +150,6 @@ export function BooksPage() {
         keyOf={({ what, day, market, amount }) => `${what} ${day} ${market} ${amount.asset}`}
         empty="Nothing was booked in this span."
       />
-    </>
+    </StatementPage>
   );
 }

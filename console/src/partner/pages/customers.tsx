@@ -193,7 +193,7 @@ export function CustomerPage() {
           <Act
             name="Verification link"
             right="customers"
-            says="Makes a link to the hosted page where the customer is verified. Anyone with the link can act as the customer: send it to nobody else."
+            says="Creates a link to the hosted page where the customer is verified. Anyone with the link can act as the customer, so send it only to the customer."
             run={() => send<{ url: string }>('POST', `${base}/verification-link`)}
             shows={({ url }) => <Secret name="Link" text={url} />}
           />

@@ -1,5 +1,6 @@
 /** Sums of orders and earnings, by day and market, with totals. No amount becomes a number of JavaScript. */
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { To } from '../../chrome.tsx';
 import { Filters, useFilters, within } from '../../filters.tsx';
 import { counted, sum } from '../../format.ts';
@@ -39,7 +40,7 @@ const TABS = [
   ['/statement/books', 'Account'],
 ] as const;
 /** The two statements: of orders, and of fees in the books. */
-export const StatementTabs = () => (
+const StatementTabs = () => (
   <nav className="tabs" aria-label="Statements">
     {TABS.map(([to, name]) => (
       <To key={to} to={to} activeOptions={{ exact: true, includeSearch: false }}>
@@ -48,6 +49,41 @@ export const StatementTabs = () => (
     ))}
   </nav>
 );
+
+/** The frame of both: tabs, title, printing. Nothing of it for a role that does not see statements. */
+export function StatementPage({
+  title,
+  actions,
+  children,
+}: {
+  title: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  const may = useMay();
+  if (!may('finance'))
+    return (
+      <>
+        <h1>{title}</h1>
+        <p className="note">Only the roles finance and owner see statements.</p>
+      </>
+    );
+  return (
+    <>
+      <StatementTabs />
+      <div className="title">
+        <h1>{title}</h1>
+        <div className="row">
+          {actions}
+          <button type="button" onClick={() => window.print()}>
+            Print
+          </button>
+        </div>
+      </div>
+      {children}
+    </>
+  );
+}
 
 const MONTH_MS = 30 * 86_400_000;
 /** A span of whole days, so that the page asks the same while it is open. */
@@ -65,24 +101,8 @@ export function Statement() {
   });
   const rows = found.error === null ? found.data?.data : [];
   const assets = [...new Set((rows ?? []).map(({ earned }) => earned.asset))];
-  if (!may('finance'))
-    return (
-      <>
-        <h1>Statement</h1>
-        <p className="note">Only the roles finance and owner see statements.</p>
-      </>
-    );
   return (
-    <>
-      <StatementTabs />
-      <div className="title">
-        <h1>Statement</h1>
-        <div className="row">
-          <button type="button" onClick={() => window.print()}>
-            Print
-          </button>
-        </div>
-      </div>
+    <StatementPage title="Statement">
       <p className="muted">
         Orders by the UTC day on which they were created, in their present state: the last 30 days, or a span of at most
         31 days. Fees that were paid back after settlement are not deducted here; the account has them.
@@ -117,6 +137,6 @@ export function Statement() {
         keyOf={({ day, market }) => `${day} ${market}`}
         empty="No order was created in this span."
       />
-    </>
+    </StatementPage>
   );
 }

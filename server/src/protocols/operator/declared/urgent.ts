@@ -42,7 +42,7 @@ export const URGENT = {
               { kind: Type.String({ description: 'Kind of case' }) },
               { open: count('Number of its open cases, also of those that wait for no person') },
               { overdue: count('Number of those past their due time') },
-              { unclaimed: count('Number of those that nobody looks after') },
+              { unclaimed: count('Number of those that no operator has claimed') },
               { oldestAt: Type.String({ description: `When the oldest was opened: ${ISO}` }) },
               { claimers: Type.Array(Type.String(), { description: 'Operators who look after the others' }) },
             ],
