@@ -16,7 +16,7 @@ import { Unavailable } from './errors.ts';
 
 export type PictureType = 'image/jpeg' | 'image/png' | 'image/webp';
 
-export interface Drawing {
+export interface Encoding {
   /** Format of the result. */
   readonly type: PictureType;
   /** Larger pictures are rejected. */
@@ -27,17 +27,17 @@ export interface Drawing {
   readonly box?: { readonly width: number; readonly height: number };
 }
 
-export interface Drawn {
+export interface Encoded {
   readonly bytes: Buffer;
   readonly width: number;
   readonly height: number;
 }
 
 /** What the process answers: a picture, or that the decoder rejected the file. It is ready once it has loaded the decoder. */
-export type Answer = { is: 'ready' } | { is: 'drawn'; drawn: Drawn } | { is: 'rejected' };
+export type Answer = { is: 'ready' } | { is: 'encoded'; encoded: Encoded } | { is: 'rejected' };
 export interface Task {
   readonly content: Buffer;
-  readonly drawing: Drawing;
+  readonly encoding: Encoding;
 }
 
 /** What one picture may take. */
@@ -70,24 +70,24 @@ let idle: NodeJS.Timeout | undefined;
  * @returns undefined when it cannot be decoded: it is damaged, too large, or took more time or memory than a picture does
  * @throws Unavailable 'pictures' when the process does not start, too many pictures wait, or this one has waited too long
  */
-export async function redraw(
+export async function reencode(
   content: Buffer,
-  drawing: Drawing,
+  encoding: Encoding,
   whose: string,
   bounds = BOUNDS,
-): Promise<Drawn | undefined> {
+): Promise<Encoded | undefined> {
   const own = waitingOf.get(whose) ?? 0;
   if (waiting >= MOST_WAITING || own >= MOST_EACH) throw busy();
   waiting += 1;
   waitingOf.set(whose, own + 1);
   const since = performance.now();
-  const drawn = queue.then(() => {
+  const encoded = queue.then(() => {
     if (performance.now() - since > WAIT_MS) throw busy();
-    return drawnBy({ content, drawing }, bounds);
+    return encodedBy({ content, encoding }, bounds);
   });
-  queue = drawn.catch(() => {});
+  queue = encoded.catch(() => {});
   try {
-    return await drawn;
+    return await encoded;
   } finally {
     waiting -= 1;
     const left = (waitingOf.get(whose) ?? 1) - 1;
@@ -98,13 +98,13 @@ export async function redraw(
 
 const busy = () => new Unavailable('pictures', 'too many at once', { retryAfterMs: 2_000 });
 
-async function drawnBy(task: Task, bounds: Bounds): Promise<Drawn | undefined> {
+async function encodedBy(task: Task, bounds: Bounds): Promise<Encoded | undefined> {
   clearTimeout(idle);
   try {
     const first = await answerTo(task, bounds);
     // Something else may have ended the process, so a file is only blamed when it does so twice.
     const answer = first === 'ended' ? await answerTo(task, bounds) : first;
-    return typeof answer === 'object' && answer.is === 'drawn' ? answer.drawn : undefined;
+    return typeof answer === 'object' && answer.is === 'encoded' ? answer.encoded : undefined;
   } finally {
     idle = setTimeout(stop, IDLE_MS).unref();
   }

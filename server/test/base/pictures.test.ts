@@ -4,17 +4,23 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
-import { BOUNDS, type Bounds, type Drawing, type PictureType, redraw as redrawFor } from '../../src/base/pictures.ts';
+import {
+  BOUNDS,
+  type Bounds,
+  type Encoding,
+  type PictureType,
+  reencode as reencodeFor,
+} from '../../src/base/pictures.ts';
 import { inspect } from '../../src/customers/index.ts';
 import { chunk, jpeg, lookOf, png, webp } from '../support/pictures.ts';
 import { until } from '../support/until.ts';
 
-const as = (type: PictureType, more: Partial<Drawing> = {}): Drawing => ({ type, maxPixels: 50_000_000, ...more });
+const as = (type: PictureType, more: Partial<Encoding> = {}): Encoding => ({ type, maxPixels: 50_000_000, ...more });
 let nth = 0;
 /** Each for another customer. */
-function redraw(content: Buffer, drawing: Drawing, bounds?: Bounds): ReturnType<typeof redrawFor> {
+function reencode(content: Buffer, encoding: Encoding, bounds?: Bounds): ReturnType<typeof reencodeFor> {
   nth += 1;
-  return redrawFor(content, drawing, `customer ${nth}`, bounds);
+  return reencodeFor(content, encoding, `customer ${nth}`, bounds);
 }
 
 const SECRET = 'Zebulon Quagmire, 17 Marrow Lane';
@@ -42,10 +48,10 @@ describe('a picture', () => {
     ['image/webp', webp],
   ] as const)
     test(`of type ${type} keeps its format and size, and passes the same checks`, async () => {
-      const drawn = await redraw(made({ width: 33, height: 17 }), as(type));
-      assert.ok(drawn !== undefined);
-      assert.equal(await lookOf(drawn.bytes), `${type.slice(6)} 33x17`);
-      assert.deepEqual(inspect(drawn.bytes), { type });
+      const encoded = await reencode(made({ width: 33, height: 17 }), as(type));
+      assert.ok(encoded !== undefined);
+      assert.equal(await lookOf(encoded.bytes), `${type.slice(6)} 33x17`);
+      assert.deepEqual(inspect(encoded.bytes), { type });
     });
 
   test('loses all that is not the picture: place, comments, profile, and what turned it', async () => {
@@ -56,12 +62,12 @@ describe('a picture', () => {
       .jpeg()
       .toBuffer();
     assert.ok(sent.includes('Exif') && sent.includes('ICC_PROFILE') && sent.includes(SECRET));
-    const drawn = await redraw(sent, as('image/jpeg'));
-    assert.ok(drawn !== undefined);
-    for (const word of ['Exif', 'ICC_PROFILE', SECRET]) assert.ok(!drawn.bytes.includes(word), word);
-    assert.deepEqual([drawn.width, drawn.height], [20, 60], 'it is not upright');
+    const encoded = await reencode(sent, as('image/jpeg'));
+    assert.ok(encoded !== undefined);
+    for (const word of ['Exif', 'ICC_PROFILE', SECRET]) assert.ok(!encoded.bytes.includes(word), word);
+    assert.deepEqual([encoded.width, encoded.height], [20, 60], 'it is not upright');
     const written = png({ more: [chunk('tEXt', Buffer.from(`Comment\0${SECRET}`, 'latin1'))] });
-    assert.ok(!(await redraw(written, as('image/png')))?.bytes.includes(SECRET));
+    assert.ok(!(await reencode(written, as('image/png')))?.bytes.includes(SECRET));
   });
 
   test('with further frames keeps the first', async () => {
@@ -74,10 +80,10 @@ describe('a picture', () => {
       .webp()
       .toBuffer();
     assert.equal((await sharp(sent).metadata()).pages, 3);
-    const drawn = await redraw(sent, as('image/webp'));
-    assert.ok(drawn !== undefined);
-    assert.equal((await sharp(drawn.bytes).metadata()).pages, undefined);
-    const [red = 0, green = 0] = await sharp(drawn.bytes).raw().toBuffer();
+    const encoded = await reencode(sent, as('image/webp'));
+    assert.ok(encoded !== undefined);
+    assert.equal((await sharp(encoded.bytes).metadata()).pages, undefined);
+    const [red = 0, green = 0] = await sharp(encoded.bytes).raw().toBuffer();
     assert.ok(red > 200 && green < 50, `${red} ${green}`);
   });
 
@@ -87,8 +93,8 @@ describe('a picture', () => {
       .jpeg({ quality: 95 })
       .toBuffer();
     const [whole, less] = [
-      await redraw(sent, as('image/jpeg')),
-      await redraw(sent, as('image/jpeg', { aboutBytes: 1 })),
+      await reencode(sent, as('image/jpeg')),
+      await reencode(sent, as('image/jpeg', { aboutBytes: 1 })),
     ];
     assert.ok(whole !== undefined && less !== undefined);
     assert.ok(less.bytes.length < whole.bytes.length * 0.6, `${less.bytes.length} of ${whole.bytes.length}`);
@@ -98,17 +104,17 @@ describe('a picture', () => {
     const whole = await sharp({ create: { width: 300, height: 300, channels: 3, background: '#c33' } })
       .png({ compressionLevel: 0 })
       .toBuffer();
-    assert.ok((await redraw(whole, as('image/png'))) !== undefined);
+    assert.ok((await reencode(whole, as('image/png'))) !== undefined);
     const wrong: Record<string, Buffer> = {
       'half a picture': whole.subarray(0, whole.length / 2),
       'a picture without its data': png({ width: 3_000, height: 3_000 }),
-      'a drawing with markup': Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
+      'a encoding with markup': Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
       'a moving picture of another format': await sharp(whole).gif().toBuffer(),
     };
     for (const [name, content] of Object.entries(wrong))
-      assert.equal(await redraw(content, as('image/png')), undefined, name);
-    assert.equal(await redraw(whole, as('image/png', { maxPixels: 89_999 })), undefined);
-    assert.ok((await redraw(whole, as('image/png', { maxPixels: 90_000 }))) !== undefined);
+      assert.equal(await reencode(content, as('image/png')), undefined, name);
+    assert.equal(await reencode(whole, as('image/png', { maxPixels: 89_999 })), undefined);
+    assert.ok((await reencode(whole, as('image/png', { maxPixels: 90_000 }))) !== undefined);
   });
 });
 
@@ -116,8 +122,8 @@ describe('the process that decodes', () => {
   test('is one, and knows nothing of the environment', async () => {
     process.env.MASTER_KEY_FOR_THIS_TEST = SECRET;
     try {
-      const drawn = await Promise.all(Array.from({ length: 5 }, () => redraw(jpeg(), as('image/jpeg'))));
-      assert.ok(drawn.every((one) => one !== undefined));
+      const encoded = await Promise.all(Array.from({ length: 5 }, () => reencode(jpeg(), as('image/jpeg'))));
+      assert.ok(encoded.every((one) => one !== undefined));
       const [pid, ...more] = drawers();
       assert.deepEqual(more, []);
       const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
@@ -139,34 +145,34 @@ describe('the process that decodes', () => {
     }
   });
 
-  test('draws again what it had begun when something else killed it', async () => {
-    const drawing = redraw(large(), as('image/png'));
+  test('encodes again what it had begun when something else killed it', async () => {
+    const encoding = reencode(large(), as('image/png'));
     const pid = await until('a process decodes', () => drawers()[0]);
     await until(
       'it works on the picture',
       () => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) > 25_000,
     );
     process.kill(pid, 'SIGKILL');
-    assert.equal((await drawing)?.width, 7_000);
+    assert.equal((await encoding)?.width, 7_000);
     assert.notEqual(drawers()[0], pid);
   });
 
-  test('is killed when a picture takes too much time or memory, and the next picture is drawn', async () => {
+  test('is killed when a picture takes too much time or memory, and the next picture is encoded', async () => {
     for (const bounds of [
       { ms: 1, residentBytes: 2 ** 40 },
       { ms: 60_000, residentBytes: 1 },
     ]) {
-      assert.equal(await redraw(large(), as('image/png'), bounds), undefined, JSON.stringify(bounds));
-      assert.equal((await redraw(png(), as('image/png')))?.width, 32);
+      assert.equal(await reencode(large(), as('image/png'), bounds), undefined, JSON.stringify(bounds));
+      assert.equal((await reencode(png(), as('image/png')))?.width, 32);
     }
   });
 
   test('that died between two pictures is replaced by another', async () => {
-    assert.ok((await redraw(png(), as('image/png'))) !== undefined);
+    assert.ok((await reencode(png(), as('image/png'))) !== undefined);
     const [pid = 0] = drawers();
     process.kill(pid, 'SIGKILL');
     await until('it has ended', () => !drawers().includes(pid));
-    assert.ok((await redraw(png(), as('image/png'))) !== undefined);
+    assert.ok((await reencode(png(), as('image/png'))) !== undefined);
     assert.notEqual(drawers()[0], pid);
   });
 
@@ -178,12 +184,12 @@ describe('the process that decodes', () => {
   test('gets a bounded number of pictures, and few of one customer', async () => {
     const refusedOf = async (asked: Promise<unknown>[]) =>
       (await Promise.allSettled(asked)).flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
-    const many = await refusedOf(Array.from({ length: 20 }, () => redraw(png(), as('image/png'))));
+    const many = await refusedOf(Array.from({ length: 20 }, () => reencode(png(), as('image/png'))));
     assert.equal(many.length, 12);
     assert.match(many[0] ?? '', /too many at once/);
-    const own = await refusedOf(Array.from({ length: 5 }, () => redrawFor(png(), as('image/png'), 'one')));
+    const own = await refusedOf(Array.from({ length: 5 }, () => reencodeFor(png(), as('image/png'), 'one')));
     assert.equal(own.length, 3);
-    assert.ok((await redrawFor(png(), as('image/png'), 'one')) !== undefined);
+    assert.ok((await reencodeFor(png(), as('image/png'), 'one')) !== undefined);
   });
 
   test('may take less memory than packages give to a server', () => {

@@ -72,7 +72,7 @@ async function keyOf(tx: Tx, vault: Vault, customerId: string): Promise<Buffer |
 }
 
 /**
- * Files as sent, each in its slot, inspected, and pictures drawn again. Takes time, so never in a transaction.
+ * Files as sent, each in its slot, inspected, and and pictures are encoded again. It takes time, so never call it in a transaction.
  *
  * @param sent.names the names by which its slot is recognised
  * @throws Refusal 'malformed_field' that names each slot; a file without a slot of the form is named `files`
@@ -94,11 +94,11 @@ export async function inspectFiles(
       : [{ slot, type: found.type, content, sentDigest: sha256(content) }];
   });
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return await redrawn(inspected, customerId, ({ slot }) => slot);
+  return await reencoded(inspected, customerId, ({ slot }) => slot);
 }
 
 /**
- * Files that have no place in a form, inspected, and pictures drawn again.
+ * Files that have no place in a form, inspected, and pictures are encoded again.
  *
  * @throws Refusal 'malformed_field' that names each as `files[0]`
  */
@@ -110,13 +110,13 @@ export async function inspectAny(sent: readonly { content: Buffer }[], customerI
     return 'why' in found ? [] : [{ slot: 'file', type: found.type, content, sentDigest: sha256(content) }];
   });
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return await redrawn(inspected, customerId, (_file, at) => `files[${at}]`);
+  return await reencoded(inspected, customerId, (_file, at) => `files[${at}]`);
 }
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
 /** One after the other: only one picture is decoded at a time. */
-async function redrawn(
+async function reencoded(
   files: readonly InspectedFile[],
   customerId: string,
   nameOf: (file: InspectedFile, at: number) => string,

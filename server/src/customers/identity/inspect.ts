@@ -10,7 +10,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32, inflateSync } from 'node:zlib';
-import { redraw } from '../../base/pictures.ts';
+import { reencode } from '../../base/pictures.ts';
 import { isPassivePdf } from './pdf.ts';
 
 export type FileType = 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf';
@@ -47,7 +47,7 @@ const ABOUT_BYTES = 5 * 1_048_576;
  */
 export async function safeContent(type: FileType, content: Buffer, whose: string): Promise<Buffer | undefined> {
   if (type === 'application/pdf') return content;
-  return (await redraw(content, { type, maxPixels: MAX_PIXELS, aboutBytes: ABOUT_BYTES }, whose))?.bytes;
+  return (await reencode(content, { type, maxPixels: MAX_PIXELS, aboutBytes: ABOUT_BYTES }, whose))?.bytes;
 }
 
 /** Characters that no text needs: control characters, and characters that reorder what is shown. */

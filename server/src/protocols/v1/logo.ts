@@ -6,7 +6,7 @@
  * The decoder accepts three formats, and rejects pictures that are too large.
  */
 import { Refusal } from '../../base/errors.ts';
-import { redraw } from '../../base/pictures.ts';
+import { reencode } from '../../base/pictures.ts';
 import { inspect } from '../../customers/index.ts';
 import type { Drawn } from '../../partners/index.ts';
 
@@ -25,7 +25,7 @@ export async function drawLogo(base64: string, partnerId: bigint): Promise<Drawn
   const found = inspect(sent);
   if ('why' in found || found.type === 'application/pdf')
     throw refused(`must be ${LOGO_RULE}, complete, without data after its end or anything else than the picture`);
-  const drawn = await redraw(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX }, `partner ${partnerId}`);
+  const drawn = await reencode(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX }, `partner ${partnerId}`);
   if (drawn === undefined)
     throw refused(`must be a complete picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
   return drawn;
