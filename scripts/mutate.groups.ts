@@ -126,6 +126,60 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'stories/reversed.test.ts',
     ],
   },
+  // What operators and partners do with money that has no plain way on.
+  desks: {
+    isSampled: true,
+    mutate: [
+      'orders/custody/correct.ts',
+      'orders/custody/recall.ts',
+      'orders/deposits/held.ts',
+      'orders/refunds/compensate.ts',
+      'orders/refunds/to-sender.ts',
+      'orders/payouts/undone.ts',
+    ],
+    tests: [
+      'stories/recalled-part.test.ts',
+      'stories/taken.test.ts',
+      'stories/held.test.ts',
+      'stories/senders.test.ts',
+      'stories/compensations.test.ts',
+      'stories/debts.test.ts',
+      'stories/blocked-again.test.ts',
+      'stories/casework.test.ts',
+    ],
+  },
+  again: {
+    isSampled: true,
+    mutate: [
+      'orders/payouts/elsewhere.ts',
+      'orders/payouts/never-paid.ts',
+      'orders/refunds/by-partner.ts',
+      'rails/payouts.repeat.ts',
+      'rails/payouts.unpaid.ts',
+    ],
+    tests: [
+      'rails/repeat.test.ts',
+      'stories/never-paid.test.ts',
+      'stories/elsewhere.test.ts',
+      'stories/returns.test.ts',
+      'attack/v1.test.ts',
+    ],
+  },
+  limits: {
+    isSampled: true,
+    mutate: ['orders/limits.ts', 'orders/bulk.ts', 'partners/customer-limits.ts'],
+    tests: ['orders/limits.test.ts', 'orders/bulk.test.ts', 'protocols/v1/limits.test.ts'],
+  },
+  adopted: {
+    isSampled: true,
+    mutate: ['rails/chain.adopt.match.ts', 'rails/chain.adopt.ts', 'rails/chain.sends.ts'],
+    tests: ['rails/chain.test.ts', 'rails/evm.test.ts', 'stories/restored.test.ts', 'backup/post-restore.test.ts'],
+  },
+  files: {
+    isSampled: true,
+    mutate: ['rails/manual/desk.files.ts', 'treasury/transfers.ts'],
+    tests: ['rails/manual.files.test.ts', 'stories/own-address.test.ts'],
+  },
   compliance: {
     isSampled: true,
     mutate: [
@@ -144,12 +198,18 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   operators: {
     isSampled: true,
-    mutate: ['operators/audit.ts', 'operators/people.ts', 'operators/proposals.ts'],
-    tests: ['protocols/operator/wire.test.ts', 'protocols/operator/session.test.ts', 'stories/operator.test.ts'],
+    mutate: ['operators/audit.ts', 'operators/people.ts', 'operators/proposals.ts', 'operators/rules.ts'],
+    tests: [
+      'operators/rules.test.ts',
+      'protocols/operator/wire.test.ts',
+      'protocols/operator/session.test.ts',
+      'stories/operator.test.ts',
+    ],
   },
   partners: {
     isSampled: true,
     mutate: [
+      'partners/containment.ts',
       'partners/credentials.ts',
       'partners/fees.ts',
       'partners/limits.ts',
@@ -159,6 +219,12 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'partners/remember.ts',
       'partners/kill-switches.ts',
     ],
-    tests: ['partners.test.ts', 'policies.test.ts', 'rails/payouts.test.ts', 'orders/gate.input.test.ts'],
+    tests: [
+      'partners.test.ts',
+      'policies.test.ts',
+      'rails/payouts.test.ts',
+      'orders/gate.input.test.ts',
+      'stories/leaked-key.test.ts',
+    ],
   },
 };
