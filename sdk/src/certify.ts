@@ -189,7 +189,7 @@ async function requoted(trial: Trial, created: Told): Promise<void> {
   await trial.takes(created);
   const { rate, payoutAmount } = created.data;
   const less = (amount: unknown): unknown =>
-    isDecimal(amount) ? round(multiply(amount, '0.97'), { places: 2, rounding: 'down' }) : amount;
+    isDecimal(amount) ? round(multiply(amount, '0.97'), { decimals: 2, rounding: 'down' }) : amount;
   const made: Told = {
     ...{ ...created, id: `${created.id}9`, type: 'order.changed', sequence: created.sequence + 1 },
     data: { ...created.data, rate: less(rate), payoutAmount: less(payoutAmount) },
@@ -445,7 +445,7 @@ async function prepare({ client, webhookUrl, secret, format = 'standard' }: Cert
         await client.sandbox.prices({
           coin,
           fiat,
-          price: round(multiply(rate, '0.97'), { places: 2, rounding: 'down' }),
+          price: round(multiply(rate, '0.97'), { decimals: 2, rounding: 'down' }),
         });
       },
       async restore() {

@@ -54,8 +54,8 @@ export const webhookCodes = adapter({
       'where login codes are posted to, to be sent to phones',
     ),
     secret: demanded(
-      sharedSecret('CODE_SENDER_SECRET', 'signs the requests to CODE_WEBHOOK_URL, at least 32 characters'),
-      'signs the requests to CODE_WEBHOOK_URL',
+      sharedSecret('CODE_SENDER_SECRET', 'signs the requests to CODE_SENDER_URL, at least 32 characters'),
+      'signs the requests to CODE_SENDER_URL',
     ),
   },
   create: ({ url = '', secret = '' }) => webhookSender({ url, secret }),
