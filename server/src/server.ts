@@ -184,8 +184,8 @@ async function openBase(
   // Before anything is served: a restore has brought erased customers back.
   const erased = await replayErasures(erasing, clock.now());
   if (config.sanctionsLists === 'none')
-    log.warn({ setting: 'SANCTIONS_LISTS' }, 'names and addresses are compared with no sanctions list');
-  if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
+    log.warn({ setting: 'SANCTIONS_LISTS' }, 'no sanctions list is configured: names and addresses are not screened');
+  if (erased > 0) log.warn({ customers: erased }, 'a restore brought back erased customers; they were erased again');
   return { base: { config, log, db, openPools, vault, blobs, erasing, clock, ending }, adminUrl };
 }
 

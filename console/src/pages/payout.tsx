@@ -1,5 +1,5 @@
 /**
- * One payout or refund: its way from being written to its end, what keeps it, and the evidence.
+ * One payout or refund: its history from creation to its end, why it waits, and the evidence.
  *
  * Long because it is one table of facts.
  */

@@ -306,7 +306,7 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
               </select>
               <span className="hint">
                 {outcome === 'failed'
-                  ? 'The customer may try again. Say above what must be given again: the partner’s program is told.'
+                  ? 'The customer may try again. Mark above what must be submitted again: the partner’s program receives the reasons.'
                   : outcome === 'refused'
                     ? 'For good: the customer may not try again.'
                     : 'To the level below.'}

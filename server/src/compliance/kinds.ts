@@ -467,7 +467,7 @@ export const CASE_KINDS = {
   },
   recovery_code_used: {
     means:
-      'An operator enrolled a passkey with a recovery code. Their earlier passkeys and sessions ended. Whoever has that passkey can sign in as this operator.',
+      'An operator enrolled a passkey with a recovery code. Their earlier passkeys and sessions ended. Anyone with that passkey can sign in as this operator.',
     remedy:
       'Ask the operator, by telephone or in person, whether it was them. If it was not, disable the operator at once (operator disable) and read what was done since (audit). Another operator closes this case.',
     who: 'operator',

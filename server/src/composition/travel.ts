@@ -45,7 +45,7 @@ export function connectTravelRule(
     async giveBack(orderId) {
       const context = more.context();
       const now = clock.now();
-      const why = 'the travel rule asks for data that has not come';
+      const why = 'travel rule data is missing';
       try {
         await db.asSystem(async (tx) => {
           await requestOrderRefund(context, tx, { orderId, by: 'travel rule', why, now }, { failure: 'other' });

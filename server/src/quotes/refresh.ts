@@ -50,8 +50,8 @@ export function quoteHandlers(deps: {
 }
 
 /**
- * Has these sources polled now, and from then on at their usual interval. For a market that has just been opened: the last poll
- * did not ask for its pairs.
+ * Polls these sources now, and from then on at their usual interval. For a market that has just been opened: the last poll did
+ * not request its pairs.
  */
 export function pollPrices(tx: Tx, sources: Iterable<string>, dueAt: Date): void {
   for (const subject of sources) enqueue(tx, { kind: POLL, subject, dueAt });

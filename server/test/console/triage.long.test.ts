@@ -139,7 +139,7 @@ describe('triage at the console', { skip: noChromium }, () => {
     await goes(`/orders/${sale.id}`);
     await heading(`Order ${sale.id}`);
     const hooks = region('Webhooks');
-    await hooks.getByText('goes after the one before it').first().waitFor();
+    await hooks.getByText('is sent after the previous one').first().waitFor();
     await page.getByRole('heading', { name: 'Destination' }).waitFor();
     await isGood(page, `Order ${sale.id}`, 'Order with webhooks');
     const form = formOn(page);

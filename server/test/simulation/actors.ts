@@ -93,7 +93,7 @@ export interface Compensated {
 
 /** The operator's functions. */
 export interface Hands {
-  /** @param tell what is told once that is committed, or has failed */
+  /** @param tell called after the commit, or after a failure */
   inTx(
     what: string,
     body: (tx: Tx, now: Date, process: OurProcess) => Promise<unknown>,

@@ -769,7 +769,7 @@ export async function openStory(options: StoryOptions = {}) {
           [fiat, seconds],
         ),
       );
-      await until('the market is read anew', async () => {
+      await until('the market is read again', async () => {
         const market = await read((tx) => marketById(tx, rows[0]?.id ?? 0n));
         return market.clearingMs === seconds * 1000;
       });

@@ -153,7 +153,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
       // With hits the payout is held, or operators have approved it; it does not wait here.
       if (missing === undefined || missing.hits.length > 0) return undefined;
       const why =
-        'the travel rule asks for data of the other side: its partner names the wallet, or its provider answers';
+        'travel rule data of the counterparty is missing: its partner must name the wallet, or its provider must answer';
       return { cause: missing.isTold ? 'travel_rule' : 'screening', why };
     },
 

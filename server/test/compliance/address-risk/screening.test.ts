@@ -208,7 +208,7 @@ test('a confirmed hit stays, whatever the provider says later; an undecided one 
   }
 });
 
-test('where a deposit came from is asked too: a hit holds its money wherever it would go, and back as well', async () => {
+test('the address that sent a deposit is rated too: a hit holds the payout and the refund', async () => {
   const risk = opens();
   const [customer, sender] = [await newCustomer(), newAddress()];
   senders.set(71n, { rail: RAIL, address: sender });
