@@ -6,8 +6,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ActionList } from '../actionlist.tsx';
 import { PAYOUT_ACTIONS } from '../actions.money.ts';
-import { Acts } from '../acts.tsx';
 import { read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
@@ -119,7 +119,12 @@ export function PayoutPage() {
             <section className="panel">
               <h2>What may be done</h2>
               {isOpen ? (
-                <Acts of={PAYOUT_ACTIONS} names={['settleBy', 'neverPaid']} grave="neverPaid" choose={setChosen} />
+                <ActionList
+                  of={PAYOUT_ACTIONS}
+                  names={['settleBy', 'neverPaid']}
+                  grave="neverPaid"
+                  choose={setChosen}
+                />
               ) : (
                 <p className="muted">
                   It is over. What goes on is done{' '}

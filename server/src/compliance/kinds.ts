@@ -432,8 +432,8 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   gas_short: {
-    means: 'No wallet has the native coin to pay the network fee of a sweep.',
-    remedy: 'Send native coin to the hot wallet of that chain. The case closes by itself.',
+    means: 'No wallet has the native asset to pay the network fee of a sweep.',
+    remedy: 'Send the native asset to the hot wallet of that chain. The case closes by itself.',
     who: 'operator',
     page: PAGE,
   },

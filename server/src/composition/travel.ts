@@ -42,7 +42,7 @@ export function connectTravelRule(
         ?.isSignedBy?.(...signed)) === true,
 
     /** Requests the refund: it is paid at once if its destination is known, otherwise its partner or customer is asked for one. */
-    async giveBack(orderId) {
+    async requestRefund(orderId) {
       const context = more.context();
       const now = clock.now();
       const why = 'travel rule data is missing';

@@ -340,7 +340,7 @@ describe('the account that a deposit came from', () => {
     await screened(one);
   };
 
-  test('takes back that deposit, and no other refund and no payout', async () => {
+  test('receives that deposit back, and no other refund and no payout', async () => {
     const [refund, other, order] = [await made(OWN), await made(OWN), await made()];
     const sender = await senderOf(refund.depositId);
     await goesTo(refund, sender);
@@ -352,7 +352,7 @@ describe('the account that a deposit came from', () => {
     await holds(order, 'destination_unfit');
   });
 
-  test('takes back a deposit in suspense, which is another person’s if it has no order', async () => {
+  test('receives back a deposit in suspense, which is another person’s if it has no order', async () => {
     const stray = await made(OWN);
     const sender = await senderOf(stray.depositId);
     await goesTo(stray, sender);

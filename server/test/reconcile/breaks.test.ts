@@ -214,7 +214,7 @@ test('tokens that left by our key and that the books do not know', async () => {
 });
 
 // The wallet's poller books receipts, as soon as it runs; withdrawals are not booked.
-test('native coin that is gone from the wallet that pays', async () => {
+test('native asset that is gone from the wallet that pays', async () => {
   const rail = railOf(CHAIN) as ChainRail;
   const native = nativeOf('matic20');
   const hot = rail.walletAddresses.hot ?? '';

@@ -9,7 +9,7 @@ import { To } from '../../chrome.tsx';
 import { Secret } from '../../codes.tsx';
 import { within } from '../../filters.tsx';
 import { type Column, CustomerLink, Fact, Failure, Id, State, Table, Time, type Tone } from '../../ui.tsx';
-import { Act } from '../act.tsx';
+import { ActionButton } from '../actionbutton.tsx';
 import { type Page, read, send } from '../api.ts';
 import { List } from '../list.tsx';
 import { useMay } from '../shell.tsx';
@@ -74,7 +74,7 @@ export interface Question {
 }
 
 export const AnswerIt = ({ of }: { of: Question }) => (
-  <Act
+  <ActionButton
     name="Answer"
     label={`Answer question ${of.id}`}
     right="customers"
@@ -190,14 +190,14 @@ export function CustomerPage() {
           {data && <Verification of={data.verification} />}
         </div>
         <div className="row">
-          <Act
+          <ActionButton
             name="Verification link"
             right="customers"
             says="Creates a link to the hosted page where the customer is verified. Anyone with the link can act as the customer, so send it only to the customer."
             run={() => send<{ url: string }>('POST', `${base}/verification-link`)}
             shows={({ url }) => <Secret name="Link" text={url} />}
           />
-          <Act
+          <ActionButton
             name="Change contact"
             right="customers"
             says="Changes phone, e-mail address or country. Empty fields stay unchanged."
