@@ -26,7 +26,7 @@ import { enqueueLevels, enqueueRailJobs } from './composition/recurring.ts';
 import { openVerifier } from './composition/verifier.ts';
 import { startDelivery, startWork } from './composition/workers.ts';
 import { answersRequests, type Config, doesWork } from './config.ts';
-import type { Environment, Profile } from './environment.ts';
+import type { Environment, Profile, SandboxFile } from './environment.ts';
 import { replayErasures } from './erasure/index.ts';
 import { openSender, outsideFor } from './events/index.ts';
 import { declareInstallation, startOperator } from './operators/index.ts';
@@ -39,7 +39,6 @@ import type { Rail } from './rails/rail.ts';
 import * as registry from './registry.ts';
 import { noteRotation } from './rotation/index.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
-import type { SandboxFile } from './sandbox/seed.ts';
 
 export interface Running {
   baseUrl: string;
