@@ -1,7 +1,5 @@
 /**
  * One payout or refund: its history from creation to its end, why it waits, and the evidence.
- *
- * Long because it is one table of facts.
  */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -50,6 +48,7 @@ const MEANS: Readonly<Record<string, string>> = {
   rejected: 'The rail would not pay it. The money is with us.',
 };
 
+// Long because it is one table of facts.
 export function PayoutPage() {
   const { payout: id } = useParams({ from: '/payouts/$payout' });
   const [chosen, setChosen] = useState<keyof typeof PAYOUT_ACTIONS>();

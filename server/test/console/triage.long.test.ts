@@ -1,8 +1,6 @@
 /**
  * What an operator looks at first, in a real browser: the most urgent of all cases, breaks and movements as lists, the webhooks and
  * the destination of an order, what waits for a kill switch, and a proposal whose subject has changed.
- *
- * Long because the pages are shown from one set of rows.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

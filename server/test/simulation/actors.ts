@@ -138,6 +138,7 @@ const QUOTE_MS = 20_000;
 const LARGE_UNITS = CONFIRMATIONS[1].fromUnits;
 const FEW = { inr: 9_000_00n, usdc: 100_000_000n } as const;
 
+// Long because customers and operator are one closure over the random numbers and orders of a run.
 export function openActors(
   world: World,
   deps: {

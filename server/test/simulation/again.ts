@@ -10,8 +10,6 @@
  * The actors that set and lift them record it (stops.ts); the guard checks it whenever money leaves.
  *
  * They have a chance of their own, so that all other seeds are what they were without them.
- *
- * Long because its moves are closures over one world that a schedule drives.
  */
 import { blockCustomer } from '../../src/customers/index.ts';
 import { createOperator, type Operator, operators } from '../../src/operators/index.ts';
@@ -88,6 +86,7 @@ const named = (name: string): Action => {
   return found;
 };
 
+// Long because its moves are closures over one world that a schedule drives.
 export function openAgain(
   world: World,
   deps: { seed: number; forMs: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },

@@ -165,6 +165,7 @@ export interface StoryOptions {
   settings?: Readonly<Record<string, string>>;
 }
 
+// Long because `openStory` is one closure: all functions of a story share its server, clock and partner.
 export async function openStory(options: StoryOptions = {}) {
   const database = await freshDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'cloverleaf-story-'));

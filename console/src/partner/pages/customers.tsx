@@ -1,7 +1,5 @@
 /**
  * Customers, and one of them: verification, limits, destinations, the operator's questions, and links to hosted pages.
- *
- * Long because it is one page with one state: its parts read the same answers.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -155,6 +153,7 @@ const MARKETS: readonly Column<Limits['markets'][number]>[] = [
   { head: 'Maximum', cell: ({ max }) => max, className: 'number' },
 ];
 
+// Long because it is one page with one state: its parts read the same answers.
 export function CustomerPage() {
   const { customer: id } = useParams({ from: '/customers/$customer' });
   const may = useMay();

@@ -1,8 +1,6 @@
 /**
  * Address risk on a real database: answers, hits and decisions, as the gate reads them. The provider answers late, twice, wrongly
  * and never; two processes ask at once; one ends and another goes on.
- *
- * Long because each way in which a provider goes wrong is one story on the same rows.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
