@@ -72,8 +72,8 @@ function matchesLock() {
     const have = installed[path];
     if (have !== undefined) return have.version === entry.version && existsSync(join(root, path));
     if (entry.optional !== true) return false;
-    // Rightly left out when it is for another machine, or is what only such a package needs (which names no machine).
-    // Which libc this is, only npm knows.
+    // It may be missing if it targets another platform, or if only such a package depends on it (which names no platform).
+    // Only npm detects the libc.
     if ((entry.os ?? entry.cpu) === undefined || entry.libc !== undefined) return true;
     return !(listsThisMachine(entry.os, process.platform) && listsThisMachine(entry.cpu, process.arch));
   });

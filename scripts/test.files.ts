@@ -7,8 +7,8 @@
  *
  * A file's tests and hooks are kept while it loads, and declared inside its suite when it has loaded: so its hooks run around its
  * own tests, and the next file loads after its last one. A file has ended when nothing that it opened is open any more, as if its
- * process had to end: what it leaves open is not the next one's trouble, and an error that nobody catches is its own. Its changes
- * of the environment, the working folder and mocks are undone.
+ * process had to end: handles and uncaught errors that it leaves are reported under it. Its changes of the environment, the working
+ * folder and mocks are undone.
  *
  * Modules that files share run once: one that declares a hook when it is loaded would do so for the first file only.
  */

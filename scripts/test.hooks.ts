@@ -18,5 +18,5 @@ if (untracked !== undefined)
   };
 
 // The runner prints the error without its place.
-process.on('uncaughtExceptionMonitor', (error) => console.error('nobody caught', error));
-process.on('unhandledRejection', (error) => console.error('nobody caught', error));
+process.on('uncaughtExceptionMonitor', (error) => console.error('uncaught', error));
+process.on('unhandledRejection', (error) => console.error('uncaught', error));

@@ -109,7 +109,7 @@ const failed = counts.failed + leftBehind.length;
 const isGood = failed === 0 && counts.passed > 0 && !interrupted.signal.aborted;
 process.stdout.write(`${counts.passed} passed, ${failed} failed\n`, () => process.exit(isGood ? 0 : 1));
 
-/** Node writes its cache when a process ends in order, which most servers of the tests are not left to. */
+/** Node writes its cache on a clean exit, and most servers of the tests are killed. */
 function compileOnce(): void {
   const sources = ['server/src/server.ts', 'server/src/signer/index.ts', 'server/test/support/story.ts'];
   const program = sources.map((path) => `await import(${JSON.stringify(pathToFileURL(join(root, path)))});`).join('\n');

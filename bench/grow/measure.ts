@@ -191,7 +191,7 @@ async function main(): Promise<void> {
     });
     line([`job ${kind}`, ...per, '']);
   }
-  line(['CPU while nobody asks', ...sides.map(({ idleUs }) => `${(idleUs / 10_000).toFixed(1)} % of a core`), '']);
+  line(['CPU while idle', ...sides.map(({ idleUs }) => `${(idleUs / 10_000).toFixed(1)} % of a core`), '']);
 }
 
 try {

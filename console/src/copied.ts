@@ -1,4 +1,4 @@
-/** A text that a button puts on the clipboard, and that the button then says is there. */
+/** A button that copies a text to the clipboard and confirms it. */
 import { useState } from 'react';
 
 export function useCopy(text: string) {

@@ -2,10 +2,10 @@
  * Shows a file that an audited action returned: a picture as a picture, a PDF page by page, plain text as text.
  *
  * Its bytes decide which of them it is, and not the type that came with it: only JPEG, PNG and WEBP become a picture, so that an
- * SVG or a page of HTML is never rendered, whatever it calls itself. The picture is a `data:` URL, because the policy of this page
+ * SVG or a page of HTML is never rendered, whatever its declared type is. The picture is a `data:` URL, because the policy of this page
  * (server/src/console) allows those, and neither `blob:` URLs nor frames. A PDF is drawn on a canvas (pdf.ts).
  *
- * Over what is shown stands who looks at it, and when: a picture taken of the screen names its origin. A saved file has no such mark.
+ * An overlay shows the viewer and the time, so a screenshot can be traced. A saved file has no such mark.
  */
 import { type ReactNode, useEffect, useState } from 'react';
 import { utc } from './format.ts';

@@ -2,8 +2,6 @@
  * The form of an action: its fields, the effect of sending it, how many people it takes, and its reason; afterwards its outcome.
  *
  * A declined form keeps the typed values, names each field with its rule, and puts the focus into the first of them.
- *
- * Long because `ActionDialog` is one form with one state: its parts read the same answers.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -188,6 +186,8 @@ function Answer({ of }: { of: Outcome }) {
  * @param body  makes the request's body from the fields and the reason
  * @param onDone receives the outcome instead of showing it
  * @param isAnswer shows what this action answers besides its outcome: who paid, a link, a token
+ *
+ * Long because `ActionDialog` is one form with one state: its parts read the same answers.
  */
 export function ActionDialog(p: {
   action: FormAction;

@@ -1,6 +1,6 @@
 /**
  * A list as both consoles draw it: heading, filters, rows, the buttons to its other pages, and the panel of the row that the URL
- * names. What is asked, and how its pages are numbered, each console's list.tsx knows.
+ * names. Each console's list.tsx defines the request and the paging.
  */
 import type { ReactNode } from 'react';
 import { type Filter, Filters, useFilters } from './filters.tsx';

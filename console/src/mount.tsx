@@ -5,7 +5,7 @@ import { type ReactNode, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { applyTheme } from './frame.tsx';
 
-/** @param shell what stands around every page */
+/** @param shell the frame of every page */
 export const rootOf = (shell: () => ReactNode) =>
   createRootRoute({
     component: shell,

@@ -21,13 +21,13 @@ const of = (page: string, heading: string, kinds: readonly string[]): [string, S
 export const RUNBOOKS: ReadonlyMap<string, Section> = new Map([
   ...of(ORDERS, 'A payout is unknown', ['payout_unknown']),
   ...of(ORDERS, 'Two reports about one payout', ['payout_contradiction']),
-  ...of(ORDERS, 'A payout was refused or came back', ['payout_held', 'payout_returned']),
+  ...of(ORDERS, 'A payout was rejected or returned', ['payout_held', 'payout_returned']),
   ...of(ORDERS, 'A refund waits', [
     ...['refund_held', 'refund_destination', 'refund_destination_held', 'refund_rejected', 'refund_returned'],
     'return_confirmed',
   ]),
-  ...of(ORDERS, 'Money that nobody claims, and dust', ['dormant_soon', 'dormant']),
-  ...of(ORDERS, 'A paid order stands still', ['on_hold', 'overdue']),
+  ...of(ORDERS, 'Unclaimed money, and dust', ['dormant_soon', 'dormant']),
+  ...of(ORDERS, 'A paid order does not progress', ['on_hold', 'overdue']),
   ...of(TREASURY, 'The treasury is short', ['treasury_short', 'refund_short']),
   ...of(TREASURY, 'A wallet is low', ['treasury_low', 'gas_short']),
   ...of(TREASURY, 'A transfer to an own address waits', ['transfer_held']),
@@ -42,7 +42,7 @@ export const RUNBOOKS: ReadonlyMap<string, Section> = new Map([
   ...of(RAILS, 'A statement has a gap', ['statement_gap', 'statement_line_refused']),
   ...of(SERVER, 'Quoting is halted', ['price_halted']),
   ...of(SESSIONS, 'A recovery code was used', ['recovery_code_used']),
-  ...of(SERVER, 'Partners are not told', ['webhook_undelivered', 'webhook_off']),
+  ...of(SERVER, 'Partners receive no events', ['webhook_undelivered', 'webhook_off']),
 ]);
 
 /** The list of kinds repeats the text that the server already gives for a case. */

@@ -119,8 +119,7 @@ async function answered(run: () => Promise<unknown>): Promise<unknown> {
     return await run();
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    const sentence =
-      'No answer came. It is not known whether it was done: look at what the page shows before you send it again.';
+    const sentence = 'No response. The action may have been done: check the page before you send it again.';
     throw new ApiError(0, 'no_answer', sentence);
   }
 }

@@ -69,7 +69,7 @@ export async function certify(options: CertifyOptions): Promise<CertifyResult[]>
     await test(trial, run);
     const { did, wrong, untested } = trial;
     if (did.length === 0 && untested.length === 0)
-      untested.push(`the format ${run.dialect.format} has no message of it, or nothing in it that could be told apart`);
+      untested.push(`the format ${run.dialect.format} has no message for it, or none that can be identified`);
     const outcome = wrong.length > 0 ? 'failed' : untested.length > 0 ? 'not tested' : 'passed';
     const result: CertifyResult = { situation, outcome, did, why: [...wrong, ...untested] };
     results.push(result);
@@ -189,7 +189,7 @@ async function requoted(trial: Trial, created: Told): Promise<void> {
   await trial.takes(created);
   const { rate, payoutAmount } = created.data;
   const less = (amount: unknown): unknown =>
-    isDecimal(amount) ? round(multiply(amount, '0.97'), { places: 2, rounding: 'down' }) : amount;
+    isDecimal(amount) ? round(multiply(amount, '0.97'), { decimals: 2, rounding: 'down' }) : amount;
   const made: Told = {
     ...{ ...created, id: `${created.id}9`, type: 'order.changed', sequence: created.sequence + 1 },
     data: { ...created.data, rate: less(rate), payoutAmount: less(payoutAmount) },
@@ -346,7 +346,7 @@ export function judge(fault: Fault, seen: readonly Seen[]): string | undefined {
     if (first.key === undefined)
       return 'the order was created without an Idempotency-Key: a repetition creates a second one';
     if (more.length === 0)
-      return 'after a 503 your program did not repeat the request: nobody knows whether the order exists';
+      return 'after a 503 your program did not repeat the request: it is unknown whether the order exists';
     if (more.some(({ key }) => key !== first.key))
       return 'after a 503 your program used another Idempotency-Key: the customer now has two orders';
     return more.at(-1)?.ok === true ? undefined : 'the repeated request did not end well';
@@ -445,7 +445,7 @@ async function prepare({ client, webhookUrl, secret, format = 'standard' }: Cert
         await client.sandbox.prices({
           coin,
           fiat,
-          price: round(multiply(rate, '0.97'), { places: 2, rounding: 'down' }),
+          price: round(multiply(rate, '0.97'), { decimals: 2, rounding: 'down' }),
         });
       },
       async restore() {

@@ -4,7 +4,7 @@
  *
  *     decimal.subtract('250.5', '0.1')                                   // '250.4'
  *     decimal.multiply('250.5', '85.3')                                  // '21367.65'
- *     decimal.divide('1', '3', { places: 2, rounding: 'down' })          // '0.33'
+ *     decimal.divide('1', '3', { decimals: 2, rounding: 'down' })          // '0.33'
  *     decimal.toUnits('250.5', 6)                                        // 250500000n
  *
  * Results have no trailing zeros and no exponent. Nothing is rounded without an explicit rounding.
@@ -58,9 +58,10 @@ function quotient(dividend: bigint, divisor: bigint, rounding: Rounding): bigint
   return twice > size || (twice === size && whole % 2n !== 0n) ? whole + away : whole;
 }
 
-function placesOf(places: number): number {
-  if (!Number.isInteger(places) || places < 0 || places > LONGEST) throw new UsageError('places must be 0 to 200');
-  return places;
+function decimalsOf(decimals: number): number {
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > LONGEST)
+    throw new UsageError('decimals must be 0 to 200');
+  return decimals;
 }
 
 export const isDecimal = (text: unknown): text is Decimal =>
@@ -84,14 +85,14 @@ export function multiply(a: Decimal, b: Decimal): Decimal {
 }
 
 /** @throws UsageError for a divisor of zero */
-export function divide(a: Decimal, b: Decimal, how: { places: number; rounding: Rounding }): Decimal {
+export function divide(a: Decimal, b: Decimal, how: { decimals: number; rounding: Rounding }): Decimal {
   const { a: dividend, b: divisor } = aligned(a, b);
   if (divisor === 0n) throw new UsageError('the divisor must not be zero');
-  const scale = placesOf(how.places);
+  const scale = decimalsOf(how.decimals);
   return print({ units: quotient(dividend * pow10(scale), divisor, how.rounding), scale });
 }
 
-export function round(amount: Decimal, how: { places: number; rounding: Rounding }): Decimal {
+export function round(amount: Decimal, how: { decimals: number; rounding: Rounding }): Decimal {
   return divide(amount, '1', how);
 }
 
@@ -109,13 +110,13 @@ export const isZero = (amount: Decimal): boolean => parse(amount).units === 0n;
 /**
  * The amount in smallest units, as chains count.
  *
- * @param places the asset's decimals
- * @throws UsageError for an amount with more places than the asset has
+ * @param decimals how many the asset has
+ * @throws UsageError for an amount with more decimals than the asset has
  */
-export function toUnits(amount: Decimal, places: number): bigint {
+export function toUnits(amount: Decimal, decimals: number): bigint {
   const exact = parse(print(parse(amount)));
-  if (exact.scale > placesOf(places)) throw new UsageError(`the amount has more than ${places} decimal places`);
-  return exact.units * pow10(places - exact.scale);
+  if (exact.scale > decimalsOf(decimals)) throw new UsageError(`the amount has more than ${decimals} decimal places`);
+  return exact.units * pow10(decimals - exact.scale);
 }
 
-export const fromUnits = (units: bigint, places: number): Decimal => print({ units, scale: placesOf(places) });
+export const fromUnits = (units: bigint, decimals: number): Decimal => print({ units, scale: decimalsOf(decimals) });

@@ -47,15 +47,15 @@ export function withFault(
     // Without an Idempotency-Key, the signed payload identifies the request.
     const key =
       headers.get('idempotency-key') ?? headers.get('x-onramp-payload') ?? headers.get('payload') ?? undefined;
-    const strikes = what === 'order' && !isDone;
-    if (strikes) {
+    const isHit = what === 'order' && !isDone;
+    if (isHit) {
       isDone = true;
       // A live quote is honoured whatever the price, so it has to expire as well.
       if (fault === 'price_moved') await sandbox.prices.move();
       if (fault !== 'unavailable') await sandbox.client.sandbox.clock({ advance: '1h' });
     }
     const answer = await fetch(request);
-    const byUs = strikes && fault === 'unavailable';
+    const byUs = isHit && fault === 'unavailable';
     const given = byUs ? unavailable() : answer;
     seen.push({ what, key, body, status: given.status, ok: given.ok, byUs });
     return given;

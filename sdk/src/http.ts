@@ -220,14 +220,14 @@ function noAnswer({ method, path, idempotencyKey }: Outgoing, attempts: number, 
 }
 
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((done, stop) => {
+  return new Promise((done, reject) => {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', ended);
       done();
     }, ms);
     const ended = (): void => {
       clearTimeout(timer);
-      stop(signal?.reason);
+      reject(signal?.reason);
     };
     signal?.addEventListener('abort', ended, { once: true });
   });

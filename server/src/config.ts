@@ -44,7 +44,7 @@ const settingsFor = ({
 }: Lists) => ({
   profile: oneOf(
     'PROFILE',
-    'sandbox brings local chains, a simulated bank and test controls; production refuses them',
+    'sandbox has local chains, a simulated bank and test controls; production refuses to start with them',
     ['sandbox', 'production'],
     'sandbox',
   ),
@@ -54,15 +54,15 @@ const settingsFor = ({
     ROLES,
     'all',
   ),
-  port: integer('PORT', 'HTTP port of the API; 0 takes a free one', 8080, { min: 0, max: 65_535 }),
+  port: integer('PORT', 'HTTP port of the API; 0 selects a free port', 8080, { min: 0, max: 65_535 }),
   host: text('HOST', 'address the API listens on', '127.0.0.1'),
-  metricsPort: integer('METRICS_PORT', 'port of /metrics, on the same address; 0 takes a free one', 0, {
+  metricsPort: integer('METRICS_PORT', 'port of /metrics, on the same address; 0 selects a free port', 0, {
     min: 0,
     max: 65_535,
   }),
   trustedProxies: addresses(
     'TRUSTED_PROXIES',
-    'addresses or networks of reverse proxies whose X-Forwarded-For is trusted, separated by commas; none trusts no proxy',
+    'addresses or networks of reverse proxies whose X-Forwarded-For is trusted, separated by commas; unset trusts no proxy',
   ),
   publicUrl: text(
     'PUBLIC_URL',
@@ -80,7 +80,7 @@ const settingsFor = ({
   ),
   databaseFailover: oneOf(
     'DATABASE_FAILOVER',
-    'which standbys are ever promoted. synchronous: only one that has every commit, and the server goes on. any: one may lack the last commits, so a promoted database is marked as restored and its payouts are switched off',
+    'which standbys may be promoted. synchronous: only one that has every commit; the server continues after a failover. any: one may lack the last commits, so a promoted database is marked as restored and its payouts are switched off',
     ['any', 'synchronous'],
     'any',
   ),
@@ -89,20 +89,23 @@ const settingsFor = ({
     'folder, best on another disk, for the write-ahead log of the embedded database: a restore replays it to a time after the backup',
     undefined,
   ),
-  masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
+  masterKey: secret(
+    'MASTER_KEY',
+    '64 hex digits; all encryption keys are derived from it. The sandbox creates one in DATA_DIR',
+  ),
   oldMasterKey: secret(
     'OLD_MASTER_KEY',
     'the previous master key, while npm run rotate-master-key replaces it: data that it encrypted can still be read',
   ),
   eraseAfterDays: integer(
     'ERASE_AFTER_DAYS',
-    'days after the last order before a customer may be erased: set it to the legal retention period',
+    'days after the last order until a customer may be erased: set it to the legal retention period',
     1_827,
     { min: 0, max: 36_500 },
   ),
   backupsKeptDays: integer(
     'BACKUPS_KEPT_DAYS',
-    'days for which you keep a backup and its archived log; after that, erased data is in no backup',
+    'days for which you keep a backup and its archived log; after that no backup contains erased data',
     90,
     { min: 0, max: 36_500 },
   ),
@@ -111,15 +114,12 @@ const settingsFor = ({
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),
   sweepBatches: oneOf(
     'SWEEP_BATCHES',
-    'sandbox: 1 sweeps deposits of its EVM chains in batches, through a contract of ours that nobody has audited. Production names that contract in CHAINS_FILE, or sweeps each deposit alone',
+    'sandbox: 1 sweeps deposits of its EVM chains in batches, through our contract, which has not been audited. Production names that contract in CHAINS_FILE, or sweeps each deposit alone',
     ['0', '1'],
     '0',
   ),
   chainsFile: text('CHAINS_FILE', 'production: JSON file of chains, nodes, wallets and tokens', undefined),
-  localChains: someNumbers(
-    'ALLOW_LOCAL_CHAINS',
-    'production: chain ids of local test nodes that are allowed nevertheless',
-  ),
+  localChains: someNumbers('ALLOW_LOCAL_CHAINS', 'production: chain ids of local test nodes that are allowed'),
   signerAddress: text(
     'SIGNER_ADDRESS',
     'production: unix socket, or port on this machine, on which the signer listens',
@@ -128,7 +128,7 @@ const settingsFor = ({
   signerSecret: sharedSecret('SIGNER_SECRET', 'production: shared with the signer, at least 32 characters'),
   operatorToken: sharedSecret(
     'OPERATOR_TOKEN',
-    'token of the first operator, at least 32 characters. The sandbox makes one',
+    'token of the first operator, at least 32 characters. The sandbox creates one',
   ),
   operators: oneOf(
     'OPERATORS',
@@ -150,13 +150,13 @@ const settingsFor = ({
   ),
   documentNoticeDays: integer(
     'DOCUMENT_NOTICE_DAYS',
-    'days before the last valid day of an accepted document from which on its customer is asked for a new one',
+    'days before an accepted document expires at which its customer is asked to replace it',
     30,
     { min: 0, max: 3_650 },
   ),
   phoneIdleDays: integer(
     'PHONE_IDLE_DAYS',
-    'days without a login after which a code to its number alone no longer opens a customer whom only that number identifies; 0 turns this off',
+    'days without a login after which a login code alone no longer signs in a customer who is identified only by the phone number; 0 disables the check',
     180,
     { min: 0, max: 36_500 },
   ),
@@ -166,18 +166,18 @@ const settingsFor = ({
   ),
   oidcIssuer: issuerAddress(
     'OIDC_ISSUER',
-    'provider at which operators can sign in to the console: its issuer, exactly as the provider spells it',
+    'identity provider at which operators can sign in to the console: its issuer, exactly as the provider writes it',
   ),
   oidcClientId: text('OIDC_CLIENT_ID', 'id of this installation at that provider', undefined),
-  oidcClientSecret: secret('OIDC_CLIENT_SECRET', 'its secret there; unset for a public client'),
+  oidcClientSecret: secret('OIDC_CLIENT_SECRET', 'client secret at that provider; unset for a public client'),
   oidcName: text('OIDC_NAME', 'name of the provider on the sign-in page', 'single sign-on'),
   oidcStrong: proofs(
     'OIDC_STRONG',
-    'proofs of a login there that are more than a password, such as amr=hwk or acr=phr, separated by commas; with none of them a passkey is asked for after the login',
+    'claims of a login that prove more than a password, such as amr=hwk or acr=phr, separated by commas; without one of them, the login also requires a passkey',
   ),
   oidcStepUp: oneOf(
     'OIDC_STEP_UP',
-    'what money asks for after such a login: passkey; or provider, where a proof of OIDC_STRONG in the last ten minutes suffices',
+    'how actions over money are confirmed after such a login: by passkey, or by provider, where a login there with a claim of OIDC_STRONG in the last ten minutes suffices',
     ['passkey', 'provider'],
     'passkey',
   ),
@@ -200,23 +200,23 @@ const settingsFor = ({
   ),
   sanctionsLists: sanctionsLists(
     'SANCTIONS_LISTS',
-    'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or https address; none turns the comparison off; production demands one or the other',
+    'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or https address; none disables the comparison; production requires this setting',
   ),
   sanctionsMaxAgeS: integer(
     'SANCTIONS_MAX_AGE_S',
-    'maximum age of a sanctions list in seconds; with an older one, no money leaves. Unset is ten years in the sandbox, else 172800',
+    'maximum age of a sanctions list in seconds; if one is older, no money is sent. Unset is ten years in the sandbox, else 172800',
     undefined,
     { min: 60, max: 315_360_000 },
   ),
   sanctionsThreshold: integer(
     'SANCTIONS_THRESHOLD',
-    'similarity from which a name is a hit in a sanctions list, in ten-thousandths',
+    'minimum similarity at which a name is a hit in a sanctions list, in ten-thousandths',
     USUAL_THRESHOLD,
     { min: 5_000, max: 10_000 },
   ),
   addressRisk: oneOf(
     'ADDRESS_RISK',
-    'provider that is asked how risky addresses on chains are; unset asks none',
+    'provider of risk ratings for chain addresses; unset uses none',
     addressRisks.map(codeOf),
     undefined,
   ),
@@ -228,26 +228,26 @@ const settingsFor = ({
   ),
   addressRiskHit: oneOf(
     'ADDRESS_RISK_HIT',
-    'risk from which on an address is a hit: its money is held until people have decided',
+    'minimum risk at which an address is a hit: its money is held until operators have decided',
     THRESHOLDS,
     'high',
   ),
   addressRiskMaxAgeS: integer(
     'ADDRESS_RISK_MAX_AGE_S',
-    "maximum age of the provider's answer about an address in seconds; with an older one its money waits for a new one",
+    "maximum age of the provider's answer about an address in seconds; if it is older, the money waits for a new answer",
     86_400,
     { min: 60, max: 2_592_000 },
   ),
   filesS3Url: webAddress(
     'FILES_S3_URL',
-    "an S3 store for customers' files, without the bucket; unset keeps them in DATA_DIR/documents",
+    "address of an S3 store for customers' files, without the bucket; unset stores them in DATA_DIR/documents",
     undefined,
   ),
-  filesS3Bucket: text('FILES_S3_BUCKET', 'its bucket, which exists', undefined),
-  filesS3Region: text('FILES_S3_REGION', 'its region', 'us-east-1'),
-  filesS3Prefix: text('FILES_S3_PREFIX', "in front of the objects' names, such as cloverleaf/", ''),
-  filesS3AccessKey: secret('FILES_S3_ACCESS_KEY', 'access key of the store'),
-  filesS3SecretKey: secret('FILES_S3_SECRET_KEY', 'its secret key'),
+  filesS3Bucket: text('FILES_S3_BUCKET', 'existing bucket of the S3 store', undefined),
+  filesS3Region: text('FILES_S3_REGION', 'region of the S3 store', 'us-east-1'),
+  filesS3Prefix: text('FILES_S3_PREFIX', 'prefix of the object names, such as cloverleaf/', ''),
+  filesS3AccessKey: secret('FILES_S3_ACCESS_KEY', 'access key of the S3 store'),
+  filesS3SecretKey: secret('FILES_S3_SECRET_KEY', 'secret key of the S3 store'),
   accountNames: oneOf(
     'ACCOUNT_NAMES',
     'what happens to a payout if the account holder has another name than the customer',

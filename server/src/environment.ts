@@ -19,7 +19,31 @@ import type { SandboxDriver } from './protocols/whitelabel/index.ts';
 import type { PriceSource } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import type { Connections } from './registry.ts';
-import type { SandboxFile } from './sandbox/seed.ts';
+
+/** sandbox.json: the information for partners' programs. */
+export interface SandboxFile {
+  baseUrl: string;
+  partners: SeededPartner[];
+  chains: ({ rpcUrl: string } & ListedChain)[];
+  /** Offered chains whose node starts when first needed; a woken chain moves to `chains`. */
+  asleep?: ListedChain[];
+}
+
+export interface SeededPartner {
+  name: string;
+  apiKey: string;
+  apiSecret: string;
+  /** Value for `Authorization: Bearer`, under /v1. */
+  bearerToken: string;
+}
+
+interface ListedChain {
+  code: string;
+  /** URL of the chain's own API, if it differs from that of its EVM node. */
+  tronUrl?: string;
+  chainId: number;
+  tokens: readonly { code: string; address: string; decimals: number }[];
+}
 
 export interface Profile {
   /** All encryption keys are derived from it. */

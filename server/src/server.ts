@@ -26,7 +26,7 @@ import { enqueueLevels, enqueueRailJobs } from './composition/recurring.ts';
 import { openVerifier } from './composition/verifier.ts';
 import { startDelivery, startWork } from './composition/workers.ts';
 import { answersRequests, type Config, doesWork } from './config.ts';
-import type { Environment, Profile } from './environment.ts';
+import type { Environment, Profile, SandboxFile } from './environment.ts';
 import { replayErasures } from './erasure/index.ts';
 import { openSender, outsideFor } from './events/index.ts';
 import { declareInstallation, startOperator } from './operators/index.ts';
@@ -39,7 +39,6 @@ import type { Rail } from './rails/rail.ts';
 import * as registry from './registry.ts';
 import { noteRotation } from './rotation/index.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
-import type { SandboxFile } from './sandbox/seed.ts';
 
 export interface Running {
   baseUrl: string;
@@ -184,8 +183,8 @@ async function openBase(
   // Before anything is served: a restore has brought erased customers back.
   const erased = await replayErasures(erasing, clock.now());
   if (config.sanctionsLists === 'none')
-    log.warn({ setting: 'SANCTIONS_LISTS' }, 'names and addresses are compared with no sanctions list');
-  if (erased > 0) log.warn({ customers: erased }, 'erased customers were there again, and were erased again');
+    log.warn({ setting: 'SANCTIONS_LISTS' }, 'no sanctions list is configured: names and addresses are not screened');
+  if (erased > 0) log.warn({ customers: erased }, 'a restore brought back erased customers; they were erased again');
   return { base: { config, log, db, openPools, vault, blobs, erasing, clock, ending }, adminUrl };
 }
 

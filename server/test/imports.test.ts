@@ -1,6 +1,10 @@
-/** Which module may import which. The one rule of the architecture that a machine enforces, because violations go unnoticed. */
+/**
+ * Which module may import which. A test enforces these rules, because reviews miss violations.
+ *
+ * The table in ARCHITECTURE.md is written from the rules: UPDATE_DOCS=1 npm test -- server/test/imports.test.ts
+ */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -79,7 +83,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   backup: ['partners', 'operators'],
   erasure: ['customers', 'orders', 'compliance', 'events', 'ledger', 'partners', 'operators', 'rails'],
   rotation: ['customers', 'compliance', 'operators', 'rails'],
-  production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
+  production: ['treasury', 'ops', 'partners', 'rails', 'signer', '(top)'],
   // It plays a partner and a wallet, with their means: the SDK, and the test phrase of the sandbox.
   demo: ['sandbox', 'sdk'],
   '(top)': ['*'],
@@ -125,6 +129,14 @@ test('every module is known here', () => {
   );
 });
 
+test('every permission is used', () => {
+  const used = new Set(imports.map(({ file, target }) => `${moduleOf(file)} → ${moduleOf(target)}`));
+  const unused = Object.entries(MAY_USE)
+    .flatMap(([from, may]) => may.map((to) => `${from} → ${to}`))
+    .filter((arrow) => !arrow.endsWith('*') && !used.has(arrow));
+  assert.deepEqual(unused, []);
+});
+
 test('modules use only permitted modules', () => {
   const wrong = imports.filter(({ file, target }) => {
     const [from, to] = [moduleOf(file), moduleOf(target)];
@@ -143,8 +155,8 @@ test("from outside, only a module's front is imported", () => {
     const [from, to] = [moduleOf(file), moduleOf(target)];
     // A program is the command of its module, and may use its inside.
     if (from === to || from === 'apps' || ['base', '(top)', '(composition)'].includes(to)) return false;
-    // The sandbox is part of the composition: server.ts composes world and seed.
-    if (to === 'sandbox') return !['(top)', '(composition)', 'demo'].includes(from);
+    // The sandbox is part of the composition.
+    if (to === 'sandbox') return !['(composition)', 'demo'].includes(from);
     return !FRONTS.some((front) => front.test(target));
   });
   assert.deepEqual(
@@ -153,10 +165,16 @@ test("from outside, only a module's front is imported", () => {
   );
 });
 
-test('no file imports itself through others, not even for types', () => {
-  const graph = new Map<string, string[]>();
-  for (const { file, target } of imports) graph.set(file, [...(graph.get(file) ?? []), target]);
-  assert.deepEqual(circlesOf(graph), []);
+test('no file and no module imports itself through others, not even for types', () => {
+  const files = new Map<string, string[]>();
+  const modules = new Map<string, string[]>();
+  for (const { file, target } of imports) {
+    files.set(file, [...(files.get(file) ?? []), target]);
+    const [from, to] = [moduleOf(file), moduleOf(target)];
+    if (from !== to) modules.set(from, [...(modules.get(from) ?? []), to]);
+  }
+  assert.deepEqual(circlesOf(files), []);
+  assert.deepEqual(circlesOf(modules), []);
   const planted = new Map([
     ['a', ['b']],
     ['b', ['c', 'd']],
@@ -189,10 +207,52 @@ function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return circles;
 }
 
+const ARCHITECTURE = fileURLToPath(new URL('../../ARCHITECTURE.md', import.meta.url));
+const TABLE = /\| Module \| May use \|\n(?:\|.*\n)+/;
+
+/** What the table calls names that are no folder. */
+const CALLED: Readonly<Record<string, string>> = {
+  '(top)': 'the files at the top',
+  '(composition)': '`server.ts`, `composition/`',
+  apps: '`apps/`',
+  sdk: '`sdk/src/index.ts`, as partners do',
+};
+
+/** The rows of modules that may use all others, and what no permission says. */
+const ROWS: Readonly<Record<string, string>> = {
+  '(top)':
+    '| `environment.ts`, `registry.ts`, `config.ts` (the files at the top) | all that does not use them; no program and no composition |',
+  '(composition)': '| `server.ts`, `composition/` | all, but no program |',
+  apps: '| `apps/` | all; nothing imports them |',
+};
+const BESIDES: Readonly<Record<string, string>> = {
+  protocols: '; never a rail, SQL of a module, or another protocol',
+};
+
+function tableOfRules(): string {
+  const called = (name: string): string => CALLED[name] ?? name;
+  const [alone, others] = [true, false].map((isAlone) =>
+    Object.entries(MAY_USE).filter(([name, may]) => name !== 'base' && (may.length === 0) === isAlone),
+  );
+  const rows = (others ?? []).map(
+    ([name, may]) => ROWS[name] ?? `| ${name} | ${may.map(called).join(', ')}${BESIDES[name] ?? ''} |`,
+  );
+  const first = `| ${(alone ?? []).map(([name]) => name).join(', ')} | base only |`;
+  return `${['| Module | May use |', '|---|---|', first, ...rows].join('\n')}\n`;
+}
+
+test('ARCHITECTURE.md has these rules', () => {
+  const before = readFileSync(ARCHITECTURE, 'utf8');
+  assert.match(before, TABLE);
+  const after = before.replace(TABLE, () => tableOfRules());
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(ARCHITECTURE, after);
+  else assert.equal(before, after, 'stale: UPDATE_DOCS=1 npm test -- server/test/imports.test.ts');
+});
+
 /** Folders inside a module that are not separate protocols. */
 const SHARED = new Set(['declaration']);
 
-test('one protocol knows nothing of another, and one rail nothing of another', () => {
+test('no protocol imports another, and no rail imports another', () => {
   const inner = (path: string, module: string) =>
     path.startsWith(`${module}/`) && path.split('/').length > 2 ? path.split('/')[1] : undefined;
   const wrong = imports.filter(({ file, target }) =>

@@ -112,7 +112,7 @@ test('a change is recorded with the previous value, who made it and why', async 
   assert.equal(gone?.after, null);
 });
 
-test('a policy kept before a question was asked is answered as went without saying then; nonsense is loud', () => {
+test('a policy stored before a question existed uses its former default; an invalid policy throws', () => {
   assert.deepEqual(readPolicy({}), BUILT_IN_POLICY);
   assert.deepEqual(readPolicy({ late: { then: 'refund' } }).late, { then: 'refund' });
   assert.deepEqual(readPolicy(JSON.parse(JSON.stringify(BUILT_IN_POLICY))), BUILT_IN_POLICY);

@@ -1,6 +1,6 @@
 /**
- * The runner of the tests: what a file does wrong is told under its name, whether it has a process of its own or shares one, and
- * the others go on.
+ * The runner of the tests: errors of a file are reported under its name, whether it has a process of its own or shares one, and the
+ * other files continue.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

@@ -63,5 +63,5 @@ test('docs/settings.md shows every setting and every adapter as they are declare
     return text.replace(place, (_all, begin: string, end: string) => `${begin}\n${content}\n${end}`);
   }, before);
   if (process.env.UPDATE_DOCS === '1') writeFileSync(PAGE, after);
-  else assert.equal(before, after, 'UPDATE_DOCS=1 npm test -- server/test/settings.test.ts writes it anew');
+  else assert.equal(before, after, 'UPDATE_DOCS=1 npm test -- server/test/settings.test.ts regenerates it');
 });

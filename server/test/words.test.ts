@@ -1,27 +1,33 @@
 /**
- * Public names use the field's words: tables, columns and stored values, paths, fields, values, reasons and events of our own
- * APIs, words of the commands, metrics and alerts. A word that was given up for the field's does not come back.
+ * Public names use the field's words: tables, columns and stored values, kinds of jobs, entries and cases, paths, fields, values,
+ * reasons and events of our own APIs, refusal codes, settings, names of the SDK, words of the commands, metrics and alerts. A word
+ * that was replaced by the field's does not come back.
  *
- * Not here: names of the white-label wire, which other programs gave, and CHANGELOG.md, which tells of the past.
+ * Not here: names of the white-label wire, which other programs chose, and CHANGELOG.md, which describes the past. Not listed
+ * either: "coin", a standard term (USDC on two chains is one coin), "ask" of a customer, and "outside", which in names means a
+ * chain or a bank.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { CASE_KINDS } from '../src/compliance/index.ts';
+import { allSettings } from '../src/config.ts';
 import { CONTROLS } from '../src/protocols/whitelabel/index.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** The word that was given up → the one in use. Several words stand beside each other in a name. */
-const GIVEN_UP: Readonly<Record<string, string>> = {
+/** The word that was replaced → the one in use. Several words are adjacent in a name. */
+const REPLACED: Readonly<Record<string, string>> = {
   handed: 'submitted',
   handing: 'submitting',
   'hand over': 'submit',
   'payout refused': 'payout rejected',
   'refund refused': 'refund rejected',
   'send refused': 'send rejected',
-  'written at': 'created at',
+  'order refuse': 'order refund',
+  written: 'created',
   ring: 'enqueue',
   rung: 'enqueued',
   'set alarm': 'enqueue at',
@@ -43,17 +49,24 @@ const GIVEN_UP: Readonly<Record<string, string>> = {
   anew: 'follow-on order',
   errand: 'flow',
   strike: 'fault',
+  strikes: 'faults',
+  struck: 'hit by a fault',
   door: 'role or pool',
   world: 'environment',
   'kept replies': 'idempotency records',
   'forget replies': 'purge idempotency records',
   'hot coin': 'native asset',
   'chain coin': 'native asset',
+  'native coin': 'native asset',
   places: 'decimals, or position in a list',
   'tell older': 'mark restored',
   either: 'orders',
   ground: 'base',
   together: 'all',
+  'tx send': 'tx defer',
+  look: 'read or find',
+  'read as partner': 'read only',
+  agree: 'aggregate',
   seal: 'encrypt',
   sealed: 'encrypted',
   'bring forward': 'shift due times',
@@ -62,8 +75,15 @@ const GIVEN_UP: Readonly<Record<string, string>> = {
   oddities: 'misdirected deposits',
 };
 
-/** Names that have such a word in another meaning. */
-const IN_ANOTHER_MEANING: Readonly<Record<string, string>> = {
+/** Names that have such a word in another meaning, or that can no longer change. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  sanctions_hits_standing: 'an index of a migration that is frozen; no statement names it',
+  address_hits_standing: 'an index of a migration that is frozen; no statement names it',
+  either: 'of a side of an account, which may be a debit or a credit',
+  written_off: 'the standard term for an amount that is given up',
+  dust_written_off: 'the standard term for an amount that is given up',
+  written_in: 'a column of frozen migrations: the database transaction that wrote the row',
+  written_timeline: 'a function of a frozen migration: the timeline to which PostgreSQL writes',
   legalAct: 'the statute under which money is kept',
   seal: 'of the journal: the hash of a batch of entries',
   sealed_at: 'of the journal',
@@ -80,15 +100,15 @@ const wordsOf = (name: string): string =>
     .join(' ')
     .trim()} `;
 
-const givenUpIn = (name: string): string[] =>
-  Object.keys(GIVEN_UP).filter((words) => wordsOf(name).includes(` ${words} `));
+const replacedIn = (name: string): string[] =>
+  Object.keys(REPLACED).filter((words) => wordsOf(name).includes(` ${words} `));
 
-/** Identifiers and stored values; comments and sentences of errors are none. */
+/** Identifiers and stored values; comments, and literals with a space (sentences of errors), are none. */
 const namesInSql = (text: string): string[] =>
   text
     .replaceAll(/--.*$/gm, '')
-    .replaceAll(/'[^']*\s[^']*'/g, '')
-    .match(/[a-z][a-z_]*/g) ?? [];
+    .replaceAll(/'(?:[^']|'')*'/g, (literal) => (/\s/.test(literal) ? ' ' : literal))
+    .match(/[a-z][a-z0-9_]*/g) ?? [];
 
 /** Paths, operations, parameters, fields and values of an OpenAPI description. */
 function namesInApi(node: unknown, isOurs: (path: string) => boolean = () => true, within = ''): string[] {
@@ -116,8 +136,28 @@ interface Command {
 const namesOfCommands = (commands: readonly Command[]): string[] =>
   commands.flatMap(({ words, args = [], fields = {} }) => [...words.split(' '), ...args, ...Object.keys(fields)]);
 
+/** What the given patterns capture in our sources. */
+const captured = (paths: string, ...patterns: readonly RegExp[]): string[] =>
+  globSync(paths, { cwd: ROOT }).flatMap((path) => {
+    const text = read(path);
+    return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, name = '']) => name));
+  });
+
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   tables: globSync('server/migrations/*.sql', { cwd: ROOT }).flatMap((path) => namesInSql(read(path))),
+  'kinds of jobs and entries, and other stored words': captured(
+    'server/src/**/*.ts',
+    /\bkind: '([a-z_]+)'/g,
+    /\bconst [A-Z_]+ = '([a-z_]+)'/g,
+  ),
+  'kinds of cases': Object.keys(CASE_KINDS),
+  'refusal codes': captured('server/src/base/errors.ts', /^ {2}\| '([a-z_]+)'/gm),
+  settings: allSettings().map(({ setting }) => setting.name),
+  SDK: captured(
+    'sdk/src/{*,cli/*,generated/v1}.ts',
+    /\b(?:function|const|class|interface|type) (\w+)/g,
+    /^ +(?:(?:readonly|static|async|get) )*(\w+)\??[:(]/gm,
+  ),
   'partner API': namesInApi(JSON.parse(read('docs/openapi-v1.json'))),
   'sessions of teams': namesInApi(JSON.parse(read('docs/openapi-partner.json'))),
   'operator API': namesInApi(JSON.parse(read('docs/operator-openapi.json'))),
@@ -133,25 +173,31 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [kind, names] of Object.entries(NAMES))
-  test(`no name of these has a word that was given up: ${kind}`, () => {
+  test(`no name of these has a word that was replaced: ${kind}`, () => {
     assert.ok(new Set(names).size > 15, `only ${names.length} names were found`);
     const wrong = [...new Set(names)]
-      .filter((name) => !(name in IN_ANOTHER_MEANING))
-      .flatMap((name) => givenUpIn(name).map((words) => `${name}: ${words} → ${GIVEN_UP[words]}`));
+      .filter((name) => !(name in EXCEPTIONS))
+      .flatMap((name) => replacedIn(name).map((words) => `${name}: ${words} → ${REPLACED[words]}`));
     assert.deepEqual(wrong, []);
   });
 
 test('every exception is still a name', () => {
   const all = new Set(Object.values(NAMES).flat());
   assert.deepEqual(
-    Object.keys(IN_ANOTHER_MEANING).filter((name) => !all.has(name)),
+    Object.keys(EXCEPTIONS).filter((name) => !all.has(name)),
     [],
   );
 });
 
-test('a word that was given up is found in each spelling of a name', () => {
+test('a word that was replaced is found in each spelling of a name', () => {
   for (const name of ['order.payout_handed', 'payoutHanded', 'payout-handed', 'PayoutHanded', 'handed'])
-    assert.deepEqual(givenUpIn(name), ['handed'], name);
-  assert.deepEqual(givenUpIn('claimedReference'), ['claimed reference']);
-  assert.deepEqual(givenUpIn('ordering_key'), [], 'a part of a word is no word');
+    assert.deepEqual(replacedIn(name), ['handed'], name);
+  assert.deepEqual(replacedIn('claimedReference'), ['claimed reference']);
+  assert.deepEqual(replacedIn('ordering_key'), [], 'a part of a word is no word');
+});
+
+test('names of SQL are found between literals, and not in sentences or comments', () => {
+  const text = "check (a in ('one', 'two')), b text default '' -- it's c\n; raise 'it''s no name: %', d; create e";
+  const found = 'check a in one two b text default raise d create e'.split(' ');
+  assert.deepEqual(namesInSql(text), found);
 });

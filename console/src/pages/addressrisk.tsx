@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ActionList } from '../actionlist.tsx';
 import { ADDRESS_HIT_ACTIONS, ADDRESS_HIT_STATES } from '../actions.risk.ts';
-import { Acts } from '../acts.tsx';
 import { type Proposal, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
@@ -202,7 +202,7 @@ function Decision(p: {
         </p>
       )}
       {names.length === 0 && p.proposed === undefined && <p className="muted">Nothing is left to decide.</p>}
-      <Acts of={ADDRESS_HIT_ACTIONS} names={names} grave="confirm" choose={p.choose} />
+      <ActionList of={ADDRESS_HIT_ACTIONS} names={names} grave="confirm" choose={p.choose} />
       <p className="muted">Do not tell the partner or the customer about it.</p>
     </section>
   );

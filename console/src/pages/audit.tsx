@@ -158,9 +158,9 @@ function Chain() {
         >
           {verified.isOver ? (
             verified.problems.length === 0 ? (
-              <b>The audit is as it was sealed. </b>
+              <b>The audit matches its seals. </b>
             ) : (
-              <b>The audit is not as it was sealed. </b>
+              <b>The audit does not match its seals. </b>
             )
           ) : (
             'Verified so far: '

@@ -1,7 +1,5 @@
 /**
  * One case: its meaning, the next steps, its assignee, and its actions.
- *
- * Long because it is one page with one state: its parts read the same answers.
  */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -28,6 +26,7 @@ const KEYED = [
   ['assign', undefined],
 ] as const;
 
+// Long because it is one page with one state: its parts read the same answers.
 export function CasePage() {
   const { case: id } = useParams({ from: '/cases/$case' });
   const may = useMay();

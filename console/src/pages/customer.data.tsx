@@ -1,7 +1,7 @@
 /** The personal data of a customer: its export as a file, a phone number that belongs to another person now, and its erasure. */
 import { type ReactNode, useState } from 'react';
+import { ActionList } from '../actionlist.tsx';
 import { DATA_ACTIONS } from '../actions.ts';
-import { Acts } from '../acts.tsx';
 import { type Outcome, save } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 
@@ -80,7 +80,7 @@ export function PersonalData(p: { customer: string; erasure: unknown }) {
           Saved as {saved}. Delete it when it is no longer needed.
         </p>
       )}
-      <Acts
+      <ActionList
         of={DATA_ACTIONS}
         names={ALL.filter((name) => name === 'export' || p.erasure === null)}
         grave="erase"

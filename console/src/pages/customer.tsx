@@ -5,8 +5,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ActionList } from '../actionlist.tsx';
 import { CUSTOMER_ACTIONS } from '../actions.ts';
-import { Acts } from '../acts.tsx';
 import { type Outcome, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
@@ -250,7 +250,7 @@ function Possible(p: { blocked: boolean; holds: readonly Chosen[]; choose: (what
   return (
     <section className="panel">
       <h2>What may be done</h2>
-      <Acts of={CUSTOMER_ACTIONS} names={names} grave="block" choose={p.choose} />
+      <ActionList of={CUSTOMER_ACTIONS} names={names} grave="block" choose={p.choose} />
     </section>
   );
 }

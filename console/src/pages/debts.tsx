@@ -1,4 +1,4 @@
-/** What customers owe for money that was taken back after it had been paid out. */
+/** What customers owe for deposits that were reversed or recalled after the payout. */
 import { WHOSE } from '../filters.tsx';
 import { List } from '../list.tsx';
 import { Amount, type Column, CustomerLink, OrderLink, Time } from '../ui.tsx';

@@ -74,8 +74,8 @@ const effects: Readonly<Record<OperatorForm, (of: Named, typed: Typed, number: s
   bind: ({ name }, { account = '', email = '' }) => (
     <>
       <p>
-        Whoever signs in as {account || email || 'this account'} at the provider works here as {name}. Money still asks
-        for the passkey, unless this server says otherwise.
+        Anyone who signs in as {account || email || 'this account'} at the provider acts here as {name}. Actions over
+        money still require the passkey, unless a setting of this server allows otherwise.
       </p>
       <p>Before it is confirmed, the other operator compares the account with {name} over another channel.</p>
     </>

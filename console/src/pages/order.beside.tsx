@@ -32,7 +32,7 @@ const DELIVERY: Readonly<Record<string, readonly [string, Tone]>> = {
 };
 const WAITS: Readonly<Record<string, string>> = {
   being_sent: 'it is being sent now',
-  earlier_event: 'goes after the one before it',
+  earlier_event: 'is sent after the previous one',
   endpoint_held: 'its endpoint is held',
   endpoint_off: 'its endpoint is switched off',
   endpoint_removed: 'its endpoint was removed',

@@ -292,7 +292,7 @@ function Actions({ order, state }: { order: string; state: string }) {
   );
 }
 
-/** Ledger entries, events and decisions are for those who look closer. */
+/** Ledger entries, events and decisions appear only in the detailed view. */
 const BRIEF = new Set(['entry', 'event', 'decision']);
 
 function Lines({ line }: { line: Timeline }) {

@@ -1,13 +1,11 @@
 /**
- * One payout or refund: its way from being written to its end, what keeps it, and the evidence.
- *
- * Long because it is one table of facts.
+ * One payout or refund: its history from creation to its end, why it waits, and the evidence.
  */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ActionList } from '../actionlist.tsx';
 import { PAYOUT_ACTIONS } from '../actions.money.ts';
-import { Acts } from '../acts.tsx';
 import { read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
 import { every } from '../live.ts';
@@ -50,6 +48,7 @@ const MEANS: Readonly<Record<string, string>> = {
   rejected: 'The rail would not pay it. The money is with us.',
 };
 
+// Long because it is one table of facts.
 export function PayoutPage() {
   const { payout: id } = useParams({ from: '/payouts/$payout' });
   const [chosen, setChosen] = useState<keyof typeof PAYOUT_ACTIONS>();
@@ -119,7 +118,12 @@ export function PayoutPage() {
             <section className="panel">
               <h2>What may be done</h2>
               {isOpen ? (
-                <Acts of={PAYOUT_ACTIONS} names={['settleBy', 'neverPaid']} grave="neverPaid" choose={setChosen} />
+                <ActionList
+                  of={PAYOUT_ACTIONS}
+                  names={['settleBy', 'neverPaid']}
+                  grave="neverPaid"
+                  choose={setChosen}
+                />
               ) : (
                 <p className="muted">
                   It is over. What goes on is done{' '}

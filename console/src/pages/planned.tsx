@@ -96,7 +96,7 @@ function About({ subject }: { subject: string }) {
 }
 
 const confirmed = ({ confirmedBy }: Plan) =>
-  confirmedBy.length === 0 ? <span className="muted">nobody: one person was enough</span> : confirmedBy.join(', ');
+  confirmedBy.length === 0 ? <span className="muted">no one: one person is enough</span> : confirmedBy.join(', ');
 
 const AT: Column<Plan> = {
   head: 'Takes effect',

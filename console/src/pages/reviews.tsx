@@ -1,8 +1,6 @@
 /**
  * Reviews of customers: the queue, and one of them with its answers and files. Personal data is read by an action with a reason,
  * which the audit records; only this page holds it, until the page is left.
- *
- * Long because `Submission` is one form with one state: its parts read the same answers.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -196,6 +194,7 @@ export function ReviewPage() {
   );
 }
 
+// Long because `Submission` is one form with one state: its parts read the same answers.
 function Submission({ customer, of, mayDecide }: { customer: string; of: Supplied; mayDecide: boolean }) {
   const client = useQueryClient();
   const [asked, setAsked] = useState<StoredFile>();
@@ -306,7 +305,7 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
               </select>
               <span className="hint">
                 {outcome === 'failed'
-                  ? 'The customer may try again. Say above what must be given again: the partner’s program is told.'
+                  ? 'The customer may try again. Mark above what must be submitted again: the partner’s program receives the reasons.'
                   : outcome === 'refused'
                     ? 'For good: the customer may not try again.'
                     : 'To the level below.'}

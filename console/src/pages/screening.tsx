@@ -129,7 +129,7 @@ function useLists() {
     queryFn: () => read<{ lists: ListState[] }>('/sanctions/lists'),
     refetchInterval: every(30_000),
   });
-  // How old a list may be is a setting: readiness knows it.
+  // The maximum age of a list is a setting; /readyz reports the lists that exceed it.
   const health = useQuery({ queryKey: ['health'], queryFn: readHealth, refetchInterval: every(10_000) });
   const states = new Map(lists.data?.lists.map((one) => [one.list, one]));
   const checks = new Map(

@@ -165,7 +165,7 @@ const Effected = ({ of }: { of: Effect | undefined }) =>
         <b>It stops:</b> {of.prevents}
       </p>
       <p>
-        <b>In spite of it goes on:</b> {of.continues}
+        <b>Continues:</b> {of.continues}
       </p>
     </>
   );

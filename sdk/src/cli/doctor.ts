@@ -62,7 +62,7 @@ async function reach(baseUrl: string, note: Note): Promise<[boolean, string] | u
   }
   note('address', true, `${baseUrl} answers in ${Date.now() - began} ms`);
   const served = Date.parse(response.headers.get('date') ?? '');
-  if (Number.isNaN(served)) return [true, 'the server does not tell its time'];
+  if (Number.isNaN(served)) return [true, 'the server sent no time (header Date)'];
   // The header contains whole seconds.
   const ahead = Math.round((began + Date.now()) / 2) - served - 500;
   const seconds = Math.round(Math.abs(ahead) / 1000);

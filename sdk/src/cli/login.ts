@@ -24,8 +24,7 @@ export async function login(given: Given): Promise<number> {
   try {
     name = (await client.key.get()).key;
   } catch (error) {
-    if (hasReason(error, 'unauthenticated'))
-      throw new Misuse(`${access.baseUrl} does not know this key: nothing was kept`);
+    if (hasReason(error, 'unauthenticated')) throw new Misuse(`${access.baseUrl} has no such key; nothing was saved`);
     throw error;
   }
   const file = storeAccess(access, given.env);

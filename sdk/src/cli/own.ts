@@ -122,8 +122,8 @@ export const OWN_COMMANDS: readonly Own[] = [
     says: 'Drives your own receiver, and your own program, through ten situations against a sandbox: pass or fail, with why.',
     options: {
       'webhook-url': 'your receiver',
-      format: 'what it reads: standard, whitelabel or flat; standard if nothing is said',
-      'secret-file': 'file with the secret that it knows; CLOVERLEAF_WEBHOOK_SECRET if nothing is said',
+      format: 'what it reads: standard, whitelabel or flat; default: standard',
+      'secret-file': 'file with the secret that it knows; default: CLOVERLEAF_WEBHOOK_SECRET',
       'state-url': 'what your system says of an order, with {orderId} in it: shows whether a message acted twice',
       program: 'command that sells something with your code, at the address in CLOVERLEAF_URL',
       sandbox: "a sandbox's sandbox.json, instead of the key that is kept",

@@ -248,7 +248,7 @@ export interface Network {
   readonly memoRegex: string;
   /** Network id of the chain; -1 if it has none */
   readonly networkId: number;
-  /** Number of the native coin; -1 if it has no number */
+  /** Number of the native asset; -1 if it has no number */
   readonly nativeToken: number;
   readonly startingWith: readonly string[];
   /** URL of the explorer, without the hash at its end; empty if there is none */

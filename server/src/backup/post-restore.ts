@@ -88,7 +88,7 @@ export async function markIn(
   const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
   const layers = (await layersOf(tx, 'payouts', 'all')).filter(({ by }) => by !== MACHINE);
   if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
-  const also = before === undefined ? '' : `; stopped before by ${before.by}: ${before.reason}`;
+  const also = before === undefined ? '' : `; switched off before by ${before.by}: ${before.reason}`;
   const reason = `restored${from}, ${until}: payments made after that are not in the books${also}`;
   await setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });
   for (const layer of layers) await setKillSwitch(tx, { kind: 'payouts', subject: 'all', ...layer });

@@ -4,7 +4,7 @@
  * the last commits, so it is marked as restored before a server writes to it (post-restore.ts), unless the operator has declared that
  * only a standby with every commit is promoted.
  *
- * A server asks when it starts, and again for each new connection (base/db.ts) or transaction through a pooler (base/pooled.ts): a
+ * A server checks this at start, and again for each new connection (base/db.ts) or transaction through a pooler (base/pooled.ts): a
  * failover ends every connection to the old primary.
  */
 import type { Log } from '../base/log.ts';

@@ -1,5 +1,5 @@
 /**
- * Pictures: decodes what somebody sent, and encodes it again, in a process of its own.
+ * Pictures: decodes an uploaded image and encodes it again, in a separate process.
  *
  * What comes out has only the pixels: no metadata such as the place where a photograph was taken, no further frames, nothing
  * hidden in the file. Whoever opens it later decodes bytes that we wrote. A decoder is large and written in C, so it runs in a
@@ -55,7 +55,7 @@ const WATCHED_EVERY_MS = 50;
 const MOST_WAITING = 8;
 /** Of one customer or partner, so that none of them keeps all others waiting. */
 const MOST_EACH = 2;
-/** One that has waited longer is not begun: whoever sent it has given up. */
+/** A request that has waited longer is dropped: its client has timed out. */
 const WAIT_MS = 20_000;
 
 let waiting = 0;

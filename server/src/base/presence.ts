@@ -33,7 +33,7 @@ export interface Workforce {
   stop(): void;
 }
 
-/** Looks for workers every few seconds: whoever asks rarely could not tell a worker that restarts from one that is away. */
+/** Polls for workers every few seconds: with rare polls, a worker that restarts looks the same as one that is missing. */
 export function watchWorkers(db: Pick<Database, 'asSystem'>, everyMs = LOOK_EVERY_MS): Workforce {
   let seenAt = performance.now();
   const look = async (): Promise<number> => {

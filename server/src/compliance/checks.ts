@@ -107,7 +107,7 @@ export async function recordAnswer(
   const { check, verifier, now } = a;
   const { customerId, version } = check;
   const { expiresOn, ...rest } = a.finding;
-  // Whoever accepts a document that has expired has another one in mind, or knows why: the customer is not asked at once again.
+  // If an operator accepts an expired document, the job does not request a new one at once.
   const finding = expiresOn === undefined || expiresOn < dayOf(now) ? rest : a.finding;
   await recordAsked(tx, a);
   await recordFinding(tx, { customerId, version, verifier, finding, now });

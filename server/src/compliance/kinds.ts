@@ -432,8 +432,8 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   gas_short: {
-    means: 'No wallet has the native coin to pay the network fee of a sweep.',
-    remedy: 'Send native coin to the hot wallet of that chain. The case closes by itself.',
+    means: 'No wallet has the native asset to pay the network fee of a sweep.',
+    remedy: 'Send the native asset to the hot wallet of that chain. The case closes by itself.',
     who: 'operator',
     page: PAGE,
   },
@@ -467,7 +467,7 @@ export const CASE_KINDS = {
   },
   recovery_code_used: {
     means:
-      'An operator enrolled a passkey with a recovery code. Their earlier passkeys and sessions ended. Whoever has that passkey can sign in as this operator.',
+      'An operator enrolled a passkey with a recovery code. Their earlier passkeys and sessions ended. Anyone with that passkey can sign in as this operator.',
     remedy:
       'Ask the operator, by telephone or in person, whether it was them. If it was not, disable the operator at once (operator disable) and read what was done since (audit). Another operator closes this case.',
     who: 'operator',

@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { defined } from '../base/defined.ts';
 import { openOidc } from '../base/oidc.ts';
 import { CONSOLE, consolePages } from '../console/index.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment, SandboxFile } from '../environment.ts';
 import { type EgressPolicy, type Sender } from '../events/index.ts';
 import { opsRoutes, startMetrics } from '../ops/index.ts';
 import { askGate, type Orders } from '../orders/index.ts';
@@ -26,7 +26,6 @@ import { clearHalt, whyOff } from '../rails/chain.ts';
 import { enqueueUnsubmitted } from '../rails/payouts.ts';
 import { comparedBalances, openCorrections } from '../reconcile/index.ts';
 import * as registry from '../registry.ts';
-import type { SandboxFile } from '../sandbox/seed.ts';
 import { site } from '../site/index.ts';
 import {
   levels,

@@ -42,10 +42,10 @@ export function connectTravelRule(
         ?.isSignedBy?.(...signed)) === true,
 
     /** Requests the refund: it is paid at once if its destination is known, otherwise its partner or customer is asked for one. */
-    async giveBack(orderId) {
+    async requestRefund(orderId) {
       const context = more.context();
       const now = clock.now();
-      const why = 'the travel rule asks for data that has not come';
+      const why = 'travel rule data is missing';
       try {
         await db.asSystem(async (tx) => {
           await requestOrderRefund(context, tx, { orderId, by: 'travel rule', why, now }, { failure: 'other' });

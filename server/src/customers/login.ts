@@ -14,7 +14,7 @@
  * |
  *
  * The answer depends on the requesting session, link and network, never on other people's requests for the same number. So an
- * anonymous link does not reveal whether we know a number; and an attacker who guesses locks out only themselves: the owner of
+ * anonymous link does not reveal whether we know a number; and an attacker who guesses locks only the attacker's own session: the owner of
  * the phone can log in from another session, through another link. The number of codes sent bounds the guesses at a number.
  *
  * Only a keyed hash is stored, computed with session and time, so that equal codes do not look equal. Results are returned and

@@ -1,5 +1,5 @@
 /**
- * Proof of identity after a long pause: a number that nobody has used for long may be another person's now.
+ * Proof of identity after a long pause: a phone number that was unused for long may have been reassigned.
  *
  * A customer whom only a number identifies (it came through an anonymous link) is idle when neither a login nor the partner has
  * confirmed the number for the configured time. A right code then proves the number and no more. The customer behind it is opened by

@@ -2,7 +2,7 @@
  * All data held about a person, for that person: decrypted, as data, under the names of this program. The caller reads the
  * content of files (`openFile`) outside the transaction.
  *
- * Nothing in it tells the person of a suspicion (decisions 73 and 78): no hit, finding, outcome or block by law, and of cases
+ * The export discloses no suspicion (decisions 73 and 78): no hit, finding, outcome or block by law, and of cases
  * only the kinds that SHOWN_CASES names. A new kind stays hidden until it is added there.
  */
 import type { Vault } from '../base/crypto.ts';

@@ -1,7 +1,7 @@
 /**
  * Watch: checks each order once money was seen for it, by all rules that are on, and opens a case for each match. Rules about
- * who is paid where check it again when a payout or refund is written: of two orders that were paid in but not out, neither
- * would be found with the other.
+ * who is paid where check it again when a payout or refund is created: otherwise two orders that have received money and are not
+ * paid out yet would never match each other.
  *
  * A job reads deposits in the order in which they were seen, and payouts as they were written, in batches and with a delay,
  * because a transaction may commit after another that began later. Its findings and its position are stored in one transaction,

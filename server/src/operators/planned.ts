@@ -1,7 +1,7 @@
 /**
- * Planned changes: actions on terms that people have decided, and that take effect at a time of their own.
+ * Planned changes: approved changes of terms that take effect at a scheduled time.
  *
- * A row waits with the fields of its action and touches nothing else, so readers of terms need not know of it. At its time the
+ * A row waits with the fields of its action and touches nothing else, so code that reads terms is unaffected. At its time the
  * machine carries the action out and ends the row in one transaction: a change takes effect once, whatever stops or restarts.
  * Rows are taken in the order of their times, then of their numbers, by one process at a time.
  *

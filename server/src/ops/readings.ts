@@ -1,5 +1,5 @@
 /**
- * Gauges read when Prometheus asks: jobs, open orders, cases, prices, rails, sizes.
+ * Gauges computed on each scrape: jobs, open orders, cases, prices, rails, sizes.
  */
 import type { Clock } from '../base/clock.ts';
 import { clockAheadMs } from '../base/databaseclock.ts';

@@ -22,8 +22,8 @@ import { wakeDeposit } from './deposits/dormant.ts';
 import { areHeld } from './deposits/held.store.ts';
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
+import { isBlockedByLaw } from './payouts/blocked-by-law.ts';
 import { lookAgain, notReady } from './payouts/ready.ts';
-import { isStoppedByLaw } from './payouts/stopped.ts';
 import { requestRefund } from './refunds/request.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
@@ -41,7 +41,7 @@ export async function createFollowOnOrder(context: OrdersContext, depositId: big
       const found = await waiting(tx, depositId);
       if (found === undefined) return undefined;
       const now = context.clock.now();
-      if ((await areHeld(tx, [found.row])) || (await isStoppedByLaw(tx, found.first)))
+      if ((await areHeld(tx, [found.row])) || (await isBlockedByLaw(tx, found.first)))
         return { againInMs: HELD_AGAIN_MS };
       const early = await notReady(context, tx, [found.row], now);
       if (early !== undefined) return lookAgain(early, now);

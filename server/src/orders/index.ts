@@ -247,7 +247,7 @@ export async function depositsWaiting(tx: Tx, rail: string, names: readonly stri
   return new Map(
     rows.map(({ externalId, clearsAt }) => [
       externalId,
-      clearsAt === null ? 'waits for confirmations' : 'waits until the bank can no longer take it back',
+      clearsAt === null ? 'waits for confirmations' : 'waits until the bank can no longer recall it',
     ]),
   );
 }

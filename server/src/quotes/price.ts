@@ -136,8 +136,8 @@ function feesOn(fiatUnits: bigint, terms: Terms): Fees {
 /**
  * Cost of one unit of gas in the fiat's smallest units, as an exact fraction.
  *
- * @param nativeUnits price of one unit of gas in the native coin's smallest units (wei)
- * @param nativeRate  whole fiat per one whole native coin
+ * @param nativeUnits price of one unit of gas in the native asset's smallest units (wei)
+ * @param nativeRate  whole fiat per one whole unit of the native asset
  */
 export function gasCost(
   nativeUnits: bigint,

@@ -50,8 +50,8 @@ export function quoteHandlers(deps: {
 }
 
 /**
- * Has these sources polled now, and from then on at their usual interval. For a market that has just been opened: the last poll
- * did not ask for its pairs.
+ * Polls these sources now, and from then on at their usual interval. For a market that has just been opened: the last poll did
+ * not request its pairs.
  */
 export function pollPrices(tx: Tx, sources: Iterable<string>, dueAt: Date): void {
   for (const subject of sources) enqueue(tx, { kind: POLL, subject, dueAt });
@@ -94,7 +94,7 @@ function believable(pairs: readonly Pair[], said: readonly FetchedPrice[], kept:
   return { prices: [...taken, ...compose(pairs, taken, kept, now)], odd: odd[0] };
 }
 
-/** The pairs of every market: its coin against its fiat, and its chain's native coin against its fiat. */
+/** The pairs of every market: its coin against its fiat, and its chain's native asset against its fiat. */
 async function tradedPairs(tx: Tx): Promise<Pair[]> {
   const native = new Map(
     [...(await assets(tx)).values()].filter((one) => one.native).map((one) => [one.chain, one.coin]),

@@ -92,7 +92,7 @@ function agreedOn(prices: readonly KeptPrice[], rules: PriceRules, pair: string,
   }
 }
 
-/** Coins whose prices a market's quotes depend on: the traded coin, and the native coin if any partner is charged for gas. */
+/** Coins whose prices a market's quotes depend on: the traded coin, and the native asset if any partner is charged for gas. */
 function coinsOf(market: Market, charging: ReadonlySet<bigint>, natives: readonly Asset[]): string[] {
   if (!charging.has(market.id)) return [market.crypto.coin];
   const native = natives.find(({ chain }) => chain === market.crypto.chain);

@@ -30,7 +30,8 @@ export async function signedSince(engine: Engine, nonce: bigint): Promise<Signed
       all.push(...some);
       const last = some.at(-1);
       if (last === undefined) return all;
-      if (last.nonce - nonce > NONCE_GAP) throw new Unavailable(rail, 'the signer knows far more nonces than we do');
+      if (last.nonce - nonce > NONCE_GAP)
+        throw new Unavailable(rail, 'the signer’s journal has far more nonces than our records');
       from = last.nonce + 1n;
     }
   } catch (error) {

@@ -59,7 +59,7 @@ export async function takeNonce(
 ): Promise<bigint | string> {
   const { rail } = engine;
   if (used.mined - next > NONCE_GAP)
-    throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+    throw new Unavailable(rail, 'the node reports far more used nonces than our records have');
   const free = await sendStore.freeNonce(tx, rail, wallet);
   if (free !== undefined && used.mined > free.nonce) {
     await sendStore.takeNonce(tx, free.id, 'a sender outside this server');
@@ -104,7 +104,7 @@ const suspectNonce = ({ db, rail }: Engine, wallet: string, nonce: bigint) =>
 export async function noteGap(engine: Engine, tx: Tx, wallet: string, next: bigint, used: bigint): Promise<void> {
   const { rail, log } = engine;
   if (used - next > NONCE_GAP)
-    throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+    throw new Unavailable(rail, 'the node reports far more used nonces than our records have');
   log.warn({ rail, wallet, from: Number(next), used: Number(used) }, 'the chain has used nonces that the books lack');
   await found.noteNonces(tx, rail, wallet, next, used);
   await sendStore.setNextNonce(tx, rail, wallet, used);

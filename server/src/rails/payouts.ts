@@ -153,7 +153,7 @@ async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
     if (payout.state !== 'submitting') return { ask: payout };
     const leftMs = payout.submitLeftMs ?? 0;
     if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
-    const why = 'the worker that submitted it over never came back';
+    const why = 'the worker that was submitting it recorded no answer';
     await recordUnknown(tx, payout, { why, now: context.clock.now(), alarm: false });
     return { ask: (await readPayout(tx, id)) ?? payout };
   });

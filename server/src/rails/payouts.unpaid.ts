@@ -24,7 +24,7 @@ export async function whyNotUnpaid(
 ): Promise<string | undefined> {
   const { id: key, state, alarmedAt, submitLeftMs, asset, units } = payout;
   if (state !== 'unknown' && state !== 'submitted') return `it is ${state}, and its outcome is not unknown`;
-  if (alarmedAt === null) return 'its rail is still asked: a case is opened when that takes too long';
+  if (alarmedAt === null) return 'the server is still querying the rail; a case opens if that takes too long';
   const open = await rail.mayYetPay?.(tx, { key, asset, units });
   if (open !== undefined) return open;
   const { deduplicatesForMs } = rail;

@@ -36,9 +36,9 @@ export function itemOf(side: Side, about: Circumstances): Item | undefined {
     entries.length === 0 ? 'break_missing_in_ledger' : shown.length === 0 ? 'break_missing_outside' : 'break_amount';
   const why =
     gone.length > 0
-      ? 'the outside showed it before and shows it no longer'
+      ? 'the chain or bank showed it before and no longer does'
       : side.altered
-        ? 'the outside has changed it since it was first shown'
+        ? 'the chain or bank has changed it since it was first shown'
         : kind === 'break_missing_in_ledger'
           ? 'shown outside, and not in the books'
           : kind === 'break_missing_outside'

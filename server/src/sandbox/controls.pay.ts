@@ -108,7 +108,7 @@ async function insteadOf(
 
 async function expire({ db, clock }: ControlsContext, order: Order): Promise<void> {
   if (order.state === 'created') {
-    const action = { orderId: order.id, by: 'sandbox', why: 'paid late, as asked', now: clock.now() };
+    const action = { orderId: order.id, by: 'sandbox', why: 'paid late, as requested', now: clock.now() };
     await db.asSystem((tx) => passDeadline(tx, action));
   } else if (order.state !== 'expired') throw new Refusal('order_over', { state: order.state });
   const get = () => db.asSystem(async (tx) => (await trace(tx, order.id)).order.state);

@@ -115,7 +115,7 @@ export function sandboxDriver(context: DriverContext) {
   async function timeOut(order: Order): Promise<void> {
     if (order.state === 'expired') return;
     if (order.state !== 'created') throw new Refusal('order_over', { state: order.state });
-    await db.asSystem((tx) => passDeadline(tx, action(order, 'status -1 asked for')));
+    await db.asSystem((tx) => passDeadline(tx, action(order, 'status -1 requested')));
     await until(order, ({ state }) => state === 'expired');
   }
 

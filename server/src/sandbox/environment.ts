@@ -16,6 +16,7 @@ import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { pow10 } from '../base/money.ts';
 import type { Config } from '../config.ts';
+import type { SandboxFile } from '../environment.ts';
 import type { ConnectedChain } from '../rails/chain.ts';
 import { followedGenesis, followedHead } from '../rails/chain.ts';
 import { addressesOf, evmChain } from '../rails/evm/index.ts';
@@ -34,9 +35,9 @@ import {
 import { CHAIN_CODES, CHAINS, FIATS, isTron, POCKET_MONEY, railCode, type SandboxChain } from './catalogue.ts';
 import { hasNode, openSleepers, type Sleepers } from './chains.ts';
 import { call, type SandboxNode, startNode } from './nodes.ts';
-import { type DeployedToken, type SandboxFile, seedCatalogue, seedMarkets } from './seed.ts';
+import { seedCatalogue, seedMarkets } from './seed.ts';
 import { deploySweeper, sweeperAddress } from './sweeper.ts';
-import { deployTokens, tokensOf } from './tokens.ts';
+import { type DeployedToken, deployTokens, tokensOf } from './tokens.ts';
 import { startTron, tronIdOf } from './tron.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 

@@ -14,7 +14,7 @@ export interface MagicValue {
   says: string;
 }
 
-const HELD = 'held by screening, for a person to release or reject';
+const HELD = 'held by screening until an operator releases or rejects it';
 
 export const MAGIC: readonly MagicValue[] = [
   ...MAGIC_ACCOUNTS.map(({ ending, says }) => ({
@@ -26,7 +26,7 @@ export const MAGIC: readonly MagicValue[] = [
   { where: '`merchantRecognitionId` of an order', value: MAGIC_HOLDS.reference, says: HELD },
   { where: '`fromAmount` of an order', value: MAGIC_HOLDS.amount, says: HELD },
   { where: 'wallet address of a purchase', value: MAGIC_HOLDS.address, says: HELD },
-  { where: 'login code of a hosted page', value: SANDBOX_CODE, says: 'the right one, always' },
+  { where: 'login code of a hosted page', value: SANDBOX_CODE, says: 'always accepted' },
   {
     where: "customer's phone number",
     value: `… ${SANDBOX_DEAD_PHONE}`,

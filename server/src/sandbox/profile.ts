@@ -14,7 +14,7 @@ import { formatUnits } from '../base/money.ts';
 import { startPostgres } from '../base/postgres.ts';
 import { magicScreener } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
-import type { Connecting, Environment, Profile } from '../environment.ts';
+import type { Connecting, Environment, Profile, SandboxFile, SeededPartner } from '../environment.ts';
 import type { Outcome } from '../events/index.ts';
 import { assets } from '../partners/index.ts';
 import { simulatedVerifier } from '../verifiers/simulated/index.ts';
@@ -24,16 +24,7 @@ import { sandboxControls, screensOrders } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
 import { startWorld } from './environment.ts';
 import { openPayer } from './payer.ts';
-import {
-  type Funding,
-  fundChain,
-  type SandboxFile,
-  type SeededPartner,
-  seedFunds,
-  seedLevels,
-  seedPartners,
-  seedPeopleRules,
-} from './seed.ts';
+import { type Funding, fundChain, seedFunds, seedLevels, seedPartners, seedPeopleRules } from './seed.ts';
 import { ENERGY_PRICE } from './tron.ts';
 import { welcome } from './welcome.ts';
 

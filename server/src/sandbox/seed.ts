@@ -10,6 +10,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { parseUnits, pow10 } from '../base/money.ts';
+import type { SeededPartner } from '../environment.ts';
 import { isPosted } from '../ledger/index.ts';
 import { seedRule } from '../operators/index.ts';
 import { seedDustThreshold } from '../orders/index.ts';
@@ -56,31 +57,8 @@ import {
   railFixedOf,
   type SandboxFiat,
 } from './catalogue.ts';
-import { contractOf, spelledOn } from './tokens.ts';
+import { contractOf, type DeployedToken, spelledOn } from './tokens.ts';
 import { visitorAddress } from './wallets.ts';
-
-export interface DeployedToken {
-  code: string;
-  address: string;
-  decimals: number;
-}
-
-/** sandbox.json: the information for partners' programs. */
-export interface SandboxFile {
-  baseUrl: string;
-  partners: SeededPartner[];
-  chains: ({ rpcUrl: string } & ListedChain)[];
-  /** Offered chains whose node starts when first needed; a woken chain moves to `chains`. */
-  asleep?: ListedChain[];
-}
-
-interface ListedChain {
-  code: string;
-  /** URL of the chain's own API, if it differs from that of its EVM node. */
-  tronUrl?: string;
-  chainId: number;
-  tokens: readonly DeployedToken[];
-}
 
 export const BANK = 'bank.simulated';
 export const assetCode = (coin: string, chain: string): string => `${coin}.${chain}`;
@@ -283,14 +261,6 @@ const feesOf = (fiat: SandboxFiat): { partnerId: bigint | null; kind: FeeKind; f
   { partnerId: null, kind: 'rail', fee: { ...NO_FEE, fixedUnits: railFixedOf(fiat) } },
   { partnerId: null, kind: 'chain', fee: { ...NO_FEE, gasUnits: FEES.gasUnits } },
 ];
-
-export interface SeededPartner {
-  name: string;
-  apiKey: string;
-  apiSecret: string;
-  /** Value for `Authorization: Bearer`, under /v1. */
-  bearerToken: string;
-}
 
 /**
  * Two partners with a key each. A secret is shown once, so the keys of an earlier start come from its sandbox.json; if that

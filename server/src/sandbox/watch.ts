@@ -12,6 +12,7 @@ import type { Database } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
+import type { SandboxFile } from '../environment.ts';
 import { evmChain } from '../rails/evm/index.ts';
 import { loopbackBank, recognisesForMs, startSimulatedBank } from '../rails/simulated/index.ts';
 import { addressOf, tronChain } from '../rails/tron/index.ts';
@@ -21,7 +22,6 @@ import { CHAINS, FIATS, railCode, type SandboxChain } from './catalogue.ts';
 import { hasNode } from './chains.ts';
 import { chainsFollowed } from './environment.ts';
 import { startNode } from './nodes.ts';
-import type { SandboxFile } from './seed.ts';
 import { startTron } from './tron.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 

@@ -7,8 +7,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync } from 'fastify';
+import type { SandboxFile } from '../environment.ts';
 import { html } from '../protocols/checkout/index.ts';
-import type { SandboxFile } from './seed.ts';
 
 export interface Welcome {
   /** Undefined while the sandbox is starting. */

@@ -175,7 +175,7 @@ function shakeHands(stream: Duplex, secret: string, deadlineMs: number): Promise
     const late = setTimeout(() => lose('no connection in time'), deadlineMs);
     stream.on('error', (error: NodeJS.ErrnoException) => lose(`no connection (${error.code ?? error.name})`));
     const lost = () =>
-      lose(step === 'proof' ? 'it does not know our secret, or we not its' : 'the connection was lost');
+      lose(step === 'proof' ? 'the two sides have different shared secrets' : 'the connection was lost');
     stream.on('end', lost);
     stream.on('close', lost);
 

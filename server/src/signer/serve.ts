@@ -40,7 +40,7 @@ export function serveOn(
     }
     const { proof, challenge: theirs } = (message ?? {}) as Record<string, unknown>;
     if (!isProof(proof, proofOf('server', secret, challenge)) || typeof theirs !== 'string') {
-      said('rejected a client that does not know the secret');
+      said('rejected a client with a wrong shared secret');
       hangUp(stream);
       return;
     }

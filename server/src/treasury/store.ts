@@ -211,7 +211,7 @@ export const reopen = (tx: Tx, key: string) =>
     `update own_transfers set state = 'submitted', why = $2, reference = null, cost_asset = null, cost_units = 0, ended_at = null,
             booked_at = null
       where key = $1 and state = 'settled'`,
-    [key, 'a reorg took it back'],
+    [key, 'a reorg reversed it'],
   );
 
 // Batches: sweeps that one chain transaction makes.

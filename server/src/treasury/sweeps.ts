@@ -241,7 +241,7 @@ async function submit(
   transfer: OwnTransfer,
 ): Promise<'created' | 'submitted'> {
   if (await context.db.asSystem((tx) => isRailOff(tx, rail.code))) {
-    await noted(context, transfer, 'created', 'an operator has stopped the rail');
+    await noted(context, transfer, 'created', 'the rail is switched off');
     return 'created';
   }
   const sent = await rail.sendFrom(wallet, sendingOf(transfer));

@@ -98,7 +98,7 @@ function transferDesk({ clock, chains, rules }: DeskContext) {
     if (to.endedAt !== null) throw unfit('the address is no longer registered');
     if (now < to.usableAt) throw unfit(`the address is usable from ${to.usableAt.toISOString()}`);
     if (t.units <= 0n) throw new Refusal('malformed_amount', { why: 'must be above zero' });
-    if (t.asset === (await rail.nativeAsset(tx))) throw unfit('native coin is not sent to own addresses');
+    if (t.asset === (await rail.nativeAsset(tx))) throw unfit('the native asset is not sent to own addresses');
     if (await isDenied(rules, tx, to)) throw new Refusal('destination_held');
     // Orders come first: those that wait for this money are paid before any of it is moved to an own address.
     if ((await shortfalls(tx)).some((one) => one.rail === to.rail && one.asset === t.asset))

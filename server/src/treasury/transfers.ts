@@ -89,7 +89,7 @@ export async function askTransfer(
   if (await isDenied(rules, tx, { id: row.id, rail, address: row.target })) return held('screening denies its address');
   const { asset, units, people } = row;
   const needed = await rules.peopleNeeded(tx, { action: ACTION, asset, units, now });
-  if (new Set(people).size < needed) return held(`the rules ask for ${needed} people by now`);
+  if (new Set(people).size < needed) return held(`the rules now require ${needed} people`);
   return { outcome: 'pay' };
 }
 

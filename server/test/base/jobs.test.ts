@@ -87,11 +87,11 @@ test('work that keeps failing is seen while it waits for its next try, and so is
     const { ok, essential, failing: count, dead } = await runCheck(failingJobsCheck(db));
     return { ok, essential, count, dead };
   };
-  await failing('hand_over', 3, () => new Error('once or twice'));
+  await failing('submit', 3, () => new Error('once or twice'));
   assert.deepEqual(await seen(), { ok: true, essential: false, count: 0, dead: 0 });
-  await failing('hand_over', 6, () => new Error('again and again'));
+  await failing('submit', 6, () => new Error('again and again'));
   assert.deepEqual(await seen(), { ok: false, essential: false, count: 1, dead: 0 });
-  await failing('hand_over', 25, () => new Error('for ever'));
+  await failing('submit', 25, () => new Error('always'));
   assert.deepEqual(await seen(), { ok: false, essential: false, count: 0, dead: 1 });
 });
 

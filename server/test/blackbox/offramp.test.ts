@@ -1,8 +1,6 @@
 /**
  * A partner's program from outside. It knows only the wire and sandbox.json: no import of the server, no database, no chain. The
  * server is a separate process, started as the README says.
- *
- * Long because one sale is followed from its first call to its last.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -30,6 +28,7 @@ for (const [number, style] of STYLES.slice(0, 3).entries()) {
   describe(`a program that sends ${style.name}`, () => {
     const call = caller(sandbox, style);
 
+    // Long because one sale is followed from its first call to its last.
     test('sells crypto from the first call to the paid order', async () => {
       const clientCustomerId = number === 1 ? `client-${number}` : number + 1;
       const enrolled = await call(`${WL}/kyc/url`, {

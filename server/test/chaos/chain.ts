@@ -5,8 +5,6 @@
  * back, by the very same transaction, and a lost deposit of an order can only be our fault.
  *
  * A branch is never replaced deeper than MOST_DEPTH below the highest head there ever was: finality (12 blocks) holds.
- *
- * Long because `openChain` is one closure: node, payments and reads share the process that is killed.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,6 +35,7 @@ export interface Paid {
 
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 
+// Long because `openChain` is one closure: node, payments and reads share the process that is killed.
 export async function openChain(folder: string, chance: (below: number) => number) {
   const phrase = newPhrase();
   const node = await startNode(

@@ -16,6 +16,6 @@ test('one fault of each kind: every order is paid once, and chain, bank and book
   const [outcome] = one.outcome();
   assert.ok(outcome !== undefined && outcome.orders > 10, one.output());
   const never = KINDS.filter((kind) => (outcome.faults[kind] ?? 0) === 0);
-  assert.ok(never.length <= 3, `never struck: ${never.join(', ')}; came to nothing: ${outcome.missed.join(', ')}`);
+  assert.ok(never.length <= 3, `never injected: ${never.join(', ')}; without effect: ${outcome.missed.join(', ')}`);
   assert.deepEqual(processesOf(one.folder), [], 'processes are left running');
 });

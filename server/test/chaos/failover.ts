@@ -1,7 +1,7 @@
 /** The faults of a run with `--failover`: the primary dies, its standby takes its place, and the new primary gets a standby. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/until.ts';
-import type { Struck } from './faults.ts';
+import type { Injected } from './faults.ts';
 import type { ChaosWorld } from './world.ts';
 
 export const FAILOVER = 'primary killed and standby promoted';
@@ -9,17 +9,17 @@ export const FAILOVER = 'primary killed and standby promoted';
 export async function failOverFor(
   { postgres: { pair }, look }: Pick<ChaosWorld, 'postgres' | 'look'>,
   options: { times: number; behindMs: number; ms: number; signal: AbortSignal; say: (line: string) => void },
-): Promise<Struck> {
+): Promise<Injected> {
   const { times, behindMs, signal, say } = options;
   if (pair === undefined) throw new Error('the world has no standby');
-  const struck: Struck = { counts: {}, missed: [] };
+  const injected: Injected = { counts: {}, missed: [] };
   const pause = () => sleep(options.ms / (times + 1), undefined, { signal }).catch(() => {});
   for (let n = 1; n <= times; n += 1) {
     await pause();
-    if (signal.aborted) return struck;
+    if (signal.aborted) return injected;
     const orders = async () => (await look<{ count: bigint }>('select count(*) from orders'))[0]?.count;
     const tookMs = await pair.failOver({ behindMs });
-    struck.counts[FAILOVER] = n;
+    injected.counts[FAILOVER] = n;
     say(
       `${FAILOVER}, after ${tookMs} ms${behindMs > 0 ? `, ${behindMs / 1_000} s behind` : ''}; it has ${await orders()} orders`,
     );
@@ -28,7 +28,7 @@ export async function failOverFor(
     if (n < times) say('the new primary has a standby');
   }
   await pause();
-  return struck;
+  return injected;
 }
 
 /**

@@ -15,13 +15,13 @@ import type { ChaosWorld, Slot } from './world.ts';
 
 const FREEZE = 'server frozen past the lease';
 
-export interface Striking {
+export interface Injecting {
   world: ChaosWorld;
   chance: (below: number) => number;
 }
 
 /** @returns what happened, in a few words; undefined when there was no target */
-type Fault = (deps: Striking) => Promise<string | undefined>;
+type Fault = (deps: Injecting) => Promise<string | undefined>;
 
 /** The bank answers later than any caller waits. */
 const LATE_MS = 12_000;
@@ -35,7 +35,7 @@ const running = ({ slots }: ChaosWorld): Slot[] =>
 
 const pick = <T>(from: readonly T[], chance: (below: number) => number): T | undefined => from[chance(from.length)];
 
-function killServer({ world, chance }: Striking): string | undefined {
+function killServer({ world, chance }: Injecting): string | undefined {
   const slot = pick(running(world), chance);
   if (slot?.process === undefined) return undefined;
   slot.killed = true;
@@ -55,8 +55,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'server killed': async (deps) => killServer(deps),
 
   'two servers killed at once': async (deps) => {
-    const struck = [killServer(deps), killServer(deps)].filter((name) => name !== undefined);
-    return struck.length < 2 ? undefined : struck.join(' and ');
+    const killed = [killServer(deps), killServer(deps)].filter((name) => name !== undefined);
+    return killed.length < 2 ? undefined : killed.join(' and ');
   },
 
   [FREEZE]: async ({ world, chance }) => {
@@ -167,7 +167,7 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
-export interface Struck {
+export interface Injected {
   counts: Record<string, number>;
   /** Faults without a target, or hit by another fault: they do not count. */
   missed: string[];
@@ -179,11 +179,11 @@ export interface Struck {
  * @param only kinds, if not all
  */
 export async function faultFor(
-  deps: Striking,
+  deps: Injecting,
   options: { ms: number; signal: AbortSignal; say: (line: string) => void; only?: readonly string[] },
-): Promise<Struck> {
+): Promise<Injected> {
   const { chance } = deps;
-  const struck: Struck = { counts: {}, missed: [] };
+  const injected: Injected = { counts: {}, missed: [] };
   const lasting = new Map<string, Promise<void>>();
   const until = Date.now() + options.ms;
   const kinds = options.only ?? KINDS;
@@ -191,10 +191,10 @@ export async function faultFor(
   const everyMs = Math.min(EVERY_MS, options.ms / kinds.length / 1.2);
   // The longest fault begins, so that it does not extend a short run.
   let bag = [...shuffled(kinds, chance).filter((kind) => kind !== FREEZE), ...kinds.filter((kind) => kind === FREEZE)];
-  /** Faults that have not struck yet get a second period of the same length. */
+  /** Faults that were not injected yet get a second period of the same length. */
   const due = () => {
     const isOver = Date.now() >= until;
-    return kinds.filter((one) => !isOver || (struck.counts[one] === undefined && !lasting.has(one)));
+    return kinds.filter((one) => !isOver || (injected.counts[one] === undefined && !lasting.has(one)));
   };
   while (Date.now() < until + options.ms && due().length > 0 && !options.signal.aborted) {
     bag = bag.filter((one) => due().includes(one));
@@ -205,11 +205,11 @@ export async function faultFor(
       const done = fault(deps)
         .then(
           (what) => {
-            if (what === undefined) return void struck.missed.push(kind);
-            struck.counts[kind] = (struck.counts[kind] ?? 0) + 1;
+            if (what === undefined) return void injected.missed.push(kind);
+            injected.counts[kind] = (injected.counts[kind] ?? 0) + 1;
             options.say(`${kind}${what === '' ? '' : `: ${what}`}`);
           },
-          (error: unknown) => void struck.missed.push(`${kind}: ${error instanceof Error ? error.message : error}`),
+          (error: unknown) => void injected.missed.push(`${kind}: ${error instanceof Error ? error.message : error}`),
         )
         .finally(() => lasting.delete(kind));
       lasting.set(kind, done);
@@ -221,7 +221,7 @@ export async function faultFor(
     options.signal.addEventListener('abort', () => done(), { once: true }),
   );
   if (!options.signal.aborted) await Promise.race([Promise.all(lasting.values()), interrupted]);
-  return struck;
+  return injected;
 }
 
 function shuffled(from: readonly string[], chance: (below: number) => number): string[] {

@@ -4,8 +4,6 @@
  * A request without a conclusive answer is repeated at another server under its idempotency key. Every order has its own address
  * or account for its payout and its refund, so that chain and bank can be counted order by order. Every order is paid: one in ten
  * in two parts, and one in ten with an excess, which only the customer is owed and which waits with a case.
- *
- * Long because `openLoad` is one closure: all customers share the orders that are counted at the end.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,6 +31,7 @@ export interface Made {
 const PATIENCE_MS = 6_000;
 const MOST_AT_ONCE = 30;
 
+// Long because `openLoad` is one closure: all customers share the orders that are counted at the end.
 export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => number; perSecond: number }) {
   const { chance } = deps;
   const made: Made[] = [];

@@ -26,7 +26,7 @@ export interface Outcome extends Verdict {
   /** Requests that were repeated. */
   retries: number;
   faults: Record<string, number>;
-  /** Faults without an effect, because another had just struck. */
+  /** Faults without an effect, because another was just injected. */
   missed: string[];
   /** The report of `npm run verify-ledger` about the final books. */
   ledger: string;

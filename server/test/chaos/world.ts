@@ -3,8 +3,6 @@
  * each on a port of its own and with all its files below one folder.
  *
  * Servers that end are started again, as a process supervisor would. One that ends without having been killed is recorded.
- *
- * Long because the world is one closure: its processes are started again from the state that they share.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -58,6 +56,7 @@ export const until = (what: string, look: () => Promise<boolean>): Promise<boole
 
 export type ChaosWorld = Awaited<ReturnType<typeof openWorld>>;
 
+// Long because the world is one closure: its processes are started again from the state that they share.
 export async function openWorld(options: {
   folder: string;
   mode: BankMode;

@@ -91,7 +91,7 @@ describe('a bad day at the console', { skip: noChromium }, () => {
     await world.mines(2);
     await world.until('the payout is held', async () => (await world.stateOf(order)) === 'payout_held');
     await opensFromHome('payout held');
-    await page.getByRole('region', { name: 'Runbook' }).getByText('A payout was refused or came back').waitFor();
+    await page.getByRole('region', { name: 'Runbook' }).getByText('A payout was rejected or returned').waitFor();
     await page
       .getByRole('link', { name: String(order.id) })
       .first()

@@ -233,7 +233,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     );
     await goes('/audit');
     await page.getByRole('button', { name: 'Verify the chain' }).click();
-    await page.getByText('The audit is as it was sealed.').waitFor();
+    await page.getByText('The audit matches its seals.').waitFor();
     await page.getByText(/Newest: seal [0-9]+/).waitFor();
     await isGood(page, 'Audit', 'Audit, verified');
   });

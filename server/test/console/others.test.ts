@@ -1,5 +1,5 @@
 /**
- * Forms that are generated from the declarations: an overpaid credit is given back to its payer from the page of its case, by two
+ * Forms that are generated from the declarations: an overpaid credit is refunded to its payer from the page of its case, by two
  * operators, and a rule of monitoring is tried and set.
  */
 import assert from 'node:assert/strict';

@@ -2,7 +2,7 @@
  * The form of a policy against the rules of the server: it has every question and field, it takes each value that the server takes
  * and no other, and it makes the answer that a person typed.
  *
- * UPDATE_DOCS=1 writes console/src/policies.json anew.
+ * UPDATE_DOCS=1 regenerates console/src/policies.json.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

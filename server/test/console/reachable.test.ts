@@ -2,7 +2,7 @@
  * Every declared action of the operator interface has a place in the console: a form of its own, a generated form on the page of
  * its subject, or an upload.
  *
- * UPDATE_DOCS=1 writes console/src/declared.json anew.
+ * UPDATE_DOCS=1 regenerates console/src/declared.json.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';

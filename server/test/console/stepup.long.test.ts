@@ -1,6 +1,6 @@
 /**
- * A fresh login in the middle of an action, for an operator who signed in by single sign-on and has no passkey: at the provider, which
- * asks anew, or by a passkey that is enrolled on the spot. Nobody signs out for it.
+ * A fresh login in the middle of an action, for an operator who signed in by single sign-on and has no passkey: a fresh
+ * login at the provider, or a passkey that is enrolled on the spot. No one signs out for it.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -61,7 +61,7 @@ describe('a fresh login without a passkey', { skip: noChromium }, () => {
   }
   const codes = () => desk.page.getByRole('region', { name: 'Recovery codes' }).getByRole('listitem');
 
-  test('the provider asks anew although it remembers the person, and the action is done after it, on the same page', async () => {
+  test('the provider requires a fresh login although it remembers the person, and the action is done after it, on the same page', async () => {
     const { page } = desk;
     const before = await sessionNow();
     await isAskedAgain();

@@ -1,8 +1,6 @@
 /**
  * What an operator looks at first, in a real browser: the most urgent of all cases, breaks and movements as lists, the webhooks and
  * the destination of an order, what waits for a kill switch, and a proposal whose subject has changed.
- *
- * Long because the pages are shown from one set of rows.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -139,7 +137,7 @@ describe('triage at the console', { skip: noChromium }, () => {
     await goes(`/orders/${sale.id}`);
     await heading(`Order ${sale.id}`);
     const hooks = region('Webhooks');
-    await hooks.getByText('goes after the one before it').first().waitFor();
+    await hooks.getByText('is sent after the previous one').first().waitFor();
     await page.getByRole('heading', { name: 'Destination' }).waitFor();
     await isGood(page, `Order ${sale.id}`, 'Order with webhooks');
     const form = formOn(page);

@@ -1,8 +1,6 @@
 /**
  * The contract of every price source. Its host is simulated on loopback from a fixture that was built from its documentation, and
  * then answers late, half, malformed, enormous, by redirects and by errors: a source returns exact prices or none.
- *
- * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -33,6 +31,7 @@ export interface PriceSourceWorld {
 const HOUR = 3_600_000;
 const MB = 1024 * 1024;
 
+// Long because one function is one contract.
 export function testPriceSource(code: string, world: () => PriceSourceWorld): void {
   const answered = (how: Told | ((symbols: string[]) => Told), deadlineMs?: number): Promise<FetchedPrice[]> => {
     const w = world();

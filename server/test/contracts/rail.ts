@@ -1,8 +1,6 @@
 /**
  * The contract of every rail, of any kind. An adapter's test file calls `testRail` with a function that makes a world around the
  * rail; the same claims are then checked for a chain and for a bank.
- *
- * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
@@ -55,6 +53,7 @@ async function shown(rail: Rail): Promise<{ movements: Movement[]; holdings: Hol
   }
 }
 
+// Long because one function is one contract.
 export function testRail(name: string, make: () => Promise<RailWorld>): void {
   const inWorld = inWorldOf(make);
 

@@ -1,8 +1,6 @@
 /**
  * The contract of every travel rule protocol: an address, an inquiry, a resolution and a confirmation are read as they were written,
  * amounts to the last digit; an answer that its documentation does not promise is Unavailable; and no error has a byte of a message.
- *
- * Long because all claims of a contract share its world.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';

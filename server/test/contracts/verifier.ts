@@ -1,8 +1,6 @@
 /**
  * The contract of every verifier: one verification per key, no result means in review, a level only for a verified customer,
  * silence is not a result, and a provider's call counts only if it is signed.
- *
- * Long because one function is one contract.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';

@@ -1,8 +1,6 @@
 /**
  * Operators' lists of debts, bank lines and partners' requests; accounts by their full number; and the reconciliation report with
  * the seal of the journal.
- *
- * Long because all of it is read from one set of rows.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

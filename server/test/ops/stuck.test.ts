@@ -176,7 +176,7 @@ play('A credit that nobody knows', [
   },
 ]);
 
-play('A deposit that a reorg took back', [
+play('A deposit that a reorg reversed', [
   async () => {
     await world.confirmsAfter('usdc.matic20', 2);
     const sale = await world.sells('100', 'usdc', { reference: 'screen:hold' });

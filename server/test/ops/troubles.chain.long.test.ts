@@ -76,7 +76,7 @@ server reads again from below the block that was final when it halted.`);
   says(`The reorg undid the sweep: the coins are at the deposit address again. Two operators reverse the sweep's entry in both wallets. The server
 broadcasts the same bytes again, so the coins cannot move twice.`);
   await scene.bothDo(
-    `npm run operator -- break correct <break> sweep_undone 40 <sweep> --reason 'the reorg took it back'`,
+    `npm run operator -- break correct <break> sweep_undone 40 <sweep> --reason 'the reorg reversed it'`,
     'compared with the explorer',
   );
   await world.until('it is swept again', async () => {
@@ -90,7 +90,7 @@ broadcasts the same bytes again, so the coins cannot move twice.`);
     const [item] = items;
     return items.length === 1 && item?.transit === null && item.key.startsWith('native:') && item;
   });
-  says(`The sweep is mined and booked again. One item is left: while the sweep was undone, the server booked the native coin for gas at the address
+  says(`The sweep is mined and booked again. One item is left: while the sweep was undone, the server booked the native asset for gas at the address
 as a customer's, and the sweep has used it since. Two operators correct it as dust.`);
   await types(`npm run operator -- breaks --rail ${RAIL}`);
   names.dust = dust.id === undefined ? '' : String(dust.id);

@@ -120,7 +120,7 @@ describe('what a rail asks before it signs', () => {
 });
 
 describe('a destination', () => {
-  test('that its customer has not confirmed is asked about again in half a minute, or when its time is over', async () => {
+  test('that its customer has not confirmed is checked again in half a minute, or at its due time', async () => {
     const one = await made();
     const until = (ms: number) => new Date(clock.now().getTime() + ms);
     for (const [ms, againInMs] of [
@@ -275,7 +275,7 @@ describe('people who confirmed what they were shown', () => {
     );
   });
 
-  test('leave no approval of what nobody can approve, nor of what has become so', async () => {
+  test('record no approval of a finding that cannot be approved, nor of one that has become so', async () => {
     const one = await made();
     await screened(one, [{ ...MAGIC, rule: 'sanctions_undecided' }]);
     const kept = () => rows.query('select from approvals where order_id = $1', [one.orderId]);
@@ -340,7 +340,7 @@ describe('the account that a deposit came from', () => {
     await screened(one);
   };
 
-  test('takes back that deposit, and no other refund and no payout', async () => {
+  test('receives that deposit back, and no other refund and no payout', async () => {
     const [refund, other, order] = [await made(OWN), await made(OWN), await made()];
     const sender = await senderOf(refund.depositId);
     await goesTo(refund, sender);
@@ -352,7 +352,7 @@ describe('the account that a deposit came from', () => {
     await holds(order, 'destination_unfit');
   });
 
-  test('takes back a deposit in suspense, which is another person’s if it has no order', async () => {
+  test('receives back a deposit in suspense, which is another person’s if it has no order', async () => {
     const stray = await made(OWN);
     const sender = await senderOf(stray.depositId);
     await goesTo(stray, sender);

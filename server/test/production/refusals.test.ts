@@ -289,7 +289,10 @@ describe('production starts with any bank of the list', () => {
       reasons({ ...own, EXAMPLE_BANK_TOKEN: env.SIGNER_SECRET }),
       /EXAMPLE_BANK_TOKEN.* must each be another/,
     );
-    assert.match(reasons({ BANKS: 'simulated' }), /^BANKS must not name simulated in production: its money is made up/);
+    assert.match(
+      reasons({ BANKS: 'simulated' }),
+      /^BANKS must not name simulated in production: its money is invented/,
+    );
     assert.throws(
       () => readConfig({ ...env, BANKS: 'exampel' }, lists),
       /BANKS must be some of simulated, manual, example/,
@@ -309,17 +312,17 @@ describe('production starts with any bank of the list', () => {
 test('a verifier that accepts everyone, and publicly known codes, are refused by name', () => {
   const { env } = installation();
   assert.deepEqual(reasons({ ...env, VERIFIER: 'simulated' }), [
-    'VERIFIER must not name simulated in production: it verifies everybody',
+    'VERIFIER must not name simulated in production: it verifies every customer',
   ]);
   assert.deepEqual(reasons({ ...env, CODE_SENDER: 'known' }), [
-    'CODE_SENDER must not name known in production: everybody knows its codes',
+    'CODE_SENDER must not name known in production: its codes are public',
   ]);
 });
 
 test('a sandbox with production’s adapters is told the missing settings', () => {
   assert.throws(
     () => codeSender(readConfig({ CODE_SENDER: 'webhook' })),
-    /^SettingError: CODE_SENDER_URL must be set where webhook is used: where login codes are posted to/,
+    /^SettingError: CODE_SENDER_URL must be set where webhook is used: address to which login codes are posted/,
   );
   assert.equal(codeSender(readConfig({})).hint, '123456');
 });

@@ -209,13 +209,13 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
     /\*\*mutants\*\*: 0 mutants, and 70 are the least/,
   ],
   [
-    'a kind of fault that never struck',
+    'a kind of fault that was never injected',
     {
       'chaos-repeating': {
         report: [{ ...chaosRun('repeating'), faults: { ...chaosRun('repeating').faults, 'server killed': 0 } }],
       },
     },
-    /\*\*chaos-repeating\*\*: never struck: server killed\n[^]*\| server killed \| 9 \| 0 \|/,
+    /\*\*chaos-repeating\*\*: never injected: server killed\n[^]*\| server killed \| 9 \| 0 \|/,
   ],
   [
     'books that are broken after the chaos, which nothing explains',

@@ -111,7 +111,7 @@ function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): 
       if (!good && found.length === 0) found.push('says that it is not good');
       found.push(...wrongInOrders(orders, states));
       const never = KINDS.filter((kind) => (faults[kind] ?? 0) === 0);
-      if (never.length > 0) found.push(`never struck: ${never.join(', ')}`);
+      if (never.length > 0) found.push(`never injected: ${never.join(', ')}`);
     }
   } else if (isFuzzed(report)) {
     if (!report.held) found.push('a property did not hold');

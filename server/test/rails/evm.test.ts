@@ -176,10 +176,10 @@ describe('a signer', () => {
     ['a larger transfer', { data: encodeTransfer(FRIEND, 1_001n) }],
     ['a contract that is not on its list', { target: FRIEND }],
     ['an approval', { data: approve }],
-    ['native coin along with a call', { value: 1n }],
+    ['native asset along with a call', { value: 1n }],
     ['tokens to a token contract', { data: encodeTransfer(token, 1n) }],
-    ['native coin to a token contract', { data: Buffer.alloc(0), value: 1n }],
-    ['more native coin than its limit', { target: FRIEND, data: Buffer.alloc(0), value: 51n }],
+    ['native asset to a token contract', { data: Buffer.alloc(0), value: 1n }],
+    ['more of the native asset than its limit', { target: FRIEND, data: Buffer.alloc(0), value: 51n }],
     ['a fee above its limit', { price: 10_001n }],
     ['another chain', { chainId: 2n }],
   ] as const) {

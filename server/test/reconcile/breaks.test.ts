@@ -214,7 +214,7 @@ test('tokens that left by our key and that the books do not know', async () => {
 });
 
 // The wallet's poller books receipts, as soon as it runs; withdrawals are not booked.
-test('native coin that is gone from the wallet that pays', async () => {
+test('native asset that is gone from the wallet that pays', async () => {
   const rail = railOf(CHAIN) as ChainRail;
   const native = nativeOf('matic20');
   const hot = rail.walletAddresses.hot ?? '';
@@ -302,7 +302,7 @@ test('a bank line that is altered after it was booked, and one that is removed',
   const whole = units + charge;
   await world.bank.alterLine(id, units - 1n);
   assert.deepEqual(await found(railOf(BANK)), [
-    `break_amount ${key}: ${1n - whole}/${-whole} the outside has changed it since it was first shown`,
+    `break_amount ${key}: ${1n - whole}/${-whole} the chain or bank has changed it since it was first shown`,
   ]);
   const before = await world.balances();
   const more = await breakOf(key);
@@ -326,7 +326,7 @@ test('a bank line that is altered after it was booked, and one that is removed',
   assert.deepEqual(await found(railOf(BANK)), []);
   await superuser.query('delete from simulated_bank.lines where id = $1', [id]);
   assert.deepEqual(await found(railOf(BANK)), [
-    `break_missing_outside ${key}: 0/${-whole} the outside showed it before and shows it no longer`,
+    `break_missing_outside ${key}: 0/${-whole} the chain or bank showed it before and no longer does`,
   ]);
   assert.deepEqual(await cases(), [`break_missing_outside reconcile:${BANK}:main:inr:${key}`]);
   const columns = Object.keys(line.rows[0]);

@@ -10,7 +10,7 @@ import { PAGE, pageOf } from '../../src/sandbox/page.ts';
 
 test('the page has the tables that the code makes', () => {
   const page = readFileSync(PAGE, 'utf8');
-  assert.equal(page, pageOf(page), 'node scripts/run.mjs server/src/sandbox/page.ts writes it anew');
+  assert.equal(page, pageOf(page), 'node scripts/run.mjs server/src/sandbox/page.ts regenerates it');
   for (const { name } of CONTROLS) assert.ok(page.includes(`| \`${name}\` |`), name);
   for (const { value } of MAGIC) assert.ok(page.includes(`| \`${value}\` |`), value);
 });

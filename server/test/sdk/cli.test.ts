@@ -90,7 +90,7 @@ if (isLong)
     assert.equal(
       text,
       readFileSync(SNAPSHOT, 'utf8'),
-      'LONG_TESTS=1 UPDATE_DOCS=1 npm test -- server/test/sdk/cli.test.ts writes it anew',
+      'LONG_TESTS=1 UPDATE_DOCS=1 npm test -- server/test/sdk/cli.test.ts regenerates it',
     );
   });
 

@@ -8,7 +8,7 @@ import { decimal, UsageError } from '../../../sdk/src/index.ts';
 
 const amount = fc
   .tuple(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), fc.integer({ min: 0, max: 18 }))
-  .map(([units, places]) => ({ units, places, text: decimal.fromUnits(units, places) }));
+  .map(([units, decimals]) => ({ units, decimals, text: decimal.fromUnits(units, decimals) }));
 
 describe('exact decimals', () => {
   test('nothing is lost that a JavaScript number would lose', () => {
@@ -27,15 +27,15 @@ describe('exact decimals', () => {
 
   test('each rounding is explicit about ties and remainders, on both sides of zero', () => {
     const rounded = (text: string) =>
-      (['down', 'up', 'half_even'] as const).map((rounding) => decimal.round(text, { places: 1, rounding }));
+      (['down', 'up', 'half_even'] as const).map((rounding) => decimal.round(text, { decimals: 1, rounding }));
     assert.deepEqual(rounded('0.25'), ['0.2', '0.3', '0.2']);
     assert.deepEqual(rounded('0.35'), ['0.3', '0.4', '0.4']);
     assert.deepEqual(rounded('0.251'), ['0.2', '0.3', '0.3']);
     assert.deepEqual(rounded('-0.25'), ['-0.2', '-0.3', '-0.2']);
-    assert.equal(decimal.divide('1', '3', { places: 2, rounding: 'up' }), '0.34');
+    assert.equal(decimal.divide('1', '3', { decimals: 2, rounding: 'up' }), '0.34');
   });
 
-  test('an amount with more places than the asset has is no number of units', () => {
+  test('an amount with more decimals than the asset has is no number of units', () => {
     assert.equal(decimal.toUnits('250.5', 6), 250_500_000n);
     assert.equal(decimal.toUnits('250.500', 1), 2505n);
     assert.throws(() => decimal.toUnits('0.0000001', 6), UsageError);
@@ -47,15 +47,15 @@ describe('exact decimals', () => {
       assert.throws(() => decimal.add(wrong, '1'), UsageError, wrong);
     }
     assert.throws(() => decimal.add(0.1 as unknown as string, '1'), UsageError);
-    assert.throws(() => decimal.divide('1', '0.0', { places: 2, rounding: 'down' }), UsageError);
+    assert.throws(() => decimal.divide('1', '0.0', { decimals: 2, rounding: 'down' }), UsageError);
   });
 
   test('units and text are each other, sums are those of integers, and the order is that of numbers', () => {
     fc.assert(
       fc.property(amount, amount, (a, b) => {
-        assert.equal(decimal.toUnits(a.text, a.places), a.units);
+        assert.equal(decimal.toUnits(a.text, a.decimals), a.units);
         assert.equal(decimal.subtract(decimal.add(a.text, b.text), b.text), decimal.add(a.text));
-        const [x, y] = [a.units * 10n ** BigInt(18 - a.places), b.units * 10n ** BigInt(18 - b.places)];
+        const [x, y] = [a.units * 10n ** BigInt(18 - a.decimals), b.units * 10n ** BigInt(18 - b.decimals)];
         assert.equal(decimal.compare(a.text, b.text), x < y ? -1 : x > y ? 1 : 0);
         assert.equal(decimal.toUnits(decimal.multiply(a.text, b.text), 36), x * y);
       }),
@@ -66,7 +66,7 @@ describe('exact decimals', () => {
     fc.assert(
       fc.property(amount, amount, fc.constantFrom('down', 'up', 'half_even'), (a, b, rounding) => {
         if (b.units === 0n) return;
-        const quotient = decimal.divide(a.text, b.text, { places: 6, rounding });
+        const quotient = decimal.divide(a.text, b.text, { decimals: 6, rounding });
         const missed = decimal.subtract(decimal.multiply(quotient, b.text), a.text).replace('-', '');
         const step = decimal.multiply(b.text.replace('-', ''), '0.000001');
         assert.equal(decimal.compare(missed, step), -1);

@@ -42,6 +42,6 @@ for (const [name, made] of Object.entries(FILES))
     assert.equal(
       readFileSync(path, 'utf8'),
       wanted,
-      'UPDATE_DOCS=1 npm test -- server/test/sdk/generated.test.ts writes it anew',
+      'UPDATE_DOCS=1 npm test -- server/test/sdk/generated.test.ts regenerates it',
     );
   });

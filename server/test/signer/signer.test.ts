@@ -90,16 +90,20 @@ describe('signed transactions', () => {
     ['another contract', { ...tokens(0n, 1n), target: FRIEND }, 'a contract that is not allowed'],
     ['an approval', { ...tokens(0n, 1n), data: approve }, 'a call that is no transfer'],
     ['tokens to their contract', tokens(0n, 1n, TOKEN), 'tokens to a token contract'],
-    ['coin with a token transfer', { ...tokens(0n, 1n), value: 1n }, 'native coin along with a token transfer'],
+    ['coin with a token transfer', { ...tokens(0n, 1n), value: 1n }, 'native asset along with a token transfer'],
     ['another chain', { ...tokens(0n, 1n), chainId: 5n }, 'a chain that is not allowed'],
     ['a wallet that is not here', tokens(0n, 1n), 'a wallet that is not here', { wallet: 'cold' }],
     ['a wallet named as what every object has', tokens(0n, 1n), 'a wallet that is not here', { wallet: 'constructor' }],
     ['too dear a fee', { ...tokens(0n, 1n), price: 101n }, 'a fee above the limit'],
-    ['coin to a stranger', coin(0n, 1n, FRIEND), 'more native coin than one transfer may move'],
-    ['coin to a stranger with a number', coin(0n, 1n, FRIEND, 7n), 'more native coin than one transfer may move'],
-    ['too much gas', coin(0n, 51n, depositAddress(7n), 7n), 'more native coin than one transfer may move'],
+    ['coin to a stranger', coin(0n, 1n, FRIEND), 'more of the native asset than one transfer may move'],
+    [
+      'coin to a stranger with a number',
+      coin(0n, 1n, FRIEND, 7n),
+      'more of the native asset than one transfer may move',
+    ],
+    ['too much gas', coin(0n, 51n, depositAddress(7n), 7n), 'more of the native asset than one transfer may move'],
     ['a sweep elsewhere', tokens(0n, 1n, FRIEND), 'a recipient that is not allowed', { deposit: 7n }],
-    ['a sweep of coin', coin(0n, 1n, HOT), 'more native coin than one transfer may move', { deposit: 7n }],
+    ['a sweep of coin', coin(0n, 1n, HOT), 'more of the native asset than one transfer may move', { deposit: 7n }],
   ];
   for (const [what, unsigned, why, from] of odd) {
     test(`refuses ${what}`, async () => {
@@ -113,7 +117,7 @@ describe('signed transactions', () => {
     });
   }
 
-  test('include native coin to any recipient if a limit allows it', async () => {
+  test('include the native asset to any recipient if a limit allows it', async () => {
     const core = fresh({ native: { perTransfer: 5n, perHour: 8n } });
     assert.equal(await refusedBy(core, coin(0n, 5n, FRIEND)), undefined);
     assert.equal(await refusedBy(core, coin(1n, 4n, FRIEND)), 'more than may move in an hour');
@@ -348,7 +352,7 @@ describe('over a socket', () => {
 
   test('it does not answer a client without the secret, and an impostor is not trusted', async () => {
     const stranger = signerClient({ connect: signerWithin(fresh(), secret), secret: randomHex(32), expected });
-    await assert.rejects(stranger.ping(), /signer: it does not know our secret, or we not its/);
+    await assert.rejects(stranger.ping(), /signer: the two sides have different shared secrets/);
     const echo = signerClient({
       secret,
       expected,

@@ -93,7 +93,7 @@ export interface Compensated {
 
 /** The operator's functions. */
 export interface Hands {
-  /** @param tell what is told once that is committed, or has failed */
+  /** @param tell called after the commit, or after a failure */
   inTx(
     what: string,
     body: (tx: Tx, now: Date, process: OurProcess) => Promise<unknown>,
@@ -138,6 +138,7 @@ const QUOTE_MS = 20_000;
 const LARGE_UNITS = CONFIRMATIONS[1].fromUnits;
 const FEW = { inr: 9_000_00n, usdc: 100_000_000n } as const;
 
+// Long because customers and operator are one closure over the random numbers and orders of a run.
 export function openActors(
   world: World,
   deps: {

@@ -1,5 +1,5 @@
 /**
- * Again: what stands is laid once more, and what was decided before says nothing about that. Two of twenty seeds have it.
+ * Again: a block, hold or kill switch is set a second time; earlier approvals must not apply to it. Two of twenty seeds have it.
  *
  * - Operators block the customer of an order, let its payout pass that block while payouts are switched off, and block the customer once
  *   more before anything leaves.
@@ -7,11 +7,9 @@
  * - One operator proposes to unblock a customer, to release a deposit or to lift a kill switch; the block, hold or switch is laid once
  *   more; another one confirms what was proposed before.
  *
- * What must hold is known by those who lay and lift (stops.ts), and asked by the guard whenever money leaves.
+ * The actors that set and lift them record it (stops.ts); the guard checks it whenever money leaves.
  *
  * They have a chance of their own, so that all other seeds are what they were without them.
- *
- * Long because its moves are closures over one world that a schedule drives.
  */
 import { blockCustomer } from '../../src/customers/index.ts';
 import { createOperator, type Operator, operators } from '../../src/operators/index.ts';
@@ -88,6 +86,7 @@ const named = (name: string): Action => {
   return found;
 };
 
+// Long because its moves are closures over one world that a schedule drives.
 export function openAgain(
   world: World,
   deps: { seed: number; forMs: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },

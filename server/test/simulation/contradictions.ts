@@ -84,7 +84,7 @@ export function openContradictions(
     if (one === undefined || attempts > 1 || faults.ended || !chance.happens(0.9)) return;
     one.isLeftAlone = true;
     waiting.set(key, { one, since: scheduler.time.now() });
-    if (chance.happens(0.9) && deps.chain.doubleSpends(hash)) did('coins taken back after a refusal');
+    if (chance.happens(0.9) && deps.chain.doubleSpends(hash)) did('coins reversed after a rejection');
   }
 
   function shows(key: string, one: Noted, row: Row | undefined): void {
@@ -95,7 +95,7 @@ export function openContradictions(
     one.isLeftAlone = true;
     one.turnedOut = true;
     deps.bank.turnsOut(key);
-    did(row.lost ? 'shown as paid after the coins were taken back' : 'shown as paid');
+    did(row.lost ? 'shown as paid after the coins were reversed' : 'shown as paid');
   }
 
   return {

@@ -10,8 +10,6 @@
  *
  * Two round trips of three are saved: a transaction begins with its first statement, since a `begin` alone has no visible effect,
  * and the previous commit has begun it already.
- *
- * Long because the backends are one closure over the connections that the scheduler holds.
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
@@ -84,6 +82,7 @@ interface Session {
   approves?: boolean;
 }
 
+// Long because the backends are one closure over the connections that the scheduler holds.
 export async function openBackends(deps: {
   serverUrl: string;
   adminUrl: string;

@@ -262,7 +262,7 @@ export function against(one: Submission, truth: Truth): string[] {
   return found.filter((what) => what !== false);
 }
 
-/** Which block, hold or kill switch stands, as those who laid it know: an approval past a block covers none that was laid after it. */
+/** Blocks, holds and kill switches in force, as their actors recorded them: an approval past a block covers none that was set later. */
 function stopped(
   one: Submission,
   stops: NonNullable<Truth['stops']>,

@@ -16,8 +16,6 @@
  * (`wrong`).
  *
  * They use separate random numbers, so that all other seeds play as they would without them.
- *
- * Long because its meetings are one closure over the random numbers of a run.
  */
 import { Refusal } from '../../src/base/errors.ts';
 import type { Screening } from '../../src/compliance/index.ts';
@@ -68,6 +66,7 @@ const unlessRefused = (error: unknown): void => {
   if (!(error instanceof Refusal)) throw error;
 };
 
+// Long because its meetings are one closure over the random numbers of a run.
 export function openMeetings(
   {
     scheduler,

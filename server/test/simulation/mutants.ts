@@ -321,7 +321,7 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a deposit that a reorg took back stays',
+    name: 'a deposit that a reorg reversed stays',
     kinds: ['paid_twice', 'books', 'lost'],
     changes: [
       {
@@ -889,7 +889,7 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/orders/follow-on-order.ts',
-        from: 'if ((await areHeld(tx, [found.row])) || (await isStoppedByLaw(tx, found.first)))',
+        from: 'if ((await areHeld(tx, [found.row])) || (await isBlockedByLaw(tx, found.first)))',
         to: 'if (await areHeld(tx, [found.row]))',
       },
     ],

@@ -3,8 +3,6 @@
  *
  * It either deduplicates by key for some time, and then forgets the key, or pays every request it receives. Payments settle after
  * a while, are rejected, or are returned; its statement shows lines late, twice or out of order.
- *
- * Long because the bank is one closure: its payments and its statement share what it has done.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import type { BankAdapter, StatementLine } from '../../src/rails/bank.ts';
@@ -69,6 +67,7 @@ const LONGEST_ANSWER_MS = 9_500;
 /** Maximum time from a page with a line to its processing. */
 const MEETS_WITHIN_MS = 60;
 
+// Long because the bank is one closure: its payments and its statement share what it has done.
 export function openBank(deps: {
   /** 0 if it pays every request it receives. */
   deduplicatesForMs: number;

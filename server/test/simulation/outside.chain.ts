@@ -2,8 +2,6 @@
  * A chain, and its real transfers. Blocks in memory, a mempool, reorgs of any depth below finality, a node that lags, forgets
  * waiting transactions, or does not answer. Signing and sending behave as on a real chain: the same bytes are the same
  * transaction, a nonce is used once, and a transaction may revert.
- *
- * Long because the chain is one closure: blocks, mempool and faults share their state.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -84,6 +82,7 @@ export interface ChainWorld {
   readonly waiting: readonly string[];
 }
 
+// Long because the chain is one closure: blocks, mempool and faults share their state.
 export function openChain(deps: {
   chance: Chance;
   faults: Faults;

@@ -1,7 +1,5 @@
 /**
  * The results of many runs: counted, in words, and as JSON for the evidence (main.process.ts describes its shape).
- *
- * Long because `openTally` is one closure: every outcome is counted in the same sums.
  */
 import type { Kind, Violation } from './checks.ts';
 import { FAULTS, type Fault } from './faults.ts';
@@ -66,6 +64,7 @@ export interface Tally {
 export const again = ({ seed, orders, endAt, restore }: Asked): string =>
   `npm run simulate -- --seeds ${seed}..${seed} --orders ${orders}${restore === true ? ' --restore always' : ''}${(endAt ?? []).map((point) => ` --end-at '${point}'`).join('')} --trace`;
 
+// Long because `openTally` is one closure: every outcome is counted in the same sums.
 export function openTally(): Tally {
   const faults = new Map<Fault, number>();
   const ended = new Map<string, number>();

@@ -107,6 +107,7 @@ interface Given {
   state: string;
 }
 
+// Long because a restore is one closure: its steps share what was lost.
 export function openRestore(
   world: World,
   deps: {

@@ -11,8 +11,6 @@
  * change counts from its commit, and a transaction of ours lasts no longer than `TX_MS`.
  *
  * They use separate random numbers, so that all other seeds play as they would without them.
- *
- * Long because the rules are one closure over the random numbers of a run.
  */
 import { Unavailable } from '../../src/base/errors.ts';
 import { replaceDenyList } from '../../src/compliance/index.ts';
@@ -76,6 +74,7 @@ export interface Looking {
   spreadMs: number;
 }
 
+// Long because the rules are one closure over the random numbers of a run.
 export function openRules(
   { scheduler, faults, stops: laid }: Pick<World, 'scheduler' | 'faults' | 'stops'>,
   deps: { seed: number; hands: () => Hands | undefined },

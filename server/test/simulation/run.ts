@@ -107,6 +107,7 @@ export interface Play {
   until?: readonly Kind[];
 }
 
+// Long because `simulate` puts one run together and takes it apart: its steps share all that it opened.
 export async function simulate(
   fixture: Fixture,
   { seed, orders, restore, endAt, lie, until = [] }: Play,

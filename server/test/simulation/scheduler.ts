@@ -12,8 +12,6 @@
  * deadlock is found here too, at once, and ends the statement that closed the circle.
  *
  * When no process can continue, time jumps to the next due event.
- *
- * Long because the scheduler is one closure: points, locks and time share one state.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
@@ -98,6 +96,7 @@ const GLANCE_MS = 4;
 /** Due work that no worker has claimed is enqueued again after this. */
 const RUNG_AGAIN_MS = 2_500;
 
+// Long because the scheduler is one closure: points, locks and time share one state.
 export function openScheduler(options: {
   chance: Chance;
   locks: Locks;

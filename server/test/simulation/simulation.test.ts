@@ -153,9 +153,9 @@ test('where what stands is laid again: approvals and proposals of before say not
   );
 });
 
-test('with a bank that shows as paid what it has refused: what was taken back meanwhile is owed', async () => {
+test('with a bank that shows as paid what it has rejected: a deposit reversed meanwhile is owed', async () => {
   await playUntil(
-    ['shown as paid after the coins were taken back'],
+    ['shown as paid after the coins were reversed'],
     [14, 34, 54, 74, 94].map((seed) => ({ seed, orders: 10 })),
     ({ contradictions }) => contradictions,
   );

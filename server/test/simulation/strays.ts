@@ -13,8 +13,6 @@
  *
  * The expected end of each follows from its plan and from the records of chain and bank (`wrongStrays`); of our rows only the
  * balances of four kinds of account are compared. Days pass by moving the rows of one deposit into the past.
- *
- * Long because its strays are one closure over the random numbers of a run.
  */
 import { Refusal } from '../../src/base/errors.ts';
 import {
@@ -105,6 +103,7 @@ interface Row {
 
 const NAMEABLE = ['needs_destination', 'held', 'rejected', 'returned'];
 
+// Long because its strays are one closure over the random numbers of a run.
 export function openStrays(
   world: World,
   deps: { seed: number; forMs: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },

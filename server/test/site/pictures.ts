@@ -17,7 +17,7 @@ const BOX = { width: 148, height: 46 };
 const COLUMNS = [
   { title: 'Customer', holder: 'customer', x: 8, width: 196 },
   { title: 'Operator, for the customer', holder: 'operator', x: 212, width: 424 },
-  { title: 'Paid out or given back', holder: 'over', x: 644, width: 188 },
+  { title: 'Paid out or refunded', holder: 'over', x: 644, width: 188 },
 ] as const;
 
 /** Centres of the boxes: the usual course on top, the refund at the bottom. */

@@ -49,7 +49,7 @@ describe('the situations', () => {
       const made = withPlayed(page, await play(stage));
       if (process.env.UPDATE_DOCS === '1') writeFileSync(file, made);
       else
-        assert.equal(page, made, `UPDATE_DOCS=1 npm test -- server/test/site/situations.long.test.ts writes it anew`);
+        assert.equal(page, made, `UPDATE_DOCS=1 npm test -- server/test/site/situations.long.test.ts regenerates it`);
     });
 });
 

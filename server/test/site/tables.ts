@@ -170,8 +170,8 @@ const OUTCOMES = {
   none: 'not verified',
   verified: 'verified to this level',
   in_review: 'under review: wait for the webhook',
-  failed: 'refused for now: send the customer to a new `kycUrl`',
-  refused: 'refused for good: the customer cannot trade',
+  failed: 'failed for now: send the customer to a new `kycUrl`',
+  refused: 'refused permanently: the customer cannot trade',
 } as const;
 
 function verification(): string {
@@ -179,7 +179,7 @@ function verification(): string {
     ['Word', 'Level', 'Meaning'],
     Object.entries(VERIFICATION).map(([word, { outcome, level, login }]) => [
       code(word),
-      level === undefined ? 'as before' : String(level),
+      level === undefined ? 'unchanged' : String(level),
       outcome === 'none' ? (login === true ? 'logged in, not verified yet' : 'not logged in yet') : OUTCOMES[outcome],
     ]),
   );
@@ -188,13 +188,13 @@ function verification(): string {
 const TYPES_BESIDE: readonly (readonly [type: string, when: string])[] = [
   [
     'order.changed',
-    'something else about the order changes: its exception, evidence, terms, deadline, a refund, a payout that came back',
+    'something else about the order changes: its exception, evidence, terms, deadline, a refund, a returned payout',
   ],
   ['customer.login', 'a customer logs in for the first time'],
   ['customer.verification', 'a customer has a new level or outcome'],
   ['document.expiring', 'a document of a customer expires: `/v1` says what to submit again, with the reason `expired`'],
-  ['information.requested', 'the operator asks something about a customer: read it and answer it under `/v1`'],
-  [TEST_EVENT, 'you asked for a test'],
+  ['information.requested', 'the operator has a question about a customer: read it and answer it under `/v1`'],
+  [TEST_EVENT, 'you requested a test'],
   [OFF_EVENT, 'another endpoint of yours accepted nothing for five days and is switched off'],
 ];
 
@@ -252,7 +252,7 @@ const kib = (bytes: number): string => `${bytes / 1024} KiB`;
 
 const limits = (): string =>
   table(
-    ['What', 'Limit', 'Beyond it'],
+    ['What', 'Limit', 'If it is exceeded'],
     [
       ['Age of a signature', span(CLOCK_WINDOW.behindMs), '401 `unauthenticated`'],
       ['Clock ahead of the server’s', span(CLOCK_WINDOW.aheadMs), '401 `clock_ahead`'],
@@ -261,20 +261,20 @@ const limits = (): string =>
       ['Time for a request to arrive', span(REQUEST_TIMEOUT_MS), '408 `request_timeout`'],
       [
         'Requests of a key in a minute',
-        'set per partner, 6000 unless the operator says otherwise; none in the sandbox',
+        'set per partner, 6000 by default; none in the sandbox',
         '429 `too_many_requests`',
       ],
       [
         '`Idempotency-Key`',
-        `${MAX_KEY_CHARS} characters; a reply is kept ${span(KEPT_FOR_MS)}`,
-        '400; afterwards the request is a new one',
+        `${MAX_KEY_CHARS} characters; a reply is stored for ${span(KEPT_FOR_MS)}`,
+        '400; after that time the request is a new one',
       ],
       ['Webhook endpoints of a partner', String(MOST), '409 `too_many_endpoints`'],
       ['Time to answer a webhook', span(DEADLINE_MS), 'it is sent again'],
       ['Pauses between attempts', `from ${span(PAUSES.firstMs)}, doubling to ${span(PAUSES.longestMs)}`, ''],
-      ['Attempts at one event', span(GIVE_UP_AFTER_MS), 'it is given up, and can be replayed'],
+      ['Attempts at one event', span(GIVE_UP_AFTER_MS), 'the server gives it up; it can be replayed'],
       ['An endpoint that accepts nothing', span(SWITCH_OFF_AFTER_MS), 'it is switched off'],
-      ['Old secret after a rotation', `${span(OVERLAP_MS)} unless you say otherwise`, 'it signs nothing more'],
+      ['Old secret after a rotation', `${span(OVERLAP_MS)} unless you choose another time`, 'it no longer signs'],
       ['Log of attempts', span(LOG_KEPT_MS), 'it is deleted'],
       ['Refunds in one event', `${MOST_SHOWN}; ${MOST_ASKED} by \`offramp/refunds\``, 'older ones by `before`'],
     ],
@@ -304,13 +304,13 @@ const chains = (): string =>
 
 const HEADER_MEANS: Readonly<Record<(typeof EXPOSED)[number], readonly [where: string, says: string]>> = {
   'Quote-Id': ['quotes', 'number of the quote, for your records and for questions to the operator'],
-  'Quote-Expires-At': ['quotes', 'until when the quote holds, ISO 8601'],
-  'X-Total-Count': ['lists', 'rows there are in all'],
-  'X-Request-Id': ['every reply', 'names the request: give it to the operator with a question'],
-  'Retry-After': ['429, 503, and 409 `idempotency_in_flight`', 'seconds to wait before the same request'],
+  'Quote-Expires-At': ['quotes', 'when the quote expires, ISO 8601'],
+  'X-Total-Count': ['lists', 'total number of rows'],
+  'X-Request-Id': ['every reply', 'id of the request: quote it to the operator'],
+  'Retry-After': ['429, 503, and 409 `idempotency_in_flight`', 'seconds to wait before you repeat the request'],
   'RateLimit-Limit': ['signed replies, in production', 'requests of this key in a minute'],
-  'RateLimit-Remaining': ['signed replies, in production', 'how many are left'],
-  'RateLimit-Reset': ['signed replies, in production', 'seconds until all are there again'],
+  'RateLimit-Remaining': ['signed replies, in production', 'how many remain'],
+  'RateLimit-Reset': ['signed replies, in production', 'seconds until all are available again'],
 };
 const headers = (): string =>
   table(
@@ -322,7 +322,11 @@ const headers = (): string =>
         return [code(name), where, says];
       }),
       ['`Allow`', '405', 'the methods of the path'],
-      ['`x-ignored-fields`', 'the sandbox', 'fields that were sent and are not of this endpoint: perhaps misspelt'],
+      [
+        '`x-ignored-fields`',
+        'the sandbox',
+        'fields of the request that the endpoint does not have, such as misspelt ones',
+      ],
     ],
   );
 

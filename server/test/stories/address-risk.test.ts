@@ -104,7 +104,7 @@ test('a purchase to a risky address is held, under review; two accept the risk f
   await world.reaches(order, 4);
 });
 
-test('a deposit from a risky address is frozen: neither paid out nor refunded, by nobody, also when it is confirmed', async () => {
+test('a deposit from a risky address is frozen: no one can pay it out or refund it, even when the risk is confirmed', async () => {
   const customer = await world.verifiedCustomer();
   const order = await world.sells('31', 'usdc', { customer });
   const from = await paysFrom('bad3', order, '31');

@@ -378,7 +378,7 @@ describe('the clock', () => {
     assert.equal((await ends())?.live, '0');
   });
 
-  test('clears money that a bank may take back', async () => {
+  test('clears money that a bank may recall', async () => {
     await world.clears('inr', 3_600);
     const order = await world.buys('1000', 'usdc');
     await control('pay', of(order));

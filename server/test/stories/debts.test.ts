@@ -364,7 +364,7 @@ test('a converted order released by legal act waits for people where its fees we
   await world.reconciles();
 });
 
-test('a converted order released by legal act gives back the part that its bank did not recall once it is exchanged back', async () => {
+test('a converted order released by legal act refunds the part that its bank did not recall once it is exchanged back', async () => {
   const books = await world.balances();
   const customer = await world.verifiedCustomer();
   const nowhere = world.newAddress();

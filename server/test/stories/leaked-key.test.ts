@@ -386,6 +386,7 @@ describe('the activity of a key', () => {
   /** Paths that only ask for a price, change nothing, or exist in the sandbox alone. */
   const UNRECORDED = ['quote', 'quotes', 'test/', '/sandbox/'];
 
+  // Long because it walks every path that changes anything.
   test('is recorded at every path that changes anything', async () => {
     const owner = await world.read((tx) => createPartner(tx, { name: 'Recorded', now: world.clock.now() }));
     const client = await keyOf(owner.id, 'all of it');

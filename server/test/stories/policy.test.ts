@@ -40,7 +40,7 @@ async function soldAndPaid(amount: string, paid: string, coin = 'usdc'): Promise
 }
 
 describe('too little, within the band', () => {
-  test('goes on at the new amount with the booked rate and the fees of the schedule, and the partner is told', async () => {
+  test('continues at the new amount with the booked rate and the fees of the schedule, and the partner receives an event', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'hold' } });
     const asked = await world.sells('100', 'usdc');
     const books = await world.balances();

@@ -393,7 +393,7 @@ describe('a refund that was rejected and is then shown as paid', () => {
     const { fiatAccountId } = await world.verifiedAccount(customer.id);
     await whileStopped(async () => {
       await does(`/orders/${order.id}/destination`, { fiatAccountId });
-      await world.until('it is written anew', async () => (await refunds(order))[0] === 'created');
+      await world.until('a new one is created', async () => (await refunds(order))[0] === 'created');
       await paysAfterAll(order);
     });
     await isRefundedOnce(order, books);
@@ -854,7 +854,7 @@ test('an order in any waiting state opens a case when it is overdue', async () =
   /** Sets the price source of the offramp markets. */
   const sources = async (source: string) => {
     await world.read((tx) => tx.run(`update markets set price_sources = $1 where direction = 'offramp'`, [[source]]));
-    await world.until('the markets are read anew', async () => {
+    await world.until('the markets are read again', async () => {
       const asked = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '10' };
       return ((await world.partner.post('offramp/quote', asked)).status === 200) === (source === 'fixed');
     });

@@ -1,8 +1,6 @@
 /**
  * Attacks on the settlement of partners' fees, and what becomes of settled fees later: an order is undone or a fee paid back after
  * the partner was paid, the debit was a payout after all, the proposal is older than what it is about.
- *
- * Long because the orders, and what the partner is owed, are shared.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';

@@ -151,7 +151,7 @@ test('two people settle fees by the debit that paid them: not more than owed, no
   assert.deepEqual(
     earnedRows.map((row: Came) => [row.partnerId, row.partnerFee]),
     [[partner, inr(earned)]],
-    'a settlement counts as revenue that was given back',
+    'a settlement counts as refunded revenue',
   );
 });
 

@@ -31,7 +31,7 @@ async function withholds(bps: number): Promise<void> {
   for (const { id } of rows) {
     const { status, body } = await ada.does(`/markets/${id}`, { taxBps: bps });
     assert.deepEqual([status, body.after.taxBps], [200, String(bps)]);
-    await world.until('the market is read anew', () =>
+    await world.until('the market is read again', () =>
       world.read(async (tx) => (await marketById(tx, id)).taxBps === BigInt(bps)),
     );
   }

@@ -244,7 +244,7 @@ test('a beneficiary of another name is refused by its provider, and the payout i
   assert.equal((await a.ada.does(`/proposals/${alone.body.proposal}/decline`)).status, 200);
 });
 
-test('another provider is asked once with exact data, whose answer counts once: the same again is taken, another one refused', async () => {
+test('another provider is queried once with exact data, and its first answer counts: a repeat is accepted, a different one rejected', async () => {
   const order = await bought(anAddress());
   await names(order, other.travelAddress('x/1'));
   const told = await toldOther();

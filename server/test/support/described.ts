@@ -16,7 +16,7 @@ export function testFresh(files: Readonly<Record<string, string>>): void {
   for (const [path, text] of Object.entries(files))
     test(`${path} matches the declarations`, () => {
       if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, path), text);
-      assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is stale: UPDATE_DOCS=1 writes it anew`);
+      assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is stale: regenerate it with UPDATE_DOCS=1`);
     });
 }
 

@@ -3,8 +3,6 @@
  *
  * PostgreSQL, node and signer are real. A backup is a copy of the database made while no server runs; a restore starts the server
  * on that copy, marked as older than chain and bank. Statements are downloaded from the bank again.
- *
- * Long because `assemble` is one closure: all steps of a drill share the processes that it started.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -62,7 +60,11 @@ export async function openDrills() {
   });
 }
 
-/** @param closing functions that end each part, in the order in which the parts were started */
+/**
+ * @param closing functions that end each part, in the order in which the parts were started
+ *
+ * Long because `assemble` is one closure: all steps of a drill share the processes that it started.
+ */
 async function assemble(closing: (() => Promise<unknown>)[], close: () => Promise<void>) {
   const [database, anvil, hosts, codes] = await Promise.all([freshDatabase(), startAnvil(), priceHosts(), codeHost()]);
   const made: string[] = [];

@@ -6,8 +6,6 @@
  * With `keep` its addresses are issued one by one, as where keys are hardened: nothing derives the next one.
  *
  * Simplified: there are no scripts, the signature is the hash of the transaction, and a block holds any number of transactions.
- *
- * Long because the chain is one closure: its adapter and its faults share blocks and pool.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { Unavailable } from '../../src/base/errors.ts';
@@ -62,6 +60,7 @@ function unpacked(body: Buffer): OutputTx {
 }
 const sum = (all: readonly { units: bigint }[]): bigint => all.reduce((total, { units }) => total + units, 0n);
 
+// Long because the chain is one closure: its adapter and its faults share blocks and pool.
 export function outputChain(options: { finality: number; pace?: Partial<ChainPace>; keep?: number }) {
   const made: string[] = [];
   let branch = 0;

@@ -6,7 +6,7 @@ import pg from 'pg';
 
 export interface Rows {
   query<R extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<R[]>;
-  /** A crypto asset of a chain, or its native coin where `contract` is null. */
+  /** A crypto asset of a chain, or its native asset where `contract` is null. */
   cryptoAsset(code: string, chain: string, contract: string | null, decimals?: number): Promise<void>;
   policy(chain: string, asset: string, fromUnits: bigint, confirmations: number): Promise<void>;
   /** An order that waits for a deposit of `asset`, with its partner and customer (made once) behind it. */

@@ -165,6 +165,7 @@ export interface StoryOptions {
   settings?: Readonly<Record<string, string>>;
 }
 
+// Long because `openStory` is one closure: all functions of a story share its server, clock and partner.
 export async function openStory(options: StoryOptions = {}) {
   const database = await freshDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'cloverleaf-story-'));
@@ -769,7 +770,7 @@ export async function openStory(options: StoryOptions = {}) {
           [fiat, seconds],
         ),
       );
-      await until('the market is read anew', async () => {
+      await until('the market is read again', async () => {
         const market = await read((tx) => marketById(tx, rows[0]?.id ?? 0n));
         return market.clearingMs === seconds * 1000;
       });

@@ -44,7 +44,7 @@ export function sweepProcesses(p: {
   return { facts, open };
 }
 
-/** Books native coin that a new hot wallet has been given. */
+/** Books the native asset that a new hot wallet has been given. */
 export const bookCapital = ({ db }: Fixture, code: string, asset: string, units: bigint) =>
   db.asSystem((tx) =>
     post(tx, {

@@ -7,8 +7,6 @@
  *
  * Values that differ between runs are replaced with placeholders of the same length, so that columns stay aligned. Dates are those
  * of the page: it begins on 2026-01-05, and only days that pass are shown.
- *
- * Long because one function renders a transcript in one pass.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -338,6 +336,7 @@ export function pagesOf(
 const DONE_OR_WAITS = -1;
 const blocksOf = (page: string): string[] => page.split(/^(?=```)/m);
 
+// Long because one function renders a transcript in one pass.
 async function played(stage: Stage, title: string, play: (scene: Scene) => Promise<void>): Promise<string> {
   const { world } = stage;
   const names: Names = {};

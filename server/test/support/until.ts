@@ -15,7 +15,7 @@ export interface Patience {
 }
 
 /**
- * @param what the end of the sentence "waited in vain until …"
+ * @param what the end of the sentence "waiting until …"
  * @param look returns the awaited value; undefined or false while it does not exist
  */
 export async function until<T>(
@@ -27,7 +27,7 @@ export async function until<T>(
   for (let pauseMs = everyMs; ; pauseMs = Math.min(pauseMs * LONGER, Math.max(everyMs, SELDOM_MS))) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (isOver()) throw new Error(`waited ${withinMs} ms in vain until ${what}\n${more()}`);
+    if (isOver()) throw new Error(`timed out after ${withinMs} ms waiting until ${what}\n${more()}`);
     await new Promise((wake) => setTimeout(wake, pauseMs));
   }
 }

@@ -106,7 +106,7 @@ test('an authorization that others submit first changes nothing: its batch moves
   assert.deepEqual(await left([owner]), [0n]);
 });
 
-test('a delegated address takes native coin, but not from a sender that offers exactly 21,000 gas', async () => {
+test('a delegated address accepts the native asset, but not from a sender that offers exactly 21,000 gas', async () => {
   const [owner] = chain.owners(1);
   assert.ok(owner);
   await chain.mined([{ from: chain.hot, to: HOT.address, authorizations: [await authorizedBy(owner)] }]);

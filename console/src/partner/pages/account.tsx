@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Codes } from '../../codes.tsx';
 import { SignIns } from '../../signins.tsx';
 import { Fact } from '../../ui.tsx';
-import { Act } from '../act.tsx';
+import { ActionButton } from '../actionbutton.tsx';
 import { own } from '../api.ts';
 import { enrolAnother } from '../passkey.ts';
 import { useSession } from '../shell.tsx';
@@ -24,7 +24,7 @@ export function Account() {
             <Fact name="Recovery codes left">{session.recoveryCodes}</Fact>
           </dl>
           <div className="row">
-            <Act
+            <ActionButton
               name="Make new recovery codes"
               right="read"
               says="Makes ten new codes, shown once. Earlier codes stop working."
@@ -38,7 +38,7 @@ export function Account() {
         sessions={sessions.data?.sessions}
         passkeys={passkeys.data?.passkeys}
         end={({ id }) => (
-          <Act
+          <ActionButton
             name="End"
             label={`End session ${id}`}
             right="read"
@@ -47,7 +47,7 @@ export function Account() {
           />
         )}
         revoke={({ id }) => (
-          <Act
+          <ActionButton
             name="Revoke"
             label={`Revoke passkey ${id}`}
             right="read"
@@ -57,7 +57,7 @@ export function Account() {
           />
         )}
         enrol={
-          <Act
+          <ActionButton
             name="Enrol another passkey"
             right="read"
             says="Makes another passkey, on this device or another one."

@@ -4,7 +4,7 @@ import { type CSSProperties, type FormEvent, useId, useState } from 'react';
 import { useAttempt } from '../../attempt.ts';
 import { dataUrlOf } from '../../document.tsx';
 import { type Column, Failure, Table } from '../../ui.tsx';
-import { Act } from '../act.tsx';
+import { ActionButton } from '../actionbutton.tsx';
 import { read, send } from '../api.ts';
 import { useMay, useSession } from '../shell.tsx';
 
@@ -42,7 +42,7 @@ export function BrandingPage() {
       <div className="title">
         <h1>Branding and origins</h1>
         <div className="row">
-          <Act
+          <ActionButton
             name="Change origins"
             right="settings"
             says="Replaces the list of origins whose pages may call the white-label API with your keys. A browser withholds the replies from pages of other origins."

@@ -1,7 +1,5 @@
 /**
  * Customers, and one of them: verification, limits, destinations, the operator's questions, and links to hosted pages.
- *
- * Long because it is one page with one state: its parts read the same answers.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -9,7 +7,7 @@ import { To } from '../../chrome.tsx';
 import { Secret } from '../../codes.tsx';
 import { within } from '../../filters.tsx';
 import { type Column, CustomerLink, Fact, Failure, Id, State, Table, Time, type Tone } from '../../ui.tsx';
-import { Act } from '../act.tsx';
+import { ActionButton } from '../actionbutton.tsx';
 import { type Page, read, send } from '../api.ts';
 import { List } from '../list.tsx';
 import { useMay } from '../shell.tsx';
@@ -74,7 +72,7 @@ export interface Question {
 }
 
 export const AnswerIt = ({ of }: { of: Question }) => (
-  <Act
+  <ActionButton
     name="Answer"
     label={`Answer question ${of.id}`}
     right="customers"
@@ -155,6 +153,7 @@ const MARKETS: readonly Column<Limits['markets'][number]>[] = [
   { head: 'Maximum', cell: ({ max }) => max, className: 'number' },
 ];
 
+// Long because it is one page with one state: its parts read the same answers.
 export function CustomerPage() {
   const { customer: id } = useParams({ from: '/customers/$customer' });
   const may = useMay();
@@ -190,14 +189,14 @@ export function CustomerPage() {
           {data && <Verification of={data.verification} />}
         </div>
         <div className="row">
-          <Act
+          <ActionButton
             name="Verification link"
             right="customers"
             says="Creates a link to the hosted page where the customer is verified. Anyone with the link can act as the customer, so send it only to the customer."
             run={() => send<{ url: string }>('POST', `${base}/verification-link`)}
             shows={({ url }) => <Secret name="Link" text={url} />}
           />
-          <Act
+          <ActionButton
             name="Change contact"
             right="customers"
             says="Changes phone, e-mail address or country. Empty fields stay unchanged."

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import { Secret } from '../../codes.tsx';
 import { type Column, Id, Time } from '../../ui.tsx';
-import { Act, type Input } from '../act.tsx';
+import { ActionButton, type Input } from '../actionbutton.tsx';
 import { send } from '../api.ts';
 import { List } from '../list.tsx';
 import { LifeState } from '../parts.tsx';
@@ -76,7 +76,7 @@ const ACTIONS: Column<Key> = {
   cell: (one) =>
     one.state !== 'active' ? null : (
       <div className="row nowrap">
-        <Act
+        <ActionButton
           name="Change"
           label={`Change key ${one.label}`}
           right="keys"
@@ -84,7 +84,7 @@ const ACTIONS: Column<Key> = {
           inputs={inputs(one)}
           run={(body) => send('PATCH', `/keys/${one.key}`, body)}
         />
-        <Act
+        <ActionButton
           name="Rotate"
           label={`Rotate key ${one.label}`}
           right="keys"
@@ -99,7 +99,7 @@ const ACTIONS: Column<Key> = {
           run={(body) => send<WithSecret>('POST', `/keys/${one.key}/rotate`, body)}
           shows={(of) => <Shown of={of} />}
         />
-        <Act
+        <ActionButton
           name="Revoke"
           label={`Revoke key ${one.label}`}
           right="keys"
@@ -124,7 +124,7 @@ export function Keys() {
       keyOf={({ key }) => key}
       empty="No key matches these filters."
       buttons={
-        <Act
+        <ActionButton
           name="Make a key"
           right="keys"
           tone="primary"

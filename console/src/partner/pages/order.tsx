@@ -4,7 +4,7 @@ import { useParams } from '@tanstack/react-router';
 import { To } from '../../chrome.tsx';
 import { every } from '../../live.ts';
 import { type Column, CustomerLink, Fact, Failure, Id, State, Table, Time } from '../../ui.tsx';
-import { Act } from '../act.tsx';
+import { ActionButton } from '../actionbutton.tsx';
 import { type Money, type Page, read, send } from '../api.ts';
 import { Evidence, MoneyOf } from '../parts.tsx';
 import { useMay, useSession } from '../shell.tsx';
@@ -292,7 +292,7 @@ function Actions({ of, isSandbox }: { of: Order; isSandbox: boolean }) {
   return (
     <div className="row">
       {of.state === 'created' && (
-        <Act
+        <ActionButton
           name="Cancel"
           right="orders"
           tone="grave"
@@ -301,7 +301,7 @@ function Actions({ of, isSandbox }: { of: Order; isSandbox: boolean }) {
         />
       )}
       {!['created', 'settled', 'expired', 'cancelled', 'refunded'].includes(of.state) && choices.length > 0 && (
-        <Act
+        <ActionButton
           name="Refund"
           right="orders"
           says="Sends what the order holds back to a destination of the customer. The operator’s checks stay in force."
@@ -310,7 +310,7 @@ function Actions({ of, isSandbox }: { of: Order; isSandbox: boolean }) {
         />
       )}
       {of.state === 'payout_held' && choices.length > 0 && (
-        <Act
+        <ActionButton
           name="Pay elsewhere"
           right="orders"
           says="Pays the order to another destination of the customer, after its payout was rejected or came back."
@@ -319,7 +319,7 @@ function Actions({ of, isSandbox }: { of: Order; isSandbox: boolean }) {
         />
       )}
       {of.direction === 'buy' && (
-        <Act
+        <ActionButton
           name="Name bank reference"
           right="orders"
           says="Stores the reference that the customer’s bank gave the transfer. It matches no money; it helps the operator to find the transfer."

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useFilters } from '../../filters.tsx';
 import { every } from '../../live.ts';
 import { Facts, Failure, OrderLink, State } from '../../ui.tsx';
-import { Act, type Input } from '../act.tsx';
+import { ActionButton, type Input } from '../actionbutton.tsx';
 import { read, send } from '../api.ts';
 import { MoneyOf } from '../parts.tsx';
 import { useSession } from '../shell.tsx';
@@ -123,7 +123,7 @@ const STEPS = [
 ] as const;
 
 const Control = ({ of, order = '' }: { of: Control; order?: string }) => (
-  <Act
+  <ActionButton
     name={of.name}
     right="develop"
     says={of.says}
@@ -213,7 +213,7 @@ export function Sandbox() {
         </p>
         <div className="row">
           {STEPS.map(([name, seconds]) => (
-            <Act
+            <ActionButton
               key={name}
               name={`Forward ${name}`}
               right="develop"

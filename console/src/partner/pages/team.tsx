@@ -3,7 +3,7 @@
 import { Secret } from '../../codes.tsx';
 import { within } from '../../filters.tsx';
 import { type Column, Time } from '../../ui.tsx';
-import { Act } from '../act.tsx';
+import { ActionButton } from '../actionbutton.tsx';
 import { send } from '../api.ts';
 import { List } from '../list.tsx';
 import { About, LifeState } from '../parts.tsx';
@@ -62,7 +62,7 @@ const ACTIONS: Column<Member> = {
   cell: (one) =>
     one.state === 'removed' ? null : (
       <div className="row nowrap">
-        <Act
+        <ActionButton
           name="Role"
           label={`Role of ${one.name}`}
           right="team"
@@ -71,7 +71,7 @@ const ACTIONS: Column<Member> = {
           run={(body) => send('PATCH', `/team/${one.id}`, body)}
         />
         {one.state === 'invited' && (
-          <Act
+          <ActionButton
             name="New link"
             label={`New link for ${one.name}`}
             right="team"
@@ -81,7 +81,7 @@ const ACTIONS: Column<Member> = {
           />
         )}
         {one.state === 'active' && (
-          <Act
+          <ActionButton
             name="Sign out"
             label={`Sign out ${one.name}`}
             right="team"
@@ -89,7 +89,7 @@ const ACTIONS: Column<Member> = {
             run={() => send('POST', `/team/${one.id}/sign-out`)}
           />
         )}
-        <Act
+        <ActionButton
           name="Remove"
           label={`Remove ${one.name}`}
           right="team"
@@ -116,7 +116,7 @@ export function Team() {
       keyOf={({ id }) => id}
       empty="No member matches these filters."
       buttons={
-        <Act
+        <ActionButton
           name="Invite"
           right="team"
           tone="primary"

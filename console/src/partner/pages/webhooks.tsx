@@ -5,7 +5,7 @@ import { To } from '../../chrome.tsx';
 import { Secret } from '../../codes.tsx';
 import { RowLink } from '../../rowlink.tsx';
 import { type Column, Fact, Failure, State, Table, Time } from '../../ui.tsx';
-import { Act, type Input } from '../act.tsx';
+import { ActionButton, type Input } from '../actionbutton.tsx';
 import { type Page, read, send } from '../api.ts';
 import { List } from '../list.tsx';
 import { About, DeliveryState, failureSays } from '../parts.tsx';
@@ -73,7 +73,7 @@ export const Webhooks = () => (
     keyOf={({ id }) => id}
     empty="No endpoint yet. Events can be read from the event feed, too."
     buttons={
-      <Act
+      <ActionButton
         name="Add an endpoint"
         right="develop"
         tone="primary"
@@ -171,13 +171,13 @@ export function WebhookPage() {
 function Actions({ of, base }: { of: Endpoint; base: string }) {
   return (
     <div className="row">
-      <Act
+      <ActionButton
         name="Send a test event"
         right="develop"
         says="Posts a test event to the endpoint."
         run={() => send('POST', `${base}/test`)}
       />
-      <Act
+      <ActionButton
         name="Send a span again"
         right="develop"
         says="Sends all events of a period again, in order. They keep their ids, so that your program can recognise them."
@@ -192,7 +192,7 @@ function Actions({ of, base }: { of: Endpoint; base: string }) {
           </p>
         )}
       />
-      <Act
+      <ActionButton
         name="Change"
         right="develop"
         says="Changes where and which events are sent."
@@ -202,7 +202,7 @@ function Actions({ of, base }: { of: Endpoint; base: string }) {
         ]}
         run={(body) => send('PATCH', base, body)}
       />
-      <Act
+      <ActionButton
         name={of.enabled ? 'Switch off' : 'Switch on'}
         right="develop"
         says={
@@ -211,21 +211,21 @@ function Actions({ of, base }: { of: Endpoint; base: string }) {
         run={() => send('PATCH', base, { enabled: !of.enabled })}
       />
       {of.heldAt !== null && (
-        <Act
+        <ActionButton
           name="Resume"
           right="develop"
           says="Confirms that the address is yours. It then receives every event that it missed."
           run={() => send('POST', `${base}/resume`)}
         />
       )}
-      <Act
+      <ActionButton
         name="Rotate secret"
         right="develop"
         says="Makes a new secret, shown once. For one day, events are signed with the previous one, too."
         run={() => send<{ secret: string }>('POST', `${base}/rotate-secret`, {})}
         shows={({ secret }) => <Secret name="Secret" text={secret} />}
       />
-      <Act
+      <ActionButton
         name="Remove"
         right="develop"
         tone="grave"
@@ -261,7 +261,7 @@ function Attempts({ base, of }: { base: string; of: Delivery }) {
         <h2>
           {of.type}, {of.eventId}
         </h2>
-        <Act
+        <ActionButton
           name="Send again"
           right="develop"
           tone="primary"

@@ -51,7 +51,7 @@ export const emailChannel = adapter({
       'which e-mail address alerts come from',
     ),
     to: demanded(
-      text('ALERT_EMAIL_TO', 'e-mail addresses that alerts go to, with commas', undefined),
+      text('ALERT_EMAIL_TO', 'e-mail addresses that alerts are sent to, separated by commas', undefined),
       'which e-mail addresses alerts go to',
     ),
   },

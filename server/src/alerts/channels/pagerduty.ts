@@ -11,7 +11,11 @@ export const pagerdutyChannel = adapter({
       secret('ALERT_PAGERDUTY_KEY', 'integration key of the service in PagerDuty'),
       'which service of PagerDuty is called',
     ),
-    url: webAddress('ALERT_PAGERDUTY_URL', 'where events of PagerDuty are sent to', 'https://events.pagerduty.com'),
+    url: webAddress(
+      'ALERT_PAGERDUTY_URL',
+      'address to which events of PagerDuty are sent',
+      'https://events.pagerduty.com',
+    ),
   },
   create: ({ key = '', url }, { deadlineMs }: ChannelContext): Channel => ({
     code: 'pagerduty',

@@ -12,7 +12,7 @@ export const slackChannel = adapter({
   settings: {
     url: demanded(
       secret('ALERT_SLACK_URL', 'address of the incoming webhook of Slack; keep it secret: it lets anyone post'),
-      'where alerts are posted to',
+      'address to which alerts are posted',
     ),
   },
   create: ({ url = '' }, { deadlineMs }: ChannelContext): Channel => ({

@@ -14,11 +14,11 @@ export const webhookChannel = adapter({
   about: "Posts each message, signed, to a program of the operator's",
   settings: {
     url: demanded(
-      webAddress('ALERT_WEBHOOK_URL', 'where alerts are posted to', undefined),
-      'where alerts are posted to',
+      webAddress('ALERT_WEBHOOK_URL', 'address to which alerts are posted', undefined),
+      'address to which alerts are posted',
     ),
     secret: demanded(
-      sharedSecret('ALERT_WEBHOOK_SECRET', 'signs alerts that are posted, at least 32 characters'),
+      sharedSecret('ALERT_WEBHOOK_SECRET', 'signs the posted alerts, at least 32 characters'),
       'signs alerts that are posted',
     ),
   },

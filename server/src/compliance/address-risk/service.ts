@@ -77,7 +77,7 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
     for (const one of await answers.standingOf(tx, owner, uses)) {
       if (!answers.isHit(one) || one.state !== null) continue;
       const subject = subjects.get(keyOf(one));
-      assert(subject !== undefined, 'an answer is about an address that was not asked about');
+      assert(subject !== undefined, 'an answer is for an address that was not queried');
       found += await tx.run(sql.insertHit, [owner, input.customerId, subject, one.id, now]);
     }
     if (found > 0) await updateOwnerCase(tx, { owner, now });

@@ -82,7 +82,7 @@ const RECEIVE: Readonly<Record<CallKind, (deps: ExchangeDeps, token: string, cal
     const digest = digestOf(requestId, call.body);
     return await db.asSystem(async (tx): Promise<Reply> => {
       if (!(await isKnownHost(tx, callback)))
-        return { outcome: 'forbidden', why: 'callback must be at a provider that this one knows' };
+        return { outcome: 'forbidden', why: 'callback must be at a registered provider' };
       await tx.run(sql.lockInquiries, [order.orderId]);
       const before = await tx.rows<Pick<ExchangeRow, 'digest' | 'requestId'>>(sql.inquiries, [order.orderId]);
       if (before.some((one) => one.digest.equals(digest))) return { outcome: 'pending' };

@@ -46,7 +46,7 @@ export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
   /** Present if a protocol is configured. */
   exchange?: Omit<ExchangeDeps, 'db' | 'vault' | 'clock' | 'onNews'> | undefined;
   /** Requests a refund of an order's deposit, unless the order was paid or a refund is under way. */
-  giveBack(orderId: bigint): Promise<void>;
+  requestRefund(orderId: bigint): Promise<void>;
   /** Deposits that fund an order. */
   depositsOf(tx: Tx, orderId: bigint): Promise<readonly bigint[]>;
   /** The destination of an order and the rail that pays it. */
@@ -153,7 +153,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
       // With hits the payout is held, or operators have approved it; it does not wait here.
       if (missing === undefined || missing.hits.length > 0) return undefined;
       const why =
-        'the travel rule asks for data of the other side: its partner names the wallet, or its provider answers';
+        'travel rule data of the counterparty is missing: its partner must name the wallet, or its provider must answer';
       return { cause: missing.isTold ? 'travel_rule' : 'screening', why };
     },
 
@@ -214,7 +214,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
           if (!goesBack) await deps.wake(tx, id);
           return undefined;
         });
-        if (goesBack) await deps.giveBack(id);
+        if (goesBack) await deps.requestRefund(id);
         return handled;
       },
     },

@@ -72,7 +72,7 @@ async function keyOf(tx: Tx, vault: Vault, customerId: string): Promise<Buffer |
 }
 
 /**
- * Files as sent, each in its slot, inspected, and and pictures are encoded again. It takes time, so never call it in a transaction.
+ * Files as sent, each in its slot, inspected; pictures are encoded again. It takes time, so never call it in a transaction.
  *
  * @param sent.names the names by which its slot is recognised
  * @throws Refusal 'malformed_field' that names each slot; a file without a slot of the form is named `files`

@@ -48,7 +48,7 @@ export async function followExpiry(
 
 async function ask(tx: Tx, { customerId, partnerId, version, expiresOn, items }: ExpiryRow, now: Date): Promise<void> {
   const { blocked, verification } = await findCustomer(tx, customerId);
-  // Who may not send anything is not asked: after the block ends.
+  // A blocked customer cannot submit. The request is sent after the block ends.
   if (blocked || verification === 'refused') return;
   // Another submission is under way: it ends first.
   if ((await tx.row(sql.underWay, [customerId])) !== undefined) return;

@@ -73,7 +73,7 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   if (await areHeld(tx, [row])) return 'an operator holds it: release it first';
   const order = row.orderId === null ? undefined : await store.get(tx, row.orderId);
   if (order === undefined) return undefined;
-  if (order.state === 'frozen') return 'its order is stopped by law';
+  if (order.state === 'frozen') return 'its order is blocked by law';
   return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
 }
 

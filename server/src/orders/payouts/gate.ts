@@ -45,6 +45,7 @@ import * as depositStore from '../deposits/store.ts';
 import { limitNamed, limitsPassedBy } from '../limits.ts';
 import { fitsRefund } from '../refunds/destinations.ts';
 import type { Order } from '../store.ts';
+import { isBlockedByLaw } from './blocked-by-law.ts';
 import { judge } from './judge.ts';
 import {
   backedBy,
@@ -59,7 +60,6 @@ import {
 } from './leaving.ts';
 import { notReady } from './ready.ts';
 import type { ApprovedAction, Finding, SeenFinding } from './rules.ts';
-import { isStoppedByLaw } from './stopped.ts';
 
 /** Asks the gate about one payout, in the transaction that would submit it. Locks its order first. */
 export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
@@ -184,7 +184,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     paid === undefined ? [] : limitsPassedBy(tx, paid),
     isDistrusted(context, tx, leaving, now),
     purpose === 'refund' && areHeld(tx, leaving.deposits),
-    order !== undefined && isStoppedByLaw(tx, order),
+    order !== undefined && isBlockedByLaw(tx, order),
   );
   const never = (rule: string | undefined): Finding[] =>
     rule === undefined ? [] : [{ rule, entry: '', action: null }];

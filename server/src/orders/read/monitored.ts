@@ -1,7 +1,7 @@
 /**
  * The orders that transaction monitoring reads. An order counts once money has arrived for it, whatever its later state. Its
- * value is the customer's payment in the fiat, or for a sale the gross fiat. And who else uses its wallet or bank account:
- * others are counted up to the time of this order's use, so of two customers the later one is found with the earlier.
+ * value is the customer's payment in the fiat, or for a sale the gross fiat. It also lists other customers with the same wallet or
+ * bank account: they are counted up to the time of this order's use, so of two customers the later one is found with the earlier.
  *
  * Not here: the rules that read it (src/monitoring).
  */

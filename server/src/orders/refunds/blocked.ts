@@ -8,7 +8,7 @@ import type { Action, Rails } from '../context.ts';
 import * as depositStore from '../deposits/store.ts';
 import { type LostPart, linesFor } from '../entries.ts';
 import { lockOrder } from '../lock.ts';
-import { releaseEntry } from '../payouts/stopped.ts';
+import { releaseEntry } from '../payouts/blocked-by-law.ts';
 import type { Order } from '../store.ts';
 import { giveUpLost, lostOf } from './lost.ts';
 import { requestRefund } from './request.ts';

@@ -7,7 +7,7 @@
  * (compliance/checks.ts), and the page shows the result without a reload by the customer.
  *
  * Answers can be saved and continued on another device (customers/identity/drafts.ts). A file is stored with the submission as
- * soon as it arrives, also when something else is wrong: nobody chooses a file twice. Saving never sends: a file that would
+ * soon as it arrives, even if another field is invalid, so the customer need not select it again. Saving never sends: a file that would
  * complete the submission is taken only when the customer sends.
  *
  * asked.ts determines the questions, questions.ts has those of a reviewer.

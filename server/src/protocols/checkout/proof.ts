@@ -1,5 +1,6 @@
 /**
- * The page after a right code to a number that was idle for long: the same person proves it, anybody else goes on as a new customer.
+ * The page after a correct code for a number that was idle for long: its previous holder proves the identity; anyone else continues
+ * as a new customer.
  *
  * The session has proved the number and no more, and opens nothing but this page. What it asks for and answers is the same whatever is
  * on file. The rules, and what is compared, are in customers/proof.ts.

@@ -35,7 +35,7 @@ export const sandboxSender: CodeSender = {
 export const knownCodes = adapter({
   code: 'known',
   about: 'Sends nothing: every code is 123456, and the page says so',
-  sandboxOnly: 'everybody knows its codes',
+  sandboxOnly: 'its codes are public',
   settings: {},
   create: () => sandboxSender,
 });

@@ -47,15 +47,19 @@ export function webhookSender(options: { url: string; secret: string; deadlineMs
 
 export const webhookCodes = adapter({
   code: 'webhook',
-  about: "Posts each code, signed, to an address of the operator's, which has it sent as a text message",
+  about: 'Posts each code, signed, to an address of the operator, which sends it as a text message',
   settings: {
     url: demanded(
-      text('CODE_SENDER_URL', 'where login codes are posted to, to be sent on', undefined),
-      'where login codes are posted to, to be sent to phones',
+      text(
+        'CODE_SENDER_URL',
+        'address to which login codes are posted, for a service that sends them as text messages',
+        undefined,
+      ),
+      'address to which login codes are posted, for a service that sends them to phones',
     ),
     secret: demanded(
-      sharedSecret('CODE_SENDER_SECRET', 'signs the requests to CODE_WEBHOOK_URL, at least 32 characters'),
-      'signs the requests to CODE_WEBHOOK_URL',
+      sharedSecret('CODE_SENDER_SECRET', 'signs the requests to CODE_SENDER_URL, at least 32 characters'),
+      'signs the requests to CODE_SENDER_URL',
     ),
   },
   create: ({ url = '', secret = '' }) => webhookSender({ url, secret }),

@@ -1,7 +1,7 @@
 /**
  * The operator API: operators' reads and actions, as JSON under /operator/v1.
  *
- * Each request carries a token of a named operator, or the session of a browser (session.ts), looked up anew at each request. GET
+ * Each request carries a token of a named operator, or the session of a browser (session.ts), looked up again at each request. GET
  * reads and changes nothing but the audit; a request that changes something, or reads personal data, is an action: a POST with a
  * reason, carried out in one way (action.ts). They are declared in declared/; their behaviour is in reads.ts and actions/.
  *

@@ -1,5 +1,5 @@
 /**
- * What each kind of kill switch stops and what goes on. The words follow what asks for a kill switch:
+ * What each kind of kill switch stops and what continues. The texts must match the code that checks each kill switch:
  *
  * - quotes/index.ts and orders/create.ts ask for market and partner (`requireOpen`), but not for a follow-on order or a requote;
  * - the gate of payouts and refunds, of signing, of transfers to own addresses and of payout files asks for rail and payouts

@@ -91,8 +91,8 @@ function drifted(rate: Rate, drift: FixedOptions['drift'], now: Date): Rate {
 
 export const fixedPrices = adapter({
   code: 'fixed',
-  about: 'A table of prices, the same for everybody, which may drift and be moved by hand',
-  sandboxOnly: 'its prices are made up',
+  about: 'A fixed table of prices that may drift and be changed by hand',
+  sandboxOnly: 'its prices are invented',
   settings: {
     driftBps: integer('SANDBOX_PRICE_DRIFT_BPS', 'how far sandbox prices drift from the table, in basis points', 0, {
       min: 0,

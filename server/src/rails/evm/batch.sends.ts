@@ -40,7 +40,7 @@ export async function prepareBatch(
   if (unwilling !== undefined) return { rejected: unwilling };
   const { gas, price } = amounts(fee);
   const [coin] = await balances(evm, null, [signer.address]);
-  if ((coin ?? 0n) < gas * price) return { rejected: 'not enough native coin for gas' };
+  if ((coin ?? 0n) < gas * price) return { rejected: 'not enough of the native asset for gas' };
   return { slots: [], deadline: null, body: bodyOf(authorize), fee };
 }
 

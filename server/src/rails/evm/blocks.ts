@@ -84,7 +84,7 @@ export async function positions(evm: Evm, of: readonly Transfer[]): Promise<numb
       const receipt = object(answer, 'receipt');
       const logs = list(receipt.logs, 'receipt.logs').map(placeOf);
       const [first] = logs;
-      if (first === undefined) throw new Malformed('a receipt without the log it is asked for');
+      if (first === undefined) throw new Malformed('a receipt without the requested log');
       return { blockHash: hash32(receipt.blockHash, 'receipt.blockHash'), logs, first: first.logIndex };
     },
   );

@@ -121,7 +121,7 @@ export function rpcClient(options: {
 function rpcError(error: Record<string, unknown>): RpcError {
   return new RpcError(
     typeof error.code === 'number' ? error.code : 0,
-    typeof error.message === 'string' ? error.message : 'refused without a word',
+    typeof error.message === 'string' ? error.message : 'rejected without a message',
   );
 }
 

@@ -19,7 +19,7 @@ import type { SignedTransfer, Signer } from './signer.ts';
 import { encodeTransfer } from './transfers.ts';
 
 const PLAIN_TRANSFER_GAS = 21_000n;
-const NO_GAS = 'not enough native coin for gas';
+const NO_GAS = 'not enough of the native asset for gas';
 /** The engine's name of a deposit address as a sending wallet. */
 const DEPOSIT_WALLET = /^deposit:([0-9]+)$/;
 

@@ -97,7 +97,7 @@ export function movedBy({
   value,
 }: Wanted): { contract: string | null; to: string; units: bigint } | string {
   if (data.length === 0) return { contract: null, to: target, units: value };
-  if (value !== 0n) return 'native coin along with a token transfer';
+  if (value !== 0n) return 'native asset along with a token transfer';
   const transfer = decodeTransferCall(data);
   return transfer === undefined ? 'a call that is no transfer' : { contract: target, ...transfer };
 }
@@ -113,9 +113,9 @@ export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefi
   const { contract, to, units } = moved;
   if (limits.onlyTo !== undefined && !limits.onlyTo.includes(to)) return 'a recipient that is not allowed';
   if (allowed[to] !== undefined)
-    return contract === null ? 'native coin to a token contract' : 'tokens to a token contract';
+    return contract === null ? 'native asset to a token contract' : 'tokens to a token contract';
   if (contract === null)
-    return units > limits.maxNativeUnitsPerTransfer ? 'more native coin than one transfer may move' : undefined;
+    return units > limits.maxNativeUnitsPerTransfer ? 'more of the native asset than one transfer may move' : undefined;
   return units > (allowed[contract] ?? 0n) ? 'more than one transfer may move' : undefined;
 }
 

@@ -190,7 +190,7 @@ export async function withdrawBatch(
   await store.lockRail(tx, rail);
   const batch = await there(desk, tx, id);
   if (batch.withdrawnAt !== null) return batch;
-  if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
+  if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being imported. Retry in a few seconds.');
   if ((await store.shownOfBatch(tx, rail, id)) > 0)
     throw refuse('A statement shows payouts of this file, so it was uploaded.');
   const now = clock.now();
@@ -216,7 +216,7 @@ export async function confirmRestore(
   await store.lockRail(tx, rail);
   const restoredAt = await store.unconfirmedRestore(tx, rail);
   if (restoredAt === undefined) throw refuse('No restore waits for a confirmation.');
-  if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being read: ask again in a moment.');
+  if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being imported. Retry in a few seconds.');
   await store.confirmRestore(tx, rail, { restoredAt, by, why, now: clock.now() });
   log.warn({ rail }, 'payout files are closed again after a restore');
 }
@@ -273,7 +273,7 @@ async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow>
         held.length > 0 &&
           `${held.length} of its payouts must not be paid now: ${named(held)}. Withdraw the file if it was not uploaded.`,
         waits.length > 0 &&
-          `${waits.length} of its payouts may not leave yet: ${named(waits)}. Ask again when that is over.`,
+          `${waits.length} of its payouts may not leave yet: ${named(waits)}. Retry once these causes have ended.`,
       ]
         .filter((said) => said !== false)
         .join(' '),

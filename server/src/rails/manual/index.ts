@@ -73,7 +73,7 @@ async function waitsForPerson(tx: Tx, code: string, key: string): Promise<string
 
 export const fileBank = adapter({
   code: 'manual',
-  about: 'A bank without an API: a person uploads files of payouts and takes statements in',
+  about: 'A bank without an API: an operator uploads payout files and imports statements',
   settings: {
     file: demanded(
       text('MANUAL_BANK_FILE', 'JSON file of the accounts at a bank without an API', undefined),

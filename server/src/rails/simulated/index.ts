@@ -65,12 +65,12 @@ export const simulatedBank = (settings: SimulatedBankSettings, context: BankCont
 
 export const loopbackBank = adapter({
   code: 'simulated',
-  about: 'A bank on this machine that the sandbox brings along',
-  sandboxOnly: 'its money is made up',
+  about: 'The sandbox’s simulated bank, on this machine',
+  sandboxOnly: 'its money is invented',
   settings: {
     deduplicatesForHours: integer(
       'SANDBOX_BANK_DEDUPLICATES_HOURS',
-      'hours for which the simulated bank recognises a payment key; it pays a repeated key again after that, and with 0 always',
+      'hours for which the simulated bank recognises a payment key; after that, and always with 0, it pays a repeated key again',
       24,
       { min: 0, max: 168 },
     ),

@@ -73,7 +73,7 @@ export async function blockAt({ code, ask }: Tron, number: bigint): Promise<Bloc
   const answer = await ask('wallet/getblock', { id_or_num: String(number), detail: false });
   return reading(code, () => {
     const block = readBlock(answer);
-    if (block.number !== number) throw new Malformed('another block than the one asked for');
+    if (block.number !== number) throw new Malformed('not the requested block');
     return block;
   });
 }
@@ -110,7 +110,7 @@ export async function blockWithIds(
   const answer = await ask(`${from}/getblockbynum`, { num: number });
   return reading(code, () => {
     const block = readBlock(answer);
-    if (block.number !== number) throw new Malformed('another block than the one asked for');
+    if (block.number !== number) throw new Malformed('not the requested block');
     const { transactions = [] } = object(answer, 'block');
     const ids = list(transactions, 'transactions').map((one) => hexOf(object(one, 'transaction').txID, 32, 'txID'));
     return { block, ids };
@@ -135,7 +135,7 @@ export async function infoOf({ code, ask }: Tron, id: string, from: From): Promi
   const answer = await ask(`${from}/gettransactioninfobyid`, { value: id });
   return reading(code, () => {
     const info = readInfo(answer);
-    if (info !== undefined && info.id !== id) throw new Malformed('another transaction than the one asked for');
+    if (info !== undefined && info.id !== id) throw new Malformed('not the requested transaction');
     return info;
   });
 }

@@ -23,7 +23,7 @@ export const VALID_MS = 60_000;
  * A fifth more energy than now, because a recipient's first balance takes a storage slot, and the price of a busy contract grows.
  */
 const SPARE_PARTS = 5n;
-const NO_GAS = 'not enough native coin for energy and bandwidth';
+const NO_GAS = 'not enough of the native asset for energy and bandwidth';
 /** The engine's name of a deposit address as a sending wallet. */
 const DEPOSIT_WALLET = /^deposit:([0-9]+)$/;
 

@@ -52,7 +52,7 @@ export function movedBy({
   value,
 }: Pick<RawData, 'target' | 'data' | 'value'>): { contract: string | null; to: string; units: bigint } | string {
   if (data.length === 0) return { contract: null, to: target, units: value };
-  if (value !== 0n) return 'native coin along with a token transfer';
+  if (value !== 0n) return 'native asset along with a token transfer';
   const transfer = decodeTransferCall(data);
   return transfer === undefined
     ? 'a call that is no transfer'

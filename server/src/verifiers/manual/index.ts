@@ -23,7 +23,7 @@ export function manualVerifier(deps: VerifierContext['reviews']): Verifier {
 
 export const manualReviews = adapter({
   code: 'manual',
-  about: 'A person of the operator looks at what a customer gave, and decides',
+  about: 'An operator reviews the submission and decides',
   settings: {},
   create: (_values, { reviews }: VerifierContext) => manualVerifier(reviews),
 });

@@ -14,7 +14,7 @@ export const MAGIC_IDENTITIES = [
   {
     ending: 'NEVER',
     afterMs: Number.POSITIVE_INFINITY,
-    says: 'in review for good; after VERIFICATION_OVERDUE_S a case opens',
+    says: 'in review permanently; after VERIFICATION_OVERDUE_S a case opens',
   },
 ] as const;
 
@@ -43,8 +43,8 @@ export const simulatedVerifier: Verifier = simulated();
 
 export const simulatedFindings = adapter({
   code: 'simulated',
-  about: 'Believes everybody at once',
-  sandboxOnly: 'it verifies everybody',
+  about: 'Verifies every customer immediately',
+  sandboxOnly: 'it verifies every customer',
   settings: {},
   create: (_values, context: VerifierContext) => simulated(context),
 });

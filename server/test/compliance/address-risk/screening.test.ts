@@ -1,8 +1,6 @@
 /**
  * Address risk on a real database: answers, hits and decisions, as the gate reads them. The provider answers late, twice, wrongly
  * and never; two processes ask at once; one ends and another goes on.
- *
- * Long because each way in which a provider goes wrong is one story on the same rows.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
@@ -208,7 +206,7 @@ test('a confirmed hit stays, whatever the provider says later; an undecided one 
   }
 });
 
-test('where a deposit came from is asked too: a hit holds its money wherever it would go, and back as well', async () => {
+test('the address that sent a deposit is rated too: a hit holds the payout and the refund', async () => {
   const risk = opens();
   const [customer, sender] = [await newCustomer(), newAddress()];
   senders.set(71n, { rail: RAIL, address: sender });

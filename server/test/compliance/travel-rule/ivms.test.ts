@@ -68,7 +68,7 @@ test('a customer without a name is no person; one with a single name has it as t
   assert.match(single, /"primaryIdentifier":"Suharto","nameIdentifierType"/);
 });
 
-test('no text is longer than the model allows, and what nobody said is left out', () => {
+test('no text is longer than the model allows, and missing data is omitted', () => {
   const wallet = { ownerName: 'x'.repeat(200), provider: 'y'.repeat(200) };
   for (const [longest] of JSON.stringify(ivmsOf(known({ wallet }))).matchAll(/x{5,}|y{5,}/g))
     assert.equal(longest.length, 100);

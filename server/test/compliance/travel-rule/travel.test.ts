@@ -32,7 +32,7 @@ let rows: Rows;
 let partnerId = 0n;
 const senders = new Map<bigint, Sender>();
 const deposits = new Map<bigint, bigint[]>();
-const givenBack: bigint[] = [];
+const refunded: bigint[] = [];
 const paidTo = new Map<bigint, { payoutAddress: string | null; rail: string }>();
 const now = () => fixture.clock.now();
 const inTx = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asSystem(work);
@@ -56,7 +56,7 @@ const travel = () =>
     depositsOf: async (_tx, id) => deposits.get(id) ?? [],
     payoutOf: async (_tx, id) => paidTo.get(id),
     wake: async () => {},
-    giveBack: async (orderId) => void givenBack.push(orderId),
+    requestRefund: async (orderId) => void refunded.push(orderId),
     isSignedBy: async (_rail, address, message, signature) =>
       await verifyMessage({ address: address as `0x${string}`, message, signature: signature as `0x${string}` }).catch(
         () => false,
@@ -274,11 +274,11 @@ test('at the deadline of a rule that returns, it is held and its deposit goes ba
   for (const one of [late, whole]) await travel().ensure(one.input);
   fixture.clock.advance(HOUR_S * 1_000 - 1_000);
   await travel().handlers.travel_rule_due?.(String(late.orderId));
-  assert.deepEqual(givenBack, [], 'it went back before the deadline');
+  assert.deepEqual(refunded, [], 'it went back before the deadline');
   await says(whole);
   fixture.clock.advance(2_000);
   for (const one of [late, whole]) await travel().handlers.travel_rule_due?.(String(one.orderId));
-  assert.deepEqual(givenBack, [late.orderId]);
+  assert.deepEqual(refunded, [late.orderId]);
   assert.deepEqual(await hits(late), ['travel_rule_missing']);
   assert.deepEqual([await hits(whole), await waits(whole)], [[], undefined]);
 });

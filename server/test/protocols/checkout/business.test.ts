@@ -1,8 +1,6 @@
 /**
  * A business, and a reviewer's questions, by the hosted page alone, over HTTP: owners and directors, files, a change of device,
  * a refusal, a question with a file, and the decision.
- *
- * Long because its parts share one server.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';

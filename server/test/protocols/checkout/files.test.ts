@@ -1,8 +1,6 @@
 /**
  * Verification with files by the hosted page alone, over HTTP: what is sent, kept, refused and sent again; and what a hostile
  * browser gets.
- *
- * Long because its parts share one server.
  */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';

@@ -191,7 +191,7 @@ test('a second former customer of the number is not opened either', async () => 
   assert.ok(holders[0] !== customerId && holders[0]?.startsWith('secondhand') === false);
 });
 
-test('two sessions that begin anew at once make one new customer', async () => {
+test('two sessions that begin again at once make one new customer', async () => {
   const { phone, customerId } = await away();
   const sessions = await Promise.all([withCode(phone), withCode(phone), withCode(phone)]);
   await Promise.all(sessions.map(({ browser }) => browser.send('new')));

@@ -1,7 +1,7 @@
 /**
  * The description of the operator API and the commands of the terminal are up to date with the declarations, and complete.
  *
- * UPDATE_DOCS=1 writes docs/operator-openapi.json, docs/operator-api.md and server/src/cli/commands.json anew.
+ * UPDATE_DOCS=1 regenerates docs/operator-openapi.json, docs/operator-api.md and server/src/cli/commands.json.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -120,7 +120,7 @@ describe('the colours of a partner', () => {
 });
 
 describe('a logo', () => {
-  test('of each format is drawn anew as a small PNG, and served under the hash of its content', async () => {
+  test('of each format is re-encoded as a small PNG, and served under the hash of its content', async () => {
     for (const sent of [picture().png(), picture().jpeg(), picture().webp()]) {
       const secret = 'taken at 52.1, 4.3';
       const { logo } = await sets({ logo: base64(await sent.withExif({ IFD0: { Copyright: secret } }).toBuffer()) });

@@ -1,7 +1,7 @@
 /**
  * The description of the wire of partners' teams is up to date with the declarations, and complete.
  *
- * UPDATE_DOCS=1 writes docs/openapi-partner.json anew.
+ * UPDATE_DOCS=1 regenerates docs/openapi-partner.json.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,7 +1,7 @@
 /**
  * The description of the partner API is up to date with the declarations, and complete.
  *
- * UPDATE_DOCS=1 writes docs/openapi-v1.json and docs/api-v1.md anew.
+ * UPDATE_DOCS=1 regenerates docs/openapi-v1.json and docs/api-v1.md.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,7 +1,7 @@
 /**
  * The description of the interface is up to date with the table it is generated from, and complete.
  *
- * UPDATE_DOCS=1 writes docs/openapi.json and docs/api.md anew.
+ * UPDATE_DOCS=1 regenerates docs/openapi.json and docs/api.md.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,8 +1,6 @@
 /**
  * A server with this API over real HTTP and a real database, with a chain that only gives addresses and a fixed price: enough for
  * all tests in which no money moves.
- *
- * Long because the world is one closure: all of its functions share the server and its rows.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -92,6 +90,8 @@ const bank = {
 /**
  * @param options.beside   mounts another protocol on the same server
  * @param options.controls the sandbox's controls are served, and do nothing
+ *
+ * Long because the world is one closure: all of its functions share the server and its rows.
  */
 export async function wireWorld(
   options: {

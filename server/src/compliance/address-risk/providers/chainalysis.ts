@@ -24,7 +24,7 @@ export const chainalysisRisk = adapter({
   code: CODE,
   about: 'Chainalysis: risk of entities, by the rules set up there',
   settings: {
-    baseUrl: webAddress('CHAINALYSIS_URL', "Chainalysis's API of risks", 'https://api.chainalysis.com/api/risk'),
+    baseUrl: webAddress('CHAINALYSIS_URL', "Chainalysis's risk API", 'https://api.chainalysis.com/api/risk'),
     apiKey: demanded(secret('CHAINALYSIS_API_KEY', 'API key of Chainalysis'), 'the API key'),
   },
   create: ({ baseUrl, apiKey = '' }, context: AddressRiskContext): AddressRiskProvider => ({

@@ -19,7 +19,7 @@ export const MAGIC_ENDINGS = [
 export const simulatedRisk = adapter({
   code: 'simulated',
   about: 'Reads the risk from the end of the address',
-  sandboxOnly: 'it knows no address',
+  sandboxOnly: 'it has no real risk data',
   settings: {},
   create: (): AddressRiskProvider => ({
     code: 'simulated',

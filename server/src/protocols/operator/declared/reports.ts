@@ -107,7 +107,7 @@ export const REPORTS_OF = {
   }),
   partner: look({
     path: '/reports/partner',
-    says: 'Shows the orders of a partner in a period, and the fees that it earned, gave back and was paid, with the amounts owed to it at the beginning and the end.',
+    says: 'Shows the orders of a partner in a period, and the fees that it earned, returned and was paid, with the amounts owed to it at the beginning and the end.',
     fields: { partner: id, ...span },
     table: { list: 'lines', columns: PARTNER },
     refuses: ['unknown_partner'],
@@ -138,7 +138,7 @@ export const REPORTS_OF = {
               'asset',
               { openingUnits: plain('Amount owed to the partner at the beginning') },
               { earnedUnits: plain('Fees that it earned') },
-              { returnedUnits: plain('Fees that it gave back for reversed orders') },
+              { returnedUnits: plain('Fees that it returned for reversed orders') },
               { settledUnits: plain('Amount that it was paid') },
               { closingUnits: plain('Amount owed to it at the end; negative if it owes fees of reversed orders') },
             ],

@@ -314,7 +314,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       DESTINATIONS.confirm,
       async (tx, asked) => {
         const { values, now, caller } = asked;
-        // The answer that was kept has lapsed since it was looked for: asked again, the code is tried.
+        // The stored reply expired after the lookup. A retry is handled as new, and the code is tried.
         if (!tried.has(asked)) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
         const customer = await findCustomer(tx, values.customer);
         if (customer.blocked) throw new Refusal('customer_blocked');

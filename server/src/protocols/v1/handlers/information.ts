@@ -58,7 +58,7 @@ export const INFORMATION_HANDLERS: readonly Handled[] = [
     async (tx, asked) => {
       const { values, deps, caller, now } = asked;
       const files = stored.get(asked);
-      // The answer that was kept has lapsed since it was looked for: asked again, the files are stored.
+      // The stored reply expired after the lookup. A retry is handled as new, and the files are stored.
       if (files === undefined) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
       const { id: customerId } = await findCustomer(tx, values.customer);
       const request = await addInformationFiles(tx, deps.vault, { customerId, id: values.request, files, now });

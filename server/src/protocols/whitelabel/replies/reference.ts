@@ -16,7 +16,7 @@ const network = object(
     addressRegex: text('Pattern of an address'),
     memoRegex: text('Pattern of a memo; empty if there is none'),
     networkId: whole('Network id of the chain; -1 if it has none'),
-    nativeToken: whole('Number of the native coin; -1 if it has no number'),
+    nativeToken: whole('Number of the native asset; -1 if it has no number'),
     startingWith: Type.Array(Type.String()),
     hashLink: text('URL of the explorer, without the hash at its end; empty if there is none'),
     node: whole('The same as nativeToken'),

@@ -49,7 +49,7 @@ type Json = Readonly<Record<string, unknown>>;
 type Named = { readonly dti: string } | { readonly slip0044: number };
 
 const ASSETS_RULE =
-  'codes of assets, each with = and dti: or slip0044:, such as usdc.matic20=dti:ABCD12345, with commas';
+  'codes of assets, each with = and dti: or slip0044:, such as usdc.matic20=dti:ABCD12345, separated by commas';
 
 /** Our assets and their names in the protocol, unique in both directions. */
 const namedAssets = (name: string, about: string): Setting<ReadonlyMap<string, Named>> => ({
@@ -81,7 +81,7 @@ export const trp = adapter({
     // The certificate is not a secret, but platforms provide it as a file.
     certificate: secret('TRP_CLIENT_CERT', 'certificate in PEM that TRP shows to other providers'),
     key: secret('TRP_CLIENT_KEY', 'its private key in PEM'),
-    authorities: secret('TRP_CA', 'certificate authorities of other providers in PEM; unset is those of Node'),
+    authorities: secret('TRP_CA', 'certificate authorities of other providers in PEM; unset uses those of Node'),
   },
   create({ legalName = '', lei, assets, certificate, key, authorities }, context: TravelContext): TravelProtocol {
     if ((certificate === undefined) !== (key === undefined))

@@ -1,4 +1,4 @@
-/** Actions of the team's pages: a button that acts, or a form in a dialog that shows its outcome. */
+/** Actions of the team's pages: a button that runs the action, or a form in a dialog that shows its outcome. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { useAttempt } from '../attempt.ts';
@@ -47,7 +47,7 @@ function bodyOf(form: HTMLFormElement, inputs: readonly Input[]): Body {
  * @param p.run    sends it
  * @param p.shows  its outcome, if that is shown once; without it the form closes
  */
-export function Act<Answer>(p: {
+export function ActionButton<Answer>(p: {
   name: string;
   right: string;
   says: ReactNode;
@@ -71,7 +71,7 @@ export function Act<Answer>(p: {
   );
 }
 
-function Form<Answer>(p: Parameters<typeof Act<Answer>>[0] & { onClose: () => void }) {
+function Form<Answer>(p: Parameters<typeof ActionButton<Answer>>[0] & { onClose: () => void }) {
   const client = useQueryClient();
   const id = useId();
   const { error, isBusy, attempt } = useAttempt();

@@ -2,7 +2,7 @@
 import type { FormAction } from './actions.ts';
 import { useMay } from './shell.tsx';
 
-export function Acts<Name extends string>(p: {
+export function ActionList<Name extends string>(p: {
   of: Readonly<Record<Name, FormAction>>;
   names: readonly Name[];
   /** The one that is marked as grave. */
@@ -11,7 +11,7 @@ export function Acts<Name extends string>(p: {
 }) {
   const may = useMay();
   return (
-    <ul className="plain acts">
+    <ul className="plain actions">
       {p.names.map((name) => {
         const { label, says, right } = p.of[name];
         return (

@@ -10,5 +10,5 @@ export const releaseEntry = ({ id }: Pick<Order, 'id'>): string => `ord_${id}:re
  * Whether an order is blocked by law and not released. Also applies to money in suspense beside the order: a second deposit, an
  * excess.
  */
-export const isStoppedByLaw = async (tx: Tx, order: Pick<Order, 'id' | 'state'>): Promise<boolean> =>
+export const isBlockedByLaw = async (tx: Tx, order: Pick<Order, 'id' | 'state'>): Promise<boolean> =>
   order.state === 'frozen' && !(await isPosted(tx, releaseEntry(order)));
