@@ -24,7 +24,7 @@ import { randomHex } from '../base/ids.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { openWakeup } from '../base/wakeup.ts';
 import { type EndpointRow, secretsOf, switchOffDead } from './endpoints.ts';
-import { publish } from './feed.ts';
+import { BATCH, publish } from './feed.ts';
 import { type Formats, happened, opened } from './format.ts';
 import { purgeLog, recordAttempt } from './log.ts';
 import type { Outcome, Sender } from './sender.ts';
@@ -117,6 +117,8 @@ const sql = {
     where id = $1 returning held_at is not null as is_held`,
   endpointWorks: `update webhook_endpoints set failures = 0, paused_until = null, failing_since = null
     where id = $1 and failures > 0`,
+  isAnotherDue: `select exists (select from webhook_ordering_keys where endpoint_id = $1 and due_at <= $2
+      and (leased_until is null or leased_until < clock_timestamp())) as some`,
   wakeOrderingKeys: `update webhook_ordering_keys set due_at = $2, tries = 0 where (endpoint_id, subject) in
     (select endpoint_id, subject from webhook_ordering_keys where endpoint_id = $1 and due_at > $2 for update skip locked)`,
   lockPurge: 'select pg_try_advisory_xact_lock(1702194542) as locked',
@@ -125,6 +127,8 @@ const sql = {
 export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher> {
   const { db, clock, log } = deps;
   const running = new Set<Promise<void>>();
+  /** The last claim took as much as there was room for, so more may be due. */
+  let mayBeMore = false;
   let stopped = false;
   const wakeup = openWakeup();
   const listening = await db.listen(CHANNEL, wakeup.signal);
@@ -133,23 +137,29 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
   const lookAround = () => db.asSystem((tx) => tx.row<{ some: boolean; waits: boolean }>(sql.isAnyDue, [clock.now()]));
 
   async function round(): Promise<void> {
-    while (!stopped && (await publish(deps)) > 0);
+    // What is committed after a batch was read notifies; only a full batch may have left something.
+    while (!stopped && (await publish(deps)) === BATCH);
     const room = AT_ONCE - running.size;
-    if (room <= 0) return;
+    mayBeMore = room <= 0;
+    if (mayBeMore) return;
     const [lease, leaseS] = [randomHex(), deps.leaseS ?? LEASE_S];
     const orderingKeys = await db.asSystem((tx) => tx.rows<OrderingKey>(sql.claim, [clock.now(), room, lease, leaseS]));
+    mayBeMore = orderingKeys.length === room;
     for (const orderingKey of orderingKeys) {
       const job: Promise<void> = deliver(deps, orderingKey, lease)
-        // If this fails, the lease lapses and another worker takes the ordering key.
-        .catch((error) =>
-          log.error({ endpoint: orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded'),
-        )
-        .finally(() => {
+        .catch((error) => {
+          // The lease lapses, and then a worker takes the ordering key.
+          log.error({ endpoint: orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded');
+          return false;
+        })
+        .then((isMoreDue) => {
           running.delete(job);
-          wakeup.signal();
+          if (isMoreDue || mayBeMore) wakeup.signal();
         });
       running.add(job);
     }
+    // One of them, or an older one, has ended while this claim was made.
+    if (mayBeMore && running.size < AT_ONCE) wakeup.signal();
   }
 
   async function loop(): Promise<void> {
@@ -192,14 +202,17 @@ async function purge({ db, clock }: DispatcherDeps): Promise<void> {
   });
 }
 
-/** One attempt at the first event of a leased ordering key. */
-async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: string): Promise<void> {
+/**
+ * One attempt at the first event of a leased ordering key.
+ *
+ * @returns whether a delivery to the endpoint is due and has room now: without one, another round would find nothing
+ */
+async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: string): Promise<boolean> {
   const { db, clock } = deps;
   const item = await db.asSystem((tx) => headOf(tx, orderingKey));
   // A containment has held the endpoint since the ordering key was claimed: the event waits like the others.
   if (item === undefined || item.endpoint.heldAt !== null) {
-    await db.asSystem((tx) => moveOn(tx, orderingKey, lease, clock.now()));
-    return;
+    return await db.asSystem((tx) => moveOn(tx, orderingKey, lease, clock.now()));
   }
   const message = await deps.formats[item.endpoint.format].message(opened(deps.vault, happened(item)), {
     secrets: secretsOf(item.endpoint, deps.vault, clock.now()),
@@ -209,22 +222,21 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
     payloadForm: item.endpoint.payloadForm,
   });
   if (message === 'no_word') {
-    await db.asSystem(async (tx) => {
+    return await db.asSystem(async (tx) => {
       await tx.run(sql.end, [orderingKey.endpointId, item.id, 'dropped', 0, null, clock.now()]);
-      await moveOn(tx, orderingKey, lease, clock.now());
+      return await moveOn(tx, orderingKey, lease, clock.now());
     });
-    return;
   }
   const outcome: Outcome =
     message === 'no_key'
       ? { ok: false, status: null, error: 'no_key', answer: '', tookMs: 0 }
       : await deps.send({ url: item.endpoint.url, ...message });
-  await db.asSystem((tx) => record(deps, tx, { orderingKey, lease, item, outcome }));
-  if (outcome.ok && item.endpoint.failures >= FAILING_AFTER) {
-    // The endpoint answers again, so its deliveries skip their pauses. In a separate transaction, because it locks many ordering
-    // keys.
-    await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpointId, clock.now()]));
-  }
+  const isMoreDue = await db.asSystem((tx) => record(deps, tx, { orderingKey, lease, item, outcome }));
+  if (!outcome.ok || item.endpoint.failures < FAILING_AFTER) return isMoreDue;
+  // The endpoint answers again, so its deliveries skip their pauses. In a separate transaction, because it locks many ordering
+  // keys.
+  await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpointId, clock.now()]));
+  return true;
 }
 
 async function headOf(tx: Tx, orderingKey: OrderingKey): Promise<Item | undefined> {
@@ -240,7 +252,7 @@ async function record(
   { vault, clock, onDead }: DispatcherDeps,
   tx: Tx,
   { orderingKey, lease, item, outcome }: { orderingKey: OrderingKey; lease: string; item: Item; outcome: Outcome },
-): Promise<void> {
+): Promise<boolean> {
   const now = clock.now();
   const { endpointId, partnerId } = orderingKey;
   const isOurs = await isLeased(tx, orderingKey, lease);
@@ -248,8 +260,7 @@ async function record(
   if (outcome.ok) {
     tx.defer(sql.end, [endpointId, item.id, 'delivered', 1, null, now]);
     tx.defer(sql.endpointWorks, [endpointId]);
-    if (isOurs) await leave(tx, orderingKey, now);
-    return;
+    return isOurs && (await leave(tx, orderingKey, now));
   }
   const row = await tx.row<{ isHeld: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
   // The containment began during the attempt: the three days start again afterwards.
@@ -257,32 +268,40 @@ async function record(
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
     const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
     await onDead(tx, { partnerId, endpointId, isOff, now });
-    if (isOurs) await leave(tx, orderingKey, now);
-    return;
+    return isOurs && (await leave(tx, orderingKey, now));
   }
   await tx.run(sql.failed, [endpointId, item.id, outcome.error]);
-  const pauseMs = pauseAfter(orderingKey.tries, PAUSES);
-  if (isOurs)
-    await tx.run(sql.release, [
-      endpointId,
-      orderingKey.subject,
-      later(now, Math.round(shaken(pauseMs))),
-      orderingKey.tries + 1,
-    ]);
+  if (!isOurs) return false;
+  const dueAt = later(now, Math.round(shaken(pauseAfter(orderingKey.tries, PAUSES))));
+  tx.defer(sql.release, [endpointId, orderingKey.subject, dueAt, orderingKey.tries + 1]);
+  return await isAnotherDue(tx, endpointId, now);
 }
 
 const isLeased = async (tx: Tx, orderingKey: OrderingKey, lease: string): Promise<boolean> =>
   (await tx.row(sql.lockOrderingKey, [orderingKey.endpointId, orderingKey.subject, lease])) !== undefined;
 
-async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<void> {
-  if (await isLeased(tx, orderingKey, lease)) await leave(tx, orderingKey, now);
+async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<boolean> {
+  return (await isLeased(tx, orderingKey, lease)) && (await leave(tx, orderingKey, now));
 }
 
 /**
  * Deletes a locked ordering key, or releases it if another event waits. A statement that begins under the lock reads what waits:
  * an event is inserted after its ordering key, so it is either visible here, or inserts the key again.
+ *
+ * @returns whether this key or another one of the endpoint is due now
  */
-async function leave(tx: Tx, { endpointId, subject }: OrderingKey, now: Date): Promise<void> {
-  const removed = await tx.run(sql.removeOrderingKey, [endpointId, subject]);
+async function leave(tx: Tx, { endpointId, subject }: OrderingKey, now: Date): Promise<boolean> {
+  const [removed, isMoreDue] = await awaitAll(
+    tx.run(sql.removeOrderingKey, [endpointId, subject]),
+    isAnotherDue(tx, endpointId, now),
+  );
   if (removed === 0) tx.defer(sql.release, [endpointId, subject, now, 0]);
+  return removed === 0 || isMoreDue;
 }
+
+/**
+ * Whether a free ordering key of the endpoint waits for the room of one that ends with this transaction. One that falls due between
+ * this statement and the commit is found with the next that ends, or by the poll.
+ */
+const isAnotherDue = async (tx: Tx, endpointId: string, now: Date): Promise<boolean> =>
+  (await tx.row<{ some: boolean }>(sql.isAnotherDue, [endpointId, now]))?.some === true;

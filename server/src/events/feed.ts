@@ -18,7 +18,8 @@ import { insertDeliveries, insertOrderingKeys } from './log.ts';
 import { resource } from './standard.ts';
 import { type EventRow, sql } from './store.ts';
 
-const BATCH = 200;
+/** Number of events that one transaction publishes at most. */
+export const BATCH = 200;
 /**
  * An order has about a dozen events. For a subject with more earlier events than this, later ones are sent without checking
  * further back.
@@ -26,7 +27,7 @@ const BATCH = 200;
 const MOST_EARLIER = 500;
 
 /**
- * Publishes all unpublished events.
+ * Publishes the oldest unpublished events, up to `BATCH` of them.
  *
  * @returns the number of events; 0 also if another process is publishing
  */

@@ -4,10 +4,12 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { BATCH } from '../../src/events/feed.ts';
 import {
   changeEndpoint,
+  emit,
   endpointById,
   freeEndpoints,
   holdEndpoints,
@@ -18,6 +20,7 @@ import {
 import { purgeLog } from '../../src/events/log.ts';
 import { revokeKey, rotateKey } from '../../src/partners/index.ts';
 import { hmac } from '../support/client.ts';
+import { type Counted, countedDatabase } from '../support/counted.ts';
 import { openReceiver, type Received, type Receiver } from '../support/receiver.ts';
 import { deliveryWorld, type TestPartner } from './world.ts';
 
@@ -487,4 +490,54 @@ test('a delivery that fails while its endpoint is being held is not given up', a
     [],
   );
   await dispatcher.stop();
+});
+
+describe('rounds', () => {
+  const counts: Counted[] = [];
+  afterEach(async () => {
+    for (const counted of counts.splice(0)) await counted.stop();
+  });
+  const PUBLISH = /pg_try_advisory_xact_lock\(1702194540\)/;
+  const CLAIM = /for update of w skip locked/;
+
+  /** A dispatcher whose transactions are counted, and that waits for its first notification. */
+  async function counting() {
+    const counted = countedDatabase(world.db, world.serverUrl);
+    counts.push(counted);
+    const dispatcher = await world.dispatcher({ over: counted.db });
+    await world.until('its first round is over', () => counted.having(CLAIM).length > 0);
+    counted.again();
+    return { counted, dispatcher };
+  }
+
+  test('nothing is published or claimed again when a delivery ends and none is due', async () => {
+    const [there, partner] = [await receiver(), await world.partner()];
+    const { endpoint } = await world.endpoint(partner, there.url);
+    const { counted, dispatcher } = await counting();
+    // The second one shows what the end of the first has begun.
+    for (const event of [1, 2]) {
+      await world.happens(partner, `order:${partner.id}${event}`, 'order.changed');
+      const isRecorded = async () => there.taken.length === event && (await waiting(endpoint.id)) === 0;
+      await world.until('it is recorded', isRecorded);
+    }
+    await dispatcher.stop();
+    assert.deepEqual([counted.having(PUBLISH).length, counted.having(CLAIM).length], [2, 2]);
+  });
+
+  test('what is left by a full batch, or by an endpoint without room, is taken at once and not with the poll', async () => {
+    const [there, partner] = [await receiver(), await world.partner()];
+    const { endpoint } = await world.endpoint(partner, there.url);
+    // One transaction, so one notification.
+    await world.db.asPartner(partner.id, async (tx) => {
+      for (let event = 0; event < 2 * BATCH + 1; event += 1) {
+        const subject = `order:${partner.id}${event % 30}`;
+        await emit(tx, { partnerId: partner.id, subject, type: 'order.changed', body: {}, at: world.clock.now() });
+      }
+    });
+    const { dispatcher } = await counting();
+    // The poll would find room for eight a second, which takes 50 s.
+    await world.until('all is recorded', async () => (await waiting(endpoint.id)) === 0);
+    assert.equal(there.taken.length, 2 * BATCH + 1);
+    await dispatcher.stop();
+  });
 });

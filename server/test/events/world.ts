@@ -1,5 +1,5 @@
 /** Partners with endpoints, receivers behind them, and dispatchers to start: shared by the tests of delivery. */
-import type { Tx } from '../../src/base/db.ts';
+import type { Database, Tx } from '../../src/base/db.ts';
 import {
   addEndpoint,
   type Dispatcher,
@@ -81,11 +81,11 @@ export async function deliveryWorld() {
       db.asPartner(partner.id, (tx) => readFeed(tx, vault, { partnerId: partner.id, after, limit })),
     read: <T>(body: (tx: Tx) => Promise<T>): Promise<T> => db.asSystem(body),
 
-    async dispatcher(how: { outside?: EgressPolicy; deadlineMs?: number } = {}): Promise<Dispatcher> {
+    async dispatcher(how: { outside?: EgressPolicy; deadlineMs?: number; over?: Database } = {}): Promise<Dispatcher> {
       const options = how.deadlineMs === undefined ? {} : { deadlineMs: how.deadlineMs };
       const send = openSender(how.outside ?? outsideFor('sandbox'), options);
       const started = await startDispatcher({
-        db,
+        db: how.over ?? db,
         clock,
         log,
         vault,
