@@ -6,7 +6,7 @@
  * leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and a message that was sent
  * but not recorded is sent again under the same id (at least once). The sequence in every message distinguishes stale from fresh.
  *
- * No endpoint waits for another. Each has at most KEYS_AT_ONCE ordering keys under way; an endpoint that keeps failing has one,
+ * No endpoint waits for another. Each has a bounded number of ordering keys under way (ordering.ts); an endpoint that keeps failing has one,
  * after a pause that doubles. So a dead or slow endpoint occupies a bounded number of the AT_ONCE slots. When it answers again,
  * all its waiting deliveries are due at once.
  *
@@ -19,19 +19,18 @@ import { pauseAfter, shaken } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Database, type Tx } from '../base/db.ts';
-import { assert } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { openWakeup } from '../base/wakeup.ts';
-import { type EndpointRow, secretsOf, switchOffDead } from './endpoints.ts';
+import { secretsOf, switchOffDead } from './endpoints.ts';
 import { BATCH, publish } from './feed.ts';
 import { type Formats, happened, opened } from './format.ts';
 import { purgeLog, recordAttempt } from './log.ts';
+import { claim, FAILING_AFTER, type Item, type Leased, type LeaseTerms, type OrderingKey } from './ordering.ts';
 import type { Outcome, Sender } from './sender.ts';
-import { CHANNEL, type EventRow } from './store.ts';
+import { CHANNEL } from './store.ts';
 
 const AT_ONCE = 256;
-const KEYS_AT_ONCE = 8;
 /** An attempt takes at most five seconds, plus recording it. */
 const LEASE_S = 15;
 /** Notifications start a round at once. This interval finds deliveries that fall due with time. */
@@ -39,8 +38,6 @@ const POLL_MS = 1_000;
 /** While no delivery waits, none can fall due. This interval only finds events whose notification was lost. */
 const IDLE_MS = 5_000;
 export const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
-/** From this many consecutive failures on, the endpoint is at fault, not a single event. */
-const FAILING_AFTER = 5;
 const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
 export const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
 const PURGE_EVERY_MS = 600_000;
@@ -56,6 +53,8 @@ export interface DispatcherDeps {
   /** Called when an event is given up; `isOff` says whether its endpoint was switched off because of it. */
   onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; isOff: boolean; now: Date }) => Promise<void>;
   leaseS?: number;
+  /** Instead of POLL_MS and IDLE_MS. */
+  pollMs?: number;
 }
 
 export interface Dispatcher {
@@ -63,44 +62,12 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-interface OrderingKey {
-  endpointId: string;
-  subject: string;
-  partnerId: bigint;
-  tries: number;
-}
-
-type Item = EventRow & { endpoint: EndpointRow; attempts: number; since: Date };
-
 const sql = {
-  // Reads each endpoint's due ordering keys by its own index, as many as it has room for, the longest waiting first.
-  claim: `with chosen as (
-      select l.endpoint_id, l.subject from webhook_endpoints e
-       cross join lateral (
-         select w.endpoint_id, w.subject, w.due_at from webhook_ordering_keys w
-          where w.endpoint_id = e.id and w.due_at <= $1 and (w.leased_until is null or w.leased_until < clock_timestamp())
-          order by w.due_at
-          limit greatest(0, case when e.failures >= ${FAILING_AFTER} then 1 else ${KEYS_AT_ONCE} end
-            - (select count(*) from webhook_ordering_keys b
-                where b.endpoint_id = e.id and b.lease is not null and b.leased_until >= clock_timestamp()))) l
-       where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
-       order by l.due_at limit $2),
-    locked as (
-      select w.endpoint_id, w.subject from webhook_ordering_keys w join chosen c using (endpoint_id, subject)
-       where w.leased_until is null or w.leased_until < clock_timestamp()
-       for update of w skip locked)
-    update webhook_ordering_keys w set lease = $3, leased_until = clock_timestamp() + make_interval(secs => $4)
-      from locked where w.endpoint_id = locked.endpoint_id and w.subject = locked.subject
-    returning w.endpoint_id, w.subject, w.partner_id, w.tries`,
   isAnyDue: `select exists (select from webhook_ordering_keys) as waits, exists (select from event_feed where position is null)
       or exists (select from webhook_endpoints e
         where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
           and exists (select from webhook_ordering_keys w where w.endpoint_id = e.id and w.due_at <= $1
             and (w.leased_until is null or w.leased_until < clock_timestamp()))) as some`,
-  head: `select e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at, d.attempts, d.since
-    from webhook_deliveries d join events e on e.id = d.event_id join event_feed f on f.event_id = d.event_id
-    where d.endpoint_id = $1 and d.subject = $2 and d.state = 'waiting' order by d.subject_seq limit 1`,
-  endpoint: 'select * from webhook_endpoints where id = $1',
   lockOrderingKey:
     'select from webhook_ordering_keys where endpoint_id = $1 and subject = $2 and lease = $3 for update',
   release: `update webhook_ordering_keys set lease = null, leased_until = null, due_at = $3, tries = $4
@@ -125,41 +92,68 @@ const sql = {
 } as const;
 
 export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher> {
-  const { db, clock, log } = deps;
+  const { db, clock, log, pollMs = POLL_MS } = deps;
   const running = new Set<Promise<void>>();
   /** The last claim took as much as there was room for, so more may be due. */
   let mayBeMore = false;
+  /** A delivery has ended, and a claim would find another one for its room. */
+  let hasRoom = false;
+  /** Until then nothing falls due by time alone that is worth a claim. */
+  let claimsAgainAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
   const wakeup = openWakeup();
   const listening = await db.listen(CHANNEL, wakeup.signal);
 
   /** Most rounds without a notification find nothing. This query replaces the two transactions of a round. */
   const lookAround = () => db.asSystem((tx) => tx.row<{ some: boolean; waits: boolean }>(sql.isAnyDue, [clock.now()]));
+  const terms = (room: number): LeaseTerms => ({ lease: randomHex(), leaseS: deps.leaseS ?? LEASE_S, room });
 
   async function round(): Promise<void> {
+    let isDue = hasRoom || performance.now() >= claimsAgainAt;
+    hasRoom = false;
     // What is committed after a batch was read notifies; only a full batch may have left something.
-    while (!stopped && (await publish(deps)) === BATCH);
+    for (let count = BATCH; !stopped && count === BATCH; ) {
+      // Keys that wait to be claimed go before new ones.
+      const published = await publish(deps, terms(mayBeMore ? 0 : Math.max(0, AT_ONCE - running.size)));
+      begin(published.leased);
+      count = published.count;
+      // The notification of something else than an event: a replay.
+      isDue ||= count === 0 || published.isMoreDue;
+    }
+    if (isDue) await claimDue();
+  }
+
+  async function claimDue(): Promise<void> {
     const room = AT_ONCE - running.size;
     mayBeMore = room <= 0;
     if (mayBeMore) return;
-    const [lease, leaseS] = [randomHex(), deps.leaseS ?? LEASE_S];
-    const orderingKeys = await db.asSystem((tx) => tx.rows<OrderingKey>(sql.claim, [clock.now(), room, lease, leaseS]));
-    mayBeMore = orderingKeys.length === room;
-    for (const orderingKey of orderingKeys) {
-      const job: Promise<void> = deliver(deps, orderingKey, lease)
+    const claimed = await db.asSystem((tx) => claim(tx, terms(room), clock.now()));
+    claimsAgainAt = performance.now() + pollMs;
+    mayBeMore = claimed.length === room;
+    begin(claimed);
+    // Another delivery has ended while this claim was made.
+    if (mayBeMore && running.size < AT_ONCE) goOn();
+  }
+
+  function begin(leased: readonly Leased[]): void {
+    for (const one of leased) {
+      const job: Promise<void> = deliver(deps, one)
         .catch((error) => {
           // The lease lapses, and then a worker takes the ordering key.
-          log.error({ endpoint: orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded');
+          log.error({ endpoint: one.orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded');
           return false;
         })
         .then((isMoreDue) => {
           running.delete(job);
-          if (isMoreDue || mayBeMore) wakeup.signal();
+          if (isMoreDue || mayBeMore) goOn();
         });
       running.add(job);
     }
-    // One of them, or an older one, has ended while this claim was made.
-    if (mayBeMore && running.size < AT_ONCE) wakeup.signal();
+  }
+
+  function goOn(): void {
+    hasRoom = true;
+    wakeup.signal();
   }
 
   async function loop(): Promise<void> {
@@ -167,11 +161,14 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
     let wasNotified = true;
     while (!stopped) {
       wakeup.begin();
-      let pauseMs = POLL_MS;
+      let pauseMs = pollMs;
       try {
         const around = wasNotified ? undefined : await lookAround();
         if (around?.some !== false) await round();
-        else if (!around.waits) pauseMs = IDLE_MS;
+        else {
+          if (!around.waits) pauseMs = deps.pollMs ?? IDLE_MS;
+          claimsAgainAt = performance.now() + pauseMs;
+        }
         if (performance.now() - purgedAt > PURGE_EVERY_MS) {
           purgedAt = performance.now();
           await purge(deps);
@@ -207,12 +204,11 @@ async function purge({ db, clock }: DispatcherDeps): Promise<void> {
  *
  * @returns whether a delivery to the endpoint is due and has room now: without one, another round would find nothing
  */
-async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: string): Promise<boolean> {
+async function deliver(deps: DispatcherDeps, { orderingKey, item }: Leased): Promise<boolean> {
   const { db, clock } = deps;
-  const item = await db.asSystem((tx) => headOf(tx, orderingKey));
-  // A containment has held the endpoint since the ordering key was claimed: the event waits like the others.
+  // A containment holds the endpoint: the event waits like the others.
   if (item === undefined || item.endpoint.heldAt !== null) {
-    return await db.asSystem((tx) => moveOn(tx, orderingKey, lease, clock.now()));
+    return await db.asSystem((tx) => moveOn(tx, orderingKey, clock.now()));
   }
   const message = await deps.formats[item.endpoint.format].message(opened(deps.vault, happened(item)), {
     secrets: secretsOf(item.endpoint, deps.vault, clock.now()),
@@ -224,14 +220,14 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
   if (message === 'no_word') {
     return await db.asSystem(async (tx) => {
       await tx.run(sql.end, [orderingKey.endpointId, item.id, 'dropped', 0, null, clock.now()]);
-      return await moveOn(tx, orderingKey, lease, clock.now());
+      return await moveOn(tx, orderingKey, clock.now());
     });
   }
   const outcome: Outcome =
     message === 'no_key'
       ? { ok: false, status: null, error: 'no_key', answer: '', tookMs: 0 }
       : await deps.send({ url: item.endpoint.url, ...message });
-  const isMoreDue = await db.asSystem((tx) => record(deps, tx, { orderingKey, lease, item, outcome }));
+  const isMoreDue = await db.asSystem((tx) => record(deps, tx, { orderingKey, item, outcome }));
   if (!outcome.ok || item.endpoint.failures < FAILING_AFTER) return isMoreDue;
   // The endpoint answers again, so its deliveries skip their pauses. In a separate transaction, because it locks many ordering
   // keys.
@@ -239,23 +235,14 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
   return true;
 }
 
-async function headOf(tx: Tx, orderingKey: OrderingKey): Promise<Item | undefined> {
-  const [endpoint, row] = await awaitAll(
-    tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpointId]),
-    tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpointId, orderingKey.subject]),
-  );
-  assert(endpoint !== undefined, 'the endpoint of an ordering key does not exist');
-  return row && { ...row, endpoint };
-}
-
 async function record(
   { vault, clock, onDead }: DispatcherDeps,
   tx: Tx,
-  { orderingKey, lease, item, outcome }: { orderingKey: OrderingKey; lease: string; item: Item; outcome: Outcome },
+  { orderingKey, item, outcome }: { orderingKey: OrderingKey; item: Item; outcome: Outcome },
 ): Promise<boolean> {
   const now = clock.now();
   const { endpointId, partnerId } = orderingKey;
-  const isOurs = await isLeased(tx, orderingKey, lease);
+  const isOurs = await isLeased(tx, orderingKey);
   recordAttempt(tx, vault, { partnerId, endpointId, eventId: item.id, at: now, outcome });
   if (outcome.ok) {
     tx.defer(sql.end, [endpointId, item.id, 'delivered', 1, null, now]);
@@ -277,12 +264,11 @@ async function record(
   return await isAnotherDue(tx, endpointId, now);
 }
 
-const isLeased = async (tx: Tx, orderingKey: OrderingKey, lease: string): Promise<boolean> =>
-  (await tx.row(sql.lockOrderingKey, [orderingKey.endpointId, orderingKey.subject, lease])) !== undefined;
+const isLeased = async (tx: Tx, { endpointId, subject, lease }: OrderingKey): Promise<boolean> =>
+  (await tx.row(sql.lockOrderingKey, [endpointId, subject, lease])) !== undefined;
 
-async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<boolean> {
-  return (await isLeased(tx, orderingKey, lease)) && (await leave(tx, orderingKey, now));
-}
+const moveOn = async (tx: Tx, orderingKey: OrderingKey, now: Date): Promise<boolean> =>
+  (await isLeased(tx, orderingKey)) && (await leave(tx, orderingKey, now));
 
 /**
  * Deletes a locked ordering key, or releases it if another event waits. A statement that begins under the lock reads what waits:
