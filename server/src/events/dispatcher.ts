@@ -26,7 +26,15 @@ import { secretsOf, switchOffDead } from './endpoints.ts';
 import { BATCH, publish } from './feed.ts';
 import { type Formats, happened, opened } from './format.ts';
 import { purgeLog, recordAttempt } from './log.ts';
-import { claim, FAILING_AFTER, type Item, type Leased, type LeaseTerms, type OrderingKey } from './ordering.ts';
+import {
+  claim,
+  FAILING_AFTER,
+  type Item,
+  type Leased,
+  type LeaseTerms,
+  type OrderingKey,
+  oldestDue,
+} from './ordering.ts';
 import type { Outcome, Sender } from './sender.ts';
 import { CHANNEL } from './store.ts';
 
@@ -63,11 +71,10 @@ export interface Dispatcher {
 }
 
 const sql = {
-  isAnyDue: `select exists (select from webhook_ordering_keys) as waits, exists (select from event_feed where position is null)
-      or exists (select from webhook_endpoints e
-        where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
-          and exists (select from webhook_ordering_keys w where w.endpoint_id = e.id and w.due_at <= $1
-            and (w.leased_until is null or w.leased_until < clock_timestamp()))) as some`,
+  isAnyDue: `select (select endpoint_id from webhook_ordering_keys order by endpoint_id, subject limit 1) is not null as waits,
+      exists (select from event_feed where position is null)
+      or exists (select from webhook_endpoints e cross join lateral ${oldestDue('e.id', '$1')} as due
+        where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)) as some`,
   lockOrderingKey:
     'select from webhook_ordering_keys where endpoint_id = $1 and subject = $2 and lease = $3 for update',
   release: `update webhook_ordering_keys set lease = null, leased_until = null, due_at = $3, tries = $4
@@ -84,8 +91,7 @@ const sql = {
     where id = $1 returning held_at is not null as is_held`,
   endpointWorks: `update webhook_endpoints set failures = 0, paused_until = null, failing_since = null
     where id = $1 and failures > 0`,
-  isAnotherDue: `select exists (select from webhook_ordering_keys where endpoint_id = $1 and due_at <= $2
-      and (leased_until is null or leased_until < clock_timestamp())) as some`,
+  isAnotherDue: `select exists (select from ${oldestDue('$1', '$2')} as due) as some`,
   wakeOrderingKeys: `update webhook_ordering_keys set due_at = $2, tries = 0 where (endpoint_id, subject) in
     (select endpoint_id, subject from webhook_ordering_keys where endpoint_id = $1 and due_at > $2 for update skip locked)`,
   lockPurge: 'select pg_try_advisory_xact_lock(1702194542) as locked',

@@ -39,6 +39,15 @@ export interface LeaseTerms {
   room: number;
 }
 
+/**
+ * The free key of an endpoint that has been due for longest. In order and limited, so that every plan takes the first row of the
+ * index: an endpoint may have a hundred thousand.
+ */
+export const oldestDue = (endpointId: string, now: string): string => `(
+  select w.due_at from webhook_ordering_keys w
+   where w.endpoint_id = ${endpointId} and w.due_at <= ${now} and (w.leased_until is null or w.leased_until < clock_timestamp())
+   order by w.due_at limit 1)`;
+
 /** Room of endpoint `e`. */
 const ROOM = `case when e.failures >= ${FAILING_AFTER} then 1 else ${KEYS_AT_ONCE} end
             - (select count(*) from webhook_ordering_keys b
@@ -71,8 +80,7 @@ const sql = {
     room as (
       select e.id, ${ROOM} as keys from webhook_endpoints e
        where e.id = any($1) and ${TAKES}$4)
-         and not exists (select from webhook_ordering_keys w where w.endpoint_id = e.id and w.due_at <= $4
-           and (w.leased_until is null or w.leased_until < clock_timestamp()))),
+         and not exists (select from ${oldestDue('e.id', '$4')} as due)),
     placed as (
       select g.*, row_number() over (order by g.endpoint_id, g.subject) <= $7::int
              and row_number() over (partition by g.endpoint_id order by g.subject) <= coalesce(room.keys, 0) as is_ours
