@@ -10,7 +10,8 @@
  * Every call is one transaction. The whole transaction runs again when PostgreSQL reports a collision (serialization,
  * deadlock) or a duplicate generated id. That is safe because code that takes a `tx` never calls outside systems.
  *
- * A round trip costs more than most statements, so statements share one whenever no caller awaits between them (batch.ts).
+ * A round trip costs more than most statements, so statements share one whenever no caller awaits between them (batch.ts). A
+ * transaction whose code issues no statement, because a cache has the answer, opens no connection.
  */
 import pg from 'pg';
 import { type Answer, type Statement, sendAll } from './batch.ts';
@@ -233,15 +234,19 @@ const seenBy = (partnerId: bigint): Statement => ({
 const COMMIT: Statement = { text: 'commit' };
 const ROLLBACK: Statement = { text: 'rollback' };
 
-/** One transaction on one of these connections. Runs again after a retryable error. */
+/** One transaction on one of these connections. Runs again after a retryable error. Without a statement it opens nothing. */
 async function transact<T>(pool: Connections, { cacheKey, begin }: Opening, body: Body<T>): Promise<T> {
   const attempts = {};
   for (let attempt = 1; ; attempt += 1) {
-    const connection = await pool.connect();
+    let opening: ReturnType<Connections['connect']> | undefined;
     let hasBegun = false;
     let isOver = false;
-    const { tx, ask, sendLast } = converse(
+    const { tx, ask, sendLast, isSilent } = converse(
       async (batch) => {
+        assert(!isOver, 'a statement was issued, but its transaction is over');
+        opening ??= pool.connect();
+        const connection = await opening;
+        // The body may have failed meanwhile; the connection is then given back without a transaction.
         assert(!isOver, 'a statement was issued, but its transaction is over');
         const first = hasBegun ? [] : begin;
         hasBegun = true;
@@ -253,6 +258,7 @@ async function transact<T>(pool: Connections, { cacheKey, begin }: Opening, body
     try {
       const result = await body(tx);
       sendLast();
+      if (opening === undefined && isSilent()) return result;
       const end = await ask(COMMIT);
       // COMMIT of a transaction with a failed statement returns the tag ROLLBACK, which must not count as success.
       assert(end.command === 'COMMIT', 'a transaction whose statement failed was committed');
@@ -262,7 +268,7 @@ async function transact<T>(pool: Connections, { cacheKey, begin }: Opening, body
       // transaction.
       isOver = true;
       try {
-        if (hasBegun) await connection.send([ROLLBACK]);
+        if (hasBegun) await (await opening)?.send([ROLLBACK]);
       } catch (rollbackError) {
         broken = rollbackError as Error;
       }
@@ -273,7 +279,8 @@ async function transact<T>(pool: Connections, { cacheKey, begin }: Opening, body
       throw error;
     } finally {
       isOver = true;
-      connection.release(broken);
+      // If it could not be opened, the statement that needed it has failed with the reason.
+      (await opening?.catch(() => undefined))?.release(broken);
     }
   }
 }
@@ -363,7 +370,7 @@ function converse(
   const sendLast = (): void => {
     for (const { statement } of last.toSorted((a, b) => byKey(a.key, b.key))) said.push({ statement });
   };
-  return { tx, ask, sendLast };
+  return { tx, ask, sendLast, isSilent: () => said.length === 0 };
 }
 
 /** Shorter keys first, so that numbers sort in numeric order. */

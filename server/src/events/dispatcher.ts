@@ -6,7 +6,7 @@
  * leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and a message that was sent
  * but not recorded is sent again under the same id (at least once). The sequence in every message distinguishes stale from fresh.
  *
- * No endpoint waits for another. Each has at most KEYS_AT_ONCE ordering keys under way; an endpoint that keeps failing has one,
+ * No endpoint waits for another. Each has a bounded number of ordering keys under way (ordering.ts); an endpoint that keeps failing has one,
  * after a pause that doubles. So a dead or slow endpoint occupies a bounded number of the AT_ONCE slots. When it answers again,
  * all its waiting deliveries are due at once.
  *
@@ -19,19 +19,26 @@ import { pauseAfter, shaken } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Database, type Tx } from '../base/db.ts';
-import { assert } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { openWakeup } from '../base/wakeup.ts';
-import { type EndpointRow, secretsOf, switchOffDead } from './endpoints.ts';
-import { publish } from './feed.ts';
+import { secretsOf, switchOffDead } from './endpoints.ts';
+import { BATCH, publish } from './feed.ts';
 import { type Formats, happened, opened } from './format.ts';
 import { purgeLog, recordAttempt } from './log.ts';
+import {
+  claim,
+  FAILING_AFTER,
+  type Item,
+  type Leased,
+  type LeaseTerms,
+  type OrderingKey,
+  oldestDue,
+} from './ordering.ts';
 import type { Outcome, Sender } from './sender.ts';
-import { CHANNEL, type EventRow } from './store.ts';
+import { CHANNEL } from './store.ts';
 
 const AT_ONCE = 256;
-const KEYS_AT_ONCE = 8;
 /** An attempt takes at most five seconds, plus recording it. */
 const LEASE_S = 15;
 /** Notifications start a round at once. This interval finds deliveries that fall due with time. */
@@ -39,8 +46,6 @@ const POLL_MS = 1_000;
 /** While no delivery waits, none can fall due. This interval only finds events whose notification was lost. */
 const IDLE_MS = 5_000;
 export const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
-/** From this many consecutive failures on, the endpoint is at fault, not a single event. */
-const FAILING_AFTER = 5;
 const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
 export const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
 const PURGE_EVERY_MS = 600_000;
@@ -56,6 +61,8 @@ export interface DispatcherDeps {
   /** Called when an event is given up; `isOff` says whether its endpoint was switched off because of it. */
   onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; isOff: boolean; now: Date }) => Promise<void>;
   leaseS?: number;
+  /** Instead of POLL_MS and IDLE_MS. */
+  pollMs?: number;
 }
 
 export interface Dispatcher {
@@ -63,44 +70,11 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-interface OrderingKey {
-  endpointId: string;
-  subject: string;
-  partnerId: bigint;
-  tries: number;
-}
-
-type Item = EventRow & { endpoint: EndpointRow; attempts: number; since: Date };
-
 const sql = {
-  // Reads each endpoint's due ordering keys by its own index, as many as it has room for, the longest waiting first.
-  claim: `with chosen as (
-      select l.endpoint_id, l.subject from webhook_endpoints e
-       cross join lateral (
-         select w.endpoint_id, w.subject, w.due_at from webhook_ordering_keys w
-          where w.endpoint_id = e.id and w.due_at <= $1 and (w.leased_until is null or w.leased_until < clock_timestamp())
-          order by w.due_at
-          limit greatest(0, case when e.failures >= ${FAILING_AFTER} then 1 else ${KEYS_AT_ONCE} end
-            - (select count(*) from webhook_ordering_keys b
-                where b.endpoint_id = e.id and b.lease is not null and b.leased_until >= clock_timestamp()))) l
-       where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
-       order by l.due_at limit $2),
-    locked as (
-      select w.endpoint_id, w.subject from webhook_ordering_keys w join chosen c using (endpoint_id, subject)
-       where w.leased_until is null or w.leased_until < clock_timestamp()
-       for update of w skip locked)
-    update webhook_ordering_keys w set lease = $3, leased_until = clock_timestamp() + make_interval(secs => $4)
-      from locked where w.endpoint_id = locked.endpoint_id and w.subject = locked.subject
-    returning w.endpoint_id, w.subject, w.partner_id, w.tries`,
-  isAnyDue: `select exists (select from webhook_ordering_keys) as waits, exists (select from event_feed where position is null)
-      or exists (select from webhook_endpoints e
-        where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
-          and exists (select from webhook_ordering_keys w where w.endpoint_id = e.id and w.due_at <= $1
-            and (w.leased_until is null or w.leased_until < clock_timestamp()))) as some`,
-  head: `select e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at, d.attempts, d.since
-    from webhook_deliveries d join events e on e.id = d.event_id join event_feed f on f.event_id = d.event_id
-    where d.endpoint_id = $1 and d.subject = $2 and d.state = 'waiting' order by d.subject_seq limit 1`,
-  endpoint: 'select * from webhook_endpoints where id = $1',
+  isAnyDue: `select (select endpoint_id from webhook_ordering_keys order by endpoint_id, subject limit 1) is not null as waits,
+      exists (select from event_feed where position is null)
+      or exists (select from webhook_endpoints e cross join lateral ${oldestDue('e.id', '$1')} as due
+        where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)) as some`,
   lockOrderingKey:
     'select from webhook_ordering_keys where endpoint_id = $1 and subject = $2 and lease = $3 for update',
   release: `update webhook_ordering_keys set lease = null, leased_until = null, due_at = $3, tries = $4
@@ -117,39 +91,75 @@ const sql = {
     where id = $1 returning held_at is not null as is_held`,
   endpointWorks: `update webhook_endpoints set failures = 0, paused_until = null, failing_since = null
     where id = $1 and failures > 0`,
+  isAnotherDue: `select exists (select from ${oldestDue('$1', '$2')} as due) as some`,
   wakeOrderingKeys: `update webhook_ordering_keys set due_at = $2, tries = 0 where (endpoint_id, subject) in
     (select endpoint_id, subject from webhook_ordering_keys where endpoint_id = $1 and due_at > $2 for update skip locked)`,
   lockPurge: 'select pg_try_advisory_xact_lock(1702194542) as locked',
 } as const;
 
 export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher> {
-  const { db, clock, log } = deps;
+  const { db, clock, log, pollMs = POLL_MS } = deps;
   const running = new Set<Promise<void>>();
+  /** The last claim took as much as there was room for, so more may be due. */
+  let mayBeMore = false;
+  /** A delivery has ended, and a claim would find another one for its room. */
+  let hasRoom = false;
+  /** Until then nothing falls due by time alone that is worth a claim. */
+  let claimsAgainAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
   const wakeup = openWakeup();
   const listening = await db.listen(CHANNEL, wakeup.signal);
 
   /** Most rounds without a notification find nothing. This query replaces the two transactions of a round. */
   const lookAround = () => db.asSystem((tx) => tx.row<{ some: boolean; waits: boolean }>(sql.isAnyDue, [clock.now()]));
+  const terms = (room: number): LeaseTerms => ({ lease: randomHex(), leaseS: deps.leaseS ?? LEASE_S, room });
 
   async function round(): Promise<void> {
-    while (!stopped && (await publish(deps)) > 0);
+    let isDue = hasRoom || performance.now() >= claimsAgainAt;
+    hasRoom = false;
+    // What is committed after a batch was read notifies; only a full batch may have left something.
+    for (let count = BATCH; !stopped && count === BATCH; ) {
+      // Keys that wait to be claimed go before new ones.
+      const published = await publish(deps, terms(mayBeMore ? 0 : Math.max(0, AT_ONCE - running.size)));
+      begin(published.leased);
+      count = published.count;
+      // The notification of something else than an event: a replay.
+      isDue ||= count === 0 || published.isMoreDue;
+    }
+    if (isDue) await claimDue();
+  }
+
+  async function claimDue(): Promise<void> {
     const room = AT_ONCE - running.size;
-    if (room <= 0) return;
-    const [lease, leaseS] = [randomHex(), deps.leaseS ?? LEASE_S];
-    const orderingKeys = await db.asSystem((tx) => tx.rows<OrderingKey>(sql.claim, [clock.now(), room, lease, leaseS]));
-    for (const orderingKey of orderingKeys) {
-      const job: Promise<void> = deliver(deps, orderingKey, lease)
-        // If this fails, the lease lapses and another worker takes the ordering key.
-        .catch((error) =>
-          log.error({ endpoint: orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded'),
-        )
-        .finally(() => {
+    mayBeMore = room <= 0;
+    if (mayBeMore) return;
+    const claimed = await db.asSystem((tx) => claim(tx, terms(room), clock.now()));
+    claimsAgainAt = performance.now() + pollMs;
+    mayBeMore = claimed.length === room;
+    begin(claimed);
+    // Another delivery has ended while this claim was made.
+    if (mayBeMore && running.size < AT_ONCE) goOn();
+  }
+
+  function begin(leased: readonly Leased[]): void {
+    for (const one of leased) {
+      const job: Promise<void> = deliver(deps, one)
+        .catch((error) => {
+          // The lease lapses, and then a worker takes the ordering key.
+          log.error({ endpoint: one.orderingKey.endpointId, ...describeError(error) }, 'delivery not recorded');
+          return false;
+        })
+        .then((isMoreDue) => {
           running.delete(job);
-          wakeup.signal();
+          if (isMoreDue || mayBeMore) goOn();
         });
       running.add(job);
     }
+  }
+
+  function goOn(): void {
+    hasRoom = true;
+    wakeup.signal();
   }
 
   async function loop(): Promise<void> {
@@ -157,11 +167,14 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
     let wasNotified = true;
     while (!stopped) {
       wakeup.begin();
-      let pauseMs = POLL_MS;
+      let pauseMs = pollMs;
       try {
         const around = wasNotified ? undefined : await lookAround();
         if (around?.some !== false) await round();
-        else if (!around.waits) pauseMs = IDLE_MS;
+        else {
+          if (!around.waits) pauseMs = deps.pollMs ?? IDLE_MS;
+          claimsAgainAt = performance.now() + pauseMs;
+        }
         if (performance.now() - purgedAt > PURGE_EVERY_MS) {
           purgedAt = performance.now();
           await purge(deps);
@@ -192,14 +205,16 @@ async function purge({ db, clock }: DispatcherDeps): Promise<void> {
   });
 }
 
-/** One attempt at the first event of a leased ordering key. */
-async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: string): Promise<void> {
+/**
+ * One attempt at the first event of a leased ordering key.
+ *
+ * @returns whether a delivery to the endpoint is due and has room now: without one, another round would find nothing
+ */
+async function deliver(deps: DispatcherDeps, { orderingKey, item }: Leased): Promise<boolean> {
   const { db, clock } = deps;
-  const item = await db.asSystem((tx) => headOf(tx, orderingKey));
-  // A containment has held the endpoint since the ordering key was claimed: the event waits like the others.
+  // A containment holds the endpoint: the event waits like the others.
   if (item === undefined || item.endpoint.heldAt !== null) {
-    await db.asSystem((tx) => moveOn(tx, orderingKey, lease, clock.now()));
-    return;
+    return await db.asSystem((tx) => moveOn(tx, orderingKey, clock.now()));
   }
   const message = await deps.formats[item.endpoint.format].message(opened(deps.vault, happened(item)), {
     secrets: secretsOf(item.endpoint, deps.vault, clock.now()),
@@ -209,47 +224,36 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
     payloadForm: item.endpoint.payloadForm,
   });
   if (message === 'no_word') {
-    await db.asSystem(async (tx) => {
+    return await db.asSystem(async (tx) => {
       await tx.run(sql.end, [orderingKey.endpointId, item.id, 'dropped', 0, null, clock.now()]);
-      await moveOn(tx, orderingKey, lease, clock.now());
+      return await moveOn(tx, orderingKey, clock.now());
     });
-    return;
   }
   const outcome: Outcome =
     message === 'no_key'
       ? { ok: false, status: null, error: 'no_key', answer: '', tookMs: 0 }
       : await deps.send({ url: item.endpoint.url, ...message });
-  await db.asSystem((tx) => record(deps, tx, { orderingKey, lease, item, outcome }));
-  if (outcome.ok && item.endpoint.failures >= FAILING_AFTER) {
-    // The endpoint answers again, so its deliveries skip their pauses. In a separate transaction, because it locks many ordering
-    // keys.
-    await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpointId, clock.now()]));
-  }
-}
-
-async function headOf(tx: Tx, orderingKey: OrderingKey): Promise<Item | undefined> {
-  const [endpoint, row] = await awaitAll(
-    tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpointId]),
-    tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpointId, orderingKey.subject]),
-  );
-  assert(endpoint !== undefined, 'the endpoint of an ordering key does not exist');
-  return row && { ...row, endpoint };
+  const isMoreDue = await db.asSystem((tx) => record(deps, tx, { orderingKey, item, outcome }));
+  if (!outcome.ok || item.endpoint.failures < FAILING_AFTER) return isMoreDue;
+  // The endpoint answers again, so its deliveries skip their pauses. In a separate transaction, because it locks many ordering
+  // keys.
+  await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpointId, clock.now()]));
+  return true;
 }
 
 async function record(
   { vault, clock, onDead }: DispatcherDeps,
   tx: Tx,
-  { orderingKey, lease, item, outcome }: { orderingKey: OrderingKey; lease: string; item: Item; outcome: Outcome },
-): Promise<void> {
+  { orderingKey, item, outcome }: { orderingKey: OrderingKey; item: Item; outcome: Outcome },
+): Promise<boolean> {
   const now = clock.now();
   const { endpointId, partnerId } = orderingKey;
-  const isOurs = await isLeased(tx, orderingKey, lease);
+  const isOurs = await isLeased(tx, orderingKey);
   recordAttempt(tx, vault, { partnerId, endpointId, eventId: item.id, at: now, outcome });
   if (outcome.ok) {
     tx.defer(sql.end, [endpointId, item.id, 'delivered', 1, null, now]);
     tx.defer(sql.endpointWorks, [endpointId]);
-    if (isOurs) await leave(tx, orderingKey, now);
-    return;
+    return isOurs && (await leave(tx, orderingKey, now));
   }
   const row = await tx.row<{ isHeld: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
   // The containment began during the attempt: the three days start again afterwards.
@@ -257,32 +261,39 @@ async function record(
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
     const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
     await onDead(tx, { partnerId, endpointId, isOff, now });
-    if (isOurs) await leave(tx, orderingKey, now);
-    return;
+    return isOurs && (await leave(tx, orderingKey, now));
   }
   await tx.run(sql.failed, [endpointId, item.id, outcome.error]);
-  const pauseMs = pauseAfter(orderingKey.tries, PAUSES);
-  if (isOurs)
-    await tx.run(sql.release, [
-      endpointId,
-      orderingKey.subject,
-      later(now, Math.round(shaken(pauseMs))),
-      orderingKey.tries + 1,
-    ]);
+  if (!isOurs) return false;
+  const dueAt = later(now, Math.round(shaken(pauseAfter(orderingKey.tries, PAUSES))));
+  tx.defer(sql.release, [endpointId, orderingKey.subject, dueAt, orderingKey.tries + 1]);
+  return await isAnotherDue(tx, endpointId, now);
 }
 
-const isLeased = async (tx: Tx, orderingKey: OrderingKey, lease: string): Promise<boolean> =>
-  (await tx.row(sql.lockOrderingKey, [orderingKey.endpointId, orderingKey.subject, lease])) !== undefined;
+const isLeased = async (tx: Tx, { endpointId, subject, lease }: OrderingKey): Promise<boolean> =>
+  (await tx.row(sql.lockOrderingKey, [endpointId, subject, lease])) !== undefined;
 
-async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<void> {
-  if (await isLeased(tx, orderingKey, lease)) await leave(tx, orderingKey, now);
-}
+const moveOn = async (tx: Tx, orderingKey: OrderingKey, now: Date): Promise<boolean> =>
+  (await isLeased(tx, orderingKey)) && (await leave(tx, orderingKey, now));
 
 /**
  * Deletes a locked ordering key, or releases it if another event waits. A statement that begins under the lock reads what waits:
  * an event is inserted after its ordering key, so it is either visible here, or inserts the key again.
+ *
+ * @returns whether this key or another one of the endpoint is due now
  */
-async function leave(tx: Tx, { endpointId, subject }: OrderingKey, now: Date): Promise<void> {
-  const removed = await tx.run(sql.removeOrderingKey, [endpointId, subject]);
+async function leave(tx: Tx, { endpointId, subject }: OrderingKey, now: Date): Promise<boolean> {
+  const [removed, isMoreDue] = await awaitAll(
+    tx.run(sql.removeOrderingKey, [endpointId, subject]),
+    isAnotherDue(tx, endpointId, now),
+  );
   if (removed === 0) tx.defer(sql.release, [endpointId, subject, now, 0]);
+  return removed === 0 || isMoreDue;
 }
+
+/**
+ * Whether a free ordering key of the endpoint waits for the room of one that ends with this transaction. One that falls due between
+ * this statement and the commit is found with the next that ends, or by the poll.
+ */
+const isAnotherDue = async (tx: Tx, endpointId: string, now: Date): Promise<boolean> =>
+  (await tx.row<{ some: boolean }>(sql.isAnotherDue, [endpointId, now]))?.some === true;

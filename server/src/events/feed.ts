@@ -14,38 +14,49 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { listening } from './endpoints.ts';
 import { endpointSubject, type Formats, type Happened, happened, opened, TEST_EVENT, wanted } from './format.ts';
-import { insertDeliveries, insertOrderingKeys } from './log.ts';
+import { insertDeliveries } from './log.ts';
+import { insertOrderingKeys, type Leased, type LeaseTerms, type OrderingKey, withHeads } from './ordering.ts';
 import { resource } from './standard.ts';
 import { type EventRow, sql } from './store.ts';
 
-const BATCH = 200;
+/** Number of events that one transaction publishes at most. */
+export const BATCH = 200;
 /**
  * An order has about a dozen events. For a subject with more earlier events than this, later ones are sent without checking
  * further back.
  */
 const MOST_EARLIER = 500;
 
-/**
- * Publishes all unpublished events.
- *
- * @returns the number of events; 0 also if another process is publishing
- */
-export async function publish(deps: { db: Database; clock: Clock; formats: Formats }): Promise<number> {
+export interface Published {
+  /** Number of events; 0 also if another process is publishing. */
+  count: number;
+  /** The new ordering keys that were given the lease. */
+  leased: Leased[];
+  /** Ordering keys of these events wait to be claimed. */
+  isMoreDue: boolean;
+}
+
+/** Publishes the oldest unpublished events, up to `BATCH` of them. */
+export async function publish(
+  deps: { db: Database; clock: Clock; formats: Formats },
+  terms: LeaseTerms,
+): Promise<Published> {
   return await deps.db.asSystem(async (tx) => {
+    const nothing = { count: 0, leased: [], isMoreDue: false };
     const lock = await tx.row<{ locked: boolean }>(sql.lockFeed);
-    if (lock?.locked !== true) return 0;
+    if (lock?.locked !== true) return nothing;
     // A separate statement, so that it sees everything the previous one has published.
     const rows = await tx.rows<EventRow>(sql.unpublished, [BATCH]);
-    if (rows.length === 0) return 0;
+    if (rows.length === 0) return nothing;
     const last = new Map<bigint, bigint>();
     for (const row of rows) {
       const before = last.get(row.partnerId) ?? (await lastPosition(tx, row.partnerId));
       row.position = before + 1n;
       last.set(row.partnerId, row.position);
     }
-    await tx.run(sql.setPositions, [rows.map(({ id }) => id), rows.map(({ position }) => position)]);
-    await enqueueDeliveries(tx, deps, rows);
-    return rows.length;
+    tx.defer(sql.setPositions, [rows.map(({ id }) => id), rows.map(({ position }) => position)]);
+    const { leased, isMoreDue } = await enqueueDeliveries(tx, { ...deps, terms }, rows);
+    return { count: rows.length, leased: await withHeads(tx, leased), isMoreDue };
   });
 }
 
@@ -54,11 +65,11 @@ const lastPosition = async (tx: Tx, partnerId: bigint): Promise<bigint> =>
 
 async function enqueueDeliveries(
   tx: Tx,
-  { clock, formats }: { clock: Clock; formats: Formats },
+  { clock, formats, terms }: { clock: Clock; formats: Formats; terms: LeaseTerms },
   rows: readonly EventRow[],
-): Promise<void> {
+): Promise<{ leased: OrderingKey[]; isMoreDue: boolean }> {
   const endpoints = await listening(tx, [...new Set(rows.map((row) => row.partnerId))]);
-  if (endpoints.length === 0) return;
+  if (endpoints.length === 0) return { leased: [], isMoreDue: false };
   const now = clock.now();
   const given: { endpointId: string; row: EventRow }[] = [];
   for (const row of rows) {
@@ -78,8 +89,9 @@ async function enqueueDeliveries(
   }
   // Inserts the ordering keys first: a worker that empties one has it locked, so it sees what was inserted while this waited for
   // the lock (dispatcher.ts).
-  await insertOrderingKeys(tx, given, now);
-  await insertDeliveries(tx, given, now);
+  const orderingKeys = await insertOrderingKeys(tx, given, terms, now);
+  insertDeliveries(tx, given, now);
+  return orderingKeys;
 }
 
 /** Position of a partner's newest event; 0 if there is none. */

@@ -38,11 +38,6 @@ const MOST_REPLAYED = 1_000;
 const MOST_ATTEMPTS_SHOWN = 100;
 
 const sql = {
-  orderingKeys: `insert into webhook_ordering_keys (endpoint_id, subject, partner_id, due_at)
-    select distinct on (endpoint_id, subject) endpoint_id, subject, partner_id, $4::timestamptz
-      from unnest($1::text[], $2::text[], $3::bigint[]) as given (endpoint_id, subject, partner_id)
-      order by endpoint_id, subject
-    on conflict (endpoint_id, subject) do update set due_at = webhook_ordering_keys.due_at`,
   deliveries: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
     select endpoint_id, event_id, partner_id, subject, subject_seq, $6
       from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::int[])
@@ -120,19 +115,9 @@ export async function bringDeliveriesForward(
   return await tx.run(sql.keysForward, [partnerId, ms]);
 }
 
-export async function insertOrderingKeys(tx: Tx, given: readonly Given[], now: Date): Promise<void> {
+export function insertDeliveries(tx: Tx, given: readonly Given[], now: Date): void {
   if (given.length === 0) return;
-  const values = [
-    given.map(({ endpointId }) => endpointId),
-    given.map(({ row }) => row.subject),
-    given.map(({ row }) => row.partnerId),
-  ];
-  await tx.run(sql.orderingKeys, [...values, now]);
-}
-
-export async function insertDeliveries(tx: Tx, given: readonly Given[], now: Date): Promise<void> {
-  if (given.length === 0) return;
-  await tx.run(sql.deliveries, [
+  tx.defer(sql.deliveries, [
     given.map(({ endpointId }) => endpointId),
     given.map(({ row }) => row.id),
     given.map(({ row }) => row.partnerId),

@@ -8,11 +8,13 @@
  * Promises:
  * - posting the same entry twice has no effect the second time; the same id with other content throws BugError;
  * - no account is overdrawn: `post` returns `short` and writes nothing, and a check in the table enforces it;
- * - accounts are locked in id order (locks.ts), so entries that touch the same accounts queue up instead of deadlocking.
+ * - accounts are locked in id order (locks.ts), so entries that touch the same accounts queue up instead of deadlocking. Others
+ *   wait for the accounts that all orders share, so everything is checked when they are locked, and what is written then goes out
+ *   with the caller's next statement.
  *
  * Not here: which entries an order causes (orders/entries.ts), comparison with bank and chain (reconcile).
  */
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account } from './chart.ts';
@@ -75,26 +77,26 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
   const content = digest(entry);
 
   const named = entry.lines.flatMap((line) => ('debit' in line ? [line.debit, line.credit] : []));
-  const holds = await lockHolds(tx, entry.lines);
-  const ids = await accountIds(tx, named);
+  const [holds, ids] = await awaitAll(lockHolds(tx, entry.lines), accountIds(tx, named));
   const touched = [...ids.values(), ...[...holds.values()].flatMap((row) => [row.debit, row.credit])];
-  const accounts = await lockAccounts(tx, touched);
-
-  // Only with the accounts locked is it certain that no other transaction is posting the same entry.
-  const before = await store.entryContent(tx, entry.id);
+  // Only with the accounts locked is it certain that no other transaction is posting the same entry. Both statements share a round
+  // trip, but the second begins when the first has its locks.
+  const [accounts, before] = await awaitAll(lockAccounts(tx, touched), store.entryContent(tx, entry.id));
   if (before !== undefined) {
     assert(before.equals(content), `entry ${entry.id} was posted before with other content`);
     return { outcome: 'duplicate' };
   }
 
   const lines = entry.lines.map((line) => resolve(line, ids, holds));
+  const ended = lines.flatMap((line) => (line.step === 'settle' || line.step === 'void' ? [line.hold] : []));
+  for (const [at, id] of ended.entries()) assert(ended.indexOf(id) === at, `hold ${id} is not open`);
   for (const line of lines) apply(line, accounts);
   for (const account of accounts.values()) {
     if (overdrawn(account)) return { outcome: 'short', account: account.code };
   }
   if (mayTake !== undefined && !(await mayTake())) return { outcome: 'short', account: OTHERS_WAIT };
-  await store.insertEntry(tx, entry, content, lines);
-  await store.updateAccounts(tx, [...accounts.values()]);
+  store.insertEntry(tx, entry, content, lines);
+  store.updateAccounts(tx, [...accounts.values()]);
   return { outcome: 'posted' };
 }
 

@@ -58,7 +58,7 @@ export async function accountIds(tx: Tx, accounts: readonly Account[]): Promise<
   const missing = accounts.filter(({ code }) => !ids.has(code));
   if (missing.length === 0) return ids;
   if (missing.some(({ orderId }) => orderId === undefined)) await lockCreating(tx);
-  await store.createAccounts(tx, missing);
+  store.createAccounts(tx, missing);
   return await store.accountIds(tx, codes);
 }
 

@@ -1,6 +1,5 @@
 /** SQL of the ledger's tables. SQL of other modules does not name them. */
 import type { Tx } from '../base/db.ts';
-import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account, Side } from './chart.ts';
 import type { Entry, ResolvedLine, StatementLine, TrialBalance } from './entry.ts';
@@ -68,10 +67,10 @@ export const store = {
   },
 
   /** Existing accounts stay unchanged. */
-  async createAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
+  createAccounts(tx: Tx, accounts: readonly Account[]): void {
     const missing = sorted(accounts.map(({ code }) => code));
     const opened = missing.map((code) => accounts.find((account) => account.code === code));
-    await tx.run(
+    tx.defer(
       `insert into accounts (code, kind, asset, side, order_id, partner_id)
        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
        on conflict (code) do nothing`,
@@ -104,8 +103,9 @@ export const store = {
     return (await tx.row<{ content: Buffer }>('select content from entries where id = $1', [id]))?.content;
   },
 
-  async insertEntry(tx: Tx, entry: Entry, content: Buffer, lines: readonly ResolvedLine[]): Promise<void> {
-    await tx.run('insert into entries (id, kind, order_id, content, at, facts) values ($1, $2, $3, $4, $5, $6)', [
+  /** The caller has locked its holds and accounts, and has checked that each hold to end is held. */
+  insertEntry(tx: Tx, entry: Entry, content: Buffer, lines: readonly ResolvedLine[]): void {
+    tx.defer('insert into entries (id, kind, order_id, content, at, facts) values ($1, $2, $3, $4, $5, $6)', [
       entry.id,
       entry.kind,
       entry.orderId ?? null,
@@ -113,7 +113,7 @@ export const store = {
       entry.at,
       JSON.stringify(entry.facts ?? {}),
     ]);
-    await tx.run(
+    tx.defer(
       `insert into transfers (entry, line, debit, credit, asset, units, step, hold)
        select $1, line, debit, credit, asset, units, step, hold
          from unnest($2::smallint[], $3::bigint[], $4::bigint[], $5::text[], $6::numeric[], $7::text[], $8::text[])
@@ -129,25 +129,31 @@ export const store = {
         lines.map((line) => line.hold),
       ],
     );
-    for (const line of lines) {
-      if (line.step === 'hold') {
-        await tx.run('insert into holds (id, debit, credit, asset, units) values ($1, $2, $3, $4, $5)', [
-          line.hold,
-          line.debit,
-          line.credit,
-          line.asset,
-          line.units,
-        ]);
-      } else if (line.step !== 'post') {
-        const state = line.step === 'settle' ? 'settled' : 'voided';
-        const ended = await tx.run(`update holds set state = $2 where id = $1 and state = 'held'`, [line.hold, state]);
-        assert(ended === 1, `hold ${line.hold} is not open`);
-      }
+    const begun = lines.filter(({ step }) => step === 'hold');
+    if (begun.length > 0) {
+      tx.defer(
+        `insert into holds (id, debit, credit, asset, units)
+         select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::numeric[])`,
+        [
+          begun.map((line) => line.hold),
+          begun.map((line) => line.debit),
+          begun.map((line) => line.credit),
+          begun.map((line) => line.asset),
+          begun.map((line) => line.units),
+        ],
+      );
+    }
+    for (const [step, state] of [
+      ['settle', 'settled'],
+      ['void', 'voided'],
+    ]) {
+      const ended = lines.filter((line) => line.step === step).map((line) => line.hold);
+      if (ended.length > 0) tx.defer('update holds set state = $2 where id = any($1::text[])', [ended, state]);
     }
   },
 
-  async updateAccounts(tx: Tx, rows: readonly AccountRow[]): Promise<void> {
-    await tx.run(
+  updateAccounts(tx: Tx, rows: readonly AccountRow[]): void {
+    tx.defer(
       `update accounts set debits = new.debits, credits = new.credits,
               debits_held = new.debits_held, credits_held = new.credits_held
          from unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::numeric[], $5::numeric[])

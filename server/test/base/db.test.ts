@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { sendAll } from '../../src/base/batch.ts';
-import { awaitAll } from '../../src/base/db.ts';
+import { awaitAll, Collision, type Connections, pools } from '../../src/base/db.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
@@ -181,4 +181,84 @@ test('no statement of a failed transaction runs after the rollback, whatever was
   });
   await assert.rejects(cut, /changed my mind/);
   assert.deepEqual(await idsIn(table), []);
+});
+
+describe('a transaction without a statement', () => {
+  /** The system's pool, with what was opened, sent and given back. */
+  function counted(connect?: () => Promise<void>) {
+    const told: string[] = [];
+    const system: Connections = {
+      async connect() {
+        told.push('open');
+        await connect?.();
+        return {
+          send: async (batch) => {
+            told.push(batch.map(({ text }) => text).join(' · '));
+            return batch.map(({ text }) => ({ command: text.toUpperCase(), count: 0, rows: [] }));
+          },
+          release: () => void told.push('release'),
+        };
+      },
+    };
+    return { told, db: pools(system, system) };
+  }
+
+  test('opens no connection, whether it succeeds, fails or runs again', async () => {
+    const { told, db } = counted();
+    assert.equal(await db.asSystem(() => 7), 7);
+    assert.equal(await db.asPartner(1n, async () => 8), 8);
+    await assert.rejects(
+      db.asSystem(() => {
+        throw new Error('changed my mind');
+      }),
+      /changed my mind/,
+    );
+    let tries = 0;
+    const third = db.asSystem(() => {
+      tries += 1;
+      if (tries < 3) throw new Collision('again');
+      return tries;
+    });
+    assert.equal(await third, 3);
+    assert.deepEqual(told, []);
+  });
+
+  test('is one as soon as a statement is deferred or was not awaited, and sends it with the commit', async () => {
+    const { told, db } = counted();
+    await db.asSystem((tx) => tx.defer('one'));
+    await db.asSystem((tx) => tx.deferLast('', 'two'));
+    await db.asSystem((tx) => void tx.run('three'));
+    assert.deepEqual(told, [
+      ...['open', 'begin · one · commit', 'release'],
+      ...['open', 'begin · two · commit', 'release'],
+      ...['open', 'begin · three · commit', 'release'],
+    ]);
+  });
+
+  test('gives back a connection that was opened for a statement after its code had failed', async () => {
+    let open = (): void => {};
+    const { told, db } = counted(() => new Promise((opened) => (open = opened)));
+    const cut = db.asSystem(async (tx) => {
+      const beside = tx.run('one');
+      beside.catch(() => {});
+      await until('it is opening', () => told.length > 0);
+      setImmediate(open);
+      throw new Error('changed my mind');
+    });
+    await assert.rejects(cut, /changed my mind/);
+    assert.deepEqual(told, ['open', 'release']);
+  });
+
+  test('fails with the reason if the connection that its first statement needs cannot be opened', async () => {
+    const { told, db } = counted(() => Promise.reject(new Error('no room')));
+    await assert.rejects(
+      db.asSystem((tx) => tx.run('one')),
+      /no room/,
+    );
+    await assert.rejects(
+      db.asSystem((tx) => tx.defer('one')),
+      /no room/,
+    );
+    assert.deepEqual(told, ['open', 'open']);
+  });
 });

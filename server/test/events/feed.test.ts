@@ -68,7 +68,7 @@ test('pages have no gaps, and concurrent publishers give each event one position
       await world.publishes();
     }),
   );
-  while ((await world.publishes()) > 0);
+  while ((await world.publishes()).count > 0);
   const read: string[] = [];
   const subjects = new Map<string, number>();
   let after = 0n;

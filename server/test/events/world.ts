@@ -1,5 +1,6 @@
 /** Partners with endpoints, receivers behind them, and dispatchers to start: shared by the tests of delivery. */
-import type { Tx } from '../../src/base/db.ts';
+import type { Database, Tx } from '../../src/base/db.ts';
+import { defined } from '../../src/base/defined.ts';
 import {
   addEndpoint,
   type Dispatcher,
@@ -76,16 +77,19 @@ export async function deliveryWorld() {
     happens: (partner: TestPartner, subject: string, type: string, body: object = {}): Promise<void> =>
       db.asPartner(partner.id, (tx) => emit(tx, { partnerId: partner.id, subject, type, body, at: clock.now() })),
 
-    publishes: () => publish({ db, clock, formats }),
+    publishes: (terms = { lease: 'none', leaseS: 0, room: 0 }) => publish({ db, clock, formats }, terms),
     feed: (partner: TestPartner, after = 0n, limit = 100): Promise<FeedPage> =>
       db.asPartner(partner.id, (tx) => readFeed(tx, vault, { partnerId: partner.id, after, limit })),
     read: <T>(body: (tx: Tx) => Promise<T>): Promise<T> => db.asSystem(body),
 
-    async dispatcher(how: { outside?: EgressPolicy; deadlineMs?: number } = {}): Promise<Dispatcher> {
+    async dispatcher(
+      how: { outside?: EgressPolicy; deadlineMs?: number; pollMs?: number; over?: Database } = {},
+    ): Promise<Dispatcher> {
       const options = how.deadlineMs === undefined ? {} : { deadlineMs: how.deadlineMs };
       const send = openSender(how.outside ?? outsideFor('sandbox'), options);
       const started = await startDispatcher({
-        db,
+        db: how.over ?? db,
+        ...defined({ pollMs: how.pollMs }),
         clock,
         log,
         vault,

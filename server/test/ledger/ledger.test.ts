@@ -20,6 +20,7 @@ import {
   verifyJournal,
 } from '../../src/ledger/index.ts';
 import { upsertAsset } from '../../src/partners/index.ts';
+import { countedDatabase } from '../support/counted.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { fiat } from '../support/terms.ts';
 import { until } from '../support/until.ts';
@@ -278,4 +279,51 @@ test('a transaction that has locked accounts does not wait for one that is being
   await creates;
   assert.deepEqual(codes, ['40001'], 'it did not begin again exactly once, without a deadlock');
   assert.equal(await unitsOf(missing.treasury), 3n);
+});
+
+test('an entry takes two round trips while its accounts are locked, and a third that is the caller’s; a new account takes one more', async () => {
+  const counted = countedDatabase(fixture.db, fixture.serverUrl);
+  const { custody, treasury, order } = fresh();
+  const id = `hold-${count}`;
+  const takes = async (lines: Line[]): Promise<number> => {
+    counted.again();
+    assert.equal((await counted.db.asSystem((tx) => post(tx, entry(lines)))).outcome, 'posted');
+    return counted.transactions.flat().length;
+  };
+  try {
+    assert.equal(await takes(move(custody, treasury, 100n)), 5, 'the lock for creating accounts is another one');
+    assert.equal(await takes(move(treasury, order, 90n)), 4);
+    assert.equal(await takes([...move(treasury, order, 10n), ...hold(id, order, custody, 40n)]), 3);
+    assert.equal(await takes([...settle(id), ...hold(`${id}b`, order, custody, 60n)]), 3);
+    const [found, locked, written] = counted.transactions[0] ?? [];
+    const tables = [found, locked, written].map((batch) =>
+      batch?.map((text) => /(?:from|into|update) (\w+)/.exec(text)?.[1]),
+    );
+    assert.deepEqual(tables, [
+      [undefined, 'holds', 'accounts'],
+      ['accounts', 'entries'],
+      ['entries', 'transfers', 'holds', 'holds', 'accounts', undefined],
+    ]);
+  } finally {
+    await counted.stop();
+  }
+  assert.deepEqual([await unitsOf(custody), await unitsOf(order)], [60n, 60n]);
+});
+
+test('an entry that ends a hold twice is a bug, and one that is short leaves the transaction usable', async () => {
+  const { custody, treasury, order } = fresh();
+  const id = `hold-${count}`;
+  await posting(entry([...move(custody, treasury, 100n), ...move(treasury, order, 100n)]));
+  await posting(entry(hold(id, order, custody, 100n)));
+  for (const again of [settle(id), release(id)])
+    await assert.rejects(posting(entry([...settle(id), ...again])), new RegExp(`hold ${id} is not open`));
+  const outcomes = await fixture.db.asSystem(async (tx) => {
+    const short = await post(tx, entry(move(order, treasury, 1n)));
+    return [short, await post(tx, entry(settle(id))), await balance(tx, custody)];
+  });
+  assert.deepEqual(outcomes, [
+    { outcome: 'short', account: order.code },
+    { outcome: 'posted' },
+    { code: custody.code, asset: 'inr', units: 0n, heldUnits: 0n },
+  ]);
 });
