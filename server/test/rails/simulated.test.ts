@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
+import { later, movableClock } from '../../src/base/clock.ts';
+import { Unavailable } from '../../src/base/errors.ts';
+import { openLog } from '../../src/base/log.ts';
 import { callOnce } from '../../src/rails/call.ts';
 import { HOUR_MS, MAGIC_ACCOUNTS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { keepSettling } from '../../src/rails/simulated/settling.ts';
 import { testRail } from '../contracts/rail.ts';
 import { type BankWorld, bankWorld } from '../support/bankworld.ts';
 import { until } from '../support/until.ts';
@@ -102,6 +106,29 @@ describe('the simulated bank', () => {
     assert.equal(await w.bank.balance('INR'), 999_500n);
   });
 
+  it('settles a payment at its time also where another one is pending for longer', async () => {
+    w = await bankWorld({ settleMs: 200 });
+    const slow = MAGIC_ACCOUNTS.find(({ outcome }) => outcome === 'slow')?.ending;
+    await post({ ...order, account: `55550000${slow}` });
+    await post({ ...order, key: 'quick' });
+    const state = async (key: string) => (await w.bank.payments(key))[0]?.state;
+    await until('the quick one is settled', async () => (await state('quick')) === 'settled');
+    assert.equal(await state('k'), 'accepted');
+  });
+
+  it('meets each fault in one call, and only those that the call gets to', async () => {
+    w = await bankWorld();
+    await w.bank.setFault({ kind: 'delay_answer', delayMs: 300 });
+    await w.bank.setFault({ kind: 'refuse_next' });
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await assert.rejects(post(order), Unavailable);
+    assert.deepEqual(await w.bank.payments(), [], 'a call that got lost had an effect');
+    const began = performance.now();
+    assert.equal((await post(order)).status, 422);
+    assert.ok(performance.now() - began >= 290, 'the answer was not late');
+    assert.equal((await post({ ...order, key: 'k2' })).status, 202);
+  });
+
   it('funded twice under one id is funded once', async () => {
     w = await bankWorld();
     await w.bank.fund({ currency: 'INR', units: 1_000_000n, id: 'seed' });
@@ -141,6 +168,38 @@ describe('the simulated bank', () => {
     await w.restartsBank();
     assert.equal((await post(order)).status, 422);
     assert.equal((await post({ ...order, key: 'k2' })).status, 202);
+  });
+});
+
+describe("the simulated bank's timer", () => {
+  it('looks when the next payment is due, and not between', async () => {
+    const clock = movableClock();
+    const due = [later(clock.now(), 300)];
+    let looks = 0;
+    const timer = keepSettling(
+      async () => {
+        looks += 1;
+        if (due[0] !== undefined && due[0] <= clock.now()) due.shift();
+        return due[0];
+      },
+      { clock, log: openLog('silent') },
+    );
+    try {
+      await until('it is settled', () => due.length === 0);
+      assert.equal(looks, 2);
+      const [soon, late] = [later(clock.now(), 300), later(clock.now(), 600)];
+      due.push(soon, late);
+      timer.expect(soon);
+      timer.expect(late);
+      await until('both are settled', () => due.length === 0);
+      assert.equal(looks, 4);
+      due.push(later(clock.now(), 60_000));
+      timer.expect(later(clock.now(), 60_000));
+      clock.advance(60_000);
+      await until('it sees that the clock was moved', () => due.length === 0);
+    } finally {
+      await timer.stop();
+    }
   });
 });
 

@@ -253,8 +253,8 @@ export const returnPayment = async (tx: Tx, key: string, now: Date): Promise<boo
     [key, now],
   )) > 0;
 
-/** Settles payments that are due, and returns those that are to bounce. @returns whether any are still pending */
-export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
+/** Settles payments that are due, and returns those that are to bounce. @returns when the next pending payment is due */
+export async function settleDue(tx: Tx, now: Date): Promise<Date | undefined> {
   const settings = await readSettings(tx);
   const due = await tx.rows<Payment>(
     `select id, key, currency, units, account, name, state, why, returns, reference from simulated_bank.payments
@@ -280,10 +280,11 @@ export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
       await tx.run(`update simulated_bank.payments set state = 'returned' where id = $1`, [id]);
     }
   }
-  const rest = await tx.row(
-    `select from simulated_bank.payments where state = 'accepted' or (state = 'settled' and returns) limit 1`,
+  const next = await tx.row<{ dueAt: Date }>(
+    `select due_at from simulated_bank.payments where state = 'accepted' or (state = 'settled' and returns)
+      order by due_at limit 1`,
   );
-  return rest !== undefined;
+  return next?.dueAt;
 }
 
 export const readBalance = async (tx: Tx, currency: string): Promise<bigint> =>
@@ -310,6 +311,12 @@ export const insertFault = (tx: Tx, fault: Fault): Promise<number> =>
     fault.times ?? 1,
     fault.delayMs ?? 0,
   ]);
+
+/** The kinds of which a fault is set. */
+export const setFaults = async (tx: Tx): Promise<ReadonlySet<FaultKind>> => {
+  const rows = await tx.rows<{ kind: FaultKind }>('select kind from simulated_bank.faults where left_over > 0');
+  return new Set(rows.map(({ kind }) => kind));
+};
 
 /** Consumes one fault of a kind, if one is set. */
 export const fault = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | undefined> =>
