@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { later, movableClock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -204,29 +204,72 @@ describe("the simulated bank's timer", () => {
 });
 
 describe('two instances of a simulated bank on the same books', () => {
+  let w: BankWorld;
+  beforeEach(async () => {
+    w = await bankWorld();
+  });
+  afterEach(() => w.stop());
+
+  const statement = async (after = ''): Promise<number> => {
+    const { body } = await callOnce('test', {
+      method: 'GET',
+      url: `${w.bank.url}/statement?after=${after}`,
+      headers: { authorization: `Bearer ${w.bank.token}` },
+      deadlineMs: 10_000,
+    });
+    return (body as { lines: unknown[] }).lines.length;
+  };
+
   it('meet the faults that were set at either', async () => {
-    const w = await bankWorld();
     const other = await startSimulatedBank(w);
-    const statement = async () => {
-      const { body } = await callOnce('test', {
-        method: 'GET',
-        url: `${w.bank.url}/statement`,
-        headers: { authorization: `Bearer ${w.bank.token}` },
-        deadlineMs: 10_000,
-      });
-      return (body as { lines: unknown[] }).lines.length;
-    };
     try {
       assert.equal(await statement(), 1);
+      assert.equal(await statement('1'), 0);
       await other.setFault({ kind: 'statement_twice' });
       await other.setFault({ kind: 'status_unavailable' });
-      assert.deepEqual([await statement(), await statement()], [2, 1]);
+      await until('the fault is met', async () => (await statement('1')) === 2, { everyMs: 1 });
+      assert.deepEqual([await statement('1'), await statement()], [0, 1]);
       assert.equal((await w.rail.status('k')).outcome, 'unknown');
       assert.equal((await w.rail.status('k')).outcome, 'absent');
     } finally {
       await other.stop();
-      await w.stop();
     }
+  });
+
+  it('answer a statement without new lines from memory, and show a new line of either at once', async () => {
+    const other = await startSimulatedBank(w);
+    const line = async (id: string): Promise<void> => {
+      await w.rows.query(
+        `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, booked_at)
+         select max(seq) + 1, $1, 'credit', 'INR', 1, '', now() from simulated_bank.lines`,
+        [id],
+      );
+    };
+    try {
+      assert.equal(await statement('1'), 0);
+      // Nobody is told of this line.
+      await w.rows.query('alter table simulated_bank.lines disable trigger tell');
+      await line('untold');
+      assert.equal(await statement('1'), 0, 'the books were read');
+      assert.equal(await statement(), 2, 'a page from an earlier position must come from the books');
+      await w.rows.query('alter table simulated_bank.lines enable trigger tell');
+      await other.creditAccount({ currency: 'INR', units: 5n, text: '' });
+      await until('the line of the other is shown', async () => (await statement('1')) === 2, { everyMs: 1 });
+      assert.equal(await statement('3'), 0);
+      await w.bank.creditAccount({ currency: 'INR', units: 5n, text: '' });
+      assert.equal(await statement('3'), 1, 'its own line was not shown at once');
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('read the books while they cannot be told of changes', async () => {
+    assert.equal(await statement('1'), 0);
+    await w.rows.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'simulated_bank_changes'
+      and datname = current_database()`);
+    await w.rows.query('alter table simulated_bank.lines disable trigger tell');
+    await w.rows.query(`update simulated_bank.lines set seq = 2`);
+    await until('the line is shown', async () => (await statement('1')) === 1, { withinMs: 5_000 });
   });
 });
 

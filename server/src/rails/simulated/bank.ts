@@ -161,19 +161,19 @@ export async function startSimulatedBank(
     payments: (key) => books.read((tx) => readPayments(tx, key)),
     balance: (currency) => books.read((tx) => readBalance(tx, currency)),
     async setFault(fault) {
-      await books.read((tx) => insertFault(tx, fault));
+      await books.locked((tx) => insertFault(tx, fault));
     },
     async clearFaults() {
-      await books.read(deleteFaults);
+      await books.locked(deleteFaults);
     },
     async settlesDue() {
       await books.locked((tx) => settleDue(tx, clock.now()));
     },
     async ages(ms) {
-      await books.read((tx) => agePayments(tx, ms));
+      await books.locked((tx) => agePayments(tx, ms));
     },
     async alterLine(lineId, units) {
-      await books.read((tx) => setLineUnits(tx, lineId, units));
+      await books.locked((tx) => setLineUnits(tx, lineId, units));
     },
     stop: () => (stopping ??= stop()),
   };
