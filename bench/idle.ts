@@ -2,8 +2,8 @@
  * Cost of an idle server: transactions, rows and WAL of its whole PostgreSQL per second, including the sandbox's own bank, and
  * CPU time of its processes.
  *
- * Counted by PostgreSQL's statistics over a time without requests. A backend reports its counts up to a second late, so the
- * figures of a short time are off by that much at either end.
+ * Counted by PostgreSQL's statistics over a time without requests. A backend reports its counts up to REPORTED_MS late, so the
+ * figures of a short time are off by that much at either end. WAL is a difference of positions, which is exact at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -25,12 +25,18 @@ export const IDLE_GOALS = { transactions: 5, rowsUpdated: 2, walBytes: 2_000, cp
 
 export type Counts = Omit<Idle, 'seconds' | 'cpu'>;
 
+/**
+ * After this time without work a backend has reported all its counts: one that becomes idle within a second of its last report
+ * waits for another ten seconds (PGSTAT_IDLE_INTERVAL of PostgreSQL 15 and later).
+ */
+export const REPORTED_MS = 11_000;
+
 /** @returns the counts, and `at`: the database's time */
 export async function countsOf(client: pg.Client): Promise<Counts & { at: Date }> {
   const { rows } = await client.query(
     `select xact_commit + xact_rollback as transactions, tup_inserted as "rowsInserted", tup_updated as "rowsUpdated",
-            tup_deleted as "rowsDeleted", wal_bytes as "walBytes"
-       from pg_stat_database, pg_stat_wal where datname = current_database()`,
+            tup_deleted as "rowsDeleted", pg_current_wal_insert_lsn() - '0/0'::pg_lsn as "walBytes"
+       from pg_stat_database where datname = current_database()`,
   );
   const { rows: now } = await client.query<{ at: Date }>('select now() as at');
   const numbers = Object.entries(rows[0]).map(([name, value]) => [name, Number(value)]);

@@ -2,9 +2,9 @@
  * Whole lives of orders, compared with a bare client that writes as many rows in as many transactions (rows.ts): sales from
  * quote to the webhook that reports their settlement, on the sandbox's chain and bank, with a fixed number of concurrent sales.
  *
- * Rows and transactions are PostgreSQL's own counts over the time in which CPU time is measured; the idle server's share is
- * subtracted from both. The payer's transfers and the sweeps of that time are included. Afterwards the remaining sweeps are
- * timed (sweeps.ts).
+ * Rows and transactions are PostgreSQL's own counts over the time in which CPU time is measured, until all of them are reported;
+ * the idle server's share is subtracted from both. The customer pays with a wallet of its own (payer.ts). Sweeping is held back
+ * by its minimum: its cost is measured afterwards (sweeps.ts).
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,18 +12,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { type Cluster, withClient } from './cluster.ts';
 import { cpuOf } from './cpu.ts';
-import { type Counts, countsOf, type Idle } from './idle.ts';
-import { percentile, send } from './load.ts';
+import { type Counts, countsOf, type Idle, REPORTED_MS } from './idle.ts';
+import { percentile } from './load.ts';
 import { newCustomer, type Ours, receive } from './ours.ts';
 import type { Pair } from './pairs.ts';
+import { openPayer } from './payer.ts';
 import { openRows, type Work } from './rows.ts';
+import { holdSweeps } from './sweeps.ts';
 
 const GOAL = 0.5;
 const UNDER_WAY = 40;
 const CLIENTS = 8;
 const PATIENCE_MS = 240_000;
-/** A backend reports its counts up to a second late. */
-const REPORTED_MS = 1_200;
+const CHAIN = 'matic20';
 
 export interface Server {
   ours: Ours;
@@ -31,16 +32,22 @@ export interface Server {
   idle: Idle;
 }
 
+interface Created {
+  transactionId: string;
+  depositAddress: string;
+}
+
 export async function measureLives(server: Server, cluster: Cluster, lives: number): Promise<Pair> {
   const { ours, adminUrl, idle } = server;
   const settled = await listen(ours);
   const customer = await newCustomer(ours);
+  const payer = await openPayer(ours, CHAIN, 'usdc');
   const life = async (at: number): Promise<void> => {
-    const asked = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: `${100 + at}.5` };
+    const asked = { fromCurrency: 'usdc', toCurrency: 'INR', chain: CHAIN, fromAmount: `${100 + at}.5` };
     const { rate, toAmount } = await ours.call<{ rate: string; toAmount: string }>('offramp/quote', asked);
     const order = { ...asked, rate, toAmount, ...customer };
-    const { transactionId } = await ours.call<{ transactionId: string }>('offramp/createTransaction', order);
-    await send(ours.baseUrl, ours.postTo('/sandbox/v1/pay', { transactionId: String(transactionId) }));
+    const { transactionId, depositAddress } = await ours.call<Created>('offramp/createTransaction', order);
+    await payer.pay(depositAddress, asked.fromAmount);
     await settled.of(String(transactionId));
   };
   try {
@@ -50,6 +57,7 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
   }
 
   async function measure(client: pg.Client): Promise<Pair> {
+    await holdSweeps(client);
     await life(0); // Warms up.
     await sleep(REPORTED_MS);
     const [before, rowsBefore] = [await countsOf(client), await writtenIn(client)];

@@ -63,7 +63,15 @@ const ROUNDS = Number(values.rounds ?? (quick ? 1 : values.full ? 9 : 5));
 /** Rounds of pairs that take half a minute per round and vary little. */
 const FEW_ROUNDS = Math.min(ROUNDS, 3);
 const SIZES = quick
-  ? { share: 0.2, idleMs: 1_000, lives: 16, paid: 40, entries: 300, scale: 0.05, idle: { settleMs: 3_000, ms: 8_000 } }
+  ? {
+      share: 0.2,
+      idleMs: 1_000,
+      lives: 16,
+      paid: 40,
+      entries: 300,
+      scale: 0.05,
+      idle: { settleMs: 12_000, ms: 12_000 },
+    }
   : {
       share: 1,
       idleMs: 3_000,

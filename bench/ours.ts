@@ -6,6 +6,7 @@ import { createHmac, randomInt, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { SandboxFile } from '../server/src/sandbox/seed.ts';
 import { type Prepared, send } from './load.ts';
 import type { Shares } from './profile.ts';
 
@@ -36,6 +37,8 @@ export interface Ours extends Requests {
   apiSecret: string;
   /** Requests of every partner of the sandbox. */
   partners: readonly Requests[];
+  /** The chains that run, as sandbox.json lists them. */
+  chains: SandboxFile['chains'];
   watch<T>(body: () => Promise<T>): Promise<{ result: T; seen: Seen }>;
 }
 
@@ -72,6 +75,7 @@ export async function startOurs(
   return {
     ...(partners[0] as Requests),
     partners,
+    chains: file.chains,
     pid: child.pid ?? 0,
     baseUrl: file.baseUrl,
     metricsUrl: /^ *Metrics +(\S+)/m.exec(said)?.[1] ?? '',

@@ -2,7 +2,7 @@
  * Sweeps, compared with the same chain transactions sent by a bare viem client: per deposit one that sends gas to the deposit
  * address, and one that moves the token from there.
  *
- * Ours are the sweeps that remain after lives.ts: nothing else happens then, except following the chain. The node's time is not
+ * Ours are the sweeps that lives.ts has held back: nothing else happens then, except following the chain. The node's time is not
  * counted on either side. The limit knows nonces, gas and fees in advance, stores nothing, and reads each receipt once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,11 +22,35 @@ const FEE = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n
 /** The node deploys from its first account, and deposit addresses come from the same seed, so another index is used here. */
 const HOT = mnemonicToAccount(ANVIL_MNEMONIC, { addressIndex: 5 });
 
+/** Above every deposit. */
+const HELD_UNITS = '1e40';
+
+/** Holds sweeping back, by its minimum, until `releaseSweeps`. */
+export async function holdSweeps(client: pg.Client): Promise<void> {
+  await client.query('create table if not exists held_sweeps as select asset, min_units from sweep_minimums');
+  await client.query(`update sweep_minimums set min_units = ${HELD_UNITS}`);
+}
+
+/** Waits until every held deposit is final, and then makes all of them due. */
+export async function releaseSweeps(client: pg.Client): Promise<void> {
+  for (const giveUpAt = Date.now() + PATIENCE_MS; ; await sleep(200)) {
+    const { rows } = await client.query(
+      'select from chain_deposits d join chains c using (rail) where d.block > c.finalized limit 1',
+    );
+    if (rows.length === 0) break;
+    if (Date.now() > giveUpAt) throw new Error('the deposits do not become final');
+  }
+  await client.query('update sweep_minimums m set min_units = h.min_units from held_sweeps h where h.asset = m.asset');
+  await client.query('drop table held_sweeps');
+  await client.query(`update chain_deposits set sweep_due = '-infinity' where sweep is null`);
+}
+
 /** @returns undefined if everything was swept already */
 export async function measureSweeps({ ours, adminUrl, idle }: Server): Promise<Pair | undefined> {
   const found = await withClient(
     adminUrl,
     async (client) => {
+      await releaseSweeps(client);
       const before = await sweepsOf(client);
       const [cpuBefore, began] = [cpuOf([ours.pid]), performance.now()];
       let now = before;

@@ -15,12 +15,12 @@ import { type Cluster, startCluster, withClient } from '../cluster.ts';
 import { cpuOf } from '../cpu.ts';
 import { measureLives } from '../lives.ts';
 import { startOurs } from '../ours.ts';
+import { releaseSweeps } from '../sweeps.ts';
 
 const PATIENCE_MS = 400_000;
 const NO_IDLE = { transactions: 0, rowsInserted: 0, rowsUpdated: 0, rowsDeleted: 0, walBytes: 0, cpu: 0 };
 
-/** Deposits whose block is not final yet; deposits whose sweep is not submitted; sweeps that are not in the books. */
-const UNFINAL = `select count(*)::int as count from chain_deposits d join chains c using (rail) where d.block > c.finalized`;
+/** Deposits whose sweep is not submitted; sweeps that are not in the books. */
 const UNSENT = `select ((select count(*) from chain_deposits where sweep is null)
                       + (select count(*) from own_transfers where kind = 'sweep' and state = 'created'))::int as count`;
 const UNBOOKED = `select count(*)::int as count from own_transfers where kind = 'sweep' and booked_at is null`;
@@ -39,12 +39,8 @@ async function measure(cluster: Cluster, batches: '0' | '1'): Promise<string> {
   return await withClient(
     adminUrl,
     async (client) => {
-      await client.query('create table held as select asset, min_units from sweep_minimums');
-      await client.query('update sweep_minimums set min_units = 1e40');
       await measureLives({ ours, adminUrl, idle: NO_IDLE as never }, cluster, sales);
-      while ((await countOf(client, UNFINAL)) > 0) await sleep(200);
-      await client.query('update sweep_minimums m set min_units = h.min_units from held h where h.asset = m.asset');
-      await client.query(`update chain_deposits set sweep_due = '-infinity' where sweep is null`);
+      await releaseSweeps(client);
       const count = await countOf(client, UNSENT);
       const [began, cpuBefore] = [performance.now(), cpuOf([ours.pid])];
       const until = async (left: string): Promise<number> => {

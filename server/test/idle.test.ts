@@ -11,7 +11,7 @@ import { enqueue, type Handlers } from '../src/base/jobs.ts';
 import { startWorkers } from '../src/base/workers.ts';
 import { chart, move, post } from '../src/ledger/index.ts';
 import { type ChainRail, chainRail } from '../src/rails/chain.ts';
-import type { Movement, Rail } from '../src/rails/rail.ts';
+import type { Movement, Rail, RailFact } from '../src/rails/rail.ts';
 import { RECONCILE, reconcileHandlers } from '../src/reconcile/index.ts';
 import { levelHandlers, SWEEP, setThreshold, sweepHandlers, WATCH } from '../src/treasury/index.ts';
 import { bankWorld } from './support/bankworld.ts';
@@ -81,6 +81,48 @@ describe('while nothing happens', () => {
     await rail.observe();
     assert.equal(rail.checks(), before + 1);
     assert.ok(taken() > 1, 'the new block was not read');
+  });
+
+  test('a block without news costs four transactions, and one with money or a used nonce is seen', async () => {
+    for (const table of ['chain_blocks', 'chains', 'native_balances']) await rows.query(`delete from ${table}`);
+    const { db, taken } = counting(fixture.db);
+    const chain = fakeChain({ finality: 2, pace: { idleMs: 3_600_000 } });
+    const node = { units: 7n, nonce: 0n };
+    Object.assign(chain.adapter, { wallets: { hot: { address: '0xhot' } }, canSend: () => true });
+    chain.adapter.nativeBalancesAt = async (_, addresses) => addresses.map(() => node.units);
+    chain.adapter.account.nonces = async () => ({ mined: node.nonce, pending: node.nonce });
+    chain.adapter.account.sentUnder = async () => undefined;
+    await rows.query(`insert into native_balances (rail, address, units, block) values ('fake.chain', '0xhot', 7, 0)`);
+    const facts: RailFact[] = [];
+    const rail = chainRail(chain.adapter, { ...fixture, db, report: async (_, fact) => void facts.push(fact) });
+    const readsBlock = async (): Promise<number> => {
+      chain.mine();
+      taken();
+      await rail.observe();
+      return taken();
+    };
+    chain.mineEmpty(5);
+    while ((await rail.observe()).againInMs === 0);
+    assert.equal(await readsBlock(), 4);
+    node.units = 9n;
+    assert.equal(await readsBlock(), 5);
+    assert.deepEqual(
+      facts.map((fact) => [fact.type, 'units' in fact && fact.units]),
+      [['credit_unexpected', 2n]],
+    );
+    assert.equal(await readsBlock(), 4);
+    chain.mineEmpty(40);
+    while ((await rail.observe()).againInMs === 0);
+    const [{ block } = assert.fail('the balance has a row')] = await rows.query<{ block: string }>(
+      'select block from native_balances',
+    );
+    assert.ok(chain.height() - BigInt(block) < 40n, 'a payer would be searched for too far back');
+    node.nonce = 1n;
+    assert.ok((await readsBlock()) > 4);
+    const found = await rows.query('select from found_movements where nonce = 0');
+    assert.equal(found.length, 1, 'the used nonce was not noted');
+    for (const table of ['found_movements', 'chain_nonces', 'native_balances'])
+      await rows.query(`delete from ${table}`);
   });
 
   test('a halt by another process is seen although the head stays', async () => {

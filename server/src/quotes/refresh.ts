@@ -24,6 +24,8 @@ export const POLL = 'refresh_prices';
 const EVERY_MS = 5_000;
 /** After the first failure a source is polled again in five seconds, then ten, and so on up to a minute. */
 const PAUSES = { firstMs: EVERY_MS, longestMs: 60_000 };
+/** An unchanged price is rewritten this many polls before it would be too old. */
+const LATE_POLLS = 2.5;
 /** An unused quote is kept for a day, for questions about it. */
 const KEEP_QUOTES_MS = 24 * 3_600_000;
 
@@ -62,8 +64,9 @@ export const refreshNow = (db: Database, source: PriceSource): Promise<unknown> 
 
 async function refresh(db: Database, source: PriceSource): Promise<Handled> {
   const { code } = source;
-  const { pairs, kept, failures, pausedMs, clock } = await db.asSystem(async (tx) => ({
+  const { pairs, rewriteMs, kept, failures, pausedMs, clock } = await db.asSystem(async (tx) => ({
     pairs: await tradedPairs(tx),
+    rewriteMs: await rewriteMsOf(tx, source),
     kept: await store.sharedLegs(tx),
     ...(await store.pauseOf(tx, code)),
     clock: countingFrom(await databaseNow(tx)),
@@ -72,7 +75,7 @@ async function refresh(db: Database, source: PriceSource): Promise<Handled> {
   try {
     const { prices, odd } = believable(pairs, await source.fetch(pairs, clock), kept, clock.now());
     await db.asSystem(async (tx) => {
-      await judgePrices(tx, () => store.savePrices(tx, code, prices));
+      await judgePrices(tx, () => store.savePrices(tx, code, prices, rewriteMs));
       if (odd === undefined) await store.heard(tx, code);
     });
     if (odd !== undefined)
@@ -85,6 +88,17 @@ async function refresh(db: Database, source: PriceSource): Promise<Handled> {
     await db.asSystem((tx) => store.failed(tx, code, { why, pauseMs }));
     return { againInMs: pauseMs };
   }
+}
+
+/**
+ * At what age an unchanged price is rewritten: early enough that it stays below the limit of each market that uses the source, even
+ * if a poll is late.
+ */
+async function rewriteMsOf(tx: Tx, { code, rewriteMs = 0, everyMs = EVERY_MS }: PriceSource): Promise<number> {
+  if (rewriteMs === 0) return 0;
+  const using = (await currentMarkets(tx)).filter(({ priceSources }) => priceSources.includes(code));
+  const ages = using.map(({ priceMaxAgeMs }) => priceMaxAgeMs - LATE_POLLS * everyMs);
+  return Math.max(0, Math.min(rewriteMs, ...ages));
 }
 
 /** A source's prices and the prices composed of them, without the crosses that moved implausibly far. */

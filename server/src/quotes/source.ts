@@ -8,6 +8,12 @@ export interface PriceSource {
   /** Sensible polling interval in milliseconds; five seconds by default. */
   readonly everyMs?: number;
   /**
+   * A stored price that the source repeats is rewritten once it is as old as this, in milliseconds, or earlier if a market needs
+   * younger prices; by default at every poll. With two and a half `everyMs` it must stay within the minute after which no price
+   * counts.
+   */
+  readonly rewriteMs?: number;
+  /**
    * Omits pairs that it cannot price; may add legs of composed prices (crosses.ts).
    *
    * @param clock dates prices that the source itself does not date

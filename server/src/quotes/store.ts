@@ -248,9 +248,9 @@ export const store = {
 
   /**
    * Stores all prices of one answer of a source, in one statement. An older price does not replace a newer one, unless a wrong
-   * clock dated the newer one in the future.
+   * clock dated the newer one in the future. An unchanged price is rewritten once it is as old as `rewriteMs`.
    */
-  async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[]): Promise<void> {
+  async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[], rewriteMs = 0): Promise<void> {
     // One price per pair: a statement cannot update a row twice.
     const said = new Map(prices.map((price) => [`${price.base}/${price.quote}`, price]));
     const rows = [...said.values()].map(({ base, quote, rate, pricedAt, composedOf }) => ({
@@ -262,10 +262,16 @@ export const store = {
        select $1, p.base, p.quote, p.num, p.den, least(p.priced_at, clock_timestamp()), clock_timestamp(), p.composed_of
          from jsonb_to_recordset($2::jsonb)
            as p (base text, quote text, num numeric, den numeric, priced_at timestamptz, composed_of text[])
+        -- Left out here, because a conflict locks the row even if it is not updated.
+        where not exists (
+          select from prices q
+           where (q.source, q.base, q.quote, q.num, q.den) = ($1, p.base, p.quote, p.num, p.den)
+             and q.composed_of is not distinct from p.composed_of
+             and q.priced_at <= p.priced_at and least(q.priced_at, q.fetched_at) > clock_timestamp() - make_interval(secs => $3))
        on conflict (base, quote, source) do update
          set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at, composed_of = excluded.composed_of
        where prices.priced_at <= excluded.priced_at or prices.priced_at > clock_timestamp()`,
-      [source, JSON.stringify(rows)],
+      [source, JSON.stringify(rows), rewriteMs / 1_000],
     );
   },
 

@@ -2,7 +2,7 @@
  * SQL of found_movements. Of other tables of the rails it reads payouts and deposit_addresses, and writes chain_sends and
  * chain_nonces.
  */
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Fee, SentTransaction } from './chain.adapter.ts';
 
@@ -97,6 +97,25 @@ export const waitingFound = (tx: Tx, rail: string, limit: number): Promise<Found
       order by wallet, nonce, id limit $2`,
     [rail, limit],
   );
+
+/** What decides whether a wallet's nonces, as the chain counts them, need more than a comparison. */
+export interface KnownNonces {
+  /** Whether a movement of the rail waits. */
+  isWaiting: boolean;
+  /** Whether a restore has lost time in which the wallet's sends are not known yet. */
+  isUnlooked: boolean;
+  /** The wallet's next nonce; null if it has never sent through these books. */
+  next: bigint | null;
+}
+
+export async function knownNonces(tx: Tx, rail: string, wallet: string): Promise<KnownNonces> {
+  const [waiting, isLost, row] = await awaitAll(
+    waitingFound(tx, rail, 1),
+    isUnlooked(tx, rail, wallet),
+    tx.row<{ next: bigint }>('select next from chain_nonces where rail = $1 and wallet = $2', [rail, wallet]),
+  );
+  return { isWaiting: waiting.length > 0, isUnlooked: isLost, next: row?.next ?? null };
+}
 
 /** As `waitingFound`, locked: no other process decides about them before `tx` ends. */
 export const lockWaiting = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>

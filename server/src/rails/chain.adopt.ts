@@ -47,16 +47,20 @@ const SEARCHED = 400n;
 /**
  * Finds transactions that are not in the books, reads those that are final, and adopts the ones that fit.
  *
+ * @param known our rows as this check has read them, if it has written nothing since
  * @returns whether every transaction that moved native units is known: only then does a balance show incoming money
  * @throws Unavailable
  */
-export async function lookForUnknown(engine: Engine): Promise<boolean> {
+export async function lookForUnknown(engine: Engine, known: found.KnownNonces | undefined): Promise<boolean> {
   const { rail, pace, db, memory } = engine;
+  let hasNone = known?.isWaiting === false;
   if (Date.now() >= memory.compareNoncesAt) {
     memory.compareNoncesAt = Date.now() + pace.nativeEveryMs;
-    await findNonces(engine);
-    await lookForLost(engine);
+    const isAsKnown = await findNonces(engine, known);
+    const isLost = await lookForLost(engine);
+    hasNone &&= isAsKnown && !isLost;
   }
+  if (hasNone) return true;
   const waiting = await db.asSystem((tx) => found.waitingFound(tx, rail, found.AT_ONCE));
   if (waiting.length === 0) return true;
   const unread = waiting.filter(({ state }) => state === 'unread');
@@ -83,12 +87,21 @@ export async function hasSameNonces({ adapter, memory, pace }: Engine): Promise<
   return true;
 }
 
-/** Compares the nonces of the paying wallet with the books. @throws Unavailable */
-async function findNonces(engine: Engine): Promise<void> {
+/**
+ * Compares the nonces of the paying wallet with the books. Where the books know all of them and nothing waits, nothing is locked.
+ *
+ * @returns whether the books were right
+ * @throws Unavailable
+ */
+async function findNonces(engine: Engine, known: found.KnownNonces | undefined): Promise<boolean> {
   const { adapter, rail, db, memory } = engine;
   const { account } = adapter;
-  if (account === undefined || !adapter.canSend(HOT)) return;
+  if (account === undefined || !adapter.canSend(HOT)) return true;
   const said = await account.nonces(HOT);
+  if (known !== undefined && isAsKnown(known, said.mined)) {
+    memory.nonces = said;
+    return true;
+  }
   const { mined, pending } = said;
   const unused = await surelyUnused(engine, mined);
   const signed = await signedSince(engine, mined);
@@ -106,7 +119,12 @@ async function findNonces(engine: Engine): Promise<void> {
     if (pending <= after) await found.noteLooked(tx, rail, HOT);
   });
   memory.nonces = said;
+  return false;
 }
+
+/** The next nonce may have grown since it was read: then more nonces look used than are known, and all is read again. */
+const isAsKnown = ({ isWaiting, isUnlooked, next }: found.KnownNonces, mined: bigint): boolean =>
+  !isWaiting && !isUnlooked && next !== null && mined <= next;
 
 async function readFound(engine: Engine, row: found.FoundMovement): Promise<void> {
   const { adapter, rail, db } = engine;

@@ -40,6 +40,7 @@ export async function arrivalsIn(
     // A transfer from a wallet to itself is change.
     ({ units, contract, from, to }) => units > 0n && contracts.has(contract) && !(contract === NATIVE && from === to),
   );
+  if (moving.length === 0) return { deposits: [], credits: [] };
   const recipients = [...new Set(moving.map((transfer) => transfer.to))];
   const watched = await db.asSystem((tx) => addressStore.watchedAnywhere(tx, rail, recipients));
   for (const [address, row] of watched) if (!isOurs(engine, row)) watched.delete(address);

@@ -16,18 +16,23 @@ import { type Engine, HOT } from './chain.engine.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 
-/** Reads some blocks of the lost time, and records when it has read them all. @throws Unavailable */
-export async function lookForLost(engine: Engine): Promise<void> {
+/**
+ * Reads some blocks of the lost time, and records when it has read them all.
+ *
+ * @returns whether there is such a time
+ * @throws Unavailable
+ */
+export async function lookForLost(engine: Engine): Promise<boolean> {
   const { adapter, rail, chain, pace, db, log, memory } = engine;
   const { longestValidMs, transfersBetween } = adapter;
-  if (adapter.account !== undefined || longestValidMs === undefined || transfersBetween === undefined) return;
+  if (adapter.account !== undefined || longestValidMs === undefined || transfersBetween === undefined) return false;
   const lost = await db.asSystem(async (tx) => {
     const time = await found.lostTime(tx, rail, HOT);
     const cursor = time && (await store.cursorOf(tx, rail));
     const final = cursor && (await store.blockAt(tx, rail, cursor.finalized));
     return time && final && { ...time, final, assets: await addressStore.assetsOf(tx, chain) };
   });
-  if (lost === undefined) return;
+  if (lost === undefined) return false;
   const { since, until, final, assets } = lost;
   const from =
     memory.lostReadTo === undefined
@@ -52,4 +57,5 @@ export async function lookForLost(engine: Engine): Promise<void> {
     if (isOver) await found.noteLooked(tx, rail, HOT);
   });
   memory.lostReadTo = to >= from ? to : from - 1n;
+  return true;
 }

@@ -9,6 +9,7 @@
  *
  * Not here: booking the opening balance (treasury/opening.ts), tokens (chain.follow.ts).
  */
+import { awaitAll } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Block, CoinPayment } from './chain.adapter.ts';
@@ -26,20 +27,59 @@ const PAGE = 300;
  */
 const PAYER_BLOCKS = 64n;
 const MOST_PAYMENTS = 50;
+/** The block of an unchanged balance is stored again after this many blocks, so that a later payer is within PAYER_BLOCKS. */
+const SAME_BLOCKS = PAYER_BLOCKS / 2n;
 
 export async function lookForNative(engine: Engine): Promise<void> {
-  const { adapter, rail, chain, db } = engine;
+  const { pace, clock, memory } = engine;
+  const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
+  const known = await readKnown(engine, since);
+  if (known === undefined) return;
+  const { numbered } = known;
+  memory.nativeAfter = numbered.length < PAGE ? -1n : (numbered.at(-1)?.index ?? -1n);
+  await lookAtDeposits(engine, known);
+  await lookAtHot(engine, known);
+}
+
+interface Known {
+  asset: AssetCode;
+  /** The newest final block. */
+  block: Block;
+  /** A page of addresses, and those of them that are watched on this chain. */
+  numbered: readonly addressStore.Watched[];
+  page: readonly addressStore.Watched[];
+  balances: Balances;
+  moves: Moves;
+  hotMoves: Awaited<ReturnType<typeof nativeStore.walletMoves>> | undefined;
+}
+type Balances = Awaited<ReturnType<typeof nativeStore.nativeBalances>>;
+type Moves = Awaited<ReturnType<typeof nativeStore.ownNativeMoves>>;
+
+/** What our rows say before the node is asked: where it says the same, nothing is locked or written. */
+async function readKnown(engine: Engine, since: Date): Promise<Known | undefined> {
+  const { adapter, rail, chain, db, memory } = engine;
   const hot = adapter.wallets[HOT]?.address;
-  const found = await db.asSystem(async (tx) => {
-    const cursor = await store.cursorOf(tx, rail);
-    return {
-      asset: (await addressStore.assetsOf(tx, chain)).find((one) => one.native)?.code,
-      block: cursor && (await store.blockAt(tx, rail, cursor.finalized)),
-    };
+  return await db.asSystem(async (tx) => {
+    const [cursor, assets, numbered] = await awaitAll(
+      store.cursorOf(tx, rail),
+      addressStore.assetsOf(tx, chain),
+      addressStore.addressesAnywhere(tx, rail, memory.nativeAfter, since, PAGE),
+    );
+    const asset = assets.find((one) => one.native)?.code;
+    const page = numbered.filter((row) => row.rail === rail || isOurs(engine, row));
+    const addresses = [...page.map((row) => row.address), ...(hot === undefined ? [] : [hot])];
+    const [block, balances] = await awaitAll(
+      cursor && store.blockAt(tx, rail, cursor.finalized),
+      nativeStore.nativeBalances(tx, rail, addresses),
+    );
+    if (asset === undefined || block === undefined) return undefined;
+    const before = hot === undefined ? undefined : balances.get(hot);
+    const [moves, hotMoves] = await awaitAll(
+      page.length === 0 ? new Map() : nativeStore.ownNativeMoves(tx, rail, page, block.number),
+      before && nativeStore.walletMoves(tx, rail, HOT, before.block, block.number),
+    );
+    return { asset, block, numbered, page, balances, moves, hotMoves };
   });
-  if (found.asset === undefined || found.block === undefined) return;
-  await lookAtDeposits(engine, found.asset, found.block);
-  if (hot !== undefined) await lookAtHot(engine, found.asset, found.block, hot);
 }
 
 export async function nativeAt(
@@ -57,27 +97,23 @@ export async function nativeAt(
 /**
  * Reads native balances of deposit addresses. An address with one of our sends under way to or from it is left for a later run.
  */
-async function lookAtDeposits(engine: Engine, asset: AssetCode, block: Block): Promise<void> {
-  const { adapter, rail, pace, db, clock, report, memory } = engine;
-  const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
-  const numbered = await db.asSystem((tx) => addressStore.addressesAnywhere(tx, rail, memory.nativeAfter, since, PAGE));
-  memory.nativeAfter = numbered.length < PAGE ? -1n : (numbered.at(-1)?.index ?? -1n);
-  const page = numbered.filter((row) => row.rail === rail || isOurs(engine, row));
+async function lookAtDeposits(engine: Engine, { asset, block, page, balances, moves }: Known): Promise<void> {
+  const { adapter, rail, db, report } = engine;
   if (page.length === 0) return;
   const addresses = page.map((row) => row.address);
   const found = await nativeAt(engine, block, addresses);
   if (found === undefined) return;
+  if (!addresses.some((address, at) => isMoved(found[at], address, { balances, moves, block }))) return;
   await db.asSystem(async (tx) => {
     await store.lockCursor(tx, rail);
     const known = await nativeStore.nativeBalances(tx, rail, addresses);
     const own = await nativeStore.ownNativeMoves(tx, rail, page, block.number);
     for (const [at, watched] of page.entries()) {
       const { address } = watched;
+      if (!isMoved(found[at], address, { balances: known, moves: own, block })) continue;
       const units = found[at] ?? 0n;
       const before = known.get(address);
-      const { movedUnits = 0n, underWay = false } = own.get(address) ?? {};
-      if (underWay || (before !== undefined && before.block >= block.number)) continue;
-      if (units === (before?.units ?? 0n) && movedUnits === 0n) continue;
+      const { movedUnits = 0n } = own.get(address) ?? {};
       await nativeStore.setNativeBalance(tx, rail, address, units, block.number);
       const increase = units - (before?.units ?? 0n) - movedUnits;
       if (increase <= 0n) continue;
@@ -98,15 +134,28 @@ async function lookAtDeposits(engine: Engine, asset: AssetCode, block: Block): P
   });
 }
 
+/** Whether an address has another balance than the one that is stored, or sends of ours explain why it has the same. */
+function isMoved(
+  units = 0n,
+  address: string,
+  { balances, moves, block }: { balances: Balances; moves: Moves; block: Block },
+): boolean {
+  const before = balances.get(address);
+  const { movedUnits = 0n, underWay = false } = moves.get(address) ?? {};
+  if (underWay || (before !== undefined && before.block >= block.number)) return false;
+  return units !== (before?.units ?? 0n) || movedUnits !== 0n;
+}
+
 /** Reads the native balance of the paying wallet. Nothing before the opening balance is booked: counting starts from it. */
-async function lookAtHot(engine: Engine, asset: AssetCode, block: Block, address: string): Promise<void> {
-  const { rail, db, report } = engine;
-  const before = await db.asSystem(async (tx) => (await nativeStore.nativeBalances(tx, rail, [address])).get(address));
-  if (before === undefined || before.block >= block.number) return;
+async function lookAtHot(engine: Engine, { asset, block, balances, hotMoves: seen }: Known): Promise<void> {
+  const { adapter, rail, db, report } = engine;
+  const address = adapter.wallets[HOT]?.address;
+  const before = address === undefined ? undefined : balances.get(address);
+  if (address === undefined || before === undefined || seen === undefined || before.block >= block.number) return;
   const [units] = (await nativeAt(engine, block, [address])) ?? [];
   if (units === undefined) return;
-  const moves = () => db.asSystem((tx) => nativeStore.walletMoves(tx, rail, HOT, before.block, block.number));
-  const seen = await moves();
+  const isSame = units === before.units && seen.movedUnits === 0n;
+  if (isSame && block.number - before.block < SAME_BLOCKS) return;
   const payments =
     !seen.underWay && units - before.units > seen.movedUnits
       ? await paymentsTo(engine, address, before.block, block.number)
@@ -115,8 +164,9 @@ async function lookAtHot(engine: Engine, asset: AssetCode, block: Block, address
     await store.lockCursor(tx, rail);
     const known = (await nativeStore.nativeBalances(tx, rail, [address])).get(address);
     const own = await nativeStore.walletMoves(tx, rail, HOT, before.block, block.number);
-    // Another process was faster, or the cost of one of our sends is not known yet.
+    // Another process was faster, the cost of one of our sends is not known yet, or one has ended since `seen` was read.
     if (known?.block !== before.block || own.underWay) return;
+    if (seen.underWay || own.movedUnits !== seen.movedUnits) return;
     const increase = units - before.units - own.movedUnits;
     if (increase < 0n && own.isSending) return;
     await nativeStore.setNativeBalance(tx, rail, address, units, block.number);

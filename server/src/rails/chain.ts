@@ -30,7 +30,7 @@ import { gasForSend, send, statusOf } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import { poolOf } from './chain.targets.store.ts';
 import { keepTargets, targetOf, targetsOf } from './chain.targets.ts';
-import { watchSends } from './chain.watch.ts';
+import { readOwnRows, watchSends } from './chain.watch.ts';
 import type { RailHealth } from './rail.ts';
 
 export { type ChainAdapter, type ChainPace, NotSigned, type RailContext, type SendAnswer } from './chain.adapter.ts';
@@ -203,9 +203,10 @@ async function check(engine: Engine, looked: Looked, head: Head): Promise<{ agai
   await keepTargets(engine);
   const { caughtUp, halted } = await followStep(engine);
   if (halted) return { againInMs: pace.pollMs };
-  const isAnyOpen = await watchSends(engine);
+  const rows = await readOwnRows(engine);
+  const isAnyOpen = await watchSends(engine, rows);
   if (!caughtUp) return { againInMs: 0 };
-  const isKnown = await lookForUnknown(engine);
+  const isKnown = await lookForUnknown(engine, isAnyOpen ? undefined : rows.nonces);
   if (!isKnown) return { againInMs: pace.pollMs };
   const now = performance.now();
   if (!isAnyOpen && engine.memory.lowerSince === undefined) looked.idle = { ...head, since: now, at: now };

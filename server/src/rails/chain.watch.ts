@@ -4,14 +4,15 @@
  * Unmined bytes are broadcast again, because nodes restart and forget them. After a while a version with a higher fee is created,
  * signed and stored in addition. Every version is watched, and the one that is mined counts.
  */
+import { awaitAll } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import type { AssetCode } from '../base/money.ts';
-import { NotSigned, type Prepared, type Receipt } from './chain.adapter.ts';
+import { type Block, NotSigned, type Prepared, type Receipt } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
-import { dropKeptUnder } from './chain.adopt.store.ts';
+import { dropKeptUnder, type KnownNonces, knownNonces } from './chain.adopt.store.ts';
 import { movedBy, passNonces } from './chain.batch.ts';
 import * as depositStore from './chain.deposits.store.ts';
-import { type Engine, haltRail } from './chain.engine.ts';
+import { type Engine, HOT, haltRail } from './chain.engine.ts';
 import { isBatch, isOwn, SANDBOX_KEY } from './chain.keys.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
@@ -26,23 +27,36 @@ const MAX_VERSIONS = 10;
 /** A row that has been reserved and unsigned for this long belongs to a process that is gone. */
 const ABANDONED_MS = 5_000;
 
+/** Our rows about sends, as one query reads them at the beginning of a check. */
+export interface OwnRows {
+  open: SendVersion[];
+  cursor: store.Cursor | undefined;
+  /** On a chain where time proves that a send is absent: the newest final block. */
+  final: Block | undefined;
+  nonces: KnownNonces;
+}
+
+export async function readOwnRows({ adapter, rail, db }: Engine): Promise<OwnRows> {
+  return await db.asSystem(async (tx) => {
+    const [cursor, open, nonces] = await awaitAll(
+      store.cursorOf(tx, rail),
+      sendStore.openSends(tx, rail, WATCHED),
+      knownNonces(tx, rail, HOT),
+    );
+    // On an account chain, time alone proves nothing.
+    const final = adapter.account === undefined && cursor ? await store.blockAt(tx, rail, cursor.finalized) : undefined;
+    return { open, cursor, final, nonces };
+  });
+}
+
 /**
  * Checks every open send once: mined, reorged out, stuck, or forgotten by the node.
  *
  * @returns whether there was an open send
  * @throws Unavailable
  */
-export async function watchSends(engine: Engine): Promise<boolean> {
-  const { adapter, rail, db, log, memory } = engine;
-  const { open, cursor, final } = await db.asSystem(async (tx) => {
-    const there = await store.cursorOf(tx, rail);
-    return {
-      open: await sendStore.openSends(tx, rail, WATCHED),
-      cursor: there,
-      // On an account chain, time alone proves nothing.
-      final: adapter.account === undefined && there ? await store.blockAt(tx, rail, there.finalized) : undefined,
-    };
-  });
+export async function watchSends(engine: Engine, { open, cursor, final }: OwnRows): Promise<boolean> {
+  const { adapter, log, rail, memory } = engine;
   if (open.length === 0 || cursor?.headNumber === null || cursor?.haltedWhy !== null) return open.length > 0;
 
   const sends = [...Map.groupBy(open, (version) => version.key).values()];

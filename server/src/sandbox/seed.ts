@@ -226,7 +226,8 @@ function marketsOf({
     quoteTtlMs: 60_000,
     depositTtlMs: 3_600_000,
     priceSources: ['fixed'],
-    priceMaxAgeMs: 30_000,
+    // The fixed source rewrites an unchanged price every 40 s.
+    priceMaxAgeMs: 60_000,
     clearingMs: 0,
     taxBps: 0n,
     ...PRICES,

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { later, movableClock } from '../../src/base/clock.ts';
+import { Unavailable } from '../../src/base/errors.ts';
+import { openLog } from '../../src/base/log.ts';
 import { callOnce } from '../../src/rails/call.ts';
 import { HOUR_MS, MAGIC_ACCOUNTS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { keepSettling } from '../../src/rails/simulated/settling.ts';
 import { testRail } from '../contracts/rail.ts';
 import { type BankWorld, bankWorld } from '../support/bankworld.ts';
 import { until } from '../support/until.ts';
@@ -102,6 +106,29 @@ describe('the simulated bank', () => {
     assert.equal(await w.bank.balance('INR'), 999_500n);
   });
 
+  it('settles a payment at its time also where another one is pending for longer', async () => {
+    w = await bankWorld({ settleMs: 200 });
+    const slow = MAGIC_ACCOUNTS.find(({ outcome }) => outcome === 'slow')?.ending;
+    await post({ ...order, account: `55550000${slow}` });
+    await post({ ...order, key: 'quick' });
+    const state = async (key: string) => (await w.bank.payments(key))[0]?.state;
+    await until('the quick one is settled', async () => (await state('quick')) === 'settled');
+    assert.equal(await state('k'), 'accepted');
+  });
+
+  it('meets each fault in one call, and only those that the call gets to', async () => {
+    w = await bankWorld();
+    await w.bank.setFault({ kind: 'delay_answer', delayMs: 300 });
+    await w.bank.setFault({ kind: 'refuse_next' });
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await assert.rejects(post(order), Unavailable);
+    assert.deepEqual(await w.bank.payments(), [], 'a call that got lost had an effect');
+    const began = performance.now();
+    assert.equal((await post(order)).status, 422);
+    assert.ok(performance.now() - began >= 290, 'the answer was not late');
+    assert.equal((await post({ ...order, key: 'k2' })).status, 202);
+  });
+
   it('funded twice under one id is funded once', async () => {
     w = await bankWorld();
     await w.bank.fund({ currency: 'INR', units: 1_000_000n, id: 'seed' });
@@ -144,30 +171,105 @@ describe('the simulated bank', () => {
   });
 });
 
+describe("the simulated bank's timer", () => {
+  it('looks when the next payment is due, and not between', async () => {
+    const clock = movableClock();
+    const due = [later(clock.now(), 300)];
+    let looks = 0;
+    const timer = keepSettling(
+      async () => {
+        looks += 1;
+        if (due[0] !== undefined && due[0] <= clock.now()) due.shift();
+        return due[0];
+      },
+      { clock, log: openLog('silent') },
+    );
+    try {
+      await until('it is settled', () => due.length === 0);
+      assert.equal(looks, 2);
+      const [soon, late] = [later(clock.now(), 300), later(clock.now(), 600)];
+      due.push(soon, late);
+      timer.expect(soon);
+      timer.expect(late);
+      await until('both are settled', () => due.length === 0);
+      assert.equal(looks, 4);
+      due.push(later(clock.now(), 60_000));
+      timer.expect(later(clock.now(), 60_000));
+      clock.advance(60_000);
+      await until('it sees that the clock was moved', () => due.length === 0);
+    } finally {
+      await timer.stop();
+    }
+  });
+});
+
 describe('two instances of a simulated bank on the same books', () => {
+  let w: BankWorld;
+  beforeEach(async () => {
+    w = await bankWorld();
+  });
+  afterEach(() => w.stop());
+
+  const statement = async (after = ''): Promise<number> => {
+    const { body } = await callOnce('test', {
+      method: 'GET',
+      url: `${w.bank.url}/statement?after=${after}`,
+      headers: { authorization: `Bearer ${w.bank.token}` },
+      deadlineMs: 10_000,
+    });
+    return (body as { lines: unknown[] }).lines.length;
+  };
+
   it('meet the faults that were set at either', async () => {
-    const w = await bankWorld();
     const other = await startSimulatedBank(w);
-    const statement = async () => {
-      const { body } = await callOnce('test', {
-        method: 'GET',
-        url: `${w.bank.url}/statement`,
-        headers: { authorization: `Bearer ${w.bank.token}` },
-        deadlineMs: 10_000,
-      });
-      return (body as { lines: unknown[] }).lines.length;
-    };
     try {
       assert.equal(await statement(), 1);
+      assert.equal(await statement('1'), 0);
       await other.setFault({ kind: 'statement_twice' });
       await other.setFault({ kind: 'status_unavailable' });
-      assert.deepEqual([await statement(), await statement()], [2, 1]);
+      await until('the fault is met', async () => (await statement('1')) === 2, { everyMs: 1 });
+      assert.deepEqual([await statement('1'), await statement()], [0, 1]);
       assert.equal((await w.rail.status('k')).outcome, 'unknown');
       assert.equal((await w.rail.status('k')).outcome, 'absent');
     } finally {
       await other.stop();
-      await w.stop();
     }
+  });
+
+  it('answer a statement without new lines from memory, and show a new line of either at once', async () => {
+    const other = await startSimulatedBank(w);
+    const line = async (id: string): Promise<void> => {
+      await w.rows.query(
+        `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, booked_at)
+         select max(seq) + 1, $1, 'credit', 'INR', 1, '', now() from simulated_bank.lines`,
+        [id],
+      );
+    };
+    try {
+      assert.equal(await statement('1'), 0);
+      // Nobody is told of this line.
+      await w.rows.query('alter table simulated_bank.lines disable trigger tell');
+      await line('untold');
+      assert.equal(await statement('1'), 0, 'the books were read');
+      assert.equal(await statement(), 2, 'a page from an earlier position must come from the books');
+      await w.rows.query('alter table simulated_bank.lines enable trigger tell');
+      await other.creditAccount({ currency: 'INR', units: 5n, text: '' });
+      await until('the line of the other is shown', async () => (await statement('1')) === 2, { everyMs: 1 });
+      assert.equal(await statement('3'), 0);
+      await w.bank.creditAccount({ currency: 'INR', units: 5n, text: '' });
+      assert.equal(await statement('3'), 1, 'its own line was not shown at once');
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('read the books while they cannot be told of changes', async () => {
+    assert.equal(await statement('1'), 0);
+    await w.rows.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'simulated_bank_changes'
+      and datname = current_database()`);
+    await w.rows.query('alter table simulated_bank.lines disable trigger tell');
+    await w.rows.query(`update simulated_bank.lines set seq = 2`);
+    await until('the line is shown', async () => (await statement('1')) === 1, { withinMs: 5_000 });
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import { adapter } from '../../base/adapter.ts';
 import { systemClock } from '../../base/clock.ts';
+import { defined } from '../../base/defined.ts';
 import { integer } from '../../base/env.ts';
 import { parseRate, type Rate } from '../../base/money.ts';
 import type { FetchedPrice, PriceSource } from '../source.ts';
@@ -34,9 +35,12 @@ const DOLLARS: Readonly<Record<string, string>> = {
 };
 
 const EVERY_MS = 10_000;
+/** So every row is rewritten at the fourth poll, and is never older than a minute, even if a poll is late. */
+const REWRITE_MS = 35_000;
 
 export interface FixedOptions {
   code?: string;
+  rewriteMs?: number;
   /** Drift: at most this far from the table, in basis points, changing every `stepMs`. */
   drift?: { seed: number; bps: number; stepMs: number };
 }
@@ -52,8 +56,9 @@ export function fixedSource(options: FixedOptions = {}): MovablePrices {
   const moved = new Map<string, Rate>();
   return {
     code: options.code ?? 'fixed',
-    // Every fetch writes a row for each pair, of which a sandbox has dozens.
+    // A sandbox has dozens of pairs, with a row each.
     everyMs: EVERY_MS,
+    ...defined({ rewriteMs: options.rewriteMs }),
     async fetch(pairs, clock = systemClock) {
       const now = clock.now();
       return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
@@ -99,5 +104,9 @@ export const fixedPrices = adapter({
       max: 1_000,
     }),
   },
-  create: ({ driftBps }) => fixedSource(driftBps === 0 ? {} : { drift: { seed: 1, bps: driftBps, stepMs: 10_000 } }),
+  create: ({ driftBps }) =>
+    fixedSource({
+      rewriteMs: REWRITE_MS,
+      ...(driftBps === 0 ? {} : { drift: { seed: 1, bps: driftBps, stepMs: 10_000 } }),
+    }),
 });

@@ -33,6 +33,7 @@ import {
   settleDue,
 } from './books.store.ts';
 import { answer, type Counter, reply } from './http.ts';
+import { keepSettling } from './settling.ts';
 import type { Fault, Payment, Settings } from './types.ts';
 
 export interface SimulatedBank {
@@ -81,10 +82,6 @@ export interface SimulatedBank {
 const SETTLE_MS = 800;
 /** A duration that many banks promise. */
 const DEDUPLICATES_FOR_MS = 24 * 3_600_000;
-/** Interval between checks for due payments while any are pending. */
-const TICK_MS = 50;
-const FAILED_MS = 1_000;
-
 export async function startSimulatedBank(
   options: { adminUrl: string; clock: Clock; log: Log } & Partial<Settings>,
 ): Promise<SimulatedBank> {
@@ -96,9 +93,9 @@ export async function startSimulatedBank(
     chargeUnits: options.chargeUnits ?? 0n,
   });
   const token = randomHex();
-  const settling = keepSettling(() => books.locked((tx) => settleDue(tx, clock.now())), log);
+  const settling = keepSettling(() => books.locked((tx) => settleDue(tx, clock.now())), { clock, log });
 
-  const counter: Counter = { books, clock, token, accepted: () => settling.poke() };
+  const counter: Counter = { books, clock, token, accepted: settling.expect };
   const server = createServer((request, response) => {
     answer(counter, request, response).catch((error) => {
       log.error(describeError(error), 'simulated bank');
@@ -157,26 +154,26 @@ export async function startSimulatedBank(
     },
     async returnPayment(key) {
       const given = await books.locked((tx) => returnPayment(tx, key, clock.now()));
-      settling.poke();
+      settling.expect(clock.now());
       return given;
     },
     hasLine: async (id) => (await books.read((tx) => readLineById(tx, id))) !== undefined,
     payments: (key) => books.read((tx) => readPayments(tx, key)),
     balance: (currency) => books.read((tx) => readBalance(tx, currency)),
     async setFault(fault) {
-      await books.read((tx) => insertFault(tx, fault));
+      await books.locked((tx) => insertFault(tx, fault));
     },
     async clearFaults() {
-      await books.read(deleteFaults);
+      await books.locked(deleteFaults);
     },
     async settlesDue() {
       await books.locked((tx) => settleDue(tx, clock.now()));
     },
     async ages(ms) {
-      await books.read((tx) => agePayments(tx, ms));
+      await books.locked((tx) => agePayments(tx, ms));
     },
     async alterLine(lineId, units) {
-      await books.read((tx) => setLineUnits(tx, lineId, units));
+      await books.locked((tx) => setLineUnits(tx, lineId, units));
     },
     stop: () => (stopping ??= stop()),
   };
@@ -184,46 +181,3 @@ export async function startSimulatedBank(
 
 /** The bank's own reference of the operator's deposits. A payer cannot write into this field. */
 export const FUNDING = 'FUNDING:';
-
-/**
- * Checks for due payments: often while any are pending, otherwise when woken. Pending payments are rows, so the first check is at
- * start.
- */
-function keepSettling(settle: () => Promise<boolean>, log: Log) {
-  const state = { stopped: false, poked: false, wake: (): void => undefined };
-
-  async function look(): Promise<number> {
-    try {
-      return (await settle()) ? TICK_MS : Number.POSITIVE_INFINITY;
-    } catch (error) {
-      if (!state.stopped) log.warn(describeError(error), 'simulated bank could not settle');
-      return FAILED_MS;
-    }
-  }
-  async function keep(): Promise<void> {
-    while (!state.stopped) {
-      state.poked = false;
-      const pauseMs = await look();
-      if (state.stopped || state.poked) continue;
-      await new Promise<void>((resolve) => {
-        const timer = Number.isFinite(pauseMs) ? setTimeout(resolve, pauseMs) : undefined;
-        state.wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-  }
-  const running = keep();
-  return {
-    poke() {
-      state.poked = true;
-      state.wake();
-    },
-    async stop() {
-      state.stopped = true;
-      state.wake();
-      await running;
-    },
-  };
-}

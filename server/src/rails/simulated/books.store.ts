@@ -9,6 +9,7 @@ import pg from 'pg';
 import { later } from '../../base/clock.ts';
 import { surviveLostConnections, type Tx, txOn } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
+import { CHANNEL, type Changes, watchChanges } from './changes.ts';
 import type { Fault, FaultKind, Payment, Settings, ShownLine } from './types.ts';
 
 const SCHEMA = `
@@ -63,6 +64,13 @@ create table if not exists faults (
   delay_ms   integer not null default 0
 );
 create table if not exists lost_calls (key text primary key);
+create or replace function tell() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('${CHANNEL}', '');
+  return null;
+end $$;
+create or replace trigger tell after insert or update or delete on lines for each statement execute function tell();
+create or replace trigger tell after insert or update or delete on faults for each statement execute function tell();
 `;
 
 /** Advisory lock key, an arbitrary constant. */
@@ -89,6 +97,7 @@ export interface NewLine {
 export async function openBooks(adminUrl: string, settings: Settings) {
   const pool = new pg.Pool({ connectionString: adminUrl, max: 4, application_name: 'simulated_bank' });
   surviveLostConnections(pool);
+  let changes: Changes | undefined;
 
   /** A transaction of the bank, with exclusive access to its books. */
   async function locked<T>(body: (tx: Tx, client: pg.ClientBase) => Promise<T>): Promise<T> {
@@ -99,6 +108,7 @@ export async function openBooks(adminUrl: string, settings: Settings) {
       await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
       const result = await body(txOn(client), client);
       await client.query('commit');
+      changes?.changed();
       return result;
     } catch (error) {
       await client.query('rollback').catch((rollbackError) => {
@@ -128,7 +138,13 @@ export async function openBooks(adminUrl: string, settings: Settings) {
     );
   });
 
-  return { locked, read, close: () => pool.end() };
+  const watched = await watchChanges(adminUrl);
+  changes = watched;
+  async function close(): Promise<void> {
+    await watched.stop();
+    await pool.end();
+  }
+  return { locked, read, version: watched.version, close };
 }
 
 export async function readSettings(tx: Tx): Promise<Settings> {
@@ -253,8 +269,8 @@ export const returnPayment = async (tx: Tx, key: string, now: Date): Promise<boo
     [key, now],
   )) > 0;
 
-/** Settles payments that are due, and returns those that are to bounce. @returns whether any are still pending */
-export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
+/** Settles payments that are due, and returns those that are to bounce. @returns when the next pending payment is due */
+export async function settleDue(tx: Tx, now: Date): Promise<Date | undefined> {
   const settings = await readSettings(tx);
   const due = await tx.rows<Payment>(
     `select id, key, currency, units, account, name, state, why, returns, reference from simulated_bank.payments
@@ -280,10 +296,11 @@ export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
       await tx.run(`update simulated_bank.payments set state = 'returned' where id = $1`, [id]);
     }
   }
-  const rest = await tx.row(
-    `select from simulated_bank.payments where state = 'accepted' or (state = 'settled' and returns) limit 1`,
+  const next = await tx.row<{ dueAt: Date }>(
+    `select due_at from simulated_bank.payments where state = 'accepted' or (state = 'settled' and returns)
+      order by due_at limit 1`,
   );
-  return rest !== undefined;
+  return next?.dueAt;
 }
 
 export const readBalance = async (tx: Tx, currency: string): Promise<bigint> =>
@@ -310,6 +327,12 @@ export const insertFault = (tx: Tx, fault: Fault): Promise<number> =>
     fault.times ?? 1,
     fault.delayMs ?? 0,
   ]);
+
+/** The kinds of which a fault is set. */
+export const setFaults = async (tx: Tx): Promise<ReadonlySet<FaultKind>> => {
+  const rows = await tx.rows<{ kind: FaultKind }>('select kind from simulated_bank.faults where left_over > 0');
+  return new Set(rows.map(({ kind }) => kind));
+};
 
 /** Consumes one fault of a kind, if one is set. */
 export const fault = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | undefined> =>

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, later } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { randomHex } from '../../base/ids.ts';
 import {
   fault,
@@ -18,21 +19,26 @@ import {
   readLines,
   readPending,
   readSettings,
+  setFaults,
 } from './books.store.ts';
 import { magicOf } from './magic.ts';
-import type { FaultKind } from './types.ts';
+import type { FaultKind, Payment } from './types.ts';
 
 export interface Counter {
   readonly books: Awaited<ReturnType<typeof openBooks>>;
   readonly clock: Clock;
   /** The token that a caller must send. */
   readonly token: string;
-  /** Called when a payment was accepted: enqueues a check for due payments. */
-  accepted(): void;
+  /** Called when a payment was accepted, with the time at which it is due. */
+  accepted(dueAt: Date): void;
+  /** The newest statement that showed neither lines nor faults: from which cursor, and which version of the books. */
+  nothing?: { from: bigint; version: number; at: number };
 }
 
 const SLOW_MS = 60_000;
 const LONGEST_BODY = 64 * 1024;
+/** After this time the books are read again, even if no change was heard. */
+const BELIEVED_MS = 10_000;
 
 const struck = ({ books }: Counter, kind: FaultKind) => books.read((tx) => fault(tx, kind));
 
@@ -52,27 +58,46 @@ export async function answer(counter: Counter, request: IncomingMessage, respons
 }
 
 async function pay(counter: Counter, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { books, clock } = counter;
   const order = readOrder(await readBody(request));
   if (order === undefined) return reply(response, 400, { error: 'malformed' });
+  const { answer: said, dueAt, delayMs } = await counter.books.locked((tx) => carryOut(tx, counter.clock, order));
+  if (dueAt !== undefined) counter.accepted(dueAt);
+  if (said === 'lost') return void response.socket?.destroy();
+  if (delayMs !== undefined) await new Promise((wake) => setTimeout(wake, delayMs));
+  return reply(response, said.status, said.body);
+}
+
+interface CarriedOut {
+  answer: { status: number; body: unknown } | 'lost';
+  /** When an accepted payment is due. */
+  dueAt?: Date;
+  delayMs?: number;
+}
+
+/** Carries out a payment order, or rejects it. One statement reads which faults are set; few calls have any. */
+async function carryOut(tx: Tx, clock: Clock, order: Order): Promise<CarriedOut> {
   const magic = magicOf(order.account, order.name);
+  const faults = await setFaults(tx);
+  const strikes = async (kind: FaultKind) => (faults.has(kind) ? await fault(tx, kind) : undefined);
+  const isLostBefore =
+    (magic === 'answer_lost_before_effect' && (await isFirstCall(tx, order.key))) ||
+    (await strikes('lose_answer_before_effect')) !== undefined;
+  if (isLostBefore) return { answer: 'lost' };
+  if (order.notAfter !== undefined && Date.now() > order.notAfter)
+    return { answer: { status: 409, body: { error: 'too_late' } } };
 
-  const lostOnTheWay =
-    (magic === 'answer_lost_before_effect' && (await books.read((tx) => isFirstCall(tx, order.key)))) ||
-    (await struck(counter, 'lose_answer_before_effect'));
-  if (lostOnTheWay) return void response.socket?.destroy();
-  if (order.notAfter !== undefined && Date.now() > order.notAfter) return reply(response, 409, { error: 'too_late' });
+  const settings = await readSettings(tx);
+  const [same] = settings.deduplicatesForMs > 0 ? await readByKey(tx, order.key) : [];
+  const payment = same ?? (await newPayment());
+  const late = defined({ dueAt: 'dueAt' in payment ? payment.dueAt : undefined });
+  if (magic === 'answer_lost_after_effect' || (await strikes('lose_answer_after_effect')) !== undefined)
+    return { answer: 'lost', ...late };
+  return { answer: answerOf(payment), ...late, ...defined({ delayMs: (await strikes('delay_answer'))?.delayMs }) };
 
-  const taken = await books.locked(async (tx) => {
-    const settings = await readSettings(tx);
-    const [same] = settings.deduplicatesForMs > 0 ? await readByKey(tx, order.key) : [];
-    if (same !== undefined) {
-      const agrees = same.units === order.units && same.currency === order.currency && same.account === order.account;
-      return agrees ? same : 'conflict';
-    }
-    const why = await refusal(tx, order, magic);
-    const returns = magic === 'returned' || (why === null && (await fault(tx, 'return_next')) !== undefined);
-    const payment = {
+  async function newPayment() {
+    const why = await refusal();
+    const returns = magic === 'returned' || (why === null && (await strikes('return_next')) !== undefined);
+    const made = {
       key: order.key,
       currency: order.currency,
       units: order.units,
@@ -84,18 +109,23 @@ async function pay(counter: Counter, request: IncomingMessage, response: ServerR
       reference: `UTR${randomHex(8).toUpperCase()}`,
       dueAt: later(clock.now(), settings.settleMs + (magic === 'slow' ? SLOW_MS : 0)),
     };
-    await insertPayment(tx, payment);
-    return payment;
-  });
-  counter.accepted();
+    await insertPayment(tx, made);
+    return made;
+  }
 
-  if (magic === 'answer_lost_after_effect' || (await struck(counter, 'lose_answer_after_effect')))
-    return void response.socket?.destroy();
-  const delay = await struck(counter, 'delay_answer');
-  if (delay) await new Promise((wake) => setTimeout(wake, delay.delayMs));
-  if (taken === 'conflict') return reply(response, 409, { error: 'key_used_for_another' });
-  if (taken.state === 'rejected') return reply(response, 422, { error: 'rejected', why: taken.why });
-  return reply(response, 202, { reference: taken.reference });
+  async function refusal(): Promise<string | null> {
+    if (magic === 'rejected') return 'account_closed';
+    if ((await strikes('refuse_next')) !== undefined) return 'refused_by_bank';
+    const free = (await readBalance(tx, order.currency)) - (await readPending(tx, order.currency));
+    return order.units > free ? 'insufficient_funds' : null;
+  }
+
+  function answerOf({ units, currency, account, state, why, reference }: Omit<Payment, 'id'>) {
+    const agrees = units === order.units && currency === order.currency && account === order.account;
+    if (!agrees) return { status: 409, body: { error: 'key_used_for_another' } };
+    if (state === 'rejected') return { status: 422, body: { error: 'rejected', why } };
+    return { status: 202, body: { reference } };
+  }
 }
 
 async function showPayment(counter: Counter, response: ServerResponse, key: string): Promise<void> {
@@ -107,14 +137,21 @@ async function showPayment(counter: Counter, response: ServerResponse, key: stri
   return reply(response, 200, { state: payment.state, reference: payment.reference, why: payment.why });
 }
 
-/** A statement without new lines and without faults, the usual case, costs one query. */
+/** A statement without new lines and without faults, the usual case, is answered from memory as long as nothing changes. */
 async function showStatement(counter: Counter, response: ServerResponse, query: URLSearchParams): Promise<void> {
   const { books } = counter;
   const after = BigInt(/^\d{1,18}$/.exec(query.get('after') ?? '')?.[0] ?? 0);
   const limit = Math.min(Number(query.get('limit') ?? 50) || 50, 500);
+  const version = books.version();
+  const { nothing } = counter;
+  const isKnown = nothing !== undefined && nothing.version === version && nothing.from <= after;
+  if (isKnown && performance.now() - nothing.at < BELIEVED_MS)
+    return reply(response, 200, { lines: [], cursor: String(after), more: false });
   const read = (from: bigint) => books.read((tx) => readLines(tx, from, limit + 1));
   let found = await read(after);
   const { hasFaults } = found;
+  if (version !== undefined && found.lines.length === 0 && !hasFaults)
+    counter.nothing = { from: after, version, at: performance.now() };
   const isTwice = hasFaults && (await struck(counter, 'statement_twice')) !== undefined;
   if (isTwice) found = await read(0n);
   const page = found.lines.slice(0, limit);
@@ -132,13 +169,6 @@ interface Order {
   account: string;
   name: string;
   notAfter: number | undefined;
-}
-
-async function refusal(tx: Tx, order: Order, magic: ReturnType<typeof magicOf>): Promise<string | null> {
-  if (magic === 'rejected') return 'account_closed';
-  if (await fault(tx, 'refuse_next')) return 'refused_by_bank';
-  const free = (await readBalance(tx, order.currency)) - (await readPending(tx, order.currency));
-  return order.units > free ? 'insufficient_funds' : null;
 }
 
 function readOrder(body: unknown): Order | undefined {
