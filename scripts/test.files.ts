@@ -122,7 +122,7 @@ async function runFile(file: string): Promise<void> {
         const errors = uncaught;
         uncaught = [];
         done();
-        if (errors.length > 0) throw new AggregateError(errors, 'nobody caught an error');
+        if (errors.length > 0) throw new AggregateError(errors, 'an uncaught error');
       });
     });
   });

@@ -269,7 +269,7 @@ async function runShared(): Promise<FileOutcome[]> {
   };
   for await (const event of eventsOf(SHARED, tooLong.signal)) {
     const { type, data } = event;
-    // The process itself: what it took, and what nobody caught, is told under the names of its files.
+    // The process itself: what it took, and what is uncaught, is reported under the names of its files.
     if (type === 'test:diagnostic' || ('name' in data && data.name === SHARED)) continue;
     const isOfFile = 'nesting' in data && data.nesting === 0;
     if (type === 'test:dequeue' && isOfFile) {
@@ -279,7 +279,7 @@ async function runShared(): Promise<FileOutcome[]> {
       // What a file prints while it loads comes before its start.
       note(current ?? unrun(''), lines, event, 1);
     } else {
-      // Its tests have been counted themselves; this is a hook of the file, or an error that nobody caught.
+      // Its tests have been counted themselves; this is a hook of the file, or an uncaught error.
       const error = type === 'test:fail' ? (data.details.error as Error & { failureType?: string }) : undefined;
       if (error !== undefined && error.failureType !== 'subtestsFailed') {
         // Such an error may have failed its test already.

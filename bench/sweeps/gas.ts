@@ -1,7 +1,7 @@
 /**
  * `node bench/sweeps/gas.ts [sizes]`: gas per deposit of each way to sweep, on a node of its own.
  *
- * Gas depends on nothing but the bytes, so one run is enough and everybody measures the same. For each way, batches of several
+ * Gas depends on nothing but the bytes, so one run is enough and each machine measures the same. For each way, batches of several
  * sizes sweep addresses that were never used, and then the same addresses again after a second deposit. The hot wallet's balance
  * proves that the tokens have arrived. Table for docs/decisions/0100-batched-sweeps.md.
  */

@@ -52,7 +52,7 @@ export const TODAY: Way = {
   },
 };
 
-/** Only the transfer: what it costs where somebody else pays the fee of the address. */
+/** Only the transfer: what it costs if another account pays the fee of the address. */
 const sponsored: Way = {
   name: 'a transfer alone, its fee paid by others',
   needs: 'any',

@@ -64,7 +64,7 @@ export function useStepUp(login: () => Promise<unknown>, ways?: ReactNode) {
   return (
     <Dialog label="Show your passkey again" onClose={leave}>
       <h2>Show your passkey again</h2>
-      <p>This needs a login within the last ten minutes. Your request continues by itself afterwards.</p>
+      <p>This needs a login within the last ten minutes. Your request then continues automatically.</p>
       {error !== undefined && <Failure error={error} />}
       <div className="row">
         <button type="button" className="primary" autoFocus onClick={() => void confirm()}>

@@ -8,7 +8,7 @@ export const login = (): Promise<Session> => beginSession<Session>(sendOnce);
 export const enrolByToken = (token: string): Promise<unknown> =>
   enrolPasskey(<T>(path: string, body: object) => sendOnce<T>(path, body, token), '/session/passkeys');
 
-/** By a recovery code, which is used up. It signs nobody in. @returns how many codes are left */
+/** By a recovery code, which is used up. It signs no one in. @returns how many codes are left */
 export const enrolByCode = async (code: string): Promise<number> =>
   (await enrolPasskey<{ recoveryCodes: number }>(sendOnce, '/session/recovery', { code })).recoveryCodes;
 

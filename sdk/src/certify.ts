@@ -110,7 +110,7 @@ async function late(trial: Trial, { bounced, dialect }: Run): Promise<void> {
   await trial.refuses(
     await trial.send(first, { nowMs: Date.now() - 3_600_000 }),
     `${name(first)}, signed an hour ago`,
-    'took a message whose signature is an hour old: refuse what was signed more than five minutes ago, or anybody who has seen it can repeat it',
+    'took a message whose signature is an hour old: refuse what was signed more than five minutes ago, or anyone who has seen it can repeat it',
   );
   await trial.unchanged(first, before, 'the refused message changed what your system says');
 }

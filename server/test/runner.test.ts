@@ -52,7 +52,7 @@ for (const [where, ...options] of isLong ? WHERE : WHERE.slice(0, 1))
       ['rejected', 'awaited by nobody'],
       ['thrown', 'thrown beside it'],
     ]) {
-      assert.match(said, new RegExp(`nobody caught Error: ${why}\\n.*${name}\\.test\\.ts:2:`));
+      assert.match(said, new RegExp(`uncaught Error: ${why}\\n.*${name}\\.test\\.ts:2:`));
       assert.match(said, new RegExp(`^\\u2716 .*${name}\\.test\\.ts \\(`, 'm'));
     }
     for (const name of ['fine', 'whole']) assert.match(said, new RegExp(`^\\u2714 .*${name}\\.test\\.ts`, 'm'));

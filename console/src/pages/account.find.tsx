@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Account>[] = [
       customerId !== null ? (
         <CustomerLink id={customerId} isRow />
       ) : senderOf === null ? (
-        <span className="muted">nobody</span>
+        <span className="muted">no one</span>
       ) : (
         <span className="nowrap">
           sender of deposit{' '}

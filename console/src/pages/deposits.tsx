@@ -199,7 +199,7 @@ export function DepositPage() {
                 <Fact name="Confirmed">
                   <Time at={one.confirmedAt} />
                 </Fact>
-                <Fact name="Held by">{one.heldBy ?? <span className="muted">nobody</span>}</Fact>
+                <Fact name="Held by">{one.heldBy ?? <span className="muted">no one</span>}</Fact>
               </dl>
             </section>
             <section className="panel">

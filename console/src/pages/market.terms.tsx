@@ -85,7 +85,7 @@ function NewLimit({
       </p>
       <p>
         {(typed.effectiveAt ?? '') === '' && 'It applies to quotes from about two seconds on. '}
-        Orders under way keep the terms that they began with. A limit below the minimum of the market closes it to these
+        Open orders keep the terms that they began with. A limit below the minimum of the market closes it to these
         customers.
       </p>
     </>
@@ -237,7 +237,7 @@ export function MarketPolicy({ market, partner }: { market: string; partner: str
     <>
       <h2>{partner === undefined ? 'Policy' : `Policy of partner ${partner}`}</h2>
       <p className="muted">
-        What an order does by itself with money that differs from what was asked for. An answer of a partner comes
+        How an order handles money that differs from the requested amount. An answer of a partner comes
         before that of the market, and both before the built-in one, field by field.
       </p>
       {found.error !== null && <Failure error={found.error} />}

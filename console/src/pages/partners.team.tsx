@@ -74,7 +74,7 @@ export function Team({ partner }: { partner: string }) {
               onClick={() =>
                 setForm({
                   ...{ label: `Remove ${name}`, path: `${path}/${id}/remove`, isGrave: true },
-                  says: 'Removes the member for good, the last owner, too: passkeys, sessions and links end.',
+                  says: 'Removes the member permanently, even the last owner: passkeys, sessions and links end.',
                 })
               }
             >

@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<Proposal>[] = [
         </span>
       ) : (
         <span className="nowrap">
-          {decider} {decided_at === null ? <span className="muted">nobody</span> : <Time at={decided_at} />}
+          {decider} {decided_at === null ? <span className="muted">no one</span> : <Time at={decided_at} />}
         </span>
       ),
   },

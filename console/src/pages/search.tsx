@@ -75,7 +75,7 @@ export function Search() {
       <h1>Found for {text}</h1>
       {found.error !== null && <Failure error={found.error} />}
       {all !== undefined && count === 0 && (
-        <p className="note">Nothing has this as its id, address, hash or reference.</p>
+        <p className="note">No record has this id, address, hash or reference.</p>
       )}
       {parts.map(
         ([name, columns, rows]) =>

@@ -62,7 +62,7 @@ function EnrolByToken({ onDone }: { onDone: () => void }) {
   return (
     <form className="inside-form" onSubmit={(event) => void enrol(event)}>
       {error !== undefined && <Failure error={error} />}
-      <p>An operator token enrols a passkey on this device, once. It does not sign you in, and is not kept.</p>
+      <p>An operator token enrols a passkey on this device, once. It does not sign you in, and is not stored.</p>
       <ol>
         <li>
           In a terminal on your machine: <code>npm run operator -- new token</code>. It stores the token in a file and

@@ -115,7 +115,7 @@ export function Switches() {
         </button>
       </div>
       <p className="muted">
-        Everybody but a viewer may set a kill switch, alone and at once. Lifting it takes at least as many operators as
+        Everyone except a viewer may set a kill switch, alone and at once. Lifting it takes at least as many operators as
         have set it, and two unless a rule says otherwise.
       </p>
       {error !== null && <Failure error={error} />}

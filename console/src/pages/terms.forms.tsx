@@ -10,7 +10,7 @@ const amount = (value: string | undefined, asset: string): string =>
 const Later = ({ typed }: { typed: Typed }) => (
   <p>
     {(typed.effectiveAt ?? '') === '' && 'It applies to quotes from about two seconds on. '}
-    Orders under way keep the terms that they began with.
+    Open orders keep the terms that they began with.
   </p>
 );
 
@@ -38,7 +38,7 @@ const partnerEffects: Readonly<
   ),
   suspend: ({ since, key }) => (
     <>
-      <p>Every request of the partner is rejected from now on. Orders and payouts under way go on.</p>
+      <p>Every request of the partner is rejected from now on. Open orders and payouts continue.</p>
       {(since ?? '') !== '' && (
         <p>
           What {key || 'any of its keys'} made since then is held: accounts, destinations, links, endpoints and keys.
@@ -140,7 +140,7 @@ const marketEffects: Readonly<Record<MarketForm, (typed: Typed, of: OfMarket | u
   create: ({ direction, crypto, fiat }) => (
     <p>
       A market in which customers {direction === 'onramp' ? 'buy' : 'sell'} {crypto || 'a coin'} for {fiat || 'a fiat'}.
-      It quotes nothing: set its fees and limits, then open it under its terms.
+      It makes no quotes yet: set its fees and limits, then open it under its terms.
     </p>
   ),
   set: (typed) => <Later typed={typed} />,

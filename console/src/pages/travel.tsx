@@ -246,7 +246,7 @@ export function OrderTravel({ order }: { order: string }) {
         <section className="panel" aria-label="Travel rule">
           <h2>Travel rule</h2>
           {opened.records.length + opened.needed.length + opened.exchanges.length === 0 && (
-            <p className="muted">No rule asks for data of this order.</p>
+            <p className="muted">No rule requires data for this order.</p>
           )}
           {opened.needed.map(({ direction, address, missing }) => (
             <p key={`${direction} ${address}`} className="note is-warn">

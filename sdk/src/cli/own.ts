@@ -29,7 +29,7 @@ export const OWN_COMMANDS: readonly Own[] = [
     options: {
       url: 'address of the operator, or of a sandbox',
       sandbox: "a sandbox's sandbox.json: takes address and key from there",
-      partner: 'which partner of it; the first if nothing is said',
+      partner: 'which partner of it; default: the first',
     },
     examples: ['login --url https://ramp.example', 'login --sandbox data/sandbox.json'],
     run: login,
@@ -55,7 +55,7 @@ export const OWN_COMMANDS: readonly Own[] = [
     ...none,
     words: 'orders watch',
     says: 'Shows an order and what becomes of it, until it is over. Takes its id.',
-    options: { interval: 'milliseconds between two looks; 1000 if nothing is said' },
+    options: { interval: 'milliseconds between two requests; default: 1000' },
     examples: ['orders watch 747983292881815'],
     run: watch,
   },
@@ -79,7 +79,7 @@ export const OWN_COMMANDS: readonly Own[] = [
     options: {
       status: 'only with this HTTP status',
       reason: 'only declined for this reason',
-      limit: 'how many; 20 if nothing is said',
+      limit: 'how many; default: 20',
     },
     examples: ['logs --status 422', 'logs 4f1c2a9d0e00001a'],
     async run(given) {

@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     const phrase = newPhrase();
     makeKeys(given, phrase);
     process.stdout.write(
-      `Write these words on paper. Whoever reads them can spend the money, so show them to no one:\n\n  ${phrase}\n\n`,
+      `Write these words on paper. Anyone who reads them can spend the money, so show them to no one:\n\n  ${phrase}\n\n`,
     );
     return show(keysFrom(given));
   }
@@ -111,7 +111,7 @@ async function serve(given: Given): Promise<void> {
   const keys = keysFrom(given);
   const { wallets, xpub } = publicOf(keys);
   if (Object.values(wallets).some(isTestAddress) || isTestXpub(xpub))
-    throw new SettingError('the keys come from the public phrase of local test nodes; anybody can spend their money');
+    throw new SettingError('the keys come from the public phrase of local test nodes; anyone can spend their money');
 
   const dir = resolve(given.dir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -2,7 +2,7 @@
  * Pictures: decodes an uploaded image and encodes it again, in a separate process.
  *
  * What comes out has only the pixels: no metadata such as the place where a photograph was taken, no further frames, nothing
- * hidden in the file. Whoever opens it later decodes bytes that we wrote. A decoder is large and written in C, so it runs in a
+ * hidden in the file. Readers later decode bytes that we wrote. A decoder is large and written in C, so it runs in a
  * process that has no secrets in its environment, and that is killed when one picture takes too much time or memory.
  *
  * The process is started with the first picture and ended when none has come for a while. One picture is decoded at a time, and few

@@ -139,7 +139,7 @@ export async function requireUnclaimed(tx: Tx, c: { id: bigint; by: string }): P
 }
 
 /**
- * Assigns a case to an operator, or to nobody with null.
+ * Assigns a case to an operator, or to no one with null.
  *
  * @param c.takeOver assigns it even if another operator has claimed it
  * @throws Refusal as `requireUnclaimed`

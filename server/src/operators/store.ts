@@ -131,7 +131,7 @@ const sql = {
   // Disabling again stores a new time, so that an older proposal to enable refers to the earlier disabling.
   disable: `update operators set disabled_at = greatest($2, disabled_at + interval '1 millisecond') where id = $1`,
   enable: 'update operators set disabled_at = null where id = $1',
-  // Includes disabled ones: disabling everybody else must not let one person count as two.
+  // Includes disabled ones: disabling all others must not let one person count as two.
   everConfirmers: `select count(*) as count from operators where role in ('finance', 'admin')`,
 
   byToken: `select o.id, o.name, o.role, o.created_at, o.disabled_at, t.id as token, t.expires_at, t.revoked_at, t.last_used_at

@@ -82,7 +82,7 @@ function dangers(chain: ProductionChain, at: string, allowed: readonly bigint[])
   if (LOCAL_CHAINS.includes(chainId) && !allowed.includes(chainId))
     found.push(`${at}.chainId ${chainId} is that of a local test node; ALLOW_LOCAL_CHAINS must name it if it is meant`);
   if (isTestAddress(accountOf(hotWallet)))
-    found.push(`${at}.hotWallet is an account of the phrase that every local node has; everybody can spend it`);
+    found.push(`${at}.hotWallet is an account of the phrase that every local node has; anyone can spend it`);
   if (isTestXpub(xpub))
     found.push(`${at}.xpub belongs to the public test phrase of local nodes: anyone can spend deposits to it`);
   for (const [name, address] of Object.entries(fundedFrom)) {

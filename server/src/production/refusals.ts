@@ -69,7 +69,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   for (const name of ['MASTER_KEY_FILE', 'OLD_MASTER_KEY_FILE']) {
     const keyFile = env[name];
     if (keyFile && resolve(keyFile).startsWith(`${config.dataDir}${sep}`))
-      wrong.push(`${name} is in DATA_DIR: whoever copies the folder has the key`);
+      wrong.push(`${name} is in DATA_DIR: a copy of the folder contains the key`);
   }
   for (const name of SANDBOX_FILES) {
     if (existsSync(join(config.dataDir, name)))

@@ -18,7 +18,7 @@ export const BREAK_KINDS = [
 /** A break waits for a person; an item in transit resolves by itself. */
 export const BREAK_STATES = ['break', 'in_transit'] as const;
 export const MOVEMENT_STATES = ['unread', 'open', 'adopted', 'foreign', 'cancelled'] as const;
-/** Nobody and nothing has decided about the movement. */
+/** The movement is undecided. */
 const UNDECIDED = `state in ('unread', 'open')`;
 
 interface Narrowing {

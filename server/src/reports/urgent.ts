@@ -48,7 +48,7 @@ export interface UrgentCases {
   unit: string | null;
   /** Open cases that need a person. */
   total: number;
-  /** Every kind with an open case, also those that wait for nobody. */
+  /** Every kind with an open case, also those that need no action. */
   kinds: CaseKindCount[];
 }
 

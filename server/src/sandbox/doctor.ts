@@ -14,8 +14,8 @@ export const DOCTOR = `npm run sandbox -- doctor [<file>] [options]
     --header 'name: …'    instead of a curl command: one header, as often as there are headers
     --headers <file>      or all of them, one a line
     --body …              the body as it is sent; --body-file <file> where it is long
-    --method …            POST if nothing is said
-    --at …                when it was sent, in ISO 8601 or Unix milliseconds; now if nothing is said
+    --method …            default: POST
+    --at …                when it was sent, in ISO 8601 or Unix milliseconds; default: now
     --secret-file <file>  the secret of the key in the request, where sandbox.json does not have it
   ends with 0 where nothing is wrong, 1 where something is, 2 where it cannot be read`;
 

@@ -215,7 +215,7 @@ function shakeHands(stream: Duplex, secret: string, deadlineMs: number): Promise
         return writeLine(stream, { proof: proofOf('server', secret, said.challenge), challenge: mine });
       }
       if (step === 'proof') {
-        if (!isProof(said.proof, proofOf('signer', secret, mine))) return lose('it does not know our secret');
+        if (!isProof(said.proof, proofOf('signer', secret, mine))) return lose('it has another shared secret');
         step = 'open';
         clearTimeout(late);
         return resolve(line);

@@ -48,7 +48,7 @@ async function open() {
       if (request.method !== 'GET') request.headers['Idempotency-Key'] ??= crypto.randomUUID();
       return request;
     },
-    // Nothing is asked of anybody else.
+    // No other host is called.
     validatorUrl: null,
     deepLinking: true,
     docExpansion: 'list',

@@ -252,7 +252,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
       await page.getByLabel('Which').fill('evm.matic20');
       await page.getByLabel('Reason').fill('looks like theft');
       await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
-      await page.getByText('It is not known whether it was done').waitFor();
+      await page.getByText('The action may have been done').waitFor();
       await page.locator('td', { hasText: 'rail evm.matic20' }).waitFor();
       await page.unroute('**/operator/v1/kill-switches');
       const what = { kind: 'rail', subject: 'evm.matic20' };

@@ -182,7 +182,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
       await page.getByRole('link', { name: id }).click();
       await page.getByText('the token is not that of the key').waitFor();
       await isGood(page, `Request ${id}`, 'partner request');
-      await page.getByRole('link', { name: 'Have the doctor look at a request' }).click();
+      await page.getByRole('link', { name: 'Check a request with the doctor' }).click();
       await page
         .getByLabel('Headers, a line each')
         .fill(`authorization: Bearer ${world.keys.apiKey}.${'0'.repeat(64)}\nidempotency-key: a`);

@@ -118,7 +118,7 @@ describe('the buttons of the sandbox, the account and allowed origins', { skip: 
     await theOrder('created').waitFor();
     await presses('Forward a day');
     await inDialog('Forward a day');
-    await page.getByText('The clock is moved.').waitFor();
+    await page.getByText('The clock was moved.').waitFor();
     const affected = page.getByRole('dialog').locator('dl');
     assert.match(await affected.innerText(), /orders\s*[1-9]/i);
     await isGood(page, 'Sandbox', 'partner sandbox clock');

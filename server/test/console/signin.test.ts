@@ -65,7 +65,7 @@ describe('signing in to the console', { skip: noChromium }, () => {
     await isGood(page, 'Operators and rules', 'Operator with accounts');
     await page.getByRole('button', { name: 'Bind an account' }).click();
     await page.getByLabel('Id of the account').fill('cat-at-the-bank');
-    await page.getByText('Whoever signs in as cat-at-the-bank').waitFor();
+    await page.getByText('Anyone who signs in as cat-at-the-bank').waitFor();
     await isGood(page, 'Operators and rules', 'Bind an account');
     await page.getByLabel('Reason').fill('asked cat on the telephone');
     await page.getByRole('dialog').getByRole('button', { name: 'Bind an account' }).click();

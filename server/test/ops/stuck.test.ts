@@ -143,7 +143,7 @@ play('A payout that bounced', [
   },
 ]);
 
-play('A credit that nobody knows', [
+play('An unknown credit', [
   async () => {
     const customer = await world.verifiedCustomer();
     const purchase = await world.buys('5000', 'usdc', { customer });

@@ -363,7 +363,7 @@ describe('over a socket', () => {
         return ours;
       },
     });
-    await assert.rejects(echo.ping(), /it does not know our secret/);
+    await assert.rejects(echo.ping(), /it has another shared secret/);
   });
 
   test('one that has other keys, or no limits for the chain, is as good as none', async () => {

@@ -279,7 +279,7 @@ test('a rule that asks for more people by now holds what fewer agreed to', async
     return await sendFrom(...args);
   };
   const key = await sends('1');
-  await becomes(key, (one) => one.why === 'the rules ask for 3 people by now');
+  await becomes(key, (one) => one.why === 'the rules now require 3 people');
   assert.deepEqual(await sendsOf(key), []);
   const said = await asks('1');
   assert.equal(said.body.people, 3);

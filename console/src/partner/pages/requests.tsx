@@ -48,7 +48,7 @@ export const Requests = () => (
 
 const Json = ({ of }: { of: unknown }) =>
   of === null ? (
-    <p className="muted">Not kept: it is empty, too long, or personal.</p>
+    <p className="muted">Not stored: it is empty, too long, or personal.</p>
   ) : (
     <pre className="panel json">{JSON.stringify(of, null, 2)}</pre>
   );
@@ -83,7 +83,7 @@ export function RequestPage() {
               {data.protocol === 'v1' && data.why !== null && may('develop') && (
                 <>
                   {' '}
-                  <To to="/doctor">Have the doctor look at a request</To>
+                  <To to="/doctor">Check a request with the doctor</To>
                 </>
               )}
             </p>

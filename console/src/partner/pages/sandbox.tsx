@@ -132,7 +132,7 @@ const Control = ({ of, order = '' }: { of: Control; order?: string }) => (
     shows={({ facts }) => (
       <>
         <p className="note is-ok" role="status">
-          It is done. Its effects follow as they would in production.
+          Done. Its effects follow as they would in production.
         </p>
         <Facts of={facts} />
       </>
@@ -222,7 +222,7 @@ export function Sandbox() {
               shows={({ facts }) => (
                 <>
                   <p className="note is-ok" role="status">
-                    The clock is moved. This many of yours were affected:
+                    The clock was moved. It affected this many of your items:
                   </p>
                   <Facts of={facts} />
                 </>

@@ -1,7 +1,7 @@
 /**
  * Expiry: the last day on which an accepted document is valid, and what follows before and after it.
  *
- * The day comes from a field of the form that names what expires with it (`expires`), or from whoever verified the details, whose
+ * The day comes from a field of the form that names what expires with it (`expires`), or from the verifier of the details, whose
  * day counts before the customer's own. It takes effect when the details are verified. Some days before it the submission is open
  * again, with the reason `expired` for each item, so that only these are sent again. After it the customer
  * does not trade, also while a new document is being checked. A newer document that is accepted ends the expiry.

@@ -12,7 +12,7 @@ import type { OrderState } from '../machine.ts';
 const UNPAID: readonly OrderState[] = ['created', 'deposit_seen', 'expired', 'cancelled'];
 /** Maximum number of orders counted per customer in 30 days: every rule has matched before that. */
 const MOST_BEFORE = 500;
-/** Maximum uses of one account that are counted, and uses of one order: an account of a payment company pays everybody. */
+/** Maximum uses of one account that are counted, and uses of one order: an account of a payment company pays many customers. */
 const MOST_USES = 5_000;
 const MOST_USES_OF_ORDER = 50;
 

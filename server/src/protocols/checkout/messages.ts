@@ -132,7 +132,7 @@ const en = {
     gone: { title: 'This offer has ended', text: 'Ask the app that sent you here for a new link.' },
     used: {
       title: 'This link has been used',
-      text: 'Somebody else placed an order with it. Ask the app that sent you here for a link of your own.',
+      text: 'Someone else placed an order with it. Ask the app that sent you here for a link of your own.',
     },
 
     order: 'Order',
@@ -301,7 +301,7 @@ const en = {
     currency: 'Currency',
     added: 'Added',
     confirm: 'Yes, this is mine',
-    notYours: 'If you do not know it, close this page, give the code to nobody, and tell the app that sent you here.',
+    notYours: 'If you do not know it, close this page, give the code to no one, and tell the app that sent you here.',
     done: { title: 'Confirmed', text: 'We pay you there from now on. Nothing more is needed.' },
     waits: {
       title: 'This cannot be confirmed yet',

@@ -1,7 +1,7 @@
 /**
  * The operator's questions on the verification page: what a reviewer needs beside the form, with a day by which it is due.
  *
- * They are the partner's questions of `/v1` (customers/identity/requests.ts): whoever answers first, its program or the customer
+ * They are the partner's questions of `/v1` (customers/identity/requests.ts): the first answer counts, from its program or the customer
  * here, has answered. Files are stored as they arrive, so an answer that is refused loses none; they count with the answer.
  */
 import { Refusal } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** The Sweeper contract's code, for whoever deploys it: Sweeper.sol, compiled. */
+/** The code of the Sweeper contract, to deploy it: Sweeper.sol, compiled. */
 import { encodeDeployData, getAddress } from 'viem/utils';
 import artifact from './Sweeper.artifact.json' with { type: 'json' };
 
