@@ -27,6 +27,7 @@ import {
   listOrders,
   listPayouts,
   listSuspense,
+  lockOrdersOf,
   openByState,
   openOrders,
   orderFacts,
@@ -330,6 +331,25 @@ test('the life of an order, from quote to settled', async () => {
     report(tx, { type: 'payout_settled', rail: 'bank.test', key: rows[0]?.id ?? '', reference: 'UTR1' }),
   );
   assert.equal(await state(), 'settled');
+  watch.assertCheap();
+});
+
+test('the orders of a statement page and of a block are locked by their keys', async () => {
+  const { rows } = await admin.query<{ rail: string; target: string; id: string }>(
+    `select deposit_rail as rail, deposit_target as target, id from orders order by id limit 2`,
+  );
+  const [first, second] = rows;
+  assert.ok(first !== undefined && second !== undefined);
+  const watch = watching(fixture.db);
+  const count = await watch.db.asSystem((tx) =>
+    lockOrdersOf(tx, {
+      rail: first.rail,
+      externalIds: ['none'],
+      targets: [first.target, second.target],
+      payouts: ['none'],
+    }),
+  );
+  assert.equal(count, 2);
   watch.assertCheap();
 });
 

@@ -1,5 +1,5 @@
 /** Locks of orders. Lock order: orders, then deposits, then accounts. */
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { lockCustomer } from '../customers/index.ts';
 import { payoutByKey } from '../rails/payouts.ts';
@@ -42,17 +42,24 @@ export async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: st
 }
 
 /**
- * Locks the orders of a rail's deposits, and then their customers, each in id order: a reversed deposit may become its customer's
- * debt.
+ * Locks the orders of a rail's deposits, those that its targets belong to, and those that its payouts pay, and then their
+ * customers, each in id order: a reversed deposit may become its customer's debt.
+ *
+ * @returns the number of orders
  */
 export async function lockOrdersOf(
   tx: Tx,
-  { rail, externalIds }: { rail: string; externalIds: readonly string[] },
-): Promise<void> {
+  of: { rail: string; externalIds: readonly string[]; targets?: readonly string[]; payouts?: readonly string[] },
+): Promise<number> {
   const orders = await tx.rows<{ customerId: string }>(
-    `select customer_id from orders where id in (select order_id from deposits where rail = $1 and external_id = any($2))
+    `select customer_id from orders where id in (
+       select order_id from deposits where rail = $1 and external_id = any($2)
+       union all select id from orders where deposit_rail = $1 and deposit_target = any($3)
+       union all select order_id from payouts where rail = $1 and id = any($4) and refund_id is null)
       order by id for update`,
-    [rail, externalIds],
+    [of.rail, of.externalIds, of.targets ?? [], of.payouts ?? []],
   );
-  for (const id of [...new Set(orders.map(({ customerId }) => customerId))].toSorted()) await lockCustomer(tx, id);
+  const customers = [...new Set(orders.map(({ customerId }) => customerId))].toSorted();
+  await awaitAll(...customers.map((id) => lockCustomer(tx, id)));
+  return orders.length;
 }

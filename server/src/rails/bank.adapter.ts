@@ -104,6 +104,16 @@ export interface BankContext {
   /** Interval between statement reads without a wake-up, in milliseconds. */
   pollMs?: number;
   unreadAtMostMs?: number;
+  /**
+   * Locks the orders of these targets and payouts until `tx` ends, before anything else, as the lock order requires where one
+   * transaction reports facts about several. Without it, each line has a transaction of its own.
+   *
+   * @returns the number of orders
+   */
+  lockOrders?(
+    tx: Tx,
+    of: { rail: string; externalIds: readonly string[]; targets?: readonly string[]; payouts?: readonly string[] },
+  ): Promise<number>;
 }
 
 /** A bank as a rail. `wake` is for a webhook: it makes the next read due now, and trusts no content of the webhook. */

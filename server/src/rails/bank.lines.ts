@@ -78,6 +78,25 @@ export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Pro
   }
 }
 
+/**
+ * The targets and payouts that these lines name, if each names one of its own: a deposit with a reference, or a debit with a key.
+ * Undefined if a line is anything else, such as a return, a recall or funding, or if two of them name the same.
+ */
+export function subjectsOf(
+  adapter: BankAdapter,
+  lines: readonly StatementLine[],
+): { targets: string[]; payouts: string[] } | undefined {
+  const targets = new Set<string>();
+  const payouts = new Set<string>();
+  for (const { direction, free, key, funding, returnOf, recallOf } of lines) {
+    if (funding || returnOf !== undefined || recallOf !== undefined) return undefined;
+    if (direction === 'credit') targets.add(referencesOf(adapter).find(free.text ?? ''));
+    else if (key !== undefined) payouts.add(showable(key));
+  }
+  const isEachAnother = targets.size + payouts.size === lines.length;
+  return isEachAnother && !targets.has('') ? { targets: [...targets], payouts: [...payouts] } : undefined;
+}
+
 /** Interprets a new line, and returns its facts. */
 async function understand(adapter: BankAdapter, tx: Tx, line: Bookable): Promise<Understood> {
   const { code: rail } = adapter;

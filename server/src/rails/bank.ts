@@ -14,6 +14,7 @@ import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import { enqueue } from '../base/jobs.ts';
+import { describeError } from '../base/log.ts';
 import type { AssetCode } from '../base/money.ts';
 import {
   type BankAdapter,
@@ -22,11 +23,12 @@ import {
   type OpenBank,
   referencesOf,
   type StatementLine,
+  type StatementPage,
 } from './bank.adapter.ts';
-import { movementOf, takeLine, WALLET } from './bank.lines.ts';
+import { movementOf, subjectsOf, takeLine, WALLET } from './bank.lines.ts';
 import { doubtful, mayHavePaid, sendOnce } from './bank.lost-time.ts';
 import { unexplainedLike } from './bank.match.ts';
-import { cursorAgeMs, moveCursor, readCursor, readDetails, readToOf } from './bank.store.ts';
+import { cursorAgeMs, moveCursor, type ReadTo, readCursor, readDetails, readToOf } from './bank.store.ts';
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
@@ -40,6 +42,8 @@ const POLL_MS = 2_000;
 const LOOK_MS = 8_000;
 /** A read that found nothing new is recorded this often. */
 const NOTED_EVERY_MS = 4_000;
+/** Lines that share a transaction: they lock the account of the bank, which every order on this rail needs, for as long. */
+const MOST_TOGETHER = 20;
 /** After this time a statement counts as stale, unless the bank is polled even less often. */
 const STALE_MS = 60_000;
 
@@ -105,6 +109,7 @@ async function observe({ adapter, context }: OpenBank, pollMs: number, looked: L
   const isDue = performance.now() - looked.notedAt >= NOTED_EVERY_MS;
   const inRow = () => db.asSystem((tx) => readCursor(tx, adapter.code));
   let isRemembered = looked.cursor !== undefined;
+  let mayHaveMoved = false;
   let cursor = looked.cursor ?? (await inRow());
   looked.cursor = undefined;
   while (Date.now() < until) {
@@ -118,18 +123,18 @@ async function observe({ adapter, context }: OpenBank, pollMs: number, looked: L
         return { againInMs: pollMs };
       }
       isRemembered = false;
-      if (isNew) cursor = await inRow();
-      if (cursor !== before) continue;
+      mayHaveMoved = isNew;
     }
-    // One transaction per line. The cursor moves when all are stored, so it never passes an unstored line; a line that was stored
-    // before is recognised. One transaction for all lines would lock one order after another order's accounts, and so could
-    // deadlock with a worker on that order.
-    for (const line of page.lines) await db.asSystem((tx) => takeLine({ adapter, context }, tx, line));
-    looked.notedAt = performance.now();
     const readTo = page.more
       ? undefined
       : { to: page.readTo ?? asNewAs(adapter, askedAt), isStated: page.readTo !== undefined };
-    await db.asSystem((tx) => moveCursor(tx, adapter.code, { from: before, to: page.cursor, readTo }));
+    const row = await takePage({ adapter, context }, page, { from: before, readTo, mayHaveMoved });
+    mayHaveMoved = false;
+    if (row !== before) {
+      cursor = row;
+      continue;
+    }
+    looked.notedAt = performance.now();
     cursor = page.cursor;
     if (!page.more) {
       looked.cursor = cursor;
@@ -141,6 +146,81 @@ async function observe({ adapter, context }: OpenBank, pollMs: number, looked: L
     }
   }
   return { againInMs: 0 };
+}
+
+/**
+ * Takes the lines of a page and moves the cursor. The cursor moves with the last of them, or after all, so it never passes an
+ * unstored line; a line that was stored before is recognised.
+ *
+ * Lines that each concern another order share a transaction, which locks these orders first: otherwise it would lock one order
+ * after another order's accounts, and could deadlock with a worker on that order. All other lines have one each. If lines cannot
+ * be taken together, each is tried alone, so that a line that cannot be taken stops no line before it.
+ *
+ * @param how.mayHaveMoved the cursor is one that this process remembers: another one may have moved that of the row
+ * @returns the row's cursor; if it is not `from`, nothing was taken
+ */
+async function takePage(
+  bank: OpenBank,
+  page: StatementPage,
+  how: { from: string; readTo: ReadTo | undefined; mayHaveMoved: boolean },
+): Promise<string> {
+  const { adapter, context } = bank;
+  const { db } = context;
+  const { from, readTo } = how;
+  const move = (tx: Tx) => moveCursor(tx, adapter.code, { from, to: page.cursor, readTo });
+  const parts = inParts(page.lines);
+  for (const [at, lines] of parts.entries()) {
+    const isLast = at === parts.length - 1;
+    const mayHaveMoved = how.mayHaveMoved && at === 0;
+    const together = (tx: Tx) => takeTogether(bank, tx, { lines, from, mayHaveMoved, move: isLast ? move : undefined });
+    const outcome = await db.asSystem(together).catch((error) => {
+      if (lines.length === 0) throw error;
+      context.log.warn(
+        { rail: adapter.code, lines: lines.length, ...describeError(error) },
+        'lines are taken one by one',
+      );
+      return 'apart' as const;
+    });
+    if (typeof outcome === 'object') return outcome.row;
+    if (outcome === 'taken') continue;
+    for (const line of lines) await db.asSystem((tx) => takeLine(bank, tx, line));
+    if (isLast) await db.asSystem(move);
+  }
+  return from;
+}
+
+/** @returns 'apart' if nothing was taken, because the lines must not share a transaction */
+async function takeTogether(
+  { adapter, context }: OpenBank,
+  tx: Tx,
+  how: {
+    lines: readonly StatementLine[];
+    from: string;
+    mayHaveMoved: boolean;
+    move: ((tx: Tx) => Promise<void>) | undefined;
+  },
+): Promise<'taken' | 'apart' | { row: string }> {
+  const { lines } = how;
+  if (how.mayHaveMoved) {
+    const row = await readCursor(tx, adapter.code);
+    if (row !== how.from) return { row };
+  }
+  if (lines.length > 1) {
+    const subjects = subjectsOf(adapter, lines);
+    if (subjects === undefined || context.lockOrders === undefined) return 'apart';
+    const locked = await context.lockOrders(tx, { rail: adapter.code, externalIds: [], ...subjects });
+    if (locked !== lines.length) return 'apart';
+  }
+  for (const line of lines) await takeLine({ adapter, context }, tx, line);
+  await how.move?.(tx);
+  return 'taken';
+}
+
+/** At least one part, because the cursor moves with the last. */
+function inParts(lines: readonly StatementLine[]): (readonly StatementLine[])[] {
+  const parts: (readonly StatementLine[])[] = [];
+  for (let at = 0; at === 0 || at < lines.length; at += MOST_TOGETHER) parts.push(lines.slice(at, at + MOST_TOGETHER));
+  return parts;
 }
 
 const asNewAs = ({ currencies }: BankAdapter, at: Date): Record<AssetCode, Date> =>

@@ -28,7 +28,7 @@ export interface RailContext {
    * Locks the orders of these deposits and their customers, before the first of them is reported in the same transaction: a report
    * locks accounts, and a transaction that holds those must not wait for an order or a customer.
    */
-  lockOrders?(tx: Tx, of: { rail: string; externalIds: readonly string[] }): Promise<void>;
+  lockOrders?(tx: Tx, of: { rail: string; externalIds: readonly string[] }): Promise<unknown>;
 }
 
 export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: string };

@@ -1,5 +1,5 @@
 /** SQL of sends from our wallets: reserved with their slots, signed, mined, confirmed, each with its versions. */
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Call, Prepared } from './chain.adapter.ts';
@@ -314,21 +314,23 @@ export async function endSend(
   send: { id: bigint; key: string },
   end: { state: 'confirmed' | 'failed'; block: bigint; cost: bigint; why: string | null; at: Date },
 ): Promise<{ ended: boolean; before: bigint | undefined }> {
-  const before = await tx.row<{ costUnits: bigint }>(
-    `select cost_units from chain_sends where rail = $1 and key = $2 and reported_at is not null
-      order by reported_at desc, id desc limit 1`,
-    [rail, send.key],
+  // In this order: what was reported earlier is read before this send becomes the newest.
+  const [before, ended] = await awaitAll(
+    tx.row<{ costUnits: bigint }>(
+      `select cost_units from chain_sends where rail = $1 and key = $2 and reported_at is not null
+        order by reported_at desc, id desc limit 1`,
+      [rail, send.key],
+    ),
+    tx.run(
+      `update chain_sends set state = $2, block = $3, cost_units = $4, why = $5, reported_at = $6
+        where id = $1 and state in ('signed', 'mined', 'replaced')`,
+      [send.id, end.state, end.block, end.cost, end.why, end.at],
+    ),
   );
-  const ended = await tx.run(
-    `update chain_sends set state = $2, block = $3, cost_units = $4, why = $5
-      where id = $1 and state in ('signed', 'mined', 'replaced')`,
-    [send.id, end.state, end.block, end.cost, end.why],
-  );
-  await tx.run(
+  tx.defer(
     `update chain_sends set state = 'replaced' where rail = $1 and key = $2 and id <> $3 and state in ('reserved', 'signed', 'mined')`,
     [rail, send.key, send.id],
   );
-  await tx.run('update chain_sends set reported_at = $2 where id = $1', [send.id, end.at]);
   return { ended: ended > 0, before: before?.costUnits };
 }
 

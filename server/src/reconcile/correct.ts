@@ -189,7 +189,7 @@ function accountOf(as: 'fee' | 'gone' | 'dust', rail: string, asset: string, dif
 
 /** Compares again, with the entry just posted and with entries posted since the last comparison. */
 async function requireEqual(tx: Tx, rail: Rail, seal: bigint, item: store.ItemRow): Promise<void> {
-  await takeJournal(tx, rail, seal);
+  store.takenUpTo(tx, rail.code, await takeJournal(tx, rail, seal));
   for (const side of await store.openSides(tx, rail.code))
     if (side.key === item.key && side.asset === item.asset && side.outside !== side.booked)
       if (side.wallet === item.wallet || item.key.startsWith('sweep:'))

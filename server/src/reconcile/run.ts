@@ -107,23 +107,21 @@ async function compare(context: RunContext, rail: Rail, input: NonNullable<Rail[
   return await db.asSystem(async (tx) => {
     const now = await store.lockRail(tx, rail.code);
     if (now === undefined || now.position !== at.position || now.run !== at.run) return 'more to read';
-    if (ending) {
-      await store.forgetUnshown(tx, rail.code, now.run);
-      await store.endRun(tx, rail.code);
-    }
-    await takeJournal(tx, rail, now.seal);
+    if (ending) await store.forgetUnshown(tx, rail.code, now.run);
+    const seal = await takeJournal(tx, rail, now.seal);
     if (holdings !== undefined) await takeRemainders(tx, rail, now.run, holdings);
     const items = await itemsOf(context, tx, rail, now.positionAt ?? new Date(0));
     if (holdings !== undefined) items.push(...(await wrongBalances(tx, rail, holdings)));
     const said = new Set(sumBy(holdings ?? []).keys());
     await keepItems(tx, rail.code, items, said, clock.now());
     await keepBalances(tx, rail.code, now.position, items, holdings);
-    await store.noteCompared(tx, rail.code, holdings === undefined ? NO_BALANCES : null);
+    store.noteCompared(tx, rail.code, { ending, seal, why: holdings === undefined ? NO_BALANCES : null });
     return holdings === undefined ? 'compared without balances' : 'compared';
   });
 }
 
-export async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promise<void> {
+/** @returns the seal up to which the journal's lines are taken */
+export async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promise<bigint> {
   for (let seal = afterSeal; ; ) {
     const page = await custodyLines(tx, rail.code, seal);
     const lines = page.lines.map((line) => ({ line, wallet: line.wallet ?? rail.wallets.payouts }));
@@ -139,9 +137,8 @@ export async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promis
       name: bareName(deposit === undefined ? name : (deposits.get(deposit) ?? `deposit:${deposit}`)),
     }));
     await store.keepBooked(tx, rail.code, booked);
-    if (page.seal !== seal) await store.takenUpTo(tx, rail.code, page.seal);
     seal = page.seal;
-    if (!page.more) return;
+    if (!page.more) return seal;
   }
 }
 

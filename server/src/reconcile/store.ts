@@ -38,19 +38,24 @@ export const beginRun = (tx: Tx, rail: string) =>
     [rail],
   );
 
-export const endRun = (tx: Tx, rail: string) =>
-  tx.run('update reconcile_rails set run_ended_at = clock_timestamp() where rail = $1 and run_ended_at is null', [
-    rail,
-  ]);
+/** One update for what a comparison found: the row is written once. @param found.ending whether it ends a run of the outside */
+export const noteCompared = (
+  tx: Tx,
+  rail: string,
+  found: { ending: boolean; seal: bigint; why: string | null },
+): void =>
+  tx.defer(
+    `update reconcile_rails set compared_at = clock_timestamp(), seal = $2, failed_why = $3,
+            run_ended_at = case when $4 then coalesce(run_ended_at, clock_timestamp()) else run_ended_at end where rail = $1`,
+    [rail, found.seal, found.why, found.ending],
+  );
 
-export const noteCompared = (tx: Tx, rail: string, why: string | null) =>
-  tx.run('update reconcile_rails set compared_at = clock_timestamp(), failed_why = $2 where rail = $1', [rail, why]);
+/** After a comparison of one item alone. */
+export const takenUpTo = (tx: Tx, rail: string, seal: bigint): void =>
+  tx.defer('update reconcile_rails set seal = $2 where rail = $1 and seal <> $2', [rail, seal]);
 
 export const noteFailed = (tx: Tx, rail: string, why: string) =>
   tx.run('update reconcile_rails set failed_why = $2 where rail = $1', [rail, why]);
-
-export const takenUpTo = (tx: Tx, rail: string, seal: bigint) =>
-  tx.run('update reconcile_rails set seal = $2 where rail = $1', [rail, seal]);
 
 // The outside.
 

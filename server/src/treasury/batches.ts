@@ -131,9 +131,9 @@ export async function takeBatch(context: Pick<SweepContext, 'clock' | 'chains'>,
   const why =
     fact.type === 'own_transfer_failed' ? fact.why : 'its batch was mined, and moved nothing from this address';
   const keysOf = (of: readonly OwnTransfer[]) => of.map(({ key }) => key);
-  await store.endAll(tx, keysOf(settled), { state: 'settled', why: null, reference, at: now });
-  await store.endAll(tx, keysOf(failed), { state: 'failed', why, reference, at: now });
-  if (fact.cost !== undefined) await store.noteCost(tx, first.key, fact.cost);
+  const cost = fact.cost && { key: first.key, ...fact.cost };
+  store.endAll(tx, keysOf(settled), { state: 'settled', why: null, reference, at: now, cost });
+  store.endAll(tx, keysOf(failed), { state: 'failed', why, reference, at: now, cost });
   for (const sweep of failed) {
     await releaseDeposits(tx, sweep.rail, sweep.key, later(now, FAILED_AGAIN_MS));
     const facts = { key: sweep.key, reference };
@@ -174,7 +174,11 @@ async function bookBatch(
     const posted = await post(tx, { id: await freeId(tx, key), kind, at: now, facts, lines });
     if (posted.outcome === 'short') return;
   }
-  for (const sweep of sweeps) await store.markBooked(tx, sweep.key, now);
+  store.markBooked(
+    tx,
+    sweeps.map((one) => one.key),
+    now,
+  );
   if (units > 0n) await fundsArrived(tx, now);
 }
 

@@ -264,25 +264,29 @@ export const sweepsUnder = (tx: Tx, rail: string, hash: string) =>
     [rail, hash],
   );
 
+/** @param how.cost what the chain transaction of them all has cost, noted with one of them */
 export const endAll = (
   tx: Tx,
   keys: readonly string[],
-  how: { state: 'settled' | 'failed'; why: string | null; reference: string; at: Date },
-): Promise<number> =>
-  tx.run('update own_transfers set state = $2, why = $3, reference = $4, ended_at = $5 where key = any($1::text[])', [
-    keys,
-    how.state,
-    how.why,
-    how.reference,
-    how.at,
-  ]);
+  how: {
+    state: 'settled' | 'failed';
+    why: string | null;
+    reference: string;
+    at: Date;
+    cost: { key: string; asset: AssetCode; units: bigint } | undefined;
+  },
+): void => {
+  const { state, why, reference, at, cost } = how;
+  tx.defer(
+    `update own_transfers set state = $2, why = $3, reference = $4, ended_at = $5,
+            cost_asset = case when key = $6 then $7 else cost_asset end, cost_units = case when key = $6 then $8 else cost_units end
+      where key = any($1::text[])`,
+    [keys, state, why, reference, at, cost?.key ?? null, cost?.asset ?? null, cost?.units ?? null],
+  );
+};
 
-export const noteCost = (tx: Tx, key: string, cost: { asset: AssetCode; units: bigint }): Promise<number> =>
-  tx.run('update own_transfers set cost_asset = $2, cost_units = $3 where key = $1', [key, cost.asset, cost.units]);
-
-export async function markBooked(tx: Tx, key: string, at: Date): Promise<void> {
-  await tx.run('update own_transfers set booked_at = $2 where key = $1', [key, at]);
-}
+export const markBooked = (tx: Tx, keys: readonly string[], at: Date): void =>
+  tx.defer('update own_transfers set booked_at = $2 where key = any($1::text[])', [keys, at]);
 
 // Thresholds.
 

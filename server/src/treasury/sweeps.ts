@@ -447,7 +447,7 @@ async function book(
     });
     if (posted.outcome === 'short') return 'short';
   }
-  await store.markBooked(tx, row.key, now);
+  store.markBooked(tx, [row.key], now);
   if (row.kind === 'sweep' && row.state === 'settled') await fundsArrived(tx, now);
   return 'booked';
 }

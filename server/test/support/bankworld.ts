@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tx } from '../../src/base/db.ts';
 import type { Handled } from '../../src/base/jobs.ts';
 import { isSubmittingOff } from '../../src/partners/index.ts';
+import type { BankContext } from '../../src/rails/bank.ts';
 import { type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { HOUR_MS, type Settings, simulatedBank, startSimulatedBank } from '../../src/rails/simulated/index.ts';
@@ -29,10 +30,10 @@ export async function bankWorld(
   let bank = await startSimulatedBank({ ...fixture, ...bankSettings });
   await bank.fund({ currency: 'INR', units: options.funds ?? 1_000_000n, id: 'seed' });
 
-  const makeRail = (db = fixture.db): Rail & { wake(tx: Tx): void } =>
+  const makeRail = (db = fixture.db, more: Partial<BankContext> = {}): Rail & { wake(tx: Tx): void } =>
     simulatedBank(
       { url: bank.url, token: bank.token, deduplicatesForMs: bankSettings.deduplicatesForMs, deadlineMs: 10_000 },
-      { ...fixture, db, report },
+      { ...fixture, db, report, ...more },
     );
   let rail = makeRail();
 
