@@ -25,7 +25,7 @@ export type Handlers = Readonly<Record<string, Handler>>;
 
 /** Inserts a job and wakes the workers. Both happen only if `tx` commits. */
 export function enqueue(tx: Tx, work: Job): void {
-  enqueueAt(tx, work);
+  insertJob(tx, work);
   // The notification names the job, so that a worker that keeps its row recognises it.
   tx.defer(`select pg_notify('jobs', $1)`, [nameOf(work)]);
 }
@@ -33,8 +33,20 @@ export function enqueue(tx: Tx, work: Job): void {
 /** A job's name in a notification. */
 export const nameOf = ({ kind, subject }: { kind: string; subject: string }): string => `${kind} ${subject}`;
 
-/** Inserts a job that is due later. Wakes no worker, because workers look for due jobs every second. */
+/** A worker that is alone looks for jobs of which it was not notified this often. */
+export const ALONE_MS = 5_000;
+
+/** In a notification of `jobs`: not a job's name, but when one is due, in milliseconds. */
+export const DUE_AT = '@';
+
+/** Inserts a job that is due later. Notifies workers of its due time, unless they read the table before. */
 export function enqueueAt(tx: Tx, work: Job): void {
+  insertJob(tx, work);
+  const dueMs = work.dueAt.getTime();
+  if (dueMs - Date.now() <= 2 * ALONE_MS) tx.defer(`select pg_notify('jobs', $1)`, [`${DUE_AT}${dueMs}`]);
+}
+
+function insertJob(tx: Tx, work: Job): void {
   tx.deferLast(
     nameOf(work),
     `insert into jobs (kind, subject, ordering_key, due_at) values ($1, $2, $3, $4)

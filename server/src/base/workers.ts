@@ -7,8 +7,9 @@
  *   other kinds are postponed in the table, where every worker sees their due times. Other workers take the kept rows over when
  *   the worker's process is killed, or when its loop has not run for twenty seconds; after such a pause a worker checks which
  *   rows it still has.
- * - A worker sleeps until the next row is due, at most a second, because a row may be inserted without a notification. So an idle
- *   server queries the database once a second.
+ * - A worker sleeps until the next row is due: a row that it does not know of is in a notification, with its time if it is due
+ *   within seconds. As long as another worker is alive it looks every second, so that it takes over within that time if the other
+ *   is killed; a worker that is alone looks every five seconds, in case a notification was lost. A worker that starts says so.
  * - A row that is enqueued while it runs is run again at once. If that happens at every run, because its own handler enqueues it,
  *   it pauses for up to a second each time.
  * - A failing row is retried with doubling pauses and jitter. While an outside system is unavailable, retries continue without
@@ -33,13 +34,13 @@ import {
   reviveTheDead,
   settle,
 } from './jobs.store.ts';
-import { type Handlers, nameOf } from './jobs.ts';
+import { ALONE_MS, DUE_AT, type Handlers, nameOf } from './jobs.ts';
 import { describeError, type Log } from './log.ts';
 import { openWakeup, type Wakeup } from './wakeup.ts';
 
 const BATCH = 20;
-/** Maximum sleep of a worker that knows of no row due sooner. */
-const IDLE_MS = 1_000;
+/** Maximum sleep of a worker that knows of no row due sooner, while another worker is alive; without one it is ALONE_MS. */
+const ACCOMPANIED_MS = 1_000;
 /** Pause before the next look if due rows could not be claimed, because they wait for another row or another worker. */
 const BLOCKED_MS = 500;
 const TIDY_EVERY_MS = 1_000;
@@ -76,7 +77,7 @@ export interface WorkersOptions {
   /** Kinds that poll: their rows stay with the worker that ran them. */
   polls?: readonly string[];
   concurrency?: number;
-  /** Maximum sleep without a notification, in milliseconds. */
+  /** Maximum sleep without a notification, in milliseconds; by default it depends on whether another worker is alive. */
   pollMs?: number;
   /** Shortened in tests. A worker whose loop has not run for this many milliseconds loses its rows. */
   presentMs?: number;
@@ -104,7 +105,6 @@ interface Kept {
 interface Worker extends WorkersOptions {
   readonly token: string;
   readonly concurrency: number;
-  readonly pollMs: number;
   readonly presentMs: number;
   readonly wakeup: Wakeup;
   presence: Presence | undefined;
@@ -123,17 +123,17 @@ interface Worker extends WorkersOptions {
   /** `isStale`: a row may have become due since the table was read. `lookAt`: when the table is read at the latest. */
   isStale: boolean;
   lookAt: number;
+  hasOthers: boolean;
   tidiedAt: number;
   isStopped: boolean;
 }
 
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
-  const { db, clock, log, concurrency = 8, pollMs = IDLE_MS, presentMs = PRESENT_MS } = options;
+  const { db, clock, log, concurrency = 8, presentMs = PRESENT_MS } = options;
   await reviveTheDead(db, clock.now());
   const worker: Worker = {
     ...options,
     concurrency,
-    pollMs,
     presentMs,
     token: randomHex(),
     wakeup: openWakeup(),
@@ -147,6 +147,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     runs: new Map(),
     isStale: true,
     lookAt: Number.NEGATIVE_INFINITY,
+    hasOthers: true,
     tidiedAt: Number.NEGATIVE_INFINITY,
     isStopped: false,
   };
@@ -156,6 +157,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   });
   Object.assign(worker, { presence, beatAt: performance.now() });
   const listening = await db.listen('jobs', (name) => hear(worker, name));
+  await sayHere(worker);
   const looping = loop(worker);
   return {
     async stop() {
@@ -170,9 +172,19 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   };
 }
 
-/** @param name of the job that was enqueued; '' if notifications may have been missed: then all jobs count as enqueued */
+/** Makes the other workers look, and so see that this one is alive. */
+const sayHere = ({ db, clock }: Worker): Promise<void> =>
+  db.asSystem((tx) => tx.defer(`select pg_notify('jobs', $1)`, [`${DUE_AT}${clock.now().getTime()}`]));
+
+/** @param name of the job that was enqueued, or when one is due; '' if notifications may have been missed: then all jobs count as enqueued */
 function hear(worker: Worker, name: string): void {
-  const { kept, underWay } = worker;
+  const { kept, underWay, clock } = worker;
+  if (name.startsWith(DUE_AT)) {
+    const waitMs = Number(name.slice(DUE_AT.length)) - clock.now().getTime();
+    worker.lookAt = Math.min(worker.lookAt, performance.now() + Math.max(0, waitMs));
+    worker.wakeup.signal();
+    return;
+  }
   for (const one of name === '' ? kept.keys() : [name]) {
     const waiting = kept.get(one);
     if (waiting !== undefined) waiting.dueIn = Math.min(waiting.dueIn, waiting.notBefore);
@@ -229,7 +241,7 @@ const hasRoomForKept = ({ running, runningKept, concurrency }: Worker): boolean 
 
 /** Claims rows for the free slots, and notes when to check again: immediately if there were more due rows than slots. */
 async function claimAll(worker: Worker): Promise<void> {
-  const { db, clock, handlers, token, concurrency, pollMs, running, kept } = worker;
+  const { db, clock, handlers, token, concurrency, running, kept } = worker;
   worker.isStale = false;
   const began = performance.now();
   const isTidied = began - worker.tidiedAt > TIDY_EVERY_MS;
@@ -240,9 +252,9 @@ async function claimAll(worker: Worker): Promise<void> {
   }
   const now = clock.now();
   const room = Math.min(BATCH, concurrency - running.size);
-  // A row that ends while the table is read may set an earlier time.
-  worker.lookAt = began + pollMs;
-  const { claimed, nextAt } = await look(db, {
+  // A row that ends or is announced while the table is read may set an earlier time.
+  worker.lookAt = began + pollMsOf(worker);
+  const { claimed, nextAt, hasOthers } = await look(db, {
     kinds: Object.keys(handlers),
     room,
     holder: holderOf(worker),
@@ -250,6 +262,9 @@ async function claimAll(worker: Worker): Promise<void> {
     token,
     isTidied,
   });
+  worker.hasOthers = hasOthers ?? worker.hasOthers;
+  const pollMs = pollMsOf(worker);
+  worker.lookAt = Math.min(worker.lookAt, began + pollMs);
   for (const item of claimed) {
     // Its lease had lapsed, and the row was claimed again: it runs as the claimed row.
     kept.delete(nameOf(item));
@@ -264,6 +279,8 @@ async function claimAll(worker: Worker): Promise<void> {
   const untilNextMs = nextAt === undefined ? pollMs : nextAt > now ? nextAt.getTime() - now.getTime() : BLOCKED_MS;
   worker.lookAt = Math.min(worker.lookAt, performance.now() + untilNextMs);
 }
+
+const pollMsOf = ({ pollMs, hasOthers }: Worker): number => pollMs ?? (hasOthers ? ACCOMPANIED_MS : ALONE_MS);
 
 const holderOf = ({ presence }: Worker): number => presence?.id() ?? 0;
 
