@@ -6,7 +6,7 @@ import { createHmac, randomInt, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { SandboxFile } from '../server/src/sandbox/seed.ts';
+import type { SandboxFile } from '../server/src/environment.ts';
 import { type Prepared, send } from './load.ts';
 import type { Shares } from './profile.ts';
 
