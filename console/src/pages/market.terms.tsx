@@ -237,8 +237,8 @@ export function MarketPolicy({ market, partner }: { market: string; partner: str
     <>
       <h2>{partner === undefined ? 'Policy' : `Policy of partner ${partner}`}</h2>
       <p className="muted">
-        How an order handles money that differs from the requested amount. An answer of a partner comes
-        before that of the market, and both before the built-in one, field by field.
+        How an order handles money that differs from the requested amount. An answer of a partner comes before that of
+        the market, and both before the built-in one, field by field.
       </p>
       {found.error !== null && <Failure error={found.error} />}
       <Table

@@ -74,9 +74,7 @@ export function Search() {
     <>
       <h1>Found for {text}</h1>
       {found.error !== null && <Failure error={found.error} />}
-      {all !== undefined && count === 0 && (
-        <p className="note">No record has this id, address, hash or reference.</p>
-      )}
+      {all !== undefined && count === 0 && <p className="note">No record has this id, address, hash or reference.</p>}
       {parts.map(
         ([name, columns, rows]) =>
           (rows?.length ?? 0) > 0 && (

@@ -115,8 +115,8 @@ export function Switches() {
         </button>
       </div>
       <p className="muted">
-        Everyone except a viewer may set a kill switch, alone and at once. Lifting it takes at least as many operators as
-        have set it, and two unless a rule says otherwise.
+        Everyone except a viewer may set a kill switch, alone and at once. Lifting it takes at least as many operators
+        as have set it, and two unless a rule says otherwise.
       </p>
       {error !== null && <Failure error={error} />}
       <Table

@@ -357,7 +357,10 @@ test('a node that lies about a balance, and one that hides a transfer', async ()
   };
   const hidden = await found({ ...rail, movements: hiding });
   assert.equal(hidden.length, 2, hidden.join('\n'));
-  assert.match(hidden.join('\n'), /break_missing_outside 0x[0-9a-f]{64}:0: 0\/100000000 the chain or bank showed it before/);
+  assert.match(
+    hidden.join('\n'),
+    /break_missing_outside 0x[0-9a-f]{64}:0: 0\/100000000 the chain or bank showed it before/,
+  );
   assert.match(hidden.join('\n'), /break_balance balance: 100000000\/0/);
   assert.deepEqual(await found(rail), []);
 });
