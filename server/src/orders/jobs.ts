@@ -76,13 +76,13 @@ export function orderHandlers(context: OrdersContext): Handlers {
     expire_order: (subject) => locked(subject, (tx, order) => expire(context, tx, order)),
 
     async screen_order(subject) {
-      const order = await context.db.asSystem((tx) => store.get(tx, BigInt(subject)));
-      if (order?.state !== 'deposit_confirmed') return undefined;
+      const leaving = await context.db.asSystem(async (tx) => {
+        const order = await store.get(tx, BigInt(subject));
+        return order?.state === 'deposit_confirmed' ? await payoutOf(tx, order) : undefined;
+      });
+      if (leaving === undefined) return undefined;
       // Screening may call an outside provider, so it runs between two transactions; the second reads the order again.
-      const screened = await screenOutside(
-        context,
-        screeningOf(await context.db.asSystem((tx) => payoutOf(tx, order))),
-      );
+      const screened = await screenOutside(context, screeningOf(leaving));
       return await locked(subject, async (tx, now) => {
         if (now.state !== 'deposit_confirmed') return undefined;
         keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
