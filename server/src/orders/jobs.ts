@@ -5,7 +5,7 @@
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
+import { enqueue, type Handled, type Handlers, type Run } from '../base/jobs.ts';
 import { openCase, record } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { type Market, marketById } from '../partners/index.ts';
@@ -56,11 +56,13 @@ const OVERDUE_AT_ONCE = 100;
 export const OVERDUE = 'overdue_orders';
 
 export function orderHandlers(context: OrdersContext): Handlers {
-  const locked = (subject: string, body: (tx: Tx, order: Order) => Promise<Handled>): Promise<Handled> =>
+  const locked = (subject: string, body: (tx: Tx, order: Order) => Promise<Handled>, run?: Run): Promise<Handled> =>
     context.db.asSystem(async (tx) => {
       const order = await store.lock(tx, BigInt(subject));
       assert(order !== undefined, `order ${subject} does not exist`);
-      return await body(tx, order);
+      const handled = await body(tx, order);
+      run?.ends(tx, handled);
+      return handled;
     });
 
   return {
@@ -73,9 +75,9 @@ export function orderHandlers(context: OrdersContext): Handlers {
 
     clear_deposit: (subject) => context.db.asSystem((tx) => clearDeposit(context, tx, BigInt(subject))),
 
-    expire_order: (subject) => locked(subject, (tx, order) => expire(context, tx, order)),
+    expire_order: (subject, run) => locked(subject, (tx, order) => expire(context, tx, order), run),
 
-    async screen_order(subject) {
+    async screen_order(subject, run) {
       const leaving = await context.db.asSystem(async (tx) => {
         const order = await store.get(tx, BigInt(subject));
         return order?.state === 'deposit_confirmed' ? await payoutOf(tx, order) : undefined;
@@ -83,11 +85,15 @@ export function orderHandlers(context: OrdersContext): Handlers {
       if (leaving === undefined) return undefined;
       // Screening may call an outside provider, so it runs between two transactions; the second reads the order again.
       const screened = await screenOutside(context, screeningOf(leaving));
-      return await locked(subject, async (tx, now) => {
-        if (now.state !== 'deposit_confirmed') return undefined;
-        keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
-        return await decideScreened(context, tx, now, screened);
-      });
+      return await locked(
+        subject,
+        async (tx, now) => {
+          if (now.state !== 'deposit_confirmed') return undefined;
+          keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
+          return await decideScreened(context, tx, now, screened);
+        },
+        run,
+      );
     },
 
     /** Recurring job: one query finds all overdue orders, so that an order within its deadline needs no job of its own. */
@@ -104,19 +110,23 @@ export function orderHandlers(context: OrdersContext): Handlers {
       return { againInMs: found.length === OVERDUE_AT_ONCE ? 0 : OVERDUE_EVERY_MS };
     },
 
-    fund_order: (subject) =>
-      locked(subject, async (tx, order) => {
-        if (order.state !== 'awaiting_liquidity') return undefined;
-        const now = context.clock.now();
-        // While the order waited, its deposit may have been reversed or its customer blocked.
-        const [found] = await uncoveredFindings(context, tx, await payoutOf(tx, order), now);
-        const reason = found?.rule;
-        const by = found?.action === null ? 'policy' : 'screening';
-        const advanced = await (reason === undefined
-          ? advance(context, tx, order, 'funded', { now })
-          : advance(context, tx, order, 'held', { now, reason, facts: { reason, by } }));
-        return advanced.outcome === 'ignored' ? { againInMs: FUNDS_EVERY_MS } : undefined;
-      }),
+    fund_order: (subject, run) =>
+      locked(
+        subject,
+        async (tx, order) => {
+          if (order.state !== 'awaiting_liquidity') return undefined;
+          const now = context.clock.now();
+          // While the order waited, its deposit may have been reversed or its customer blocked.
+          const [found] = await uncoveredFindings(context, tx, await payoutOf(tx, order), now);
+          const reason = found?.rule;
+          const by = found?.action === null ? 'policy' : 'screening';
+          const advanced = await (reason === undefined
+            ? advance(context, tx, order, 'funded', { now })
+            : advance(context, tx, order, 'held', { now, reason, facts: { reason, by } }));
+          return advanced.outcome === 'ignored' ? { againInMs: FUNDS_EVERY_MS } : undefined;
+        },
+        run,
+      ),
   };
 }
 

@@ -32,7 +32,7 @@
 import { type Clock, later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, BugError, Refusal } from '../base/errors.ts';
-import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
+import { enqueue, type Handled, type Handlers, type Run } from '../base/jobs.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { brief, recordRejected } from './payouts.observed.ts';
 import { GRACE_MS, repeatOf } from './payouts.repeat.ts';
@@ -134,35 +134,44 @@ export async function write(tx: Tx, written: NewPayout): Promise<void> {
 }
 
 export function payoutHandlers(context: PayoutContext): Handlers {
-  return { send_payout: (id) => lookAt(context, id) };
+  return { send_payout: (id, run) => lookAt({ ...context, run }, id) };
 }
 
 /**
  * The job handler: reads the row and does what its state requires. Enqueueing the job twice, or from two workers, is harmless.
  */
-async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
+async function lookAt(context: RunContext, id: string): Promise<Handled> {
   const begunAt = Date.now();
-  const next = await unlessOverrun(context, id, async (tx): Promise<Next> => {
-    const seen = await readPayout(tx, id);
-    if (seen === undefined) throw new BugError(`no payout ${id}`);
-    if (seen.state === 'created') return await begin(context, tx, seen);
-    const payout = await lockPayout(tx, id);
-    if (payout === undefined) throw new BugError(`no payout ${id}`);
-    if (payout.endedAt !== null) return { handled: undefined };
-    if (payout.state === 'created') return { handled: { againInMs: 0 } };
-    if (payout.state !== 'submitting') return { ask: payout };
-    const leftMs = payout.submitLeftMs ?? 0;
-    if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
-    const why = 'the worker that submitted it over never came back';
-    await recordUnknown(tx, payout, { why, now: context.clock.now(), alarm: false });
-    return { ask: (await readPayout(tx, id)) ?? payout };
+  const next = await unlessOverrun(context, id, async (tx) => {
+    const found = await nextOf(context, tx, id);
+    if ('handled' in found) context.run?.ends(tx, found.handled);
+    return found;
   });
   if ('submission' in next) return await submit(context, next.submission, begunAt);
   if ('ask' in next) return await ask(context, next.ask);
   return next.handled;
 }
 
+async function nextOf(context: PayoutContext, tx: Tx, id: string): Promise<Next> {
+  const seen = await readPayout(tx, id);
+  if (seen === undefined) throw new BugError(`no payout ${id}`);
+  if (seen.state === 'created') return await begin(context, tx, seen);
+  const payout = await lockPayout(tx, id);
+  if (payout === undefined) throw new BugError(`no payout ${id}`);
+  if (payout.endedAt !== null) return { handled: undefined };
+  if (payout.state === 'created') return { handled: { againInMs: 0 } };
+  if (payout.state !== 'submitting') return { ask: payout };
+  const leftMs = payout.submitLeftMs ?? 0;
+  if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
+  const why = 'the worker that submitted it over never came back';
+  await recordUnknown(tx, payout, { why, now: context.clock.now(), alarm: false });
+  return { ask: (await readPayout(tx, id)) ?? payout };
+}
+
 type Next = { handled: Handled } | { submission: Submission } | { ask: Payout };
+
+/** The context of one run of the job. */
+type RunContext = PayoutContext & { run: Run | undefined };
 
 interface Submission {
   payout: Payout;
@@ -207,7 +216,7 @@ async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Pr
  *
  * @param begunAt our clock *before* the submission was stored, so that the remaining time is never overestimated
  */
-async function submit(context: PayoutContext, { payout, destination }: Submission, begunAt: number): Promise<Handled> {
+async function submit(context: RunContext, { payout, destination }: Submission, begunAt: number): Promise<Handled> {
   const callMs = ((context.submitMs ?? SUBMIT_MS) * 2) / 3;
   const leftMs = begunAt + callMs - Date.now();
   // This process was frozen meanwhile: another worker may already have marked the payout unknown. It is checked again instead of
@@ -238,7 +247,7 @@ async function submit(context: PayoutContext, { payout, destination }: Submissio
 export const statusNow = (rail: Rail, key: string): Promise<PayoutStatus> => within(ASKING_MS, () => rail.status(key));
 
 /** Asks the rail about a payout that is unknown, or whether a submitted one has been rejected since. */
-async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
+async function ask(context: RunContext, payout: Payout): Promise<Handled> {
   const rail = railOf(context, payout);
   const status: PayoutStatus = await statusNow(rail, payout.id);
   const begunAt = Date.now();
@@ -365,21 +374,23 @@ function unlessOutrun(rowsChanged: number): void {
 }
 
 /**
- * Records and reports the rail's answer, unless the row has moved on.
+ * Records and reports the rail's answer, unless the row has moved on, and ends this run of the job unless a submission follows.
  *
  * Reports come before the row's own update, because their receiver locks the order, and orders are locked before payouts
  * everywhere. So the state is checked twice: by a plain read first, and then by the update itself, which rolls everything back if
  * it is too late.
  */
-async function recording<T>(
-  context: PayoutContext,
+async function recording<T extends Handled | { submission: Submission }>(
+  context: RunContext,
   payout: Payout,
   body: (tx: Tx) => Promise<T>,
 ): Promise<T | { againInMs: number }> {
   const recorded = await unlessOverrun(context, payout.id, async (tx) => {
     const there = await readPayout(tx, payout.id);
     unlessOutrun(there?.state === payout.state && there.submissions === payout.submissions ? 1 : 0);
-    return { value: await body(tx) };
+    const value = await body(tx);
+    if (value === undefined || 'againInMs' in value) context.run?.ends(tx, value);
+    return { value };
   });
   return 'value' in recorded ? recorded.value : recorded.handled;
 }

@@ -146,9 +146,9 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   const marked: Handlers = Object.fromEntries(
     Object.entries(handlers).map(([kind, handle]) => [
       kind,
-      (subject: string) =>
+      (subject, run) =>
         scheduler.within({ process, task: kind }, async () => {
-          const handled = await handle(subject);
+          const handled = await handle(subject, run);
           const least = AT_LEAST_MS[kind] ?? 0;
           return handled === undefined ? undefined : { againInMs: Math.max(handled.againInMs, least) };
         }),

@@ -164,8 +164,8 @@ const noting = (tx: Tx, said: string[]): Tx => ({
     said.push(text);
     tx.defer(text, values);
   },
-  deferLast: (key, text, values) => {
+  deferLast: (key, text, values, tell) => {
     said.push(text);
-    tx.deferLast(key, text, values);
+    tx.deferLast(key, text, values, tell);
   },
 });
