@@ -8,6 +8,7 @@
  *
  * workers.ts runs jobs; jobs.store.ts has the SQL. Two libraries were measured first: docs/decisions/0003-own-work-table.md.
  */
+import { type Clock, later } from './clock.ts';
 import type { Tx } from './db.ts';
 
 export interface Job {
@@ -33,6 +34,24 @@ export interface Run {
    */
   ends(tx: Tx, handled: Handled): void;
 }
+
+/**
+ * The run of a job that is worked on without being claimed, because its cause is at hand: `ends` takes effect unless a worker
+ * has the row, or it was enqueued again.
+ */
+export const unclaimedRun = ({ kind, subject }: Pick<Job, 'kind' | 'subject'>, clock: Clock): Run => ({
+  ends(tx, handled) {
+    const now = clock.now();
+    const unclaimed = 'kind = $1 and subject = $2 and lease is null and enqueued = 1';
+    tx.deferLast(
+      nameOf({ kind, subject }),
+      handled === undefined
+        ? `delete from jobs where ${unclaimed}`
+        : `update jobs set due_at = $3, slept_at = $4 where ${unclaimed}`,
+      handled === undefined ? [kind, subject] : [kind, subject, later(now, handled.againInMs), now],
+    );
+  },
+});
 
 /** @param run absent where no worker runs it: the outcome is then only returned */
 export type Handler = (subject: string, run?: Run) => Promise<Handled>;

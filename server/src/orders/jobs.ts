@@ -4,13 +4,15 @@
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers, type Run } from '../base/jobs.ts';
 import { openCase, record } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { type Market, marketById } from '../partners/index.ts';
 import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
-import { advance, change } from './advance.ts';
+import type { Passed } from '../rails/payouts.ts';
+import { advance, change, nextPayout } from './advance.ts';
 import { bulkHandlers } from './bulk.ts';
 import type { OrdersContext } from './context.ts';
 import { LOST_TIME_EVERY_MS, mayHavePaid } from './custody/lost-time.ts';
@@ -85,15 +87,20 @@ export function orderHandlers(context: OrdersContext): Handlers {
       if (leaving === undefined) return undefined;
       // Screening may call an outside provider, so it runs between two transactions; the second reads the order again.
       const screened = await screenOutside(context, screeningOf(leaving));
-      return await locked(
+      let decided: Decided = { handled: undefined };
+      const handled = await locked(
         subject,
         async (tx, now) => {
+          decided = { handled: undefined };
           if (now.state !== 'deposit_confirmed') return undefined;
           keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
-          return await decideScreened(context, tx, now, screened);
+          decided = await decideScreened(context, tx, now, screened);
+          return decided.handled;
         },
         run,
       );
+      await decided.passed?.submit();
+      return handled;
     },
 
     /** Recurring job: one query finds all overdue orders, so that an order within its deadline needs no job of its own. */
@@ -193,14 +200,14 @@ async function readUpTo(
 type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
 
 /** Combines all checks before a deposit is converted: amount, price, payer, screening. */
-async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Handled> {
+async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Decided> {
   const now = context.clock.now();
   const found: Finding[] = [];
   let order = before;
   if (await depositStore.hasLostDeposit(tx, order.id)) found.push({ reason: 'deposit_lost', then: 'hold' });
   else {
     const terms = await settleTerms(context, tx, order);
-    if (terms.outcome === 'wait') return { againInMs: LOST_TIME_EVERY_MS };
+    if (terms.outcome === 'wait') return { handled: { againInMs: LOST_TIME_EVERY_MS } };
     order = terms.order;
     if (terms.wrong !== undefined) found.push(terms.wrong);
   }
@@ -217,10 +224,18 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
     inputs: screened.inputs,
     now,
   });
-  if (held === undefined) await advance(context, tx, order, 'cleared', { now });
-  else await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
-  return undefined;
+  if (held !== undefined) {
+    await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
+    return { handled: undefined };
+  }
+  // Before the conversion, which locks accounts.
+  const passed = await context.submissions?.ask(tx, await nextPayout(tx, order, now));
+  await advance(context, tx, order, 'cleared', { now, ...defined({ passed }) });
+  return { handled: undefined, ...defined({ passed }) };
 }
+
+/** `passed`: the payout that is submitted once the decision is committed. */
+type Decided = { handled: Handled; passed?: Passed };
 
 /** Holds the order for an operator, or refunds it to the payer if its policy says so. */
 async function hold(

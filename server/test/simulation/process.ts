@@ -16,7 +16,7 @@ import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
 import { bankRail } from '../../src/rails/bank.ts';
 import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
-import { payoutHandlers } from '../../src/rails/payouts.ts';
+import { openSubmissions, type PayoutContext, payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail, Report } from '../../src/rails/rail.ts';
 import { bookOpening, openMovements, takeOwnTransfer } from '../../src/treasury/index.ts';
 import { gateRules } from '../support/gate.ts';
@@ -103,7 +103,13 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   const atBank = bankRail(bank.adapter(), railContext);
   rails = new Map<string, Rail>([onChain, atBank].map((rail) => [rail.code, guarded(world, rail)]));
   chains = new Map([[onChain.code, onChain]]);
+  const payouts: PayoutContext = {
+    ...{ db, clock, log, rails, report },
+    openAccount: (tx, id) => openPayee(tx, vault, id),
+    gate: (tx, payout) => askGate(context, tx, payout),
+  };
   const context: OrdersContext = {
+    submissions: openSubmissions(payouts),
     db,
     clock,
     log,
@@ -131,15 +137,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   const handlers: Handlers = {
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
-    ...payoutHandlers({
-      db,
-      clock,
-      log,
-      rails,
-      report,
-      openAccount: (tx, id) => openPayee(tx, vault, id),
-      gate: (tx, payout) => askGate(context, tx, payout),
-    }),
+    ...payoutHandlers(payouts),
     ...recurringHandlers({ db, clock, rails, chains }),
   };
   whole.kinds = Object.keys(handlers);

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Database, Tx } from '../../src/base/db.ts';
+import { defined } from '../../src/base/defined.ts';
 import type { Screener } from '../../src/compliance/index.ts';
 import { openScreener } from '../../src/compliance/index.ts';
 import { addFiatAccount, enroll, openPayee, recordLogin, recordVerification } from '../../src/customers/index.ts';
@@ -11,14 +12,16 @@ import { chart, move, post } from '../../src/ledger/index.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import { askGate, type Order, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
 import { createPartner, marketById, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
-import { payoutHandlers } from '../../src/rails/payouts.ts';
-import type { Rail, RailFact, Sending, Sent } from '../../src/rails/rail.ts';
+import { type Gate, openSubmissions, type PayoutContext, payoutHandlers } from '../../src/rails/payouts.ts';
+import type { PayoutStatus, Rail, RailFact, Sending, Sent } from '../../src/rails/rail.ts';
 import type { Fixture } from './fixture.ts';
 import { gateRules } from './gate.ts';
 import { fiat, marketTerms } from './terms.ts';
 
 export interface SaleWorldOptions {
   screener?: (usual: Screener) => Screener;
+  bank?: Partial<Rail>;
+  submitMs?: number;
 }
 
 export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions = {}) {
@@ -28,6 +31,7 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
   const sent: Sending[] = [];
   const bank = {
     answer: async (sending: Sending): Promise<Sent> => ({ outcome: 'submitted', reference: sending.key }),
+    status: async (): Promise<PayoutStatus> => ({ outcome: 'unknown', why: 'it does not say' }),
   };
   const atBank: Partial<Rail> = {
     ...{ code: 'bank.test', kind: 'bank', wallets: { deposits: 'main', payouts: 'main' } },
@@ -35,7 +39,8 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
       sent.push(sending);
       return await bank.answer(sending);
     },
-    status: async () => ({ outcome: 'unknown', why: 'it is not asked here' }),
+    status: () => bank.status(),
+    ...(options.bank ?? {}),
   };
   const targets = { are: 'derived', of: (index: bigint) => `evm.test:${index}` } as const;
   const onChain: Partial<Rail> = {
@@ -45,7 +50,15 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
   };
   const rails = new Map([onChain as Rail, atBank as Rail].map((rail) => [rail.code, rail]));
   const usual = openScreener({ db, vault });
+  const payouts: PayoutContext = {
+    ...{ db, clock, log, rails, ...defined({ submitMs: options.submitMs }) },
+    report: (tx, fact) => report(tx, fact),
+    openAccount: (tx, id) => openPayee(tx, vault, id),
+    gate: (tx, payout) => gate.ask?.(tx, payout) ?? askGate(context, tx, payout),
+  };
+  const gate: { ask?: Gate | undefined } = {};
   const context: OrdersContext = {
+    submissions: openSubmissions(payouts),
     ...{ db, clock, log, vault, rails, gate: gateRules(vault) },
     screener: options.screener?.(usual) ?? usual,
   };
@@ -58,7 +71,7 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
     await tx.run(
       `insert into prices (source, base, quote, num, den, priced_at, fetched_at) values ('fixed', 'usdc', 'inr', 80, 1, now(), now())`,
     );
-    const lines = move(chart.custody('bank.test', 'main', 'inr'), chart.treasury('inr'), 10n ** 12n);
+    const lines = move(chart.custody('bank.test', 'main', 'inr'), chart.treasury('inr'), 10n ** 9n);
     await post(tx, { id: 'opening', kind: 'opening', at: clock.now(), lines });
     return {
       partner: await createPartner(tx, { name: 'One', now: clock.now() }),
@@ -70,14 +83,10 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
   let deposits = 0;
 
   return {
-    ...{ db, context, partner, transactions, sent, bank, report },
+    ...{ db, context, partner, transactions, sent, bank, gate, report },
     handlers: () => ({
       ...orderHandlers(context),
-      ...payoutHandlers({
-        ...{ db, clock, log, rails, report },
-        openAccount: (tx, id) => openPayee(tx, vault, id),
-        gate: (tx, payout) => askGate(context, tx, payout),
-      }),
+      ...payoutHandlers(payouts),
     }),
 
     async sells(depositUnits = 1_000_000n): Promise<Order> {
