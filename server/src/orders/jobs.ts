@@ -7,7 +7,7 @@ import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers, type Run } from '../base/jobs.ts';
-import { openCase, record } from '../compliance/index.ts';
+import { openCase, record, type Screening, type Verdict } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { type Market, marketById } from '../partners/index.ts';
 import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
@@ -36,7 +36,7 @@ import * as historyStore from './history.store.ts';
 import { lockLimitsOf, requireWithinLimits, worthOf } from './limits.ts';
 import { keepVerdict, uncoveredFindings } from './payouts/gate.ts';
 import { payoutOf, screeningOf } from './payouts/leaving.ts';
-import { rescreenHandlers, screenOutside } from './payouts/rescreen.ts';
+import { rescreenHandlers, screenOutside, screenWithin } from './payouts/rescreen.ts';
 import { shortageHandlers } from './payouts/short.ts';
 import { refundHandlers } from './refunds/refunds.ts';
 import type { Order } from './store.ts';
@@ -80,27 +80,31 @@ export function orderHandlers(context: OrdersContext): Handlers {
     expire_order: (subject, run) => locked(subject, (tx, order) => expire(context, tx, order), run),
 
     async screen_order(subject, run) {
-      const leaving = await context.db.asSystem(async (tx) => {
-        const order = await store.get(tx, BigInt(subject));
-        return order?.state === 'deposit_confirmed' ? await payoutOf(tx, order) : undefined;
-      });
-      if (leaving === undefined) return undefined;
-      // Screening may call an outside provider, so it runs between two transactions; the second reads the order again.
-      const screened = await screenOutside(context, screeningOf(leaving));
-      let decided: Decided = { handled: undefined };
-      const handled = await locked(
-        subject,
-        async (tx, now) => {
-          decided = { handled: undefined };
-          if (now.state !== 'deposit_confirmed') return undefined;
-          keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
-          decided = await decideScreened(context, tx, now, screened);
-          return decided.handled;
-        },
-        run,
-      );
+      type Screens = (tx: Tx, input: Screening) => Promise<Verdict | undefined>;
+      const decide = (screens: Screens): Promise<Decided | { outside: Screening }> =>
+        context.db.asSystem(async (tx) => {
+          const order = await store.lock(tx, BigInt(subject));
+          let decided: Decided = { handled: undefined };
+          if (order?.state === 'deposit_confirmed') {
+            const leaving = await payoutOf(tx, order);
+            const input = screeningOf(leaving);
+            const screened = await screens(tx, input);
+            if (screened === undefined) return { outside: input };
+            keepVerdict(tx, leaving, screened, context.clock.now());
+            decided = await decideScreened(context, tx, order, screened);
+          }
+          run?.ends(tx, decided.handled);
+          return decided;
+        });
+      let decided = await decide((tx, input) => screenWithin(context, tx, input));
+      if ('outside' in decided) {
+        // A provider is called outside of transactions; the next one reads the order again.
+        const screened = await screenOutside(context, decided.outside);
+        decided = await decide(async () => screened);
+      }
+      assert('handled' in decided, `order ${subject} was screened and not decided on`);
       await decided.passed?.submit();
-      return handled;
+      return decided.handled;
     },
 
     /** Recurring job: one query finds all overdue orders, so that an order within its deadline needs no job of its own. */
@@ -197,10 +201,8 @@ async function readUpTo(
   return now >= later(expiresAt, rail.unreadAtMostMs ?? UNREAD_AT_MOST_MS) ? 'given up' : 'not yet';
 }
 
-type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
-
 /** Combines all checks before a deposit is converted: amount, price, payer, screening. */
-async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Decided> {
+async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Verdict): Promise<Decided> {
   const now = context.clock.now();
   const found: Finding[] = [];
   let order = before;

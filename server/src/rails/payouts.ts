@@ -12,7 +12,8 @@
  *               unknown ──▶ rejected       settled, returned and rejected may also be observed from any earlier state
  *
  * Guarantees, whatever crashes, freezes or runs twice:
- * - A submission begins with an update that only one worker can win, and never from `submitting` itself. A row found in
+ * - A submission begins with an update that only one worker can win, and never from `submitting` itself; or with the insertion of
+ *   the row, if the transaction that creates the payout has asked the gate (openSubmissions). A row found in
  *   `submitting` past its time was left by a worker that died or froze: it becomes unknown and is not sent again.
  * - Submissions are numbered, and an answer is recorded only if its number is still the row's. A worker that wakes up late
  *   records nothing. It also sends nothing, because each sending has a time after which it must not begin.

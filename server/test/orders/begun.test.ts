@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { enqueue } from '../../src/base/jobs.ts';
+import { combined, openScreener, type StoredScreening } from '../../src/compliance/index.ts';
+import { blockCustomer } from '../../src/customers/index.ts';
 import { type Order, orderHandlers } from '../../src/orders/index.ts';
+import { payoutOf, screeningOf } from '../../src/orders/payouts/leaving.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import type { GateAnswer } from '../../src/rails/payouts.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -162,6 +165,28 @@ test('a job that was enqueued meanwhile is not ended with the recording', async 
   }
   const guard = await guardOf(order);
   assert.ok(guard !== undefined && guard.dueAt <= clock.now());
+});
+
+test('a customer who is blocked before the decision is held in it, and nothing is sent', async () => {
+  const order = await paid();
+  await fixture.db.asSystem((tx) => blockCustomer(tx, order.customerId, fixture.clock.now()));
+  await screens(order);
+  assert.equal(await world.stateOf(order), 'on_hold');
+  assert.deepEqual(world.sent, []);
+});
+
+test('the screener answers within a transaction only if nothing outside has to be asked first', async () => {
+  const order = await paid();
+  const { db, vault } = fixture;
+  const input = await db.asSystem(async (tx) => screeningOf(await payoutOf(tx, order)));
+  const none = { ensure: async () => {}, read: async () => ({ hits: [], rules: 'none' }), wait: async () => undefined };
+  const within = async (stored: StoredScreening | undefined) =>
+    (await db.asSystem((tx) => openScreener({ db, vault, stored }).within?.(tx, input)))?.outcome;
+  assert.equal(await within(undefined), 'cleared');
+  assert.equal(await within(none), undefined);
+  assert.equal(await within({ ...none, isEnsured: async () => false }), undefined);
+  assert.equal(await within({ ...none, isEnsured: async () => true }), 'cleared');
+  assert.equal(await within(combined([none, { ...none, isEnsured: async () => true }])), undefined);
 });
 
 // Last, because later orders wait behind it.

@@ -189,16 +189,27 @@ const guarded = (world: World, rail: Rail): Rail => ({
   },
 });
 
-const noted = ({ screened, asked, scheduler }: World, screener: Screener): Screener => ({
-  async screen(input) {
-    const pause = asked?.(input);
-    if (pause !== undefined) await pause;
-    const verdict = await screener.screen(input);
+const noted = ({ screened, asked, scheduler }: World, screener: Screener): Screener => {
+  const note = (input: Screening): void => {
     const to = input.payoutAddress === null ? `account:${input.fiatAccountId}` : `address:${input.payoutAddress}`;
     screened.set(`${input.id} ${to}`, scheduler.time.now());
-    return verdict;
-  },
-});
+  };
+  return {
+    async screen(input) {
+      const pause = asked?.(input);
+      if (pause !== undefined) await pause;
+      const verdict = await screener.screen(input);
+      note(input);
+      return verdict;
+    },
+    // In runs in which things meet while the screener is asked, it is a provider outside.
+    async within(tx, input) {
+      const verdict = asked === undefined ? await screener.within?.(tx, input) : undefined;
+      if (verdict !== undefined) note(input);
+      return verdict;
+    },
+  };
+};
 
 function priceSource({ faults, priceBps }: World): PriceSource {
   const fixed = fixedSource();
