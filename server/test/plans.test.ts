@@ -739,7 +739,7 @@ function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknow
       row: (text, values) => inTurn(text, values, () => tx.row(text, values)),
       run: (text, values) => inTurn(text, values, () => tx.run(text, values)),
       defer: (text, values) => void inTurn(text, values, () => tx.run(text, values)),
-      deferLast: (key, text, values) => tx.deferLast(key, text, values),
+      deferLast: (key, text, values, tell) => tx.deferLast(key, text, values, tell),
       attempts: tx.attempts,
       cacheKey: tx.cacheKey,
     },

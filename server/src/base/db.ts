@@ -49,8 +49,10 @@ export interface Tx {
   /**
    * As `defer`, but sent with the commit, in the order of the keys. For rows that other transactions may insert, too: the wait
    * for such a row comes after every other lock, and in one order, so it cannot cause a deadlock.
+   *
+   * @param tell called with the number of rows changed, once the transaction is committed
    */
-  deferLast(key: string, text: string, values?: readonly unknown[]): void;
+  deferLast(key: string, text: string, values?: readonly unknown[], tell?: (rows: number) => void): void;
   /**
    * The same object in every attempt of one transaction: the key under which an attempt can store something for the next one, in
    * a WeakMap.
@@ -333,7 +335,7 @@ function converse(
   { cacheKey, attempts = {} }: { cacheKey: object; attempts?: object },
 ) {
   let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
-  const last: { key: string; statement: Statement }[] = [];
+  const last: { key: string; statement: Statement; tell?: ((answer: Answer) => void) | undefined }[] = [];
   let isUnderWay = false;
 
   async function flush(): Promise<void> {
@@ -363,12 +365,14 @@ function converse(
     row: async <R>(text: string, values?: readonly unknown[]) => (await ask({ text, values })).rows[0] as R | undefined,
     run: async (text, values) => (await ask({ text, values })).count,
     defer: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
-    deferLast: (key, text, values) => void last.push({ key, statement: { text, values, isBlind: true } }),
+    deferLast: (key, text, values, tell) =>
+      void last.push({ key, statement: { text, values, isBlind: true }, tell: tell && (({ count }) => tell(count)) }),
     attempts,
     cacheKey,
   };
   const sendLast = (): void => {
-    for (const { statement } of last.toSorted((a, b) => byKey(a.key, b.key))) said.push({ statement });
+    for (const { statement, tell } of last.toSorted((a, b) => byKey(a.key, b.key)))
+      said.push({ statement, ...(tell === undefined ? {} : { tell }) });
   };
   return { tx, ask, sendLast, isSilent: () => said.length === 0 };
 }

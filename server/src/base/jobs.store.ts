@@ -1,5 +1,6 @@
 /**
- * SQL of the table `jobs`, as workers use it (workers.ts). Each function is one transaction.
+ * SQL of the table `jobs`, as workers use it (workers.ts). Each function is one transaction, except that a run may end in its
+ * handler's transaction (openRun).
  *
  * - Rows are claimed in batches with `for update skip locked`, under a lease. A handler must finish well before its lease ends. A
  *   worker that claims a row whose lease has lapsed may run beside a frozen predecessor, so handlers read the domain row again.
@@ -11,11 +12,11 @@
  */
 import type pg from 'pg';
 import { pauseAfter, shaken } from './backoff.ts';
-import { later } from './clock.ts';
+import { type Clock, later } from './clock.ts';
 import { awaitAll, type Database, type Tx } from './db.ts';
 import { defined } from './defined.ts';
 import { Unavailable } from './errors.ts';
-import type { Handled } from './jobs.ts';
+import { type Handled, nameOf, type Run } from './jobs.ts';
 import { describeError, type Log } from './log.ts';
 
 export const LEASE_MS = 20_000;
@@ -119,11 +120,7 @@ export async function settle(
       return dueAt;
     }
     if (outcome.done === undefined) {
-      const gone = await tx.run('delete from jobs where id = $1 and lease = $2 and enqueued = $3', [
-        item.id,
-        token,
-        item.enqueued,
-      ]);
+      const gone = await tx.run(`delete from jobs where ${STILL_OURS}`, [item.id, token, item.enqueued]);
       if (gone > 0) return undefined;
     }
     // The row was enqueued again while it ran, or the handler asked to run again.
@@ -138,6 +135,39 @@ export async function settle(
     );
     return again?.dueAt;
   });
+}
+
+/** @returns whether this run still has the row, and it was not enqueued again meanwhile */
+const STILL_OURS = 'id = $1 and lease = $2 and enqueued = $3';
+
+/** A run of a claimed row, and the outcome that its handler's transaction has recorded, if it has. */
+export interface OpenRun extends Run {
+  recorded(): { handled: Handled; dueAt: Date | undefined } | undefined;
+}
+
+export function openRun({ item, token, clock }: { item: Claimed; token: string; clock: Clock }): OpenRun {
+  let recorded: ReturnType<OpenRun['recorded']>;
+  const ours = [item.id, token, item.enqueued];
+  return {
+    recorded: () => recorded,
+    ends(tx, handled) {
+      const now = clock.now();
+      const dueAt = handled === undefined ? undefined : later(now, handled.againInMs);
+      // In the order of enqueues, because the transaction may enqueue other jobs.
+      tx.deferLast(
+        nameOf(item),
+        dueAt === undefined
+          ? `delete from jobs where ${STILL_OURS}`
+          : `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
+                    due_at = $4, enqueued = 1, slept_at = $5
+              where ${STILL_OURS}`,
+        dueAt === undefined ? ours : [...ours, dueAt, now],
+        (rows) => {
+          if (rows > 0) recorded = { handled, dueAt };
+        },
+      );
+    },
+  };
 }
 
 /**

@@ -3,10 +3,12 @@
  *
  * A row names what to look at, not what to do: the handler for "payout 17" reads the payout and decides. Enqueueing twice is
  * therefore harmless: a second enqueue for the same (kind, subject) merges into the existing row. An enqueue that arrives
- * *while* the row is being worked on is counted, and the row runs once more instead of being deleted.
+ * *while* the row is being worked on is counted, and the row runs once more instead of being deleted. A handler may have its last
+ * transaction delete or postpone its row (`Run`); otherwise its worker does so afterwards.
  *
  * workers.ts runs jobs; jobs.store.ts has the SQL. Two libraries were measured first: docs/decisions/0003-own-work-table.md.
  */
+import { type Clock, later } from './clock.ts';
 import type { Tx } from './db.ts';
 
 export interface Job {
@@ -20,7 +22,39 @@ export interface Job {
 
 /** `undefined`: done. `againInMs`: keep the row, due again after that many milliseconds; a poll is a row that never ends. */
 export type Handled = undefined | { againInMs: number };
-export type Handler = (subject: string) => Promise<Handled>;
+
+/** One run of a job: its worker passes it to the handler. */
+export interface Run {
+  /**
+   * Has the handler's last transaction record the outcome, which otherwise takes a transaction of its own: if `tx` commits, the
+   * job is deleted or postponed with it. Changes nothing if the job was enqueued again while it ran, or if another worker has it
+   * now; the worker then records the outcome that the handler returns, as usual. A handler that fails afterwards is not retried.
+   *
+   * @param handled the outcome that the handler returns
+   */
+  ends(tx: Tx, handled: Handled): void;
+}
+
+/**
+ * The run of a job that is worked on without being claimed, because its cause is at hand: `ends` takes effect unless a worker
+ * has the row, or it was enqueued again.
+ */
+export const unclaimedRun = ({ kind, subject }: Pick<Job, 'kind' | 'subject'>, clock: Clock): Run => ({
+  ends(tx, handled) {
+    const now = clock.now();
+    const unclaimed = 'kind = $1 and subject = $2 and lease is null and enqueued = 1';
+    tx.deferLast(
+      nameOf({ kind, subject }),
+      handled === undefined
+        ? `delete from jobs where ${unclaimed}`
+        : `update jobs set due_at = $3, slept_at = $4 where ${unclaimed}`,
+      handled === undefined ? [kind, subject] : [kind, subject, later(now, handled.againInMs), now],
+    );
+  },
+});
+
+/** @param run absent where no worker runs it: the outcome is then only returned */
+export type Handler = (subject: string, run?: Run) => Promise<Handled>;
 export type Handlers = Readonly<Record<string, Handler>>;
 
 /** Inserts a job and wakes the workers. Both happen only if `tx` commits. */

@@ -28,13 +28,14 @@ import {
   LEASE_MS,
   look,
   type Outcome,
+  openRun,
   type Presence,
   release,
   renew,
   reviveTheDead,
   settle,
 } from './jobs.store.ts';
-import { ALONE_MS, DUE_AT, type Handlers, nameOf } from './jobs.ts';
+import { ALONE_MS, DUE_AT, type Handlers, nameOf, type Run } from './jobs.ts';
 import { describeError, type Log } from './log.ts';
 import { openWakeup, type Wakeup } from './wakeup.ts';
 
@@ -303,10 +304,13 @@ async function work(worker: Worker, item: Claimed, lease: Lease): Promise<void> 
   const began = performance.now();
   const name = nameOf(item);
   underWay.set(name, false);
-  const outcome = await handle(worker, item);
+  const run = openRun({ item, token, clock });
+  const outcome = await handle(worker, item, run);
   const isEnqueued = underWay.get(name) === true;
   underWay.delete(name);
   const pauseMs = pauseOfAgain(worker, name, began);
+  const recorded = run.recorded();
+  if (recorded !== undefined) return lookBy(worker, recorded.dueAt);
   const againInMs = 'done' in outcome ? outcome.done?.againInMs : undefined;
   if (againInMs !== undefined && !worker.isStopped && isKeepable(worker, item, againInMs, performance.now() - began)) {
     const waitMs = isEnqueued ? Math.min(pauseMs, againInMs) : againInMs;
@@ -321,8 +325,13 @@ async function work(worker: Worker, item: Claimed, lease: Lease): Promise<void> 
     log.error({ work: item.kind, ...describeError(error) }, 'job outcome not recorded');
     return undefined;
   });
-  // A claim that is under way may have looked before the row was free.
+  lookBy(worker, dueAt);
+}
+
+/** Has the table read when a row is due that has just been set free: a claim that is under way may have looked before. */
+function lookBy(worker: Worker, dueAt: Date | undefined): void {
   if (dueAt === undefined) return;
+  const now = worker.clock.now();
   if (dueAt <= now) worker.isStale = true;
   else worker.lookAt = Math.min(worker.lookAt, performance.now() + dueAt.getTime() - now.getTime());
 }
@@ -339,12 +348,12 @@ function pauseOfAgain({ runs }: Worker, name: string, began: number): number {
   return inARow > FREE_RUNS ? pauseAfter(inARow - FREE_RUNS - 1, AGAIN_PAUSES) : 0;
 }
 
-async function handle({ handlers, log, onFailure }: Worker, item: Claimed): Promise<Outcome> {
+async function handle({ handlers, log, onFailure }: Worker, item: Claimed, run: Run): Promise<Outcome> {
   const { kind, subject, attempts } = item;
   try {
     const handler = handlers[kind];
     if (handler === undefined) throw new BugError(`no handler for ${kind}`);
-    return { done: await handler(subject) };
+    return { done: await handler(subject, run) };
   } catch (error) {
     onFailure?.(kind, subject, error);
     log.warn({ work: kind, subject, attempts: attempts + 1, ...describeError(error) }, 'job failed');

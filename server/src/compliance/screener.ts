@@ -11,6 +11,12 @@ import { Unavailable } from '../base/errors.ts';
 export interface Screener {
   /** May call outside, so it takes no `tx`. @throws Unavailable */
   screen(input: Screening): Promise<Verdict>;
+  /**
+   * The same answer, from rows alone, in the transaction that decides. Locks the customer, so it comes before accounts.
+   *
+   * @returns undefined if something outside, or a result that is not stored yet, is needed: then `screen` is called
+   */
+  within?(tx: Tx, input: Screening): Promise<Verdict | undefined>;
 }
 
 /** Ids only: a screener decrypts what it needs. An order has this shape. */
@@ -50,6 +56,8 @@ export interface StoredScreening {
    * Obtains results that are missing or outdated. May take seconds and call outside, so it takes no `tx`. @throws Unavailable
    */
   ensure(input: Screening): Promise<void>;
+  /** Whether `ensure` would do nothing. Absent: unknown, so it is called. Reads rows only. */
+  isEnsured?(tx: Tx, input: Screening): Promise<boolean>;
   /** Current hits, for the gate and the screener. Reads rows only. */
   read(tx: Tx, input: Screening): Promise<Hits>;
   /** Why money has to wait; undefined when every result is current. Reads rows only. */
@@ -75,6 +83,10 @@ export function combined(all: readonly (StoredScreening | undefined)[]): StoredS
   return {
     async ensure(input) {
       for (const part of parts) await part.ensure(input);
+    },
+    async isEnsured(tx, input) {
+      for (const part of parts) if ((await part.isEnsured?.(tx, input)) !== true) return false;
+      return true;
     },
     async read(tx, input) {
       const read = await awaitAll(...parts.map((part) => part.read(tx, input)));

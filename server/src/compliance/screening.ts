@@ -41,6 +41,10 @@ export const openScreener = ({
     await stored?.ensure(input);
     return await db.asSystem((tx) => screenOwn(tx, vault, input, stored, rules));
   },
+  async within(tx, input) {
+    if (stored !== undefined && (await stored.isEnsured?.(tx, input)) !== true) return undefined;
+    return await screenOwn(tx, vault, input, stored, rules);
+  },
 });
 
 /**
@@ -133,23 +137,27 @@ export const MAGIC_HOLDS = {
  * The sandbox's screener: the built-in one plus magic values. A refund always passes: otherwise a held order's money could
  * never leave.
  *
- * @param amountOf amount received for an order, as text
+ * @param amountOf amount received for an order, as text; in `tx`, if there is one
  */
 export function magicScreener(
   usual: Screener,
   vault: Vault,
-  amountOf: (input: Screening) => Promise<string>,
+  amountOf: (input: Screening, tx?: Tx) => Promise<string>,
 ): Screener {
-  const isMagic = async (input: Screening): Promise<boolean> =>
+  const isMagic = async (input: Screening, tx?: Tx): Promise<boolean> =>
     openTextOrNull(vault, input.partnerId ?? 0n, input.merchantReference) === MAGIC_HOLDS.reference ||
     input.payoutAddress?.toLowerCase() === MAGIC_HOLDS.address ||
-    (await amountOf(input)).replace(/\.0*$/, '') === MAGIC_HOLDS.amount;
+    (await amountOf(input, tx)).replace(/\.0*$/, '') === MAGIC_HOLDS.amount;
+  const changed = async (verdict: Verdict, input: Screening, tx?: Tx): Promise<Verdict> => {
+    if (input.purpose === 'refund' || !(await isMagic(input, tx))) return verdict;
+    const hit: Hit = { rule: 'held_by_magic_value', entry: '', own: false };
+    return { ...verdict, ...verdictOf([hit, ...verdict.hits]), rules: `${verdict.rules}, magic` };
+  };
   return {
-    async screen(input) {
-      const verdict = await usual.screen(input);
-      if (input.purpose === 'refund' || !(await isMagic(input))) return verdict;
-      const hit: Hit = { rule: 'held_by_magic_value', entry: '', own: false };
-      return { ...verdict, ...verdictOf([hit, ...verdict.hits]), rules: `${verdict.rules}, magic` };
+    screen: async (input) => await changed(await usual.screen(input), input),
+    async within(tx, input) {
+      const verdict = await usual.within?.(tx, input);
+      return verdict && (await changed(verdict, input, tx));
     },
   };
 }

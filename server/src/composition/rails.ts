@@ -19,11 +19,12 @@ import {
   screenOwn,
   type TravelRule,
 } from '../compliance/index.ts';
-import { comparePayer, waitsUntil } from '../customers/index.ts';
+import { comparePayer, openPayee, waitsUntil } from '../customers/index.ts';
 import type { Environment } from '../environment.ts';
 import { peopleNeeded } from '../operators/index.ts';
 import {
   askBeforeSigning,
+  askGate,
   type GateRules,
   lockOrdersOf,
   type OrdersContext,
@@ -34,6 +35,7 @@ import {
 } from '../orders/index.ts';
 import { heldDestination, isSubmittingOff } from '../partners/index.ts';
 import { type ChainRail, TRANSFER_KEY } from '../rails/chain.ts';
+import { openSubmissions, type PayoutContext } from '../rails/payouts.ts';
 import type { Rail, Report } from '../rails/rail.ts';
 import * as registry from '../registry.ts';
 import { askTransfer, type TransferRules, takeOwnTransfer, takeReturned, takeTransfer } from '../treasury/index.ts';
@@ -45,6 +47,7 @@ export interface RailParts {
   readonly chains: ReadonlyMap<string, ChainRail>;
   readonly report: Report;
   readonly context: OrdersContext;
+  readonly payouts: PayoutContext;
   /** Rules that the gate of transfers to own addresses reads. */
   readonly transfers: TransferRules;
   /** Present if sanctions lists are configured. */
@@ -125,7 +128,15 @@ export function connectRails(base: Base, world: Environment): RailParts {
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
   const screener = world.screener(openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }));
-  const context: OrdersContext = { db, clock, log, rails, screener, vault, gate, travelRule };
+  const payouts: PayoutContext = {
+    ...{ db, clock, log, rails, report },
+    openAccount: (tx, id) => openPayee(tx, vault, id),
+    gate: (tx, payout) => askGate(context, tx, payout),
+  };
+  const context: OrdersContext = {
+    ...{ db, clock, log, rails, screener, vault, gate, travelRule },
+    submissions: openSubmissions(payouts),
+  };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  return { rails, chains, report, context, transfers, sanctions, addressRisk, travelRule, listening, awake };
+  return { rails, chains, report, context, payouts, transfers, sanctions, addressRisk, travelRule, listening, awake };
 }

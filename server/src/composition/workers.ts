@@ -12,11 +12,11 @@ import {
   informationHandlers,
   openCase,
 } from '../compliance/index.ts';
-import { emptyOldDrafts, numberAccounts, openPayee, sweepFiles } from '../customers/index.ts';
+import { emptyOldDrafts, numberAccounts, sweepFiles } from '../customers/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { monitoringHandlers } from '../monitoring/index.ts';
 import { purgeSessions, purgeSsoLogins } from '../operators/index.ts';
-import { askGate, type Orders, orderHandlers } from '../orders/index.ts';
+import { type Orders, orderHandlers } from '../orders/index.ts';
 import { assets, findPartner, signingSecrets } from '../partners/index.ts';
 import { plannedHandlers } from '../protocols/operator/index.ts';
 import { purgeRequestLog } from '../protocols/v1/index.ts';
@@ -70,20 +70,12 @@ function handlersOf(
     channels: ReadonlyMap<string, Channel>;
   },
 ): Handlers {
-  const { rails, chains, report, context } = parts;
+  const { rails, chains, context } = parts;
   const { sources, verifier, channels } = more;
   return {
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
-    ...payoutHandlers({
-      db,
-      clock,
-      log,
-      rails,
-      report,
-      openAccount: (tx, id) => openPayee(tx, vault, id),
-      gate: (tx, payout) => askGate(context, tx, payout),
-    }),
+    ...payoutHandlers(parts.payouts),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...transferHandlers({ db, clock, log, chains, rules: parts.transfers }),
     ...reconcileHandlers({ db, clock, rails }),

@@ -117,11 +117,11 @@ export function openMetrics(sources: readonly Readings[] = []): Metrics {
       Object.fromEntries(
         Object.entries(handlers).map(([kind, handler]) => [
           kind,
-          async (subject: string) => {
+          async (subject, run) => {
             const from = performance.now();
             let outcome = 'failed';
             try {
-              const handled = await handler(subject);
+              const handled = await handler(subject, run);
               outcome = 'handled';
               return handled;
             } finally {

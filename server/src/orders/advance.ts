@@ -19,7 +19,7 @@ import { emitAlone } from '../events/index.ts';
 import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
 import type { Fees } from '../quotes/index.ts';
-import { write as writePayout } from '../rails/payouts.ts';
+import { type NewPayout, type Passed, write as writePayout } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { RefundTo } from './context.ts';
 import { deadlineOf } from './decide.ts';
@@ -71,6 +71,8 @@ export interface AdvanceFacts {
   lost?: readonly LostPart[];
   /** For 'retried', of a payout: another destination than that of the last attempt. */
   payTo?: RefundTo;
+  /** For an event that creates a payout: writes it, if it has passed the gate in this transaction. */
+  passed?: Pick<Passed, 'write'>;
   /** For 'payout_found': the attempt that paid the order. */
   paid?: PaidBefore;
 }
@@ -390,21 +392,8 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
       enqueueAt(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
       break;
     case 'send_payout': {
-      const first = order.payoutAttempt === 1;
-      const { address, fiatAccountId } = first ? ownDestination(order) : await destinationNow(tx, order);
-      const last = address === null ? { fiatAccountId: fiatAccountId ?? undefined } : { address };
-      await writePayout(tx, {
-        id: payoutId(order),
-        orderId: order.id,
-        partnerId: order.partnerId,
-        purpose: 'payout',
-        attempt: order.payoutAttempt,
-        rail: order.payoutRail,
-        asset: order.payoutAsset,
-        units: order.payoutUnits,
-        ...(given.payTo ?? last),
-        now,
-      });
+      const payout = await newestPayout(tx, order, now, given.payTo);
+      await (given.passed === undefined ? writePayout(tx, payout) : given.passed.write(tx, payout));
       break;
     }
     case 'send_refund':
@@ -417,6 +406,29 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
       break;
   }
 }
+
+/** The payout of an order's newest attempt. @param payTo default: where the last attempt went */
+async function newestPayout(tx: Tx, order: Order, now: Date, payTo?: RefundTo): Promise<NewPayout> {
+  const first = order.payoutAttempt === 1;
+  const { address, fiatAccountId } = first ? ownDestination(order) : await destinationNow(tx, order);
+  const last = address === null ? { fiatAccountId: fiatAccountId ?? undefined } : { address };
+  return {
+    id: payoutId(order),
+    orderId: order.id,
+    partnerId: order.partnerId,
+    purpose: 'payout',
+    attempt: order.payoutAttempt,
+    rail: order.payoutRail,
+    asset: order.payoutAsset,
+    units: order.payoutUnits,
+    ...(payTo ?? last),
+    now,
+  };
+}
+
+/** The payout that `advance` is going to create for this order. */
+export const nextPayout = (tx: Tx, order: Order, now: Date): Promise<NewPayout> =>
+  newestPayout(tx, { ...order, payoutAttempt: order.payoutAttempt + 1 }, now);
 
 /** Creates the payout row of a refund's newest attempt. The caller has made the ledger hold in this transaction. */
 export async function writeRefund(tx: Tx, refund: Refund, now: Date): Promise<void> {

@@ -5,6 +5,7 @@ import type { Database, Tx } from '../base/db.ts';
 import type { Log } from '../base/log.ts';
 import type { Screener, TravelRule } from '../compliance/index.ts';
 import type { PayerMatch } from '../customers/index.ts';
+import type { Submissions } from '../rails/payouts.ts';
 import type { Rail, RailFact } from '../rails/rail.ts';
 import type { GateRules, SeenFinding } from './payouts/rules.ts';
 
@@ -18,6 +19,8 @@ export interface OrdersContext {
   vault: Vault;
   /** The gate's inputs from other modules. */
   gate: GateRules;
+  /** Begins payouts in the transaction that decides on them. Where it is absent, their jobs do. */
+  submissions?: Submissions;
   /** What partners state about wallets; absent in tests that do not need it. */
   travelRule?: TravelRule;
 }

@@ -4,13 +4,15 @@
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
-import { openCase, record } from '../compliance/index.ts';
+import { enqueue, type Handled, type Handlers, type Run } from '../base/jobs.ts';
+import { openCase, record, type Screening, type Verdict } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { type Market, marketById } from '../partners/index.ts';
 import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
-import { advance, change } from './advance.ts';
+import type { Passed } from '../rails/payouts.ts';
+import { advance, change, nextPayout } from './advance.ts';
 import { bulkHandlers } from './bulk.ts';
 import type { OrdersContext } from './context.ts';
 import { LOST_TIME_EVERY_MS, mayHavePaid } from './custody/lost-time.ts';
@@ -34,7 +36,7 @@ import * as historyStore from './history.store.ts';
 import { lockLimitsOf, requireWithinLimits, worthOf } from './limits.ts';
 import { keepVerdict, uncoveredFindings } from './payouts/gate.ts';
 import { payoutOf, screeningOf } from './payouts/leaving.ts';
-import { rescreenHandlers, screenOutside } from './payouts/rescreen.ts';
+import { rescreenHandlers, screenOutside, screenWithin } from './payouts/rescreen.ts';
 import { shortageHandlers } from './payouts/short.ts';
 import { refundHandlers } from './refunds/refunds.ts';
 import type { Order } from './store.ts';
@@ -56,11 +58,13 @@ const OVERDUE_AT_ONCE = 100;
 export const OVERDUE = 'overdue_orders';
 
 export function orderHandlers(context: OrdersContext): Handlers {
-  const locked = (subject: string, body: (tx: Tx, order: Order) => Promise<Handled>): Promise<Handled> =>
+  const locked = (subject: string, body: (tx: Tx, order: Order) => Promise<Handled>, run?: Run): Promise<Handled> =>
     context.db.asSystem(async (tx) => {
       const order = await store.lock(tx, BigInt(subject));
       assert(order !== undefined, `order ${subject} does not exist`);
-      return await body(tx, order);
+      const handled = await body(tx, order);
+      run?.ends(tx, handled);
+      return handled;
     });
 
   return {
@@ -73,21 +77,34 @@ export function orderHandlers(context: OrdersContext): Handlers {
 
     clear_deposit: (subject) => context.db.asSystem((tx) => clearDeposit(context, tx, BigInt(subject))),
 
-    expire_order: (subject) => locked(subject, (tx, order) => expire(context, tx, order)),
+    expire_order: (subject, run) => locked(subject, (tx, order) => expire(context, tx, order), run),
 
-    async screen_order(subject) {
-      const order = await context.db.asSystem((tx) => store.get(tx, BigInt(subject)));
-      if (order?.state !== 'deposit_confirmed') return undefined;
-      // Screening may call an outside provider, so it runs between two transactions; the second reads the order again.
-      const screened = await screenOutside(
-        context,
-        screeningOf(await context.db.asSystem((tx) => payoutOf(tx, order))),
-      );
-      return await locked(subject, async (tx, now) => {
-        if (now.state !== 'deposit_confirmed') return undefined;
-        keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
-        return await decideScreened(context, tx, now, screened);
-      });
+    async screen_order(subject, run) {
+      type Screens = (tx: Tx, input: Screening) => Promise<Verdict | undefined>;
+      const decide = (screens: Screens): Promise<Decided | { outside: Screening }> =>
+        context.db.asSystem(async (tx) => {
+          const order = await store.lock(tx, BigInt(subject));
+          let decided: Decided = { handled: undefined };
+          if (order?.state === 'deposit_confirmed') {
+            const leaving = await payoutOf(tx, order);
+            const input = screeningOf(leaving);
+            const screened = await screens(tx, input);
+            if (screened === undefined) return { outside: input };
+            keepVerdict(tx, leaving, screened, context.clock.now());
+            decided = await decideScreened(context, tx, order, screened);
+          }
+          run?.ends(tx, decided.handled);
+          return decided;
+        });
+      let decided = await decide((tx, input) => screenWithin(context, tx, input));
+      if ('outside' in decided) {
+        // A provider is called outside of transactions; the next one reads the order again.
+        const screened = await screenOutside(context, decided.outside);
+        decided = await decide(async () => screened);
+      }
+      assert('handled' in decided, `order ${subject} was screened and not decided on`);
+      await decided.passed?.submit();
+      return decided.handled;
     },
 
     /** Recurring job: one query finds all overdue orders, so that an order within its deadline needs no job of its own. */
@@ -104,19 +121,23 @@ export function orderHandlers(context: OrdersContext): Handlers {
       return { againInMs: found.length === OVERDUE_AT_ONCE ? 0 : OVERDUE_EVERY_MS };
     },
 
-    fund_order: (subject) =>
-      locked(subject, async (tx, order) => {
-        if (order.state !== 'awaiting_liquidity') return undefined;
-        const now = context.clock.now();
-        // While the order waited, its deposit may have been reversed or its customer blocked.
-        const [found] = await uncoveredFindings(context, tx, await payoutOf(tx, order), now);
-        const reason = found?.rule;
-        const by = found?.action === null ? 'policy' : 'screening';
-        const advanced = await (reason === undefined
-          ? advance(context, tx, order, 'funded', { now })
-          : advance(context, tx, order, 'held', { now, reason, facts: { reason, by } }));
-        return advanced.outcome === 'ignored' ? { againInMs: FUNDS_EVERY_MS } : undefined;
-      }),
+    fund_order: (subject, run) =>
+      locked(
+        subject,
+        async (tx, order) => {
+          if (order.state !== 'awaiting_liquidity') return undefined;
+          const now = context.clock.now();
+          // While the order waited, its deposit may have been reversed or its customer blocked.
+          const [found] = await uncoveredFindings(context, tx, await payoutOf(tx, order), now);
+          const reason = found?.rule;
+          const by = found?.action === null ? 'policy' : 'screening';
+          const advanced = await (reason === undefined
+            ? advance(context, tx, order, 'funded', { now })
+            : advance(context, tx, order, 'held', { now, reason, facts: { reason, by } }));
+          return advanced.outcome === 'ignored' ? { againInMs: FUNDS_EVERY_MS } : undefined;
+        },
+        run,
+      ),
   };
 }
 
@@ -180,17 +201,15 @@ async function readUpTo(
   return now >= later(expiresAt, rail.unreadAtMostMs ?? UNREAD_AT_MOST_MS) ? 'given up' : 'not yet';
 }
 
-type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
-
 /** Combines all checks before a deposit is converted: amount, price, payer, screening. */
-async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Handled> {
+async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Verdict): Promise<Decided> {
   const now = context.clock.now();
   const found: Finding[] = [];
   let order = before;
   if (await depositStore.hasLostDeposit(tx, order.id)) found.push({ reason: 'deposit_lost', then: 'hold' });
   else {
     const terms = await settleTerms(context, tx, order);
-    if (terms.outcome === 'wait') return { againInMs: LOST_TIME_EVERY_MS };
+    if (terms.outcome === 'wait') return { handled: { againInMs: LOST_TIME_EVERY_MS } };
     order = terms.order;
     if (terms.wrong !== undefined) found.push(terms.wrong);
   }
@@ -207,10 +226,18 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
     inputs: screened.inputs,
     now,
   });
-  if (held === undefined) await advance(context, tx, order, 'cleared', { now });
-  else await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
-  return undefined;
+  if (held !== undefined) {
+    await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
+    return { handled: undefined };
+  }
+  // Before the conversion, which locks accounts.
+  const passed = await context.submissions?.ask(tx, await nextPayout(tx, order, now));
+  await advance(context, tx, order, 'cleared', { now, ...defined({ passed }) });
+  return { handled: undefined, ...defined({ passed }) };
 }
+
+/** `passed`: the payout that is submitted once the decision is committed. */
+type Decided = { handled: Handled; passed?: Passed };
 
 /** Holds the order for an operator, or refunds it to the payer if its policy says so. */
 async function hold(

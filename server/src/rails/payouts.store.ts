@@ -71,29 +71,42 @@ export interface NewPayout {
   now: Date;
 }
 
+const INSERTED = `id, order_id, partner_id, purpose, attempt, deposit_id, rail, asset, units, fiat_account_id, address, created_at, refund_id`;
+const INSERTED_VALUES = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13';
+
+const valuesOf = (written: NewPayout): unknown[] => [
+  written.id,
+  written.orderId ?? null,
+  written.partnerId ?? null,
+  written.purpose,
+  written.attempt,
+  written.depositId ?? null,
+  written.rail,
+  written.asset,
+  written.units,
+  written.fiatAccountId ?? null,
+  written.address ?? null,
+  written.now,
+  written.refundId ?? null,
+];
+
 /** @returns whether the row is new */
 export async function insertPayout(tx: Tx, written: NewPayout): Promise<boolean> {
   const rows = await tx.run(
-    `insert into payouts (id, order_id, partner_id, purpose, attempt, deposit_id, rail, asset, units, fiat_account_id, address, created_at, refund_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (id) do nothing`,
-    [
-      written.id,
-      written.orderId ?? null,
-      written.partnerId ?? null,
-      written.purpose,
-      written.attempt,
-      written.depositId ?? null,
-      written.rail,
-      written.asset,
-      written.units,
-      written.fiatAccountId ?? null,
-      written.address ?? null,
-      written.now,
-      written.refundId ?? null,
-    ],
+    `insert into payouts (${INSERTED}) values (${INSERTED_VALUES}) on conflict (id) do nothing`,
+    valuesOf(written),
   );
   return rows > 0;
 }
+
+/** Inserts a payout whose first submission begins in this transaction. @returns undefined if the row exists already */
+export const insertSubmitting = (tx: Tx, written: NewPayout, submitMs: number): Promise<Payout | undefined> =>
+  tx.row<Payout>(
+    `insert into payouts (${INSERTED}, state, submissions, first_submission_at, submitting_until)
+     values (${INSERTED_VALUES}, 'submitting', 1, clock_timestamp(), clock_timestamp() + make_interval(secs => $14))
+     on conflict (id) do nothing returning ${COLUMNS}`,
+    [...valuesOf(written), submitMs / 1000],
+  );
 
 export const readPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
   tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1`, [id]);

@@ -12,7 +12,8 @@
  *               unknown ──▶ rejected       settled, returned and rejected may also be observed from any earlier state
  *
  * Guarantees, whatever crashes, freezes or runs twice:
- * - A submission begins with an update that only one worker can win, and never from `submitting` itself. A row found in
+ * - A submission begins with an update that only one worker can win, and never from `submitting` itself; or with the insertion of
+ *   the row, if the transaction that creates the payout has asked the gate (openSubmissions). A row found in
  *   `submitting` past its time was left by a worker that died or froze: it becomes unknown and is not sent again.
  * - Submissions are numbered, and an answer is recorded only if its number is still the row's. A worker that wakes up late
  *   records nothing. It also sends nothing, because each sending has a time after which it must not begin.
@@ -31,33 +32,40 @@
  */
 import { type Clock, later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { assert, BugError, Refusal } from '../base/errors.ts';
-import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
-import { describeError, type Log } from '../base/log.ts';
+import { assert, BugError, Unavailable } from '../base/errors.ts';
+import { enqueue, enqueueAt, type Handled, type Handlers, type Run, unclaimedRun } from '../base/jobs.ts';
+import type { Log } from '../base/log.ts';
 import { brief, recordRejected } from './payouts.observed.ts';
+import { submittedPause, unknownPause, within } from './payouts.pauses.ts';
 import { GRACE_MS, repeatOf } from './payouts.repeat.ts';
 import {
-  attemptsAtRefund,
   beginSubmission,
-  countOpen,
   insertPayout,
+  insertSubmitting,
   lockPayout,
   type NewPayout,
   noteWaiting,
-  notSubmitted,
-  type OpenPayouts,
   type Payout,
-  payoutsLike,
-  payoutsOfOrder,
   readPayout,
   recordAlarm,
   recordSubmitted,
   recordUnknown,
-  waitingOf,
 } from './payouts.store.ts';
 import type { Destination, PayoutStatus, Rail, Report, Sent } from './rail.ts';
 
 export { cancelUnlessSubmitted, type Observed, recordRejected, returned, settled } from './payouts.observed.ts';
+export {
+  enqueueUnsubmitted,
+  findPayout,
+  findPayouts,
+  openPayouts,
+  payoutByKey,
+  payoutsOf,
+  payoutsOfRefund,
+  requireOtherAmount,
+  unitsPaid,
+  waitingPayouts,
+} from './payouts.queries.ts';
 export {
   lockPayout,
   type NewPayout,
@@ -89,8 +97,17 @@ export type GateAnswer =
   /** It must not leave: it ends unsubmitted, and an operator decides about its money. */
   | { outcome: 'hold'; why: string };
 
+/** A payout at the gate. */
+export type AtGate = Pick<
+  Payout,
+  'id' | 'orderId' | 'refundId' | 'rail' | 'asset' | 'units' | 'address' | 'fiatAccountId'
+> & {
+  /** Its row is inserted later in this transaction, so that no other row can refer to it yet. */
+  isPlanned?: boolean;
+};
+
 /** Locks the payout's order, if there is one, and never the payout. */
-export type Gate = (tx: Tx, payout: Payout) => Promise<GateAnswer>;
+export type Gate = (tx: Tx, payout: AtGate) => Promise<GateAnswer>;
 
 export interface PayoutContext {
   db: Database;
@@ -118,14 +135,7 @@ export async function write(tx: Tx, written: NewPayout): Promise<void> {
   if (!(await insertPayout(tx, written))) {
     const there = await readPayout(tx, written.id);
     assert(
-      there !== undefined &&
-        there.orderId === (written.orderId ?? null) &&
-        there.refundId === (written.refundId ?? null) &&
-        there.rail === written.rail &&
-        there.asset === written.asset &&
-        there.units === written.units &&
-        there.address === (written.address ?? null) &&
-        there.fiatAccountId === (written.fiatAccountId ?? null),
+      there !== undefined && isSamePayout(there, written),
       `payout ${written.id} was written before with another content`,
     );
     if (there.endedAt !== null) return;
@@ -133,36 +143,110 @@ export async function write(tx: Tx, written: NewPayout): Promise<void> {
   enqueue(tx, { kind: 'send_payout', subject: written.id, dueAt: written.now });
 }
 
+/** A payout that passed the gate in the transaction that inserts it. */
+export interface Passed {
+  /** In place of `write`, in that transaction: inserts the payout as being submitted. */
+  write(tx: Tx, written: NewPayout): Promise<void>;
+  /** After the commit: calls the rail and records its answer. Does nothing if no payout was written. */
+  submit(): Promise<void>;
+}
+
+/** Begins submissions in the transactions that create their payouts. */
+export interface Submissions {
+  /**
+   * Asks the gate about a payout that `tx` is about to create. Called before `tx` locks accounts, because the gate locks the
+   * customer.
+   *
+   * @returns undefined if the payout waits, is held, or the gate has no answer: `write` creates it, and its job asks again
+   */
+  ask(tx: Tx, planned: NewPayout): Promise<Passed | undefined>;
+}
+
+export const openSubmissions = (context: PayoutContext): Submissions => ({
+  async ask(tx, planned) {
+    const { id, rail, asset, units, orderId = null, refundId = null, address = null, fiatAccountId = null } = planned;
+    const payout: AtGate = { id, rail, asset, units, orderId, refundId, address, fiatAccountId, isPlanned: true };
+    if (!(await passes(context, tx, payout))) return undefined;
+    const submitMs = context.submitMs ?? SUBMIT_MS;
+    const destination = await destinationOf(context, tx, payout);
+    let begun: { submission: Submission; at: number } | undefined;
+    return {
+      async write(tx2, written) {
+        assert(tx2 === tx && isSamePayout(payout, written), `payout ${id} passed the gate as another one`);
+        const at = Date.now();
+        const inserted = await insertSubmitting(tx, written, submitMs);
+        if (inserted === undefined) return await write(tx, written);
+        begun = { submission: { payout: inserted, destination }, at };
+        // For the case that this process ends. It is ended with the recording of the rail's answer.
+        enqueueAt(tx, { kind: 'send_payout', subject: id, dueAt: later(written.now, submitMs + 100) });
+      },
+      async submit() {
+        if (begun === undefined) return;
+        const run = unclaimedRun({ kind: 'send_payout', subject: id }, context.clock);
+        await submit({ ...context, run }, begun.submission, begun.at);
+      },
+    };
+  },
+});
+
+async function passes(context: PayoutContext, tx: Tx, payout: AtGate): Promise<boolean> {
+  try {
+    return (await context.gate(tx, payout)).outcome === 'pay';
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return false;
+  }
+}
+
+const isSamePayout = (asked: AtGate, written: NewPayout): boolean =>
+  asked.id === written.id &&
+  asked.orderId === (written.orderId ?? null) &&
+  asked.refundId === (written.refundId ?? null) &&
+  asked.rail === written.rail &&
+  asked.asset === written.asset &&
+  asked.units === written.units &&
+  asked.address === (written.address ?? null) &&
+  asked.fiatAccountId === (written.fiatAccountId ?? null);
+
 export function payoutHandlers(context: PayoutContext): Handlers {
-  return { send_payout: (id) => lookAt(context, id) };
+  return { send_payout: (id, run) => lookAt({ ...context, run }, id) };
 }
 
 /**
  * The job handler: reads the row and does what its state requires. Enqueueing the job twice, or from two workers, is harmless.
  */
-async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
+async function lookAt(context: RunContext, id: string): Promise<Handled> {
   const begunAt = Date.now();
-  const next = await unlessOverrun(context, id, async (tx): Promise<Next> => {
-    const seen = await readPayout(tx, id);
-    if (seen === undefined) throw new BugError(`no payout ${id}`);
-    if (seen.state === 'created') return await begin(context, tx, seen);
-    const payout = await lockPayout(tx, id);
-    if (payout === undefined) throw new BugError(`no payout ${id}`);
-    if (payout.endedAt !== null) return { handled: undefined };
-    if (payout.state === 'created') return { handled: { againInMs: 0 } };
-    if (payout.state !== 'submitting') return { ask: payout };
-    const leftMs = payout.submitLeftMs ?? 0;
-    if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
-    const why = 'the worker that was submitting it recorded no answer';
-    await recordUnknown(tx, payout, { why, now: context.clock.now(), alarm: false });
-    return { ask: (await readPayout(tx, id)) ?? payout };
+  const next = await unlessOverrun(context, id, async (tx) => {
+    const found = await nextOf(context, tx, id);
+    if ('handled' in found) context.run?.ends(tx, found.handled);
+    return found;
   });
   if ('submission' in next) return await submit(context, next.submission, begunAt);
   if ('ask' in next) return await ask(context, next.ask);
   return next.handled;
 }
 
+async function nextOf(context: PayoutContext, tx: Tx, id: string): Promise<Next> {
+  const seen = await readPayout(tx, id);
+  if (seen === undefined) throw new BugError(`no payout ${id}`);
+  if (seen.state === 'created') return await begin(context, tx, seen);
+  const payout = await lockPayout(tx, id);
+  if (payout === undefined) throw new BugError(`no payout ${id}`);
+  if (payout.endedAt !== null) return { handled: undefined };
+  if (payout.state === 'created') return { handled: { againInMs: 0 } };
+  if (payout.state !== 'submitting') return { ask: payout };
+  const leftMs = payout.submitLeftMs ?? 0;
+  if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
+  const why = 'the worker that was submitting it recorded no answer';
+  await recordUnknown(tx, payout, { why, now: context.clock.now(), alarm: false });
+  return { ask: (await readPayout(tx, id)) ?? payout };
+}
+
 type Next = { handled: Handled } | { submission: Submission } | { ask: Payout };
+
+/** The context of one run of the job. */
+type RunContext = PayoutContext & { run: Run | undefined };
 
 interface Submission {
   payout: Payout;
@@ -196,7 +280,7 @@ async function begin(
   return { submission: { payout: submission, destination: await destinationOf(context, tx, payout) } };
 }
 
-async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Promise<Destination> {
+async function destinationOf(context: PayoutContext, tx: Tx, payout: AtGate): Promise<Destination> {
   if (payout.address !== null) return { kind: 'address', address: payout.address };
   assert(payout.fiatAccountId !== null, `payout ${payout.id} has no destination`);
   return { kind: 'account', details: await context.openAccount(tx, payout.fiatAccountId) };
@@ -207,7 +291,7 @@ async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Pr
  *
  * @param begunAt our clock *before* the submission was stored, so that the remaining time is never overestimated
  */
-async function submit(context: PayoutContext, { payout, destination }: Submission, begunAt: number): Promise<Handled> {
+async function submit(context: RunContext, { payout, destination }: Submission, begunAt: number): Promise<Handled> {
   const callMs = ((context.submitMs ?? SUBMIT_MS) * 2) / 3;
   const leftMs = begunAt + callMs - Date.now();
   // This process was frozen meanwhile: another worker may already have marked the payout unknown. It is checked again instead of
@@ -238,7 +322,7 @@ async function submit(context: PayoutContext, { payout, destination }: Submissio
 export const statusNow = (rail: Rail, key: string): Promise<PayoutStatus> => within(ASKING_MS, () => rail.status(key));
 
 /** Asks the rail about a payout that is unknown, or whether a submitted one has been rejected since. */
-async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
+async function ask(context: RunContext, payout: Payout): Promise<Handled> {
   const rail = railOf(context, payout);
   const status: PayoutStatus = await statusNow(rail, payout.id);
   const begunAt = Date.now();
@@ -365,21 +449,23 @@ function unlessOutrun(rowsChanged: number): void {
 }
 
 /**
- * Records and reports the rail's answer, unless the row has moved on.
+ * Records and reports the rail's answer, unless the row has moved on, and ends this run of the job unless a submission follows.
  *
  * Reports come before the row's own update, because their receiver locks the order, and orders are locked before payouts
  * everywhere. So the state is checked twice: by a plain read first, and then by the update itself, which rolls everything back if
  * it is too late.
  */
-async function recording<T>(
-  context: PayoutContext,
+async function recording<T extends Handled | { submission: Submission }>(
+  context: RunContext,
   payout: Payout,
   body: (tx: Tx) => Promise<T>,
 ): Promise<T | { againInMs: number }> {
   const recorded = await unlessOverrun(context, payout.id, async (tx) => {
     const there = await readPayout(tx, payout.id);
     unlessOutrun(there?.state === payout.state && there.submissions === payout.submissions ? 1 : 0);
-    return { value: await body(tx) };
+    const value = await body(tx);
+    if (value === undefined || 'againInMs' in value) context.run?.ends(tx, value);
+    return { value };
   });
   return 'value' in recorded ? recorded.value : recorded.handled;
 }
@@ -404,82 +490,3 @@ function railOf(context: PayoutContext, payout: Payout): Rail {
   assert(rail, `payout ${payout.id} is for rail ${payout.rail}, which is not configured`);
   return rail;
 }
-
-/** A rail that answers late, or throws against its contract, gives no information: the result is unknown. */
-async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outcome: 'unknown'; why: string }> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<{ outcome: 'unknown'; why: string }>((resolve) => {
-    timer = setTimeout(() => resolve({ outcome: 'unknown', why: `no answer within ${Math.round(ms)} ms` }), ms);
-  });
-  const answer = call().catch((error) => ({ outcome: 'unknown' as const, why: String(describeError(error).message) }));
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const between = (low: number, value: number, high: number): number => Math.min(Math.max(value, low), high);
-
-/**
- * A pause is half the time for which the outcome has been unknown, from a second up to a minute; five minutes once a case is
- * open.
- */
-function unknownPause(payout: Payout, now: Date): number {
-  if (payout.alarmedAt !== null) return 5 * 60_000;
-  return between(1_000, (now.getTime() - (payout.unknownSince ?? now).getTime()) / 2, 60_000);
-}
-
-/** The statement reports settlement. We poll only to notice a rejection after acceptance. */
-function submittedPause(submittedAt: Date | null, now: Date): number {
-  return between(30_000, (now.getTime() - (submittedAt ?? now).getTime()) / 4, 15 * 60_000);
-}
-
-/** A partner's payouts of which no submission has begun: they wait at the gate, or for their turn. */
-export const waitingPayouts = async (tx: Tx, partnerId: bigint): Promise<string[]> =>
-  (await waitingOf(tx, partnerId)).map(({ id }) => id);
-
-/** For /readyz and metrics: number of open payouts per rail and state, and since when the oldest one is open. */
-export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);
-
-/** The amount that left for a settled payout. */
-export const unitsPaid = ({ paidUnits, units }: Pick<Payout, 'paidUnits' | 'units'>): bigint => paidUnits ?? units;
-
-/**
- * Checks whether operators may match a payout with a movement of another amount.
- *
- * @param isSaid whether they have confirmed the difference explicitly, so that it is not overlooked
- * @throws Refusal 'does_not_fit'
- */
-export function requireOtherAmount(payout: Payout, units: bigint, isSaid: boolean | undefined): void {
-  const wrong = (why: string) => new Refusal('does_not_fit', { why });
-  if (isSaid !== true)
-    throw wrong(
-      `the payout is ${payout.units} ${payout.asset}, and ${units} left: confirm the difference with otherAmount`,
-    );
-  if (payout.endedAt !== null && payout.refundId !== null)
-    throw wrong('another amount, and its refund does not wait for it: retry that, and match the new attempt');
-}
-
-/** All attempts of an order, oldest first. */
-export const payoutsOf = (tx: Tx, orderId: bigint): Promise<Payout[]> => payoutsOfOrder(tx, orderId);
-
-/** All attempts at a refund, oldest first. */
-export const payoutsOfRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> => attemptsAtRefund(tx, refundId);
-
-/** One payout by its id, not locked. */
-export const findPayout = (tx: Tx, id: string): Promise<Payout | undefined> => readPayout(tx, id);
-
-/** @returns undefined for a key that belongs to no payout of ours on this rail */
-export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Payout | undefined> {
-  const payout = await readPayout(tx, key);
-  return payout?.rail === rail ? payout : undefined;
-}
-
-/** Enqueues all payouts that have not been submitted yet, so that those held by a kill switch continue at once. */
-export async function enqueueUnsubmitted(tx: Tx, now: Date): Promise<void> {
-  for (const { id } of await notSubmitted(tx)) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
-}
-
-/** For operators' look-up: the payout with this id, or those with this reference or address, newest first. */
-export const findPayouts = (tx: Tx, text: string): Promise<Payout[]> => payoutsLike(tx, text);

@@ -13,7 +13,7 @@
  */
 import { Refusal } from '../base/errors.ts';
 import { parseRate } from '../base/money.ts';
-import { replaceDenyList, type Screener } from '../compliance/index.ts';
+import { replaceDenyList, type Screener, type Screening, type Verdict } from '../compliance/index.ts';
 import { bringDeliveriesForward } from '../events/index.ts';
 import { bringOrdersForward } from '../orders/index.ts';
 import { assets } from '../partners/index.ts';
@@ -55,13 +55,18 @@ const deniedFor = (orderId: bigint): string => `order:${orderId}`;
 
 /** A screener that also finds the entries set by the control. A refund passes: otherwise the money could never leave. */
 export function screensOrders(usual: Screener): Screener {
+  const both = async <V extends Verdict | undefined>(
+    input: Screening,
+    screen: (input: Screening) => Promise<V>,
+  ): Promise<V> => {
+    const verdict = await screen(input);
+    if (verdict === undefined || verdict.outcome === 'held' || input.purpose === 'refund') return verdict;
+    const own = await screen({ ...input, customerId: null, payoutAddress: deniedFor(input.id) });
+    return own === undefined || own.outcome === 'held' ? own : verdict;
+  };
   return {
-    async screen(input) {
-      const verdict = await usual.screen(input);
-      if (verdict.outcome === 'held' || input.purpose === 'refund') return verdict;
-      const own = await usual.screen({ ...input, customerId: null, payoutAddress: deniedFor(input.id) });
-      return own.outcome === 'held' ? own : verdict;
-    },
+    screen: (input) => both(input, (one) => usual.screen(one)),
+    within: (tx, input) => both(input, async (one) => await usual.within?.(tx, one)),
   };
 }
 

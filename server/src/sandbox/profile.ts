@@ -83,8 +83,8 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
   return {
     connections: world.connections,
     screener: (usual) =>
-      magicScreener(screensOrders(usual), vault, async ({ depositAsset = '', depositUnits = 0n }) => {
-        const asset = (await db.asSystem(assets)).get(depositAsset);
+      magicScreener(screensOrders(usual), vault, async ({ depositAsset = '', depositUnits = 0n }, tx) => {
+        const asset = (await (tx === undefined ? db.asSystem(assets) : assets(tx))).get(depositAsset);
         return asset === undefined ? '' : formatUnits(depositUnits, asset.decimals);
       }),
     checks: [],

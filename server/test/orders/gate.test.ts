@@ -109,6 +109,13 @@ test('money is submitted from one place, after the gate', () => {
     /context\.gate\(tx, payout\);[\s\S]{0,1200}beginSubmission\(tx/,
     'a submission begins without the gate',
   );
+  assert.equal(engine.match(/insertSubmitting\(tx/g)?.length, 1);
+  assert.match(
+    engine,
+    /if \(!\(await passes\(context, tx, payout\)\)\) return undefined;[\s\S]{0,700}insertSubmitting\(tx[\s\S]*async function passes[^}]*context\.gate\(tx, payout\)\)\.outcome === 'pay'/,
+    'a payout is created as submitting without the gate',
+  );
+  assert.deepEqual(found(/\binsertSubmitting\(tx|\bbeginSubmission\(tx/), ['rails/payouts.ts']);
   const desk = readFileSync(join(SRC, 'rails/manual/desk.files.ts'), 'utf8');
   assert.match(
     desk,

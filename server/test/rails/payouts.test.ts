@@ -13,7 +13,7 @@ import { Unavailable } from '../../src/base/errors.ts';
 import { startWorkers } from '../../src/base/workers.ts';
 import { killSwitches, liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
-import { enqueueUnsubmitted, openPayouts, payoutHandlers, write } from '../../src/rails/payouts.ts';
+import { enqueueUnsubmitted, findPayout, openPayouts, payoutHandlers, write } from '../../src/rails/payouts.ts';
 import { HOUR_MS } from '../../src/rails/simulated/index.ts';
 import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
 import { until } from '../support/until.ts';
@@ -177,8 +177,9 @@ describe('a kill switch that is set while an answer is lost', () => {
       ...w,
       rails: new Map([[w.rail.code, w.rail]]),
       openAccount: async () => ({ account: '123456780000', name: 'Asha Rao', ifsc: 'SIMB0000001' }),
-      gate: async (_, { state, submissions }) => {
-        asked.push(`${state} ${submissions}`);
+      gate: async (tx, { id: asks }) => {
+        const payout = await findPayout(tx, asks);
+        asked.push(`${payout?.state} ${payout?.submissions}`);
         return { outcome: 'pay' };
       },
     });

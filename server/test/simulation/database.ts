@@ -16,6 +16,7 @@ import pg from 'pg';
 import { type Answer, type Statement, sendAll } from '../../src/base/batch.ts';
 import { type Connections, type Database, pools } from '../../src/base/db.ts';
 import type { Fault, Faults } from './faults.ts';
+import type { Look } from './guard.ts';
 import { Gone, type Locks, type Scheduler, type Simulated } from './scheduler.ts';
 
 /** After this an idle transaction is ended, as the settings of base/db.ts have it. */
@@ -98,8 +99,11 @@ export async function openBackends(deps: {
   /** Counts a point, and says whether its process ends there. */
   endsAt: (process: SimulatedProcess, point: string, fault: Fault) => boolean;
   deadlocked: (statement: string) => void;
-  /** A transaction that submits these payouts is about to be committed. */
-  submitting: (ids: readonly string[]) => Promise<void>;
+  /**
+   * A transaction that submits these payouts is about to be committed. It may have inserted them, so `look` reads in it: its own
+   * rows, and those that others have committed.
+   */
+  submitting: (ids: readonly string[], look: Look) => Promise<void>;
   /** A transaction in which people approved something has been committed. */
   approved: () => Promise<void>;
   /** A connection still speaks for a partner, although the transaction that named it is over. */
@@ -259,7 +263,12 @@ export async function openBackends(deps: {
 
         async function commit(point: string): Promise<Answer> {
           await fault(`${point} (before)`, 'before_commit');
-          if (session.submits.length > 0) await deps.submitting(session.submits);
+          const { backend } = session;
+          if (session.submits.length > 0 && backend !== undefined)
+            await deps.submitting(
+              session.submits,
+              async (text, values) => (await backend.client.query(text, values)).rows,
+            );
           session.submits = [];
           const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
           if (session.approves === true) await deps.approved();
@@ -450,8 +459,8 @@ async function monitorOf(adminUrl: string): Promise<pg.Client> {
 const done = (command: string): Answer => ({ command, count: 0, rows: [] });
 const DONE = { begin: done('BEGIN'), set: done('SELECT'), commit: done('COMMIT'), rollback: done('ROLLBACK') };
 const SPEAKS_FOR = `select coalesce(current_setting('cloverleaf.partner', true), '') as partner`;
-/** The one statement that marks a payout as being submitted; its first value is the payout's id. */
-const SUBMITS = /^\s*update payouts set state = 'submitting'/;
+/** The two statements that mark a payout as being submitted; their first value is the payout's id. */
+const SUBMITS = /^\s*(?:update payouts set state = 'submitting'|insert into payouts \([^)]*submitting_until\))/;
 const APPROVES = /^\s*insert into approvals /;
 /** A notification of jobs, with the name of the one that was enqueued. */
 const ENQUEUES = /pg_notify\('jobs'/;

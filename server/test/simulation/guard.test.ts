@@ -182,7 +182,6 @@ for (const [what, submission, says, seen] of [
 test('each send needs a submission of its own, and nothing leaves that no rail was asked to send', async () => {
   const said: string[] = [];
   const guard = openGuard({
-    look: async <R>() => [SALE] as R[],
     truth: truth(),
     violated: (what) => said.push(what),
     submitted: () => {},
@@ -194,7 +193,7 @@ test('each send needs a submission of its own, and nothing leaves that no rail w
     'pay_1_1 leaves and nobody was asked to send it',
     'pay_1_1 is sent without having been submitted',
   ]);
-  await guard.submitting([SALE.id]);
+  await guard.submitting([SALE.id], async () => [SALE]);
   guard.sends('bank.simulated', sending);
   guard.leaves({ key: SALE.id });
   assert.deepEqual(said, []);

@@ -3,7 +3,7 @@
  * any part of it.
  *
  * A submission is the commit of the transaction that marks a payout as being submitted. The rows that others have committed by
- * that moment are read there, by one query of its own (database.ts calls `submitting`). When a rail is then asked to send, those
+ * that moment are read there, together with its own, by one query in it (database.ts calls `submitting`). When a rail is then asked to send, those
  * rows and the world's own knowledge (when the bank first showed a credit, how deep a transfer ever was, who owns an account,
  * what the screener was asked) decide whether the money may leave. A send without such a commit before it is a violation,
  * whatever else holds.
@@ -146,9 +146,12 @@ const FACTS = `
          (select f.customer_id from fiat_accounts f where f.id = p.fiat_account_id))
    where p.id = any($1)`;
 
+/** Rows as text, by the names of their columns. */
+export type Look = (text: string, values: unknown[]) => Promise<unknown[]>;
+
 export interface Guard {
   /** In the commit that submits these payouts, before it takes effect. */
-  submitting(ids: readonly string[]): Promise<void>;
+  submitting(ids: readonly string[], look: Look): Promise<void>;
   /** A rail is asked to send. */
   sends(rail: string, sending: Sending): void;
   /** Money leaves by this key, or from our wallet to this address: a process must have requested it. */
@@ -161,14 +164,13 @@ export interface Guard {
 }
 
 export function openGuard(deps: {
-  look: <R>(text: string, values?: unknown[]) => Promise<R[]>;
   truth: Truth;
   /** Called with every payment that left, or would have, against a rule. */
   violated: (what: string) => void;
   /** Called with every submission that a rail was asked for. */
   submitted: (submission: Submission) => void;
 }): Guard {
-  const { look, truth, violated } = deps;
+  const { truth, violated } = deps;
   const submissions = new Map<string, Submission & { sent: boolean }>();
   const asked = new Set<string>();
   const sent = new Set<string>();
@@ -176,8 +178,8 @@ export function openGuard(deps: {
   const payee = (to: string, units: bigint) => `${to} ${units}`;
 
   return {
-    async submitting(ids) {
-      for (const row of await look<Submission>(FACTS, [ids]))
+    async submitting(ids, look) {
+      for (const row of (await look(FACTS, [ids])) as Submission[])
         submissions.set(row.id, { ...row, at: truth.now(), sent: false });
     },
     sends(rail, { key, units, destination }) {

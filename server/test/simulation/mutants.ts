@@ -916,7 +916,7 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: REFUNDS,
-        from: '      before: (tx, locked) => requireNobodyDecides(tx, locked),\n',
+        from: '        await requireNobodyDecides(tx, locked);\n',
         to: '',
       },
     ],

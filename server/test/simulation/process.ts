@@ -16,7 +16,7 @@ import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
 import { bankRail } from '../../src/rails/bank.ts';
 import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
-import { payoutHandlers } from '../../src/rails/payouts.ts';
+import { openSubmissions, type PayoutContext, payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail, Report } from '../../src/rails/rail.ts';
 import { bookOpening, openMovements, takeOwnTransfer } from '../../src/treasury/index.ts';
 import { gateRules } from '../support/gate.ts';
@@ -103,7 +103,13 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   const atBank = bankRail(bank.adapter(), railContext);
   rails = new Map<string, Rail>([onChain, atBank].map((rail) => [rail.code, guarded(world, rail)]));
   chains = new Map([[onChain.code, onChain]]);
+  const payouts: PayoutContext = {
+    ...{ db, clock, log, rails, report },
+    openAccount: (tx, id) => openPayee(tx, vault, id),
+    gate: (tx, payout) => askGate(context, tx, payout),
+  };
   const context: OrdersContext = {
+    submissions: openSubmissions(payouts),
     db,
     clock,
     log,
@@ -131,24 +137,16 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   const handlers: Handlers = {
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
-    ...payoutHandlers({
-      db,
-      clock,
-      log,
-      rails,
-      report,
-      openAccount: (tx, id) => openPayee(tx, vault, id),
-      gate: (tx, payout) => askGate(context, tx, payout),
-    }),
+    ...payoutHandlers(payouts),
     ...recurringHandlers({ db, clock, rails, chains }),
   };
   whole.kinds = Object.keys(handlers);
   const marked: Handlers = Object.fromEntries(
     Object.entries(handlers).map(([kind, handle]) => [
       kind,
-      (subject: string) =>
+      (subject, run) =>
         scheduler.within({ process, task: kind }, async () => {
-          const handled = await handle(subject);
+          const handled = await handle(subject, run);
           const least = AT_LEAST_MS[kind] ?? 0;
           return handled === undefined ? undefined : { againInMs: Math.max(handled.againInMs, least) };
         }),
@@ -191,16 +189,27 @@ const guarded = (world: World, rail: Rail): Rail => ({
   },
 });
 
-const noted = ({ screened, asked, scheduler }: World, screener: Screener): Screener => ({
-  async screen(input) {
-    const pause = asked?.(input);
-    if (pause !== undefined) await pause;
-    const verdict = await screener.screen(input);
+const noted = ({ screened, asked, scheduler }: World, screener: Screener): Screener => {
+  const note = (input: Screening): void => {
     const to = input.payoutAddress === null ? `account:${input.fiatAccountId}` : `address:${input.payoutAddress}`;
     screened.set(`${input.id} ${to}`, scheduler.time.now());
-    return verdict;
-  },
-});
+  };
+  return {
+    async screen(input) {
+      const pause = asked?.(input);
+      if (pause !== undefined) await pause;
+      const verdict = await screener.screen(input);
+      note(input);
+      return verdict;
+    },
+    // In runs in which things meet while the screener is asked, it is a provider outside.
+    async within(tx, input) {
+      const verdict = asked === undefined ? await screener.within?.(tx, input) : undefined;
+      if (verdict !== undefined) note(input);
+      return verdict;
+    },
+  };
+};
 
 function priceSource({ faults, priceBps }: World): PriceSource {
   const fixed = fixedSource();

@@ -182,7 +182,7 @@ export async function simulate(
       deadlocks.push(between);
       violated('deadlock', `two waited for each other: ${between}`);
     },
-    submitting: (ids) => guard.submitting(ids),
+    submitting: (ids, look) => guard.submitting(ids, look),
     async approved() {
       const rows = await backends.look<{ id: string }>('select id::text from approvals order by id');
       stops.approved(rows.map(({ id }) => id));
@@ -248,7 +248,6 @@ export async function simulate(
   const stops = openStops(() => scheduler.time.now());
   const isRestored = restore ?? restores(seed);
   const guard: Guard = openGuard({
-    look: backends.look,
     violated: (what) => violated('paid_against', what),
     submitted: ({ order_id, follows, purpose, deposits, deposit_units, payout_units }) => {
       // Money of a converted order that law releases leaves in place of its payout.

@@ -144,6 +144,10 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
       });
     },
 
+    async isEnsured(tx, input) {
+      return (await screened(tx, input)) === undefined;
+    },
+
     async read(tx, input) {
       return { hits: (await missingOf(tx, input))?.hits ?? [], rules: RULES };
     },

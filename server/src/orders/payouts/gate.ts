@@ -36,7 +36,7 @@ import {
 import { blockOf, findCustomer } from '../../customers/index.ts';
 import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
 import { isBetweenWallets, type SendAnswer } from '../../rails/chain.ts';
-import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../../rails/payouts.ts';
+import { type AtGate, findPayout, type GateAnswer, payoutsOf } from '../../rails/payouts.ts';
 import type { GateContext } from '../context.ts';
 import { followOnOf, mayHavePaid } from '../custody/lost-time.ts';
 import { HELD_AT_GATE, holdBeforePayout } from '../decide.ts';
@@ -62,7 +62,7 @@ import { notReady } from './ready.ts';
 import type { ApprovedAction, Finding, SeenFinding } from './rules.ts';
 
 /** Asks the gate about one payout, in the transaction that would submit it. Locks its order first. */
-export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
+export async function askGate(context: GateContext, tx: Tx, payout: AtGate): Promise<GateAnswer> {
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
   const backing = await backedBy(tx, leaving);
@@ -89,6 +89,9 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   const judgement = judge(facts);
   switch (judgement.outcome) {
     case 'pay':
+      // The use of an approval refers to the payout's row: its job asks again once that exists.
+      if (payout.isPlanned === true && used.length > 0)
+        return { outcome: 'wait', why: 'it uses an approval', againInMs: 0 };
       await useApprovals(tx, used, payout, now);
       return judgement;
     case 'hold':
@@ -116,7 +119,7 @@ async function unconfirmed(
 }
 
 /** Opens one case per debit, for all payouts that wait for it. The case reopens if an operator closed it without a decision. */
-const openDebitCase = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
+const openDebitCase = (tx: Tx, { id, rail, asset, units }: AtGate, line: string, now: Date) =>
   openCase(tx, {
     kind: 'unexplained_debit',
     subject: `${rail}:${line}`,

@@ -4,7 +4,7 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import type { Screening } from '../../compliance/index.ts';
 import { findFiatAccount } from '../../customers/index.ts';
-import type { Payout } from '../../rails/payouts.ts';
+import type { AtGate } from '../../rails/payouts.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { findRefund, type Refund } from '../refunds/store.ts';
@@ -47,7 +47,7 @@ export async function payoutPlanned(tx: Tx, id: bigint) {
 }
 
 /** The money of a payout row. Locks its order before the payout. */
-export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
+export async function leavingOf(tx: Tx, payout: AtGate): Promise<Leaving> {
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   const refund = payout.refundId === null ? undefined : await findRefund(tx, payout.refundId);
   const { rail, asset, units, address, fiatAccountId } = payout;

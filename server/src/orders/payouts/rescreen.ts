@@ -23,14 +23,7 @@ export async function screenOutside(context: OrdersContext, input: Screening): P
   try {
     const verdict = await screener.screen(input);
     if (mayBeDown.get(screener) ?? true) {
-      await db.asSystem((tx) =>
-        closeCases(tx, {
-          kind: 'screening_unavailable',
-          subject: SUBJECT,
-          outcome: 'it answers again',
-          now: clock.now(),
-        }),
-      );
+      await db.asSystem((tx) => closeOutage(context, tx));
       mayBeDown.set(screener, false);
     }
     return verdict;
@@ -49,6 +42,26 @@ export async function screenOutside(context: OrdersContext, input: Screening): P
     throw error;
   }
 }
+
+/**
+ * Screens in `tx`, if nothing outside is asked. An outage that this process has not seen end is over then, too.
+ *
+ * @returns undefined if something outside is asked: then `screenOutside` is called
+ */
+export async function screenWithin(context: OrdersContext, tx: Tx, input: Screening): Promise<Verdict | undefined> {
+  const { screener } = context;
+  const verdict = await screener.within?.(tx, input);
+  if (verdict !== undefined && (mayBeDown.get(screener) ?? true)) await closeOutage(context, tx);
+  return verdict;
+}
+
+const closeOutage = (context: OrdersContext, tx: Tx): Promise<void> =>
+  closeCases(tx, {
+    kind: 'screening_unavailable',
+    subject: SUBJECT,
+    outcome: 'it answers again',
+    now: context.clock.now(),
+  });
 
 /** Has the waiting payouts of an order ask the gate again, because their cause for waiting has ended. */
 export async function wakePayouts(tx: Tx, orderId: bigint, now: Date): Promise<void> {

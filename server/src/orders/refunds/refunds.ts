@@ -20,7 +20,7 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
-import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
+import { enqueue, type Handled, type Handlers, type Run } from '../../base/jobs.ts';
 import { closeCases, openCase, record, type Verdict } from '../../compliance/index.ts';
 import { assets } from '../../partners/index.ts';
 import { advance } from '../advance.ts';
@@ -51,12 +51,12 @@ import { insertRefund, type Refund, refundsOf } from './store.ts';
 
 export function refundHandlers(context: OrdersContext): Handlers {
   return {
-    refund_order: (subject) => refundOrder(context, BigInt(subject)),
-    screen_refund: (subject) => screenRefund(context, BigInt(subject)),
+    refund_order: (subject, run) => refundOrder(context, BigInt(subject), run),
+    screen_refund: (subject, run) => screenRefund(context, BigInt(subject), run),
   };
 }
 
-async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled> {
+async function refundOrder(context: OrdersContext, id: bigint, run?: Run): Promise<Handled> {
   const order = await context.db.asSystem((tx) => store.get(tx, id));
   assert(order !== undefined, `order ${id} does not exist`);
   if (next(order.state, 'refund_requested') === undefined) return undefined;
@@ -72,13 +72,21 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   const about = { subject: `order:${id}`, orderId: id, partnerId: order.partnerId };
   if (to === undefined) {
     const now = context.clock.now();
-    await context.db.asSystem((tx) => awaitDestination(tx, order, wantedOf(order), now));
-    return undefined;
+    return await context.db.asSystem(async (tx) => {
+      await awaitDestination(tx, order, wantedOf(order), now);
+      run?.ends(tx, undefined);
+      return undefined;
+    });
   }
   try {
     await startRefund(context, {
       ...{ orderId: id, ...wantedOf(order), to, now: context.clock.now() },
-      before: (tx, locked) => requireNobodyDecides(tx, locked),
+      before: async (tx, locked) => {
+        await requireNobodyDecides(tx, locked);
+        // Its transaction is the last one, unless it is rolled back.
+        run?.ends(tx, undefined);
+        return locked;
+      },
     });
     return undefined;
   } catch (error) {

@@ -2,8 +2,8 @@
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
-import type { Handled } from '../../base/jobs.ts';
-import { closeCases, record } from '../../compliance/index.ts';
+import type { Handled, Run } from '../../base/jobs.ts';
+import { closeCases, record, type Verdict } from '../../compliance/index.ts';
 import { chart, post } from '../../ledger/index.ts';
 import type { Rail } from '../../rails/rail.ts';
 import { bookedRefund, writeRefund } from '../advance.ts';
@@ -21,7 +21,7 @@ import { announceRefund, comesNext, FUNDS_EVERY_MS, outgoing, refundCase } from 
 import { changeRefund, findRefund, type LockedRefund, lockRefund, type Refund } from './store.ts';
 
 /** Screens the destination of a refund out of suspense, then creates its payout. */
-export async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled> {
+export async function screenRefund(context: OrdersContext, id: bigint, run?: Run): Promise<Handled> {
   const { refund, order, early } = await context.db.asSystem(async (tx) => {
     const found = await findRefund(tx, id);
     const deposit = found === undefined ? undefined : await depositStore.depositById(tx, found.depositId);
@@ -38,40 +38,51 @@ export async function screenRefund(context: OrdersContext, id: bigint): Promise<
   const asked = await context.db.asSystem((tx) => suspenseRefundOf(tx, refund, order));
   const verdict = await screenOutside(context, screeningOf(asked));
   return await context.db.asSystem(async (tx) => {
-    const locked = await lockRefund(tx, id);
-    assert(locked !== undefined, `refund ${id} has disappeared`);
-    const there = locked.refund;
-    const same = there.address === refund.address && there.fiatAccountId === refund.fiatAccountId;
-    if (there.state !== 'screening') return undefined;
-    const to = { address: there.address ?? undefined, fiatAccountId: there.fiatAccountId ?? undefined };
-    if (!(await fitsRefund(context, tx, outgoing(there, locked.order), to))) {
-      const nowhere = { fiatAccountId: null, address: null };
-      const open = await changeRefund(tx, there, { state: 'needs_destination', to: nowhere, now: context.clock.now() });
-      await comesNext(tx, open, context.clock.now());
-      return undefined;
-    }
-    // Another destination was named meanwhile; that one is screened next.
-    if (!same) return { againInMs: 0 };
-    const now = context.clock.now();
-    const leaving = await suspenseRefundOf(tx, there, locked.order);
-    keepVerdict(tx, leaving, verdict, now);
-    const [first] = await uncoveredFindings(context, tx, leaving, now);
-    await record(tx, {
-      orderId: there.orderId ?? undefined,
-      partnerId: there.partnerId,
-      about: 'refund',
-      ...verdict,
-      outcome: first === undefined ? 'cleared' : 'held',
-      now,
-    });
-    if (first !== undefined || nobodys) {
-      const held = await changeRefund(tx, there, { state: 'held', now });
-      await refundCase(tx, held, 'refund_destination_held', first?.rule ?? CONTRACT_ELSEWHERE, now);
-      await announceRefund(tx, locked.order, now);
-      return undefined;
-    }
-    return await sendFromSuspense(context, tx, locked, now);
+    const handled = await decideScreened(context, tx, { refund, verdict, nobodys });
+    run?.ends(tx, handled);
+    return handled;
   });
+}
+
+/** @param screened.refund as it was when its destination was screened */
+async function decideScreened(
+  context: OrdersContext,
+  tx: Tx,
+  { refund, verdict, nobodys }: { refund: Refund; verdict: Verdict; nobodys: boolean },
+): Promise<Handled> {
+  const locked = await lockRefund(tx, refund.id);
+  assert(locked !== undefined, `refund ${refund.id} has disappeared`);
+  const there = locked.refund;
+  const same = there.address === refund.address && there.fiatAccountId === refund.fiatAccountId;
+  if (there.state !== 'screening') return undefined;
+  const to = { address: there.address ?? undefined, fiatAccountId: there.fiatAccountId ?? undefined };
+  if (!(await fitsRefund(context, tx, outgoing(there, locked.order), to))) {
+    const nowhere = { fiatAccountId: null, address: null };
+    const open = await changeRefund(tx, there, { state: 'needs_destination', to: nowhere, now: context.clock.now() });
+    await comesNext(tx, open, context.clock.now());
+    return undefined;
+  }
+  // Another destination was named meanwhile; that one is screened next.
+  if (!same) return { againInMs: 0 };
+  const now = context.clock.now();
+  const leaving = await suspenseRefundOf(tx, there, locked.order);
+  keepVerdict(tx, leaving, verdict, now);
+  const [first] = await uncoveredFindings(context, tx, leaving, now);
+  await record(tx, {
+    orderId: there.orderId ?? undefined,
+    partnerId: there.partnerId,
+    about: 'refund',
+    ...verdict,
+    outcome: first === undefined ? 'cleared' : 'held',
+    now,
+  });
+  if (first !== undefined || nobodys) {
+    const held = await changeRefund(tx, there, { state: 'held', now });
+    await refundCase(tx, held, 'refund_destination_held', first?.rule ?? CONTRACT_ELSEWHERE, now);
+    await announceRefund(tx, locked.order, now);
+    return undefined;
+  }
+  return await sendFromSuspense(context, tx, locked, now);
 }
 
 const CONTRACT_ELSEWHERE =
