@@ -336,6 +336,7 @@ export async function seenFindings(
   }));
 }
 
+/** Whether the approvers saw this finding, for this destination and at least this amount. */
 const isSeen = (
   { rule, entry }: Finding,
   { asset, units, address, fiatAccountId }: Leaving,
@@ -347,7 +348,7 @@ const isSeen = (
       one.rule === rule &&
       one.entry === entry &&
       one.asset === asset &&
-      one.units === units &&
+      one.units >= units &&
       one.address === address &&
       one.fiatAccountId === fiatAccountId,
   );
@@ -394,8 +395,7 @@ export interface ApprovedBy {
   people: readonly string[];
   reason: string;
   /**
-   * The findings that they were shown, if they confirmed in an earlier transaction: only these are approved. Default: the current
-   * findings.
+   * The findings that they were shown: only these are approved, and one found since is not. Default: the current findings.
    */
   seen?: readonly SeenFinding[] | undefined;
 }
