@@ -56,7 +56,10 @@ const travel = () =>
     depositsOf: async (_tx, id) => deposits.get(id) ?? [],
     payoutOf: async (_tx, id) => paidTo.get(id),
     wake: async () => {},
-    giveBack: async (orderId) => void givenBack.push(orderId),
+    giveBack: async (orderId) => {
+      givenBack.push(orderId);
+      return 'requested';
+    },
     isSignedBy: async (_rail, address, message, signature) =>
       await verifyMessage({ address: address as `0x${string}`, message, signature: signature as `0x${string}` }).catch(
         () => false,
