@@ -44,11 +44,14 @@ export interface TransferContext {
 export interface TransferRules {
   screenOwn: GateRules['screenOwn'];
   isSwitchedOff: GateRules['isSwitchedOff'];
-  peopleNeeded(tx: Tx, need: { action: string; asset: string; units: bigint; now: Date }): Promise<number>;
+  peopleNeeded(
+    tx: Tx,
+    need: { action: string; right: string; asset: string; units: bigint; now: Date },
+  ): Promise<number>;
 }
 
-/** The action whose approval rule applies when a transfer is sent. */
-const ACTION = 'transfer.send';
+/** The action and right whose approval rules apply when a transfer is sent: as declared for operators. */
+const SENDING = { action: 'transfer.send', right: 'treasury' } as const;
 const WAIT_MS = 5_000;
 /** Interval for a transfer that has left: its rail follows it, and the job only checks whether it must be sent again. */
 const SENT_MS = 60_000;
@@ -88,7 +91,7 @@ export async function askTransfer(
   if (now < to.usableAt) return { outcome: 'wait', why: `its address is usable from ${to.usableAt.toISOString()}` };
   if (await isDenied(rules, tx, { id: row.id, rail, address: row.target })) return held('screening denies its address');
   const { asset, units, people } = row;
-  const needed = await rules.peopleNeeded(tx, { action: ACTION, asset, units, now });
+  const needed = await rules.peopleNeeded(tx, { ...SENDING, asset, units, now });
   if (new Set(people).size < needed) return held(`the rules ask for ${needed} people by now`);
   return { outcome: 'pay' };
 }
