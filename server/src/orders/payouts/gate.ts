@@ -34,7 +34,7 @@ import {
   type Verdict,
 } from '../../compliance/index.ts';
 import { blockOf, findCustomer } from '../../customers/index.ts';
-import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
+import { isRailOff, levelMaxUnitsNow, marketById } from '../../partners/index.ts';
 import { isBetweenWallets, type SendAnswer } from '../../rails/chain.ts';
 import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../../rails/payouts.ts';
 import type { GateContext } from '../context.ts';
@@ -424,5 +424,5 @@ async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<
 /** The most that the customer's level may pay at once now; undefined if the level has no limit. */
 async function limitOf(tx: Tx, order: Order): Promise<bigint | undefined> {
   const { level } = await findCustomer(tx, order.customerId);
-  return await levelMaxUnits(tx, await marketById(tx, order.marketId), level);
+  return await levelMaxUnitsNow(tx, await marketById(tx, order.marketId), level);
 }
