@@ -38,6 +38,8 @@ export interface Screening {
   depositUnits?: bigint;
   /** The deposits that fund it: who paid them is compared with sanctions lists. */
   depositIds?: readonly bigint[];
+  /** For a transfer to an address that is registered as the operator's own: that address's number. */
+  ownAddressId?: bigint;
   /** A payout by default; a refund has its own destination. */
   purpose?: 'payout' | 'refund' | undefined;
 }

@@ -16,6 +16,7 @@ import {
   RULES_VERSION,
   type Sanctions,
   SCREENING_MAX_AGE_MS,
+  type StoredScreening,
   screenOwn,
   type TravelRule,
 } from '../compliance/index.ts';
@@ -50,6 +51,8 @@ export interface RailParts {
   readonly payouts: PayoutContext;
   /** Rules that the gate of transfers to own addresses reads. */
   readonly transfers: TransferRules;
+  /** Results that are obtained in advance; undefined if nothing is configured that has any. */
+  readonly stored: StoredScreening | undefined;
   /** Present if sanctions lists are configured. */
   readonly sanctions: Sanctions | undefined;
   /** Present if a provider of address risk is configured. */
@@ -114,13 +117,16 @@ export function connectRails(base: Base, world: Environment): RailParts {
     publicUrl: () => config.publicUrl ?? listening.baseUrl,
   });
   const stored = combined([sanctions, addressRisk, travelRule]);
+  const storedWait: Pick<GateRules, 'storedWait'> =
+    stored === undefined ? {} : { storedWait: (tx, input) => stored.wait(tx, input) };
   const transfers: TransferRules = {
     screenOwn: (tx, input) => screenOwn(tx, vault, input, stored),
+    ...storedWait,
     ...{ isSwitchedOff: isSubmittingOff, peopleNeeded },
   };
   const gate: GateRules = {
     screenOwn: (tx, input) => screenOwn(tx, vault, input, stored, { accountNames: config.accountNames }),
-    ...(stored === undefined ? {} : { storedWait: (tx, input) => stored.wait(tx, input) }),
+    ...storedWait,
     isSwitchedOff: isSubmittingOff,
     peopleNeeded,
     heldDestination,
@@ -138,5 +144,18 @@ export function connectRails(base: Base, world: Environment): RailParts {
     submissions: openSubmissions(payouts),
   };
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  return { rails, chains, report, context, payouts, transfers, sanctions, addressRisk, travelRule, listening, awake };
+  return {
+    rails,
+    chains,
+    report,
+    context,
+    payouts,
+    transfers,
+    stored,
+    sanctions,
+    addressRisk,
+    travelRule,
+    listening,
+    awake,
+  };
 }

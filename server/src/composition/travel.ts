@@ -2,7 +2,6 @@
 import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { Refusal } from '../base/errors.ts';
-import { enqueue } from '../base/jobs.ts';
 import { type Fate, openTravelRule, type TravelProtocol, type TravelRule } from '../compliance/index.ts';
 import { comparePayer, findCustomer } from '../customers/index.ts';
 import {
@@ -10,7 +9,7 @@ import {
   isFinal,
   type OrdersContext,
   payoutPlanned,
-  requestOrderRefund,
+  returnByTravelRule,
   senderOf,
   wakePayouts,
 } from '../orders/index.ts';
@@ -41,19 +40,15 @@ export function connectTravelRule(
         .get(rail)
         ?.isSignedBy?.(...signed)) === true,
 
-    /** Requests the refund: it is paid at once if its destination is known, otherwise its partner or customer is asked for one. */
     async requestRefund(orderId) {
-      const context = more.context();
-      const now = clock.now();
       const why = 'travel rule data is missing';
+      const action = { orderId, by: 'travel rule', why, now: clock.now() };
       try {
-        await db.asSystem(async (tx) => {
-          await requestOrderRefund(context, tx, { orderId, by: 'travel rule', why, now }, { failure: 'other' });
-          enqueue(tx, { kind: 'refund_order', subject: String(orderId), dueAt: now });
-        });
+        return await db.asSystem((tx) => returnByTravelRule(more.context(), tx, action));
       } catch (error) {
-        // The order is paid, or its refund is under way.
         if (!(error instanceof Refusal)) throw error;
+        // The order is paid, or its refund is under way.
+        return 'requested';
       }
     },
 

@@ -77,7 +77,7 @@ function handlersOf(
     ...quoteHandlers({ db, clock, sources }),
     ...payoutHandlers(parts.payouts),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
-    ...transferHandlers({ db, clock, log, chains, rules: parts.transfers }),
+    ...transferHandlers({ db, clock, log, chains, rules: parts.transfers, refresh: parts.stored?.ensure }),
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails }),
     ...recurringHandlers({

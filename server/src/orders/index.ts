@@ -192,6 +192,7 @@ export {
   refundHeldFor,
   refundSuspenseFor,
 } from './refunds/by-partner.ts';
+export { returnByTravelRule } from './refunds/by-rule.ts';
 export {
   type Compensable,
   type Compensation,

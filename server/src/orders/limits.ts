@@ -20,6 +20,7 @@ import {
   type CustomerLimit,
   covers,
   customerLimits,
+  customerLimitsNow,
   levelWithMore,
   lockCustomerOrders,
   type Market,
@@ -209,7 +210,7 @@ export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise
  */
 export async function limitsPassedBy(tx: Tx, order: Order): Promise<CustomerLimit[]> {
   const { id: customerId, level } = await findCustomer(tx, order.customerId);
-  const limits = await customerLimits(tx, level, await marketById(tx, order.marketId));
+  const limits = await customerLimitsNow(tx, level, await marketById(tx, order.marketId));
   const { id: orderId, createdAt } = order;
   const uses = await usesOf(tx, limits, { customerId, now: createdAt, orderId, upTo: { createdAt, id: orderId } });
   return uses.filter(({ leftUnits }) => leftUnits < worthOf(order)).map(({ limit }) => limit);

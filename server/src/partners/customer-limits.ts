@@ -60,9 +60,15 @@ export const covers = (
 
 /** The limits of customers of this level; with a market, those that cover its orders. */
 export async function customerLimits(tx: Tx, level: number, market?: Market): Promise<readonly CustomerLimit[]> {
-  const found = inForce(await current.get(tx, '', () => newestLimits(tx)), level);
-  return market === undefined ? found : found.filter((limit) => covers(limit, market));
+  return ofMarket(inForce(await current.get(tx, '', () => newestLimits(tx)), level), market);
 }
+
+/** As `customerLimits`, from the rows as they are now: for the gate, because another server may just have lowered a limit. */
+export const customerLimitsNow = async (tx: Tx, level: number, market: Market): Promise<readonly CustomerLimit[]> =>
+  ofMarket(inForce(await newestLimits(tx), level), market);
+
+const ofMarket = (found: readonly CustomerLimit[], market: Market | undefined): readonly CustomerLimit[] =>
+  market === undefined ? found : found.filter((limit) => covers(limit, market));
 
 /** The lowest level whose customers may do more than this limit allows; null when there is none. */
 export async function levelWithMore(tx: Tx, limit: CustomerLimit, level: number): Promise<number | null> {

@@ -91,6 +91,7 @@ export {
   covers,
   customerLimitRow,
   customerLimits,
+  customerLimitsNow,
   customerLimitVersions,
   inForce,
   isSameScope,
@@ -125,7 +126,7 @@ export {
   requireOpen,
   setKillSwitch,
 } from './kill-switches.ts';
-export { exposureCaps, levelMaxUnits, lockExposure, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
+export { exposureCaps, levelMaxUnitsNow, lockExposure, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
 export {
   type Asset,
   addMarkets,

@@ -24,8 +24,15 @@ export async function maxUnitsFor(tx: Tx, market: Market, level: number): Promis
 }
 
 /** The same by the level's row alone; undefined when no row limits this level. */
-export async function levelMaxUnits(tx: Tx, market: Market, level: number): Promise<bigint | undefined> {
-  const rows = await limits.get(tx, '', () => limitRows(tx));
+async function levelMaxUnits(tx: Tx, market: Market, level: number): Promise<bigint | undefined> {
+  return levelMaxIn(await limits.get(tx, '', () => limitRows(tx)), market, level);
+}
+
+/** As `levelMaxUnits`, from the rows as they are now: for the gate, because another server may just have lowered a limit. */
+export const levelMaxUnitsNow = async (tx: Tx, market: Market, level: number): Promise<bigint | undefined> =>
+  levelMaxIn(await limitRows(tx), market, level);
+
+function levelMaxIn(rows: readonly LimitRow[], market: Market, level: number): bigint | undefined {
   return rows.find((one) => one.marketId === market.id && one.level >= level)?.maxUnits;
 }
 

@@ -10,7 +10,9 @@
  *      └──an operator──▶ cancelled, as long as no transaction of it is reserved or signed
  *
  * `askTransfer` is the gate of these transfers, as the gate of payouts is for payouts (composition/rails.ts). The job calls it
- * before the send is reserved. The rail calls it in the transaction before it signs and before it first broadcasts the bytes.
+ * before the send is reserved. The rail calls it in the transaction before it signs and before it first broadcasts the bytes. It
+ * reads stored results of screening only: the job obtains them before it asks, and a transfer whose result is missing or too old
+ * waits.
  *
  * Money that comes back from an own address to the paying wallet is booked the other way.
  *
@@ -22,7 +24,7 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import type { Handlers } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
-import { closeCases, openCase } from '../compliance/index.ts';
+import { closeCases, openCase, type Screening } from '../compliance/index.ts';
 import { chart, isPosted, move, post, release, settle } from '../ledger/index.ts';
 import { bookCost, fundsArrived, type GateRules } from '../orders/index.ts';
 import { type ChainRail, ownWallet, type SendAnswer } from '../rails/chain.ts';
@@ -38,20 +40,34 @@ export interface TransferContext {
   log: Log;
   chains: ReadonlyMap<string, ChainRail>;
   rules: TransferRules;
+  /** Obtains results of screening that are missing or outdated. Calls outside. @throws Unavailable */
+  refresh?: ((input: Screening) => Promise<void>) | undefined;
 }
 
 /** The gate's inputs from other modules. None of them makes an outside call. */
 export interface TransferRules {
   screenOwn: GateRules['screenOwn'];
+  storedWait?: GateRules['storedWait'];
   isSwitchedOff: GateRules['isSwitchedOff'];
-  peopleNeeded(tx: Tx, need: { action: string; asset: string; units: bigint; now: Date }): Promise<number>;
+  peopleNeeded(
+    tx: Tx,
+    need: { action: string; right: string; asset: string; units: bigint; now: Date },
+  ): Promise<number>;
 }
 
-/** The action whose approval rule applies when a transfer is sent. */
-const ACTION = 'transfer.send';
+/** The action and right whose approval rules apply when a transfer is sent: as declared for operators. */
+const SENDING = { action: 'transfer.send', right: 'treasury' } as const;
 const WAIT_MS = 5_000;
+/** A provider that does not answer is asked again after this time. */
+const SCREEN_MS = 30_000;
 /** Interval for a transfer that has left: its rail follows it, and the job only checks whether it must be sent again. */
 const SENT_MS = 60_000;
+
+/** @param to.id number of the own address; 0 for one that is not registered yet */
+const screeningOf = (to: { id: bigint; rail: string; address: string }): Screening => ({
+  ...{ id: to.id, partnerId: null, customerId: null, merchantReference: null, fiatAccountId: null },
+  ...{ payoutAddress: to.address, rail: to.rail, ownAddressId: to.id },
+});
 
 /** Whether our deny lists or stored screening results forbid money to an address of this rail. */
 export async function isDenied(
@@ -59,11 +75,7 @@ export async function isDenied(
   tx: Tx,
   to: { id: bigint; rail: string; address: string },
 ): Promise<boolean> {
-  const { hits } = await screenOwn(tx, {
-    ...{ id: to.id, partnerId: null, customerId: null, merchantReference: null, fiatAccountId: null },
-    ...{ payoutAddress: to.address, rail: to.rail },
-  });
-  return hits.length > 0;
+  return (await screenOwn(tx, screeningOf(to))).hits.length > 0;
 }
 
 /**
@@ -86,10 +98,12 @@ export async function askTransfer(
   if (to.endedAt !== null) return held('its address is no longer registered as ours');
   if (to.address !== row.target || to.rail !== rail) return held('its address is another one');
   if (now < to.usableAt) return { outcome: 'wait', why: `its address is usable from ${to.usableAt.toISOString()}` };
-  if (await isDenied(rules, tx, { id: row.id, rail, address: row.target })) return held('screening denies its address');
+  if (await isDenied(rules, tx, to)) return held('screening denies its address');
   const { asset, units, people } = row;
-  const needed = await rules.peopleNeeded(tx, { action: ACTION, asset, units, now });
+  const needed = await rules.peopleNeeded(tx, { ...SENDING, asset, units, now });
   if (new Set(people).size < needed) return held(`the rules now require ${needed} people`);
+  const waits = await rules.storedWait?.(tx, screeningOf(to));
+  if (waits !== undefined) return { outcome: 'wait', why: waits.why };
   return { outcome: 'pay' };
 }
 
@@ -127,11 +141,13 @@ async function advance(context: TransferContext, rail: ChainRail, row: store.Wal
   if (status.outcome !== 'absent') {
     // Reserved or signed, and not broadcast. If the rail rejects it, the rail's report ends it.
     if (status.outcome === 'unknown') await noted(context, row, status.why);
+    const pauseMs = await screened(context, row);
     await db.asSystem((tx) => asked(context, tx, row));
-    return WAIT_MS;
+    return pauseMs;
   }
   if (!rail.canSend(row.wallet)) return WAIT_MS;
-  if ((await db.asSystem((tx) => asked(context, tx, row))).outcome !== 'pay') return WAIT_MS;
+  const pauseMs = await screened(context, row);
+  if ((await db.asSystem((tx) => asked(context, tx, row))).outcome !== 'pay') return pauseMs;
   const destination = { kind: 'address', address: target } as const;
   const sent = await rail.sendFrom(row.wallet, { key, asset, units, destination });
   if (sent.outcome === 'submitted') {
@@ -143,6 +159,23 @@ async function advance(context: TransferContext, rail: ChainRail, row: store.Wal
   if (sent.outcome === 'rejected') await db.asSystem((tx) => holdTransfer(context, tx, row, sent.why));
   else await noted(context, row, sent.why);
   return WAIT_MS;
+}
+
+/**
+ * Obtains the results of screening that the gate reads. A provider that does not answer has a case of its own, and the gate lets
+ * the transfer wait for it.
+ *
+ * @returns milliseconds until the next check, if the gate lets it wait
+ */
+async function screened({ refresh }: TransferContext, row: store.WalletTransfer): Promise<number> {
+  const { addressId: id, rail, target: address } = row;
+  try {
+    await refresh?.(screeningOf({ id, rail, address }));
+    return WAIT_MS;
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return SCREEN_MS;
+  }
 }
 
 /** Asks the gate, and opens a case if it holds the transfer. */

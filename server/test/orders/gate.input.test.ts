@@ -363,6 +363,35 @@ test('an order is held by a level that is lowered while the gate is asked', asyn
   }
 });
 
+test('a limit that another server has just lowered holds at once', async () => {
+  const one = await made();
+  // This process has read both kinds of limits, and remembers them for two seconds.
+  await pays(one);
+  // Written past its memory, as by another server.
+  await rows.query('insert into market_limits (market_id, level, max_units) values ($1, 4, 999999)', [marketId]);
+  await holds(one, 'over_level_limit');
+  await rows.query('delete from market_limits where market_id = $1 and level = 4', [marketId]);
+  await pays(one);
+  await rows.query(
+    `insert into customer_limits (fiat_asset, level, period, version, max_units, set_by, why, set_at)
+      values ('inr', 5, 'order', 1, 1, 'ada', 'a test', now())`,
+  );
+  try {
+    await holds(one, 'over_customer_limit');
+  } finally {
+    await fixture.db.asSystem((tx) =>
+      setCustomerLimit(
+        tx,
+        {
+          ...{ fiatAsset: 'inr', direction: null, marketId: null, level: 5 },
+          ...{ period: 'order', maxUnits: null, now: clock.now() },
+        },
+        { by: 'ada', why: 'a test' },
+      ),
+    );
+  }
+});
+
 test('an order above a limit of its customer across orders is held by that limit, and older orders count before it', async () => {
   const one = await made();
   const [row] = await rows.query<{ gross: string }>('select gross_units::text as gross from orders where id = $1', [

@@ -102,6 +102,33 @@ test('money is submitted from one place, after the gate', () => {
     ['rails/manual/desk.files.ts'],
     'a payout file is written past the desk',
   );
+  // The other ways to a chain. What signs and broadcasts is one file, which asks the gate first, and the file that fills the nonce
+  // of a lost transaction with an empty one.
+  assert.deepEqual(found(/\brail\.sendBatch\(/), ['treasury/batches.ts'], 'code sends a batch past the sweeps');
+  const cancels = ['rails/chain.adopt.signed.ts', 'rails/chain.adopt.ts'];
+  assert.deepEqual(found(/\bsendCancel\(/), cancels, 'code fills a nonce that was not given up');
+  const engines = ['rails/chain.adopt.signed.ts', 'rails/chain.sends.ts'];
+  assert.deepEqual(found(/\badapter\.sign\(/), engines, 'code has a transaction signed past the engine of a chain');
+  assert.deepEqual(found(/\.broadcast\(/), engines, 'code broadcasts past the engine of a chain');
+  const adapters = ['rails/evm/sends.ts', 'rails/tron/sends.ts'];
+  assert.deepEqual(found(/\bsigner\.sign\(/), adapters, 'code asks a signer past the adapter of its chain');
+  const sends = readFileSync(join(SRC, 'rails/chain.sends.ts'), 'utf8');
+  assert.match(
+    sends,
+    /await askAgain\(engine, newest\)[\s\S]{0,200}await sign\(engine, newest\)/,
+    'signed without the gate',
+  );
+  assert.match(
+    sends,
+    /await whyKept\(engine, versions\)[\s\S]{0,200}adapter\.broadcast\(/,
+    'broadcast without the gate',
+  );
+  const cancel = readFileSync(join(SRC, 'rails/chain.adopt.signed.ts'), 'utf8');
+  assert.match(
+    cancel,
+    /const call = account\?\.cancelCall\?\.\(row\.wallet\);[\s\S]{0,1200}adapter\.sign\(row\.wallet, call,/,
+    'a cancellation signs another call than the empty one',
+  );
   const engine = readFileSync(join(SRC, 'rails/payouts.ts'), 'utf8');
   assert.equal(engine.match(/beginSubmission\(tx/g)?.length, 1);
   assert.match(

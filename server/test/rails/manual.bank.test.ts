@@ -196,6 +196,27 @@ describe('a payout through a manual bank', () => {
     }
   });
 
+  it('that is held while it is still being submitted keeps the file from being downloaded', async () => {
+    const [held, other] = [await w.pays(705n), await w.pays(706n)];
+    const { id } = await w.closes();
+    // Its worker listed it, and died before it recorded that.
+    await w.db.asSystem((tx) =>
+      tx.run(
+        `update payouts set state = 'submitting', submitting_until = now() + interval '15 s', submitted_at = null
+          where id = $1`,
+        [held],
+      ),
+    );
+    w.gateSays(held, { outcome: 'hold', why: 'held: customer_blocked' });
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, id)),
+      refusedBatch(new RegExp(`1 of its payouts must not be paid now: ${held}`)),
+    );
+    await w.withdraws(id, 'the file was never downloaded');
+    for (const one of [held, other]) await w.looksAt(one);
+    assert.equal(await w.state(other), 'rejected');
+  });
+
   it('that has to wait after its file was closed keeps the file from being downloaded until it may leave', async () => {
     const [waits, held, goes] = [await w.pays(710n), await w.pays(720n), await w.pays(730n)];
     const { id } = await w.closes();

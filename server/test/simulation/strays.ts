@@ -310,16 +310,20 @@ export function openStrays(
       const { context } = process;
       const desk = { orders: context, vault, clock: context.clock } as OperatorDeps;
       const isUnconfirmed = await context.db.asSystem(async (tx) => {
+        const none = { address: undefined, signature: undefined, pastHits: undefined, despiteDebt: undefined };
+        const asked = { ...none, ...input } as never;
+        const seen = await RETURN?.look(desk, tx, asked);
         await RETURN?.perform?.(
           desk,
           tx,
-          { address: undefined, signature: undefined, pastHits: undefined, despiteDebt: undefined, ...input } as never,
+          asked,
           {
             operator: { name: OPERATORS[0] },
             people: OPERATORS,
             reason: 'it is theirs',
             now: context.clock.now(),
           } as never,
+          seen,
         );
         const confirmed = await tx.row(
           'select from return_links where deposit_id = $1 and replaced_at is null and confirmed_at is not null',

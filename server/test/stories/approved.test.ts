@@ -4,10 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { replaceDenyList } from '../../src/compliance/index.ts';
 import { setRule } from '../../src/operators/index.ts';
 import { ACTIONS } from '../../src/protocols/operator/action.ts';
-import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
-import { heldSale } from '../support/orders.ts';
+import { confirmedBy, oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
+import { heldSale, salePaidTwice } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Sale, Story, StoryCustomer } from '../support/story.ts';
 
@@ -140,4 +141,49 @@ test('amounts of several deposits of one order add up for the limit on naming a 
   assert.equal((await ada.does(`/proposals/${again.body.proposal}/confirm`)).status, 200);
   await arrives(order, 1);
   assert.equal(await world.tokensOf(address, 'usdc'), '55');
+});
+
+/** A refund of money in suspense that waits for its destination. */
+async function waitingRefund(): Promise<Sale> {
+  await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
+  const { order } = await salePaidTwice(world, '5');
+  await world.until('its refund waits', async () => (await refundStates(order))[0] === 'needs_destination');
+  return order;
+}
+
+test('naming a destination past hits passes only the hits that two people were shown', async () => {
+  const order = await waitingRefund();
+  const to = { address: world.newAddress(), pastHits: true };
+  const asked = await finn.does(`/orders/${order.id}/destination`, to);
+  assert.equal(asked.status, 202, JSON.stringify(asked.body));
+  assert.equal((await ada.does(`/customers/${order.customerId}/block`)).status, 200);
+  const late = await confirmedBy(ada, asked);
+  assert.deepEqual([late.status, late.body.reason], [409, 'proposal_overtaken']);
+  assert.deepEqual(await refundStates(order), ['needs_destination']);
+  // They are shown the block now.
+  assert.deepEqual(await bothDo(`/orders/${order.id}/destination`, to), [200, undefined]);
+  await arrives(order, 0);
+  assert.equal(await world.tokensOf(to.address, 'usdc'), '5');
+});
+
+test('a hit that is found between what two people saw and what they do is held', async () => {
+  const order = await waitingRefund();
+  const address = world.newAddress();
+  const action = ACTIONS.get('order.destination');
+  const performs = action?.perform;
+  assert(action !== undefined && performs !== undefined);
+  // In the same transaction, after the confirmation has read the order.
+  action.perform = async (...asked) => {
+    action.perform = performs;
+    await world.read((tx) =>
+      replaceDenyList(tx, world.server.vault, {
+        ...{ list: 'test', version: '1', now: world.clock.now() },
+        destinations: [{ kind: 'address', value: address }],
+      }),
+    );
+    return await performs(...asked);
+  };
+  assert.deepEqual(await bothDo(`/orders/${order.id}/destination`, { address, pastHits: true }), [200, undefined]);
+  await world.until('it is held', async () => (await refundStates(order))[0] === 'held');
+  assert.equal(await world.tokensOf(address, 'usdc'), '0');
 });

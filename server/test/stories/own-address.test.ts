@@ -271,7 +271,7 @@ test('limits: not more than is free, not below the low threshold, and not two th
 });
 
 test('a rule that asks for more people by now holds what fewer agreed to', async () => {
-  const rule = { action: 'transfer.send', right: '*', asset: '*', aboveUnits: 0n };
+  const rule = { action: 'transfer.send', right: 'treasury', asset: '*', aboveUnits: 0n };
   const { sendFrom } = rail();
   rail().sendFrom = async (...args) => {
     rail().sendFrom = sendFrom;

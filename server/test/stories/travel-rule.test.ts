@@ -174,3 +174,32 @@ test('at the deadline of a rule that returns, a deposit goes back to the address
     'one whose address is known is asked for',
   );
 });
+
+test('the deposit of an order that an operator holds stays at the deadline, and goes back once people release it', async () => {
+  const refundAddress = world.newAddress().toLowerCase();
+  const sold = async (amount: string) => {
+    const order = await world.sells(amount, 'usdc', { customer: await named(), refundAddress });
+    await world.pays(order, amount);
+    await world.mines(2);
+    await waits(order);
+    return order;
+  };
+  const [held, other] = [await sold('62'), await sold('63')];
+  assert.equal((await ada.does(`/orders/${held.id}/hold`)).status, 200);
+  world.clock.advance(2 * 3_600_000 + 60_000);
+  await isIn(other, 'refunded');
+  // The deadline's job has looked at it, and looks again.
+  const job = () =>
+    world.read((tx) =>
+      tx.row<{ dueAt: Date }>(`select due_at from jobs where kind = 'travel_rule_due' and subject = $1`, [
+        String(held.id),
+      ]),
+    );
+  await world.until('its job has run', async () => ((await job())?.dueAt ?? 0) > world.clock.now());
+  assert.equal(await world.stateOf(held), 'payout_held');
+  const cases = (await ada.reads(`/cases?kind=payout_held`)).body.cases;
+  assert.ok(cases.some(({ subject }: { subject: string }) => subject === `order:${held.id}`));
+  assert.equal((await oneOrTwoDo(ada, bea, `/orders/${held.id}/release`)).status, 200);
+  world.clock.advance(301_000);
+  await isIn(held, 'refunded');
+});

@@ -18,7 +18,7 @@ test('a wallet sends for sweeps and for transfers to own addresses only, and tho
   assert.equal(transfers.match(/\.sendFrom\(/g)?.length, 1);
   assert.match(
     transfers,
-    /asked\(context, tx, row\)\)\)\.outcome !== 'pay'\) return WAIT_MS;[\s\S]{0,200}\.sendFrom\(/,
+    /asked\(context, tx, row\)\)\)\.outcome !== 'pay'\) return pauseMs;[\s\S]{0,200}\.sendFrom\(/,
     'a transfer is sent without its gate',
   );
   assert.match(

@@ -129,6 +129,10 @@ export function openAddressRisk(deps: AddressRiskDeps): AddressRisk {
 
 const keyOf = ({ rail, address }: AskedAddress): string => JSON.stringify([rail, address]);
 
-/** The owner of the decisions: the customer, or for money without a customer its deposit. */
-const ownerOf = ({ customerId, depositIds = [], id }: Screening): string =>
-  customerId === null ? `deposit:${depositIds[0] ?? id}` : `customer:${customerId}`;
+/** The owner of the decisions: the customer, for money without a customer its deposit, and for our own the address it goes to. */
+const ownerOf = ({ customerId, depositIds = [], ownAddressId, id }: Screening): string =>
+  ownAddressId !== undefined
+    ? `own:${ownAddressId}`
+    : customerId === null
+      ? `deposit:${depositIds[0] ?? id}`
+      : `customer:${customerId}`;

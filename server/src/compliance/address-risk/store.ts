@@ -16,6 +16,7 @@ export interface AnswerRow {
 
 export interface HitRow {
   id: bigint;
+  /** `customer:<id>`, `deposit:<id>`, or `own:<id>` of an own address. */
   owner: string;
   customerId: string | null;
   /** `payer:<deposit>` or `destination`. */

@@ -41,12 +41,19 @@ import { type Declared, declareWallet, walletText } from './wallets.ts';
 
 const RULES = 'travel 2';
 
+/** An order that people hold is looked at again after this time: once they release it, its deposit goes back. */
+const HELD_AGAIN_MS = 300_000;
+
 export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
   db: Database;
   /** Present if a protocol is configured. */
   exchange?: Omit<ExchangeDeps, 'db' | 'vault' | 'clock' | 'onNews'> | undefined;
-  /** Requests a refund of an order's deposit, unless the order was paid or a refund is under way. */
-  requestRefund(orderId: bigint): Promise<void>;
+  /**
+   * Requests a refund of an order's deposit, unless the order was paid or a refund is under way.
+   *
+   * @returns `held` if people have to decide about the order first
+   */
+  requestRefund(orderId: bigint): Promise<'requested' | 'held'>;
   /** Deposits that fund an order. */
   depositsOf(tx: Tx, orderId: bigint): Promise<readonly bigint[]>;
   /** The destination of an order and the rail that pays it. */
@@ -218,7 +225,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
           if (!goesBack) await deps.wake(tx, id);
           return undefined;
         });
-        if (goesBack) await deps.requestRefund(id);
+        if (goesBack && (await deps.requestRefund(id)) === 'held') return { againInMs: HELD_AGAIN_MS };
         return handled;
       },
     },

@@ -34,7 +34,7 @@ import {
   type Verdict,
 } from '../../compliance/index.ts';
 import { blockOf, findCustomer } from '../../customers/index.ts';
-import { isRailOff, levelMaxUnits, marketById } from '../../partners/index.ts';
+import { isRailOff, levelMaxUnitsNow, marketById } from '../../partners/index.ts';
 import { isBetweenWallets, type SendAnswer } from '../../rails/chain.ts';
 import { type AtGate, findPayout, type GateAnswer, payoutsOf } from '../../rails/payouts.ts';
 import type { GateContext } from '../context.ts';
@@ -339,6 +339,7 @@ export async function seenFindings(
   }));
 }
 
+/** Whether the approvers saw this finding, for this destination and at least this amount. */
 const isSeen = (
   { rule, entry }: Finding,
   { asset, units, address, fiatAccountId }: Leaving,
@@ -350,7 +351,7 @@ const isSeen = (
       one.rule === rule &&
       one.entry === entry &&
       one.asset === asset &&
-      one.units === units &&
+      one.units >= units &&
       one.address === address &&
       one.fiatAccountId === fiatAccountId,
   );
@@ -397,8 +398,7 @@ export interface ApprovedBy {
   people: readonly string[];
   reason: string;
   /**
-   * The findings that they were shown, if they confirmed in an earlier transaction: only these are approved. Default: the current
-   * findings.
+   * The findings that they were shown: only these are approved, and one found since is not. Default: the current findings.
    */
   seen?: readonly SeenFinding[] | undefined;
 }
@@ -427,5 +427,5 @@ async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<
 /** The most that the customer's level may pay at once now; undefined if the level has no limit. */
 async function limitOf(tx: Tx, order: Order): Promise<bigint | undefined> {
   const { level } = await findCustomer(tx, order.customerId);
-  return await levelMaxUnits(tx, await marketById(tx, order.marketId), level);
+  return await levelMaxUnitsNow(tx, await marketById(tx, order.marketId), level);
 }

@@ -14,6 +14,7 @@ import * as depositStore from '../deposits/store.ts';
 import { lockOrder } from '../lock.ts';
 import { type ApprovedBy, approveRefund } from '../payouts/gate.ts';
 import { refundOf, suspenseRefundOf } from '../payouts/leaving.ts';
+import type { SeenFinding } from '../payouts/rules.ts';
 import { isUnreleased } from '../read/public.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
@@ -131,6 +132,8 @@ export async function refundDeposit(
     by: string;
     people?: readonly string[];
     pastHits?: boolean | undefined;
+    /** As in `ApprovedBy`. */
+    seen?: readonly SeenFinding[] | undefined;
     /** Allows the refund even if a deposit of the order was reversed and this money could replace it. */
     despiteDebt?: boolean | undefined;
     why: string;
@@ -141,7 +144,8 @@ export async function refundDeposit(
   const isNamed = refund.address !== null || refund.fiatAccountId !== null;
   if (!isNamed || refund.state !== 'screening') return refund;
   const order = refund.orderId === null ? undefined : await lockOrder(tx, refund.orderId);
-  const by = { people: input.people ?? [input.by], reason: input.why, pastHits: input.pastHits, now: input.now };
+  const { people = [input.by], why: reason, pastHits, seen, now } = input;
+  const by = { people, reason, pastHits, seen, now };
   await approveRefund(context, tx, await suspenseRefundOf(tx, refund, order), by);
   return refund;
 }

@@ -75,19 +75,23 @@ export interface Action<F extends Fields = Fields> extends DeclaredAction<F> {
   look(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<unknown>;
   /** The findings that people have to approve, if any. */
   needs?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Needs | undefined>;
-  /** @returns data that is shown only to the caller: a secret, or something personal */
+  /**
+   * @param seen the result of `look`, earlier in this transaction
+   * @returns data that is shown only to the caller: a secret, or something personal
+   */
   perform?(
     deps: OperatorDeps,
     tx: Tx,
     input: Values<F>,
     doing: Doing,
+    seen: unknown,
   ): Promise<Readonly<Record<string, unknown>> | void>;
   /** Further data that is shown only to the caller, read after `perform` has been committed and audited. */
   shows?(deps: OperatorDeps, input: Values<F>): Promise<Readonly<Record<string, unknown>>>;
   /** Runs in a new transaction after a Refusal rolled the action's back, for a subject that must still be updated. */
   refused?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<void>;
   /**
-   * Runs instead of `perform`, for an action that calls outside. `seen` is the result of `look` in the transaction of the
+   * Runs instead of `perform`, for an action that calls outside. Here `seen` is the result of `look` in the transaction of the
    * confirmation.
    */
   outside?(deps: OperatorDeps, input: Values<F>, doing: Doing, seen: unknown): Promise<void>;
@@ -454,7 +458,7 @@ async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unk
     return { isOutside: true, seen: before };
   }
   assert(action.perform !== undefined, `${action.name} has no perform`);
-  const shown = (await action.perform(deps, tx, input, doing)) ?? {};
+  const shown = (await action.perform(deps, tx, input, doing, before)) ?? {};
   const after = await action.look(deps, tx, input);
   await recordAction(tx, doing, { ...about, outcome: 'done', before, after });
   return { after, shown };

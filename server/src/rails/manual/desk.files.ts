@@ -13,7 +13,7 @@ import { enqueue } from '../../base/jobs.ts';
 import type { AssetCode } from '../../base/money.ts';
 import { openTyped } from '../../base/typed.ts';
 import type { BankContext } from '../bank.ts';
-import { type Gate, payoutByKey } from '../payouts.ts';
+import { type Gate, type PayoutState, payoutByKey } from '../payouts.ts';
 import { batchName, FILE_TYPES, writeFile } from './files.ts';
 import type { PayeeDetails } from './payee.ts';
 import type { ManualAccount, ManualBankSettings } from './settings.ts';
@@ -244,10 +244,16 @@ async function there({ rail }: Desk, tx: Tx, id: bigint): Promise<store.BatchRow
   return batch;
 }
 
+/**
+ * The payouts of a file that have not ended. One may still be `submitting`: its worker died after it had listed the payout, and
+ * before it recorded that.
+ */
 const openOf = async (tx: Tx, id: bigint): Promise<string[]> =>
   (await store.payoutsOfBatch(tx, id))
-    .filter(({ state }) => state === 'submitted' || state === 'unknown')
+    .filter(({ state }) => state !== null && !ENDED.includes(state))
     .map(({ key }) => key);
+
+const ENDED: readonly string[] = ['settled', 'returned', 'rejected'] satisfies PayoutState[];
 
 /**
  * After a download we have no control over the file, so each of its payouts passes the gate as if it were submitted now. A payout

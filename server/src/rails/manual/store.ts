@@ -188,7 +188,7 @@ export interface BatchPayout {
   key: string;
   endToEnd: string;
   units: bigint;
-  /** What the statement shows of the payout: `settled` or `returned`. */
+  /** State of the payout. */
   state: string | null;
 }
 

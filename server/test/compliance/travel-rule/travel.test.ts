@@ -56,7 +56,10 @@ const travel = () =>
     depositsOf: async (_tx, id) => deposits.get(id) ?? [],
     payoutOf: async (_tx, id) => paidTo.get(id),
     wake: async () => {},
-    requestRefund: async (orderId) => void refunded.push(orderId),
+    requestRefund: async (orderId) => {
+      refunded.push(orderId);
+      return 'requested';
+    },
     isSignedBy: async (_rail, address, message, signature) =>
       await verifyMessage({ address: address as `0x${string}`, message, signature: signature as `0x${string}` }).catch(
         () => false,

@@ -20,7 +20,7 @@ import { type Action, action } from '../action.ts';
 import { DEPOSITS } from '../declared/deposits.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { type Back, destinationOf, requireFit, requireNamed, type To, unitsOf } from './destinations.ts';
-import { approves, needsOf } from './findings.ts';
+import { approvedIn, approves, needsOf } from './findings.ts';
 
 export const DEPOSIT_ACTIONS: readonly Action[] = [
   action({
@@ -53,13 +53,13 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
       if (refunds.some((one) => one.state !== 'settled')) return await back({ asset, units: named });
       return await back({ asset, units: named + ((await unitsOf(tx, asset, input.amount)) ?? units) });
     },
-    async perform({ orders }, tx, input, { operator, people, reason, now }) {
+    async perform({ orders }, tx, input, { operator, people, reason, now }, seen) {
       const deposit = await findDeposit(tx, input.deposit);
       const to = await destinationOf(orders, tx, deposit.rail, input);
       const units = await unitsOf(tx, deposit.asset, input.amount);
       await refundDeposit(orders, tx, {
         ...{ depositId: input.deposit, by: operator.name, people, pastHits: input.pastHits, why: reason, now },
-        despiteDebt: input.despiteDebt,
+        ...{ despiteDebt: input.despiteDebt, seen: approvedIn(seen) },
         ...defined({ units, to }),
       });
     },

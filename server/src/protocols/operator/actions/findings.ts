@@ -20,6 +20,10 @@ export async function approves(
   return await seenFindings(orders, tx, leaving, clock.now());
 }
 
+/** What `approves` showed to the approvers, in the result of an action's `look`. A hit found since stays. */
+export const approvedIn = (seen: unknown): readonly SeenFinding[] =>
+  (seen as { approves: readonly SeenFinding[] }).approves;
+
 /** One need per finding, and one for an address that neither a customer nor a partner has named. */
 export async function needsOf(
   { orders, clock }: OperatorDeps,

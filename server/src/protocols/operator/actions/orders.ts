@@ -54,7 +54,7 @@ import {
   type To,
   toOf,
 } from './destinations.ts';
-import { approves, needsOf } from './findings.ts';
+import { approvedIn, approves, needsOf } from './findings.ts';
 
 /** An order's state, without values that change while nothing happens. */
 async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
@@ -134,28 +134,33 @@ async function needsBack(
   ];
 }
 
-/**
- * The same for a named destination: the deposit's refund if it can arrive there, otherwise the money waiting on the other leg's
- * rail, such as coins of a purchase that the law has released.
- */
+/** What a named destination would let leave: the deposit's refund if it can arrive there, and the money waiting on its rails. */
+async function namedBy({ orders }: OperatorDeps, tx: Tx, input: { order: bigint } & To): Promise<Leaving[]> {
+  const order = await lockOrder(tx, input.order);
+  const isChain = (rail: string) => orders.rails.get(rail)?.kind === 'chain';
+  const isAddress = input.address !== undefined;
+  const leavings: Leaving[] = [];
+  if (isChain(order.depositRail) === isAddress) {
+    const to = await destinationOf(orders, tx, order.depositRail, input);
+    if (to !== undefined) leavings.push(await refundOf(tx, order, to));
+  }
+  for (const refund of await waitingFor(tx, input.order)) {
+    if (isChain(refund.rail) !== isAddress) continue;
+    const to = await destinationOf(orders, tx, refund.rail, input);
+    const { address = null, fiatAccountId = null } = to ?? {};
+    leavings.push(await suspenseRefundOf(tx, { ...refund, address, fiatAccountId }, order));
+  }
+  return leavings;
+}
+
 async function needsNamed(
   deps: OperatorDeps,
   tx: Tx,
   input: { order: bigint; pastHits: boolean | undefined } & To,
 ): Promise<Need[]> {
-  const { orders } = deps;
-  const order = await lockOrder(tx, input.order);
-  const isChain = (rail: string) => orders.rails.get(rail)?.kind === 'chain';
-  const isAddress = input.address !== undefined;
-  if (isChain(order.depositRail) === isAddress) return await needsBack(deps, tx, input);
   const needs: Need[] = [await amountOf(tx, input.order)];
-  for (const refund of await waitingFor(tx, input.order)) {
-    if (isChain(refund.rail) !== isAddress) continue;
-    const to = await destinationOf(orders, tx, refund.rail, input);
-    const { address = null, fiatAccountId = null } = to ?? {};
-    const leaving = await suspenseRefundOf(tx, { ...refund, address, fiatAccountId }, order);
+  for (const leaving of await namedBy(deps, tx, input))
     needs.push(...(await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })));
-  }
   return needs;
 }
 
@@ -195,10 +200,10 @@ const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
   now: doing.now,
 });
 
-/** The hits that the approvers let pass: those that were shown to them, in an earlier transaction than the one that acts. */
+/** The hits that the approvers let pass, and the order's version that they were shown. */
 const shown = ({ pastHits }: { pastHits?: boolean | undefined }, seen: unknown) => ({
   pastHits,
-  seen: (seen as { approves: readonly SeenFinding[] }).approves,
+  seen: approvedIn(seen),
   seenVersion: (seen as { version: number }).version,
 });
 
@@ -217,8 +222,8 @@ export const ORDER_ACTIONS: readonly Action[] = [
       if (state !== 'on_hold') throw new Refusal('order_over', { state });
       return await needsPaid(deps, tx, input);
     },
-    async perform({ orders }, tx, input, doing) {
-      await release(orders, tx, said(input, doing));
+    async perform({ orders }, tx, input, doing, seen) {
+      await release(orders, tx, { ...said(input, doing), seen: approvedIn(seen) });
     },
   }),
   action({
@@ -361,7 +366,9 @@ export const ORDER_ACTIONS: readonly Action[] = [
         asset,
         units: grossUnits,
       }));
-      return { ...(Object(await look(deps, tx, input)) as object), waiting };
+      const approved: SeenFinding[] = [];
+      for (const leaving of await namedBy(deps, tx, input)) approved.push(...(await approves(deps, tx, leaving)));
+      return { ...(Object(await look(deps, tx, input)) as object), waiting, approves: approved };
     },
     async needs(deps, tx, input) {
       const needs = await needsNamed(deps, tx, input);
@@ -381,9 +388,9 @@ export const ORDER_ACTIONS: readonly Action[] = [
         }),
       ];
     },
-    async perform({ orders }, tx, input, { now, people, reason }) {
+    async perform({ orders }, tx, input, { now, people, reason }, seen) {
       const to = { address: input.address, fiatAccountId: input.fiatAccountId };
-      const approvedBy = { people, reason, pastHits: input.pastHits };
+      const approvedBy = { people, reason, pastHits: input.pastHits, seen: approvedIn(seen) };
       await nameDestination(orders, tx, { orderId: input.order, to, by: 'operator', approvedBy, now });
     },
   }),

@@ -28,7 +28,7 @@ import { type Action, action } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
 import { DEPOSITS } from '../declared/deposits.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { approves } from './findings.ts';
+import { approvedIn, approves } from './findings.ts';
 
 interface Input {
   deposit: bigint;
@@ -147,10 +147,11 @@ export const PAYER_ACTIONS: readonly Action[] = [
       const found = [...stands.flatMap(({ action }) => action ?? []), 'destination.new' as const];
       return [{ asset, units, asks: 'always' }, ...found.map((finding) => ({ finding, asset, units }))];
     },
-    async perform(deps, tx, input, { operator, people, reason, now }) {
+    async perform(deps, tx, input, { operator, people, reason, now }, seen) {
       await refundDeposit(deps.orders, tx, {
         ...{ depositId: input.deposit, to: await destinationOf(deps, tx, input), by: operator.name, people },
         ...{ pastHits: input.pastHits, despiteDebt: input.despiteDebt, why: reason, now },
+        seen: approvedIn(seen),
       });
       await closeConfirmed(tx, input.deposit, { by: operator.name, now });
     },

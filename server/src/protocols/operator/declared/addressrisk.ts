@@ -14,7 +14,8 @@ const HIT = [
   ...['id', 'customerId', 'rail', 'address', 'state', 'foundAt'],
   {
     owner: Type.String({
-      description: 'Owner of the address, to whom decisions apply: customer:<id>, or deposit:<id>',
+      description:
+        'Owner of the address, to whom decisions apply: customer:<id>, deposit:<id>, or own:<id> of an own address',
     }),
     subject: Type.String({ description: 'payer:<deposit>, or destination' }),
     riskId: Type.String({ description: 'Number of the first answer with this finding' }),

@@ -295,7 +295,7 @@ export const ORDERS = {
     weighs: true,
     fields: { order: id, ...to },
     refuses: ['unknown_order', 'unknown_account', 'refund_under_way', 'unknown_refund', ...PROPOSES],
-    gives: done([...ORDER, 'waiting']),
+    gives: done([...ORDER, 'waiting', 'approves']),
     command: { words: 'order destination' },
   }),
   releaseBlocked: act({
