@@ -16,18 +16,24 @@ import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { canonical, type Doing, recordAction } from './audit.ts';
-import { may, type Right } from './people.ts';
+import { may, RIGHTS, type Right } from './people.ts';
 import { installation } from './rules.ts';
-import { type ProposalRow, type ProposalState, store } from './store.ts';
+import { type ProposalRow, type ProposalState, type Role, store } from './store.ts';
 
 const OPEN_FOR_MS = 24 * 3_600_000;
 export const MAX_PROPOSALS = 200;
 
-/** Whether two operators can confirm who else becomes one. The first operators are created by one person alone. */
-export const hasTwoConfirmers = async (tx: Tx): Promise<boolean> => (await confirmers(tx)) >= 2;
+/**
+ * Whether two operators have roles that confirm actions. The first operators are created by one person alone; from the second
+ * one on, that person could otherwise create somebody to confirm what the others are there to confirm.
+ *
+ * @param roles that confirm any action, not only actions on money
+ */
+export const hasTwoConfirmers = async (tx: Tx, roles: readonly Role[]): Promise<boolean> =>
+  (await store.everOfRoles(tx, roles)) >= 2n;
 
-/** How many operators have roles that confirm money actions, including disabled ones. */
-export const confirmers = async (tx: Tx): Promise<number> => Number(await store.everConfirmers(tx));
+/** How many operators have roles that confirm money actions and lift kill switches, including disabled ones. */
+export const confirmers = async (tx: Tx): Promise<number> => Number(await store.everOfRoles(tx, RIGHTS.money));
 
 export interface Proposed {
   id: bigint;

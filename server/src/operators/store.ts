@@ -132,7 +132,7 @@ const sql = {
   disable: `update operators set disabled_at = greatest($2, disabled_at + interval '1 millisecond') where id = $1`,
   enable: 'update operators set disabled_at = null where id = $1',
   // Includes disabled ones: disabling everybody else must not let one person count as two.
-  everConfirmers: `select count(*) as count from operators where role in ('finance', 'admin')`,
+  everOfRoles: 'select count(*) as count from operators where role = any($1::text[])',
 
   byToken: `select o.id, o.name, o.role, o.created_at, o.disabled_at, t.id as token, t.expires_at, t.revoked_at, t.last_used_at
     from operator_tokens t join operators o on o.id = t.operator_id where t.hash = $1`,
@@ -206,7 +206,8 @@ export const store = {
   setRole: (tx: Tx, id: bigint, role: Role) => tx.run(sql.setRole, [id, role]),
   disable: (tx: Tx, id: bigint, now: Date) => tx.run(sql.disable, [id, now]),
   enable: (tx: Tx, id: bigint) => tx.run(sql.enable, [id]),
-  everConfirmers: async (tx: Tx) => (await tx.row<{ count: bigint }>(sql.everConfirmers))?.count ?? 0n,
+  everOfRoles: async (tx: Tx, roles: readonly Role[]) =>
+    (await tx.row<{ count: bigint }>(sql.everOfRoles, [roles]))?.count ?? 0n,
 
   byToken: (tx: Tx, hash: Buffer) => tx.row<KnownToken>(sql.byToken, [hash]),
   insertToken: (tx: Tx, t: { operatorId: bigint; hash: Buffer; label: string; now: Date; expiresAt: Date | null }) =>
