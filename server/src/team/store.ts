@@ -11,11 +11,14 @@ export interface MemberRow {
   createdAt: Date;
   joinedAt: Date | null;
   disabledAt: Date | null;
+  linkFor: string | null;
+  linkUntil: Date | null;
 }
 
 export type CodeKind = 'invitation' | 'recovery';
 
-export const MEMBER = 'o.id, o.partner_id, o.name, o.role, o.invited_by, o.created_at, o.joined_at, o.disabled_at';
+export const MEMBER = `o.id, o.partner_id, o.name, o.role, o.invited_by, o.created_at, o.joined_at, o.disabled_at,
+  o.link_for, o.link_until`;
 
 export const sql = {
   insert: `insert into partner_members as o (partner_id, name, role, invited_by, created_at) values ($1, $2, $3, $4, $5)
@@ -30,6 +33,10 @@ export const sql = {
   role: 'update partner_members set role = $2 where id = $1',
   join: 'update partner_members set joined_at = coalesce(joined_at, $2) where id = $1',
   disable: 'update partner_members set disabled_at = coalesce(disabled_at, $2) where id = $1',
+
+  reserveLink: 'update partner_members set link_for = $2, link_until = $3 where id = $1',
+  takeLink: `update partner_members o set link_for = null, link_until = null
+    where o.id = $1 and o.link_for = $2 and o.link_until > $3 returning ${MEMBER}`,
 
   insertCode: `insert into member_codes (hash, member_id, kind, created_at, expires_at) values ($1, $2, $3, $4, $5)`,
   code: `select c.kind, ${MEMBER} from member_codes c join partner_members o on o.id = c.member_id
@@ -55,6 +62,9 @@ export const teamStore = {
   setRole: (tx: Tx, id: bigint, role: MemberRole) => tx.run(sql.role, [id, role]),
   join: (tx: Tx, id: bigint, now: Date) => tx.run(sql.join, [id, now]),
   disable: (tx: Tx, id: bigint, now: Date) => tx.run(sql.disable, [id, now]),
+
+  reserveLink: (tx: Tx, id: bigint, by: string | null, until: Date | null) => tx.run(sql.reserveLink, [id, by, until]),
+  takeLink: (tx: Tx, id: bigint, by: string, now: Date) => tx.row<MemberRow>(sql.takeLink, [id, by, now]),
 
   insertCode: (tx: Tx, c: { hash: Buffer; memberId: bigint; kind: CodeKind; now: Date; expiresAt: Date | null }) =>
     tx.run(sql.insertCode, [c.hash, c.memberId, c.kind, c.now, c.expiresAt]),
