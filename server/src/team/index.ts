@@ -17,10 +17,12 @@ import { Refusal } from '../base/errors.ts';
 import { hashOfRecoveryCode, makeRecoveryCodes } from '../base/recovery.ts';
 import { openSignIn, type Session } from '../base/signin.ts';
 import { closeActivity } from '../partners/index.ts';
+import { removeHeld } from './held.ts';
 import type { MemberRight, MemberRole } from './roles.ts';
 import { RIGHTS_OF } from './roles.ts';
 import { type CodeKind, MEMBER, type MemberRow, teamStore as store } from './store.ts';
 
+export { freeTeam, holdTeam, TEAM_KINDS, teamSince } from './held.ts';
 export {
   MEMBER_RIGHTS,
   MEMBER_ROLES,
@@ -49,9 +51,14 @@ export interface Member {
   /** The operator who may collect the link of an invitation that another one confirmed, and until when. */
   readonly linkFor: string | null;
   readonly linkUntil: Date | null;
+  /** When a containment began to hold the member, who signs in by nothing meanwhile (held.ts). */
+  readonly heldAt: Date | null;
 }
 
-const signIn = openSignIn<MemberRow>({ prefix: 'member', people: 'partner_members', columns: MEMBER });
+const signIn = openSignIn<MemberRow>({
+  ...{ prefix: 'member', people: 'partner_members', columns: MEMBER },
+  ...{ lives: 'o.held_at is null', areHeld: true },
+});
 export const teamSignIn = {
   ...{ loginOptions: signIn.loginOptions, enrolOptions: signIn.enrolOptions, checkEnrolment: signIn.checkEnrolment },
   ...{ checkLogin: signIn.checkLogin, begin: signIn.begin, personOfSession: signIn.personOfSession },
@@ -211,6 +218,15 @@ export async function removeMember(
   await store.dropCodes(tx, m.id, null);
   await signIn.revokeAccess(tx, m.id, m.now);
   return { ...member, disabledAt: m.now };
+}
+
+/** Removes what a containment held of the team and operators rejected: a member with everything that is theirs. */
+export async function removeFromTeam(
+  tx: Tx,
+  items: readonly { kind: string; subject: string }[],
+  r: { partnerId: bigint; now: Date },
+): Promise<void> {
+  for (const id of await removeHeld(tx, items, r)) await removeMember(tx, { ...r, id, evenLast: true });
 }
 
 /** Ends the member's sessions; passkeys stay. */

@@ -17,6 +17,7 @@ const MEMBER = [
     disabledAt: when('When the member was removed'),
     linkFor: maybe(Type.String({ description: 'Operator for whom a link waits to be collected' })),
     linkUntil: when('Until when that operator may collect it'),
+    heldAt: when('Since when a containment holds the member'),
   },
   'createdAt',
 ];
