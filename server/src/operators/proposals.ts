@@ -135,15 +135,34 @@ export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: big
 }
 
 /**
- * Names of the approvers who still have the right, the proposer first. Their rights cannot change until `tx` ends.
+ * Locks everybody who approves a proposal, this person included, until `tx` ends: their rights do not change, and what each of
+ * them approves at the same moment is counted one after the other. Called before the proposal is locked; somebody who confirms
+ * meanwhile is locked by `validAgreers`.
+ *
+ * @throws Refusal 'unknown_proposal'
+ */
+export async function lockApprovers(tx: Tx, id: bigint, operator: bigint): Promise<void> {
+  const row = await store.proposal(tx, id);
+  if (row === undefined) throw new Refusal('unknown_proposal');
+  await store.lockOperators(tx, [operator, row.proposedBy, ...(await store.approvers(tx, id))]);
+}
+
+/**
+ * The approvers who still have the right, the proposer first, locked until `tx` ends.
  *
  * @returns undefined when the proposer has lost the right
  */
-export async function validAgreers(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
-  const ids = [row.proposedBy, ...(await store.approvers(tx, row.id))];
-  const people = await store.shareOperators(tx, ids);
-  const left = people.filter((person) => person.disabledAt === null && may(person, right)).map(({ name }) => name);
-  return left.includes(row.proposer) ? [row.proposer, ...row.agreed.filter((name) => left.includes(name))] : undefined;
+export async function validAgreers(
+  tx: Tx,
+  row: ProposalRow,
+  right: Right,
+): Promise<{ id: bigint; name: string }[] | undefined> {
+  const people = await store.lockOperators(tx, [row.proposedBy, ...(await store.approvers(tx, row.id))]);
+  const left = new Map(
+    people.filter((person) => person.disabledAt === null && may(person, right)).map((person) => [person.name, person]),
+  );
+  if (!left.has(row.proposer)) return undefined;
+  return [row.proposer, ...row.agreed].flatMap((name) => left.get(name) ?? []);
 }
 
 /** Records a confirmation that is not yet the last one. */
