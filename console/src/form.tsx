@@ -93,7 +93,7 @@ export function Came({ outcome }: { outcome: Outcome }) {
 }
 
 /** How many people it takes, in the words of this installation. */
-function People({ people }: { people: NonNullable<FormAction['people']> }): ReactNode {
+export function People({ people }: { people: NonNullable<FormAction['people']> }): ReactNode {
   const { operators, delayS = 0 } = useRules().data?.installation ?? {};
   if (people === 'one') return 'One operator is enough: the action runs when you send it.';
   if (operators === 'one')

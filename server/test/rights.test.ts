@@ -242,7 +242,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   market_limits: ['insert, update, delete', TERMS],
   markets: ['insert, update', TERMS],
   member_challenges: ['insert, delete', 'a challenge is used once, or forgotten'],
-  member_codes: ['insert, delete', 'a code of an invitation or of recovery is used once, replaced or forgotten'],
+  member_codes: [
+    'insert, delete; update (held_at)',
+    'a code of an invitation or of recovery is used once, replaced, held or forgotten',
+  ],
   member_passkeys: ['insert, update', 'passkeys of teams are enrolled, counted and revoked'],
   member_sessions: ['insert, update, delete', 'sessions of teams begin, are seen, end and are forgotten'],
   monitoring_cursor: ['insert; update (seen_at, deposit_id, paid_at, payout_id)', 'up to where orders were looked at'],

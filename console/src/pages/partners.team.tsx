@@ -1,8 +1,9 @@
 /** The team of a partner: who signs in to its console, and the links that admit the first members. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { read, send } from '../api.ts';
+import { type Outcome, read, send } from '../api.ts';
 import { useAttempt } from '../attempt.ts';
+import { Came, People } from '../form.tsx';
 import { useMay } from '../shell.tsx';
 import { type Column, Dialog, Failure, Table, Time } from '../ui.tsx';
 
@@ -14,11 +15,11 @@ interface Member {
   readonly invitedUntil: string | null;
   readonly joinedAt: string | null;
   readonly disabledAt: string | null;
+  /** The operator for whom a link waits to be collected. */
+  readonly linkFor: string | null;
+  readonly linkUntil: string | null;
 }
-interface Invited {
-  readonly url?: string;
-  readonly expiresAt?: string;
-}
+type Invited = Outcome & { readonly url?: string; readonly expiresAt?: string };
 
 const ROLES = ['owner', 'developer', 'support', 'finance', 'viewer'];
 
@@ -26,6 +27,7 @@ interface Form {
   readonly label: string;
   readonly says: string;
   readonly path: string;
+  readonly people: 'one' | 'rules';
   readonly isGrave?: boolean;
   /** Asks for a name and a role. */
   readonly isNew?: boolean;
@@ -43,24 +45,47 @@ export function Team({ partner }: { partner: string }) {
     { head: 'Joined', cell: ({ joinedAt }) => <Time at={joinedAt} /> },
     {
       head: 'Link works until',
-      cell: ({ invitedUntil }) =>
-        invitedUntil === null ? <span className="muted">no link</span> : <Time at={invitedUntil} />,
+      cell: ({ invitedUntil, linkFor, linkUntil }) =>
+        invitedUntil !== null ? (
+          <Time at={invitedUntil} />
+        ) : linkFor !== null ? (
+          <>
+            {linkFor} collects it until <Time at={linkUntil} />
+          </>
+        ) : (
+          <span className="muted">no link</span>
+        ),
     },
     {
       head: 'Actions',
-      cell: ({ id, name, disabledAt }) =>
+      cell: ({ id, name, disabledAt, linkFor }) =>
         disabledAt !== null ? (
           <span className="muted">removed</span>
         ) : (
           <div className="row">
+            {linkFor !== null && (
+              <button
+                type="button"
+                aria-label={`Show the link for ${name}`}
+                disabled={!may('partners')}
+                onClick={() =>
+                  setForm({
+                    ...{ label: `Show the link for ${name}`, path: `${path}/${id}/link`, people: 'one' },
+                    says: `Shows the link that ${linkFor} requested and another operator confirmed: to ${linkFor}, once.`,
+                  })
+                }
+              >
+                Show the link
+              </button>
+            )}
             <button
               type="button"
               aria-label={`New link for ${name}`}
               disabled={!may('partners')}
               onClick={() =>
                 setForm({
-                  ...{ label: `New link for ${name}`, path: `${path}/${id}/invitation` },
-                  says: 'Makes a link for a member who lost every passkey. When the link is used, earlier passkeys and sessions end.',
+                  ...{ label: `New link for ${name}`, path: `${path}/${id}/invitation`, people: 'rules' },
+                  says: 'Makes a link for a member who lost every passkey. When the link is used, earlier passkeys and sessions end. A member who has joined takes two operators at least.',
                 })
               }
             >
@@ -73,7 +98,7 @@ export function Team({ partner }: { partner: string }) {
               disabled={!may('block')}
               onClick={() =>
                 setForm({
-                  ...{ label: `Remove ${name}`, path: `${path}/${id}/remove`, isGrave: true },
+                  ...{ label: `Remove ${name}`, path: `${path}/${id}/remove`, people: 'one', isGrave: true },
                   says: 'Removes the member permanently, even the last owner: passkeys, sessions and links end.',
                 })
               }
@@ -93,7 +118,7 @@ export function Team({ partner }: { partner: string }) {
           disabled={!may('partners')}
           onClick={() =>
             setForm({
-              ...{ label: 'Invite', path, isNew: true },
+              ...{ label: 'Invite', path, people: 'rules', isNew: true },
               says: 'Makes a link that lets one person make a passkey for the console of this partner, within three days.',
             })
           }
@@ -134,9 +159,10 @@ function TeamForm({ of, onClose }: { of: Form; onClose: () => void }) {
       <h2>{of.label}</h2>
       {answer !== undefined ? (
         <>
-          <p className="note is-ok" role="status">
-            The server says: done.
-          </p>
+          <Came outcome={answer} />
+          {answer.proposal !== undefined && (
+            <p>After the confirmation you collect the link here with Show the link, within a day.</p>
+          )}
           {answer.url !== undefined && (
             <>
               <p>
@@ -154,7 +180,9 @@ function TeamForm({ of, onClose }: { of: Form; onClose: () => void }) {
         </>
       ) : (
         <form onSubmit={(event) => void submit(event)}>
-          <p>{of.says} One operator is enough.</p>
+          <p>
+            {of.says} <People people={of.people} />
+          </p>
           {error !== undefined && <Failure error={error} />}
           {of.isNew === true && (
             <>

@@ -65,6 +65,7 @@ export type RefusalCode =
   | 'unknown_bulk'
   | 'unknown_key'
   | 'no_secret_waits'
+  | 'no_link_waits'
   | 'unknown_held_item'
   | 'unknown_submission'
   | 'submission_exists'

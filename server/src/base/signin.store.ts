@@ -2,7 +2,7 @@
  * Rows of passkeys, sessions and challenges of one kind of people: operators, or a partner's team. The module that owns the
  * tables gives their names; the columns are the same in all. If these people may also sign in with an account at a provider, the
  * table of those accounts is named, and sessions have two more columns: the account with which they began, and since when that
- * login counts as fresh.
+ * login counts as fresh. If passkeys and sessions of these people may be held (team/held.ts), both tables have `held_at`.
  */
 import type { Tx } from './db.ts';
 
@@ -27,6 +27,8 @@ export interface PeopleTables {
   readonly identities?: string;
   /** A further condition under which a person may sign in, on the alias `o`. */
   readonly lives?: string;
+  /** Their passkeys and sessions may be held: then they sign nobody in. */
+  readonly areHeld?: true;
 }
 
 interface PasskeyRow {
@@ -73,10 +75,12 @@ const begunBy = (passkeys: string, identities: string | undefined) =>
         freshAt: 'case when s.passkey_id is null then s.fresh_at else s.begun_at end',
       };
 
-function statements({ prefix, people, columns, identities, lives = 'true' }: PeopleTables) {
+function statements({ prefix, people, columns, identities, lives = 'true', areHeld }: PeopleTables) {
   const [passkeys, sessions, challenges] = [`${prefix}_passkeys`, `${prefix}_sessions`, `${prefix}_challenges`];
   const person = `${prefix}_id`;
   const by = begunBy(passkeys, identities);
+  /** That the passkey or session on this alias is not held. */
+  const isFree = (alias: string) => (areHeld === true ? ` and ${alias}held_at is null` : '');
   return {
     insertChallenge: `insert into ${challenges} (hash, ${person}, expires_at) values ($1, $2, $3)`,
     takeChallenge: `delete from ${challenges} where hash = $1 returning ${person} as person_id, expires_at`,
@@ -85,12 +89,12 @@ function statements({ prefix, people, columns, identities, lives = 'true' }: Peo
       values ($1, $2, $3, $4, $5) on conflict (credential_id) do nothing returning id`,
     passkey: `select ${columns}, p.id as passkey, p.public_key, p.counter
       from ${passkeys} p join ${people} o on o.id = p.${person}
-      where p.credential_id = $1 and p.revoked_at is null and ${lives}`,
+      where p.credential_id = $1 and p.revoked_at is null${isFree('p.')} and ${lives}`,
     passkeysOf: `select id, created_at, last_used_at from ${passkeys}
-      where ${person} = $1 and revoked_at is null order by id limit 100`,
+      where ${person} = $1 and revoked_at is null${isFree('')} order by id limit 100`,
     // Of two logins with the same counter, the second one fails, because its counter is no longer higher.
     countUse: `update ${passkeys} set counter = $2, last_used_at = $3
-      where id = $1 and revoked_at is null and (counter < $2 or (counter = 0 and $2 = 0))`,
+      where id = $1 and revoked_at is null${isFree('')} and (counter < $2 or (counter = 0 and $2 = 0))`,
     revokePasskey: `update ${passkeys} set revoked_at = $3 where id = $2 and ${person} = $1 and revoked_at is null`,
     revokePasskeys: `update ${passkeys} set revoked_at = $2 where ${person} = $1 and revoked_at is null`,
 
@@ -100,9 +104,9 @@ function statements({ prefix, people, columns, identities, lives = 'true' }: Peo
       values ($1, $2, $7, $3, $4, $5, $5, $6) returning id`,
     session: `select ${columns}, s.id as session, ${SESSION}, ${by.freshAt} as fresh_at from ${sessions} s
       join ${people} o on o.id = s.${person} ${by.join}
-      where s.hash = $1 and ${LIVES} and o.disabled_at is null and ${by.stands} and ${lives}`,
+      where s.hash = $1 and ${LIVES}${isFree('s.')}${isFree('p.')} and o.disabled_at is null and ${by.stands} and ${lives}`,
     see: `update ${sessions} set last_seen_at = $2 where id = $1 and last_seen_at < $2`,
-    sessionsOf: `select s.id, ${SESSION} from ${sessions} s where s.${person} = $1 and ${LIVES}
+    sessionsOf: `select s.id, ${SESSION} from ${sessions} s where s.${person} = $1 and ${LIVES}${isFree('s.')}
       order by s.id desc limit 100`,
     end: `update ${sessions} set ended_at = $3 where id = $2 and ${person} = $1 and ended_at is null`,
     endAll: `update ${sessions} set ended_at = $2 where ${person} = $1 and ended_at is null`,

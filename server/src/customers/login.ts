@@ -10,12 +10,13 @@
  * | wrong tries of one session | 15 | that session is locked |
  * | codes by one link: for its customer, or for any number if it is anonymous | 5, half a minute apart; 10 | told to wait |
  * | codes for a customer by links that name it | 20 | told to wait |
- * | codes for a customer by anonymous links: from one network, and in total | 5; 10 | told that it is sent if it can be; not sent
- * |
+ * | codes for a customer by anonymous links: from one network, and in total | 5; 10 | told that it is sent if it can be; not sent |
+ * | the same, of a link and a network that have had less than 2 for the customer | 30 in total | the same |
  *
  * The answer depends on the requesting session, link and network, never on other people's requests for the same number. So an
  * anonymous link does not reveal whether we know a number; and an attacker who guesses locks only the attacker's own session: the owner of
- * the phone can log in from another session, through another link. The number of codes sent bounds the guesses at a number.
+ * the phone can log in from another session, through another link. After ten codes that others requested by anonymous links, a link
+ * and a network that have had none still get two. The number of codes sent bounds the guesses at a number.
  *
  * Only a keyed hash is stored, computed with session and time, so that equal codes do not look equal. Results are returned and
  * not thrown, because a wrong try has to be counted and an error would roll the count back.
@@ -42,6 +43,10 @@ const PER_OPEN_LINK = 10;
 const PER_CUSTOMER_NAMED = 20;
 const PER_CUSTOMER_OPEN = 10;
 const PER_CUSTOMER_AND_NETWORK = 5;
+/** Codes that remain for a link and a network that have had none, once others have used up those of the number. */
+const PER_NEWCOMER = 2;
+/** With these. Each further network and link of an attacker costs the owner at most two of them. */
+const PER_CUSTOMER_OPEN_AT_MOST = 30;
 
 type Who = { readonly id: string; readonly partnerId: bigint };
 
@@ -76,9 +81,7 @@ export async function issueCode(
   assert(counts !== undefined, 'the counts were not returned');
   const told = refusalBy(counts, asking.isOpen, now);
   if (told !== undefined) return told;
-  const isSent =
-    !asking.isOpen ||
-    (Number(counts.openSends) < PER_CUSTOMER_OPEN && Number(counts.networkSends) < PER_CUSTOMER_AND_NETWORK);
+  const isSent = !asking.isOpen || maySend(counts);
   const row = await tx.row<{ id: bigint }>(sql.insertLoginSend, [
     customer.partnerId,
     customer.id,
@@ -92,6 +95,13 @@ export async function issueCode(
   ]);
   assert(row !== undefined, 'the issued code was not returned');
   return { outcome: 'issued', id: row.id, isSent };
+}
+
+/** Whether one more message may go to the number by an anonymous link. The page says the same in both cases. */
+function maySend(counts: SendCounts): boolean {
+  const { openSends, networkSends, openLinkSends } = counts;
+  if (openSends < PER_CUSTOMER_OPEN) return networkSends < PER_CUSTOMER_AND_NETWORK;
+  return openSends < PER_CUSTOMER_OPEN_AT_MOST && networkSends < PER_NEWCOMER && openLinkSends < PER_NEWCOMER;
 }
 
 /** The refusal that the requester's own activity causes; undefined when a code may be issued. */

@@ -58,6 +58,7 @@ export interface SendCounts {
   namedOldest: Date | null;
   openSends: bigint;
   networkSends: bigint;
+  openLinkSends: bigint;
   linkSends: bigint;
   linkOldest: Date | null;
 }
@@ -172,6 +173,7 @@ export const sql = {
       count(*) filter (where not is_open) as named_sends, min(sent_at) filter (where not is_open) as named_oldest,
       count(*) filter (where is_open and is_sent) as open_sends,
       count(*) filter (where is_open and is_sent and network = $4) as network_sends,
+      count(*) filter (where is_open and is_sent and link = $3) as open_link_sends,
       (select count(*) from login_sends where link = $3 and sent_at > $5) as link_sends,
       (select min(sent_at) from login_sends where link = $3 and sent_at > $5) as link_oldest
     from login_sends where customer_id = $1 and sent_at > $5`,

@@ -16,18 +16,24 @@ import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { canonical, type Doing, recordAction } from './audit.ts';
-import { may, type Right } from './people.ts';
+import { may, RIGHTS, type Right } from './people.ts';
 import { installation } from './rules.ts';
-import { type ProposalRow, type ProposalState, store } from './store.ts';
+import { type ProposalRow, type ProposalState, type Role, store } from './store.ts';
 
 const OPEN_FOR_MS = 24 * 3_600_000;
 export const MAX_PROPOSALS = 200;
 
-/** Whether two operators can confirm who else becomes one. The first operators are created by one person alone. */
-export const hasTwoConfirmers = async (tx: Tx): Promise<boolean> => (await confirmers(tx)) >= 2;
+/**
+ * Whether two operators have roles that confirm actions. The first operators are created by one person alone; from the second
+ * one on, that person could otherwise create somebody to confirm what the others are there to confirm.
+ *
+ * @param roles that confirm any action, not only actions on money
+ */
+export const hasTwoConfirmers = async (tx: Tx, roles: readonly Role[]): Promise<boolean> =>
+  (await store.everOfRoles(tx, roles)) >= 2n;
 
-/** How many operators have roles that confirm money actions, including disabled ones. */
-export const confirmers = async (tx: Tx): Promise<number> => Number(await store.everConfirmers(tx));
+/** How many operators have roles that confirm money actions and lift kill switches, including disabled ones. */
+export const confirmers = async (tx: Tx): Promise<number> => Number(await store.everOfRoles(tx, RIGHTS.money));
 
 export interface Proposed {
   id: bigint;
@@ -129,15 +135,34 @@ export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: big
 }
 
 /**
- * Names of the approvers who still have the right, the proposer first. Their rights cannot change until `tx` ends.
+ * Locks everybody who approves a proposal, this person included, until `tx` ends: their rights do not change, and what each of
+ * them approves at the same moment is counted one after the other. Called before the proposal is locked; somebody who confirms
+ * meanwhile is locked by `validAgreers`.
+ *
+ * @throws Refusal 'unknown_proposal'
+ */
+export async function lockApprovers(tx: Tx, id: bigint, operator: bigint): Promise<void> {
+  const row = await store.proposal(tx, id);
+  if (row === undefined) throw new Refusal('unknown_proposal');
+  await store.lockOperators(tx, [operator, row.proposedBy, ...(await store.approvers(tx, id))]);
+}
+
+/**
+ * The approvers who still have the right, the proposer first, locked until `tx` ends.
  *
  * @returns undefined when the proposer has lost the right
  */
-export async function validAgreers(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
-  const ids = [row.proposedBy, ...(await store.approvers(tx, row.id))];
-  const people = await store.shareOperators(tx, ids);
-  const left = people.filter((person) => person.disabledAt === null && may(person, right)).map(({ name }) => name);
-  return left.includes(row.proposer) ? [row.proposer, ...row.agreed.filter((name) => left.includes(name))] : undefined;
+export async function validAgreers(
+  tx: Tx,
+  row: ProposalRow,
+  right: Right,
+): Promise<{ id: bigint; name: string }[] | undefined> {
+  const people = await store.lockOperators(tx, [row.proposedBy, ...(await store.approvers(tx, row.id))]);
+  const left = new Map(
+    people.filter((person) => person.disabledAt === null && may(person, right)).map((person) => [person.name, person]),
+  );
+  if (!left.has(row.proposer)) return undefined;
+  return [row.proposer, ...row.agreed].flatMap((name) => left.get(name) ?? []);
 }
 
 /** Records a confirmation that is not yet the last one. */

@@ -6,9 +6,12 @@
  * names the right, then one that names the asset. Among equally specific rules every exceeded limit counts; below all of them
  * one person is enough. An action without a matching rule takes two.
  *
- * Amounts add up per person over 24 hours: everything a person did alone under the same rules, plus this action, is compared with
- * the limit. One subject counts once, with its largest amount, because its money leaves once. Actions that two people approved,
- * or that waited out the delay, do not count. Callers hold the person's lock (people.ts), so concurrent actions see each other.
+ * Amounts add up per person over 24 hours. A limit from which an action takes three people is compared with everything that the
+ * person approved under the same rules with fewer than three, proposing or confirming, plus this action; a limit for two with
+ * what the person did alone. Of several people, the one with the largest sum decides, so splitting an amount among proposers with
+ * one confirmer, or among confirmers, does not help. One subject counts once, with its largest amount, because its money leaves
+ * once. Actions that as many people approved as the limit asks, or that waited out the delay, do not count. Callers hold the
+ * locks of all these people (people.ts), so concurrent actions see each other.
  *
  * An installation declared to have one operator has no second person. There one is enough after a delay (proposals.ts); with a
  * delay of zero, as in the sandbox, at once.
@@ -43,7 +46,7 @@ export type Finding = (typeof FINDINGS)[number];
  * - `always`: at least two people, whatever a rule says;
  * - an amount: as the rules for the action with this amount of the asset say; with `ask`, like `named` and `always`. `counts` is
  *   the subject under which it counts in a person's day, if that is not the action's subject;
- * - a finding: the same for the finding, and a rule has to name it;
+ * - a finding: the same for the finding, and a rule has to name it; `counts` as for an amount;
  * - a number: at least that many people.
  */
 export type Need =
@@ -52,7 +55,7 @@ export type Need =
   | 'ruled'
   | 'always'
   | { asset: string; units: bigint; asks?: 'named' | 'always'; counts?: string }
-  | { finding: Finding; asset?: string; units?: bigint }
+  | { finding: Finding; asset?: string; units?: bigint; counts?: string }
   | { atLeast: number };
 
 export const DEFAULT_PEOPLE = 2;
@@ -86,11 +89,11 @@ export function decidingRules(rules: readonly Rule[], question: Question): Rule[
   return first === undefined ? [] : matching.filter((rule) => sameRules(rule, first));
 }
 
-/** @param sum amount compared with the limits; by default the action's own amount */
-export function peopleBy(deciding: readonly Rule[], sum: bigint | undefined): number {
+/** @param sum amount compared with the limits from which an action takes so many people */
+export function peopleBy(deciding: readonly Rule[], sum: (people: number) => bigint): number {
   if (deciding.length === 0) return DEFAULT_PEOPLE;
   // A rule for any asset (`*`) has no limit and always counts; the others only above their limit.
-  const passed = deciding.filter(({ asset, aboveUnits }) => asset === '*' || (sum ?? 0n) > aboveUnits);
+  const passed = deciding.filter(({ asset, aboveUnits, people }) => asset === '*' || sum(people) > aboveUnits);
   return passed.reduce((most, { people }) => Math.max(most, people), 1);
 }
 
@@ -99,38 +102,41 @@ async function asked(
   tx: Tx,
   rules: readonly Rule[],
   question: Question & {
-    operator?: bigint | undefined;
+    /** Those who approve it; the one with the largest sum of the day decides. */
+    operators?: readonly bigint[];
     subject?: string | undefined;
     /** Other amounts that the same action sends, by the subject under which they count. */
     besides?: ReadonlyMap<string, bigint>;
     now: Date;
   },
 ): Promise<number> {
-  const { asset, units, operator, subject, besides = new Map<string, bigint>(), now } = question;
+  const { asset, units = 0n, operators = [], subject, besides = new Map<string, bigint>(), now } = question;
   const deciding = decidingRules(rules, question);
   const [first] = deciding;
-  if (first === undefined || first.asset === '*' || asset === undefined || operator === undefined)
-    return peopleBy(
-      deciding,
-      [...besides.values()].reduce((sum, one) => sum + one, units ?? 0n),
-    );
-  const alone = await store.alone(tx, operator, asset, now);
-  const together = new Map<string, bigint>();
-  for (const row of alone) {
-    const isNamed = FINDINGS.some((finding) => finding === row.action);
-    const [other] = decidingRules(rules, { action: row.action, right: row.right, asset, isNamed });
-    if (other !== undefined && sameRules(first, other) && row.units > (together.get(row.subject) ?? 0n))
-      together.set(row.subject, row.units);
+  const whole = [...besides.values()].reduce((sum, one) => sum + one, units);
+  if (first === undefined || first.asset === '*' || asset === undefined || operators.length === 0)
+    return peopleBy(deciding, () => whole);
+  let most = 1;
+  for (const operator of operators) {
+    const day = (await store.approved(tx, operator, asset, now)).filter((row) => {
+      const isNamed = row.isNamed || FINDINGS.some((finding) => finding === row.action);
+      const [other] = decidingRules(rules, { action: row.action, right: row.right, asset, isNamed });
+      return other !== undefined && sameRules(first, other);
+    });
+    const sum = (people: number): bigint => {
+      const bySubject = new Map(besides);
+      const note = (of: string, more: bigint) => bySubject.set(of, max(more, bySubject.get(of) ?? 0n));
+      for (const row of day) if (row.people < people) note(row.subject, row.units);
+      // Without a subject the amount counts by itself.
+      if (subject !== undefined) note(subject, units);
+      return [...bySubject.values()].reduce((all, one) => all + one, subject === undefined ? units : 0n);
+    };
+    most = Math.max(most, peopleBy(deciding, sum));
   }
-  for (const [other, more] of besides) if (more > (together.get(other) ?? 0n)) together.set(other, more);
-  const before = (subject === undefined ? undefined : together.get(subject)) ?? 0n;
-  if (subject !== undefined) together.delete(subject);
-  const here = units ?? 0n;
-  return peopleBy(
-    deciding,
-    [...together.values()].reduce((sum, one) => sum + one, 0n) + (here > before ? here : before),
-  );
+  return most;
 }
+
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** The installation as declared. */
 export async function installation(tx: Tx): Promise<Installation> {
@@ -161,7 +167,8 @@ export interface Wanted {
   action: string;
   right: string;
   needs: readonly Need[];
-  operator: bigint;
+  /** Those who approve it: the proposer, and who has confirmed. */
+  operators: readonly bigint[];
   subject: string;
   now: Date;
 }
@@ -181,7 +188,13 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
     } else if (need === 'rule') most = Math.max(most, await asked(tx, rules, about));
     else if ('atLeast' in need) most = Math.max(most, Math.min(need.atLeast, MAX_PEOPLE));
     else if ('finding' in need)
-      most = Math.max(most, await asked(tx, rules, { ...about, ...need, action: need.finding, isNamed: true }));
+      most = Math.max(
+        most,
+        await asked(tx, rules, {
+          ...{ ...about, action: need.finding, asset: need.asset, units: need.units, isNamed: true },
+          subject: need.counts ?? about.subject,
+        }),
+      );
     else {
       const { asset, units, asks, counts: subject = about.subject } = need;
       const besides = besidesOf(needs, { asset, subject, of: about.subject });
@@ -206,14 +219,23 @@ function besidesOf(
   return besides;
 }
 
-/** Records what one person did alone, to be added to later actions. */
-export async function noteAlone(tx: Tx, { needs, action, right, ...rest }: Wanted): Promise<void> {
+/**
+ * Records what these people approved, to be added to later actions of each of them.
+ *
+ * @param wanted.operators all who approved it: a limit that takes more people counts it
+ */
+export async function noteApproved(tx: Tx, { needs, action, right, operators, ...rest }: Wanted): Promise<void> {
   for (const need of needs) {
     if (typeof need === 'string' || !('units' in need) || need.asset === undefined || need.units === undefined)
       continue;
-    const of = 'finding' in need ? need.finding : action;
-    const subject = 'counts' in need && need.counts !== undefined ? need.counts : rest.subject;
-    await store.insertAlone(tx, { ...rest, subject, action: of, right, asset: need.asset, units: need.units });
+    const isFinding = 'finding' in need;
+    const noted = {
+      ...{ right, asset: need.asset, units: need.units, people: operators.length, now: rest.now },
+      action: isFinding ? need.finding : action,
+      isNamed: isFinding || need.asks !== undefined,
+      subject: need.counts ?? rest.subject,
+    };
+    for (const operator of operators) await store.insertApproved(tx, { ...noted, operator });
   }
 }
 
@@ -237,7 +259,9 @@ export async function peopleNeeded(
 ): Promise<number> {
   if ((await installation(tx)).operators === 'one') return 1;
   const isNamed = FINDINGS.some((finding) => finding === need.action);
-  return await asked(tx, await store.rules(tx), { ...need, right: need.right ?? 'money', isNamed });
+  const { operator, right = 'money', ...rest } = need;
+  const operators = operator === undefined ? [] : [operator];
+  return await asked(tx, await store.rules(tx), { ...rest, right, operators, isNamed });
 }
 
 export const peopleRules = (tx: Tx): Promise<Rule[]> => store.rules(tx);

@@ -1,6 +1,5 @@
 /**
- * Rows of operators: people, their tokens, the audit (insert-only), proposals, rules, and the actions that one person approved
- * alone.
+ * Rows of operators: people, their tokens, the audit (insert-only), proposals, rules, and the amounts that each person approved.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -82,11 +81,16 @@ export interface Installation {
   delayS: number;
 }
 
-export interface AloneRow {
+/** An amount that a person approved, as proposer or by confirming. */
+export interface ApprovedRow {
   action: string;
   right: string;
   subject: string;
   units: bigint;
+  /** How many people approved it. */
+  people: number;
+  /** Rules for every action (`*`) do not apply to it. */
+  isNamed: boolean;
 }
 
 export interface AuditRow {
@@ -127,12 +131,13 @@ const sql = {
   // Locks the operator: its role and whether it is disabled cannot change until the transaction ends, and its actions are
   // serialized.
   lockOperator: `select ${OPERATOR} from operators where id = $1 for no key update`,
-  shareOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for share`,
+  // All in one order: two people who confirm each other's proposals at once do not wait for each other.
+  lockOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for no key update`,
   // Disabling again stores a new time, so that an older proposal to enable refers to the earlier disabling.
   disable: `update operators set disabled_at = greatest($2, disabled_at + interval '1 millisecond') where id = $1`,
   enable: 'update operators set disabled_at = null where id = $1',
   // Includes disabled ones: disabling all others must not let one person count as two.
-  everConfirmers: `select count(*) as count from operators where role in ('finance', 'admin')`,
+  everOfRoles: 'select count(*) as count from operators where role = any($1::text[])',
 
   byToken: `select o.id, o.name, o.role, o.created_at, o.disabled_at, t.id as token, t.expires_at, t.revoked_at, t.last_used_at
     from operator_tokens t join operators o on o.id = t.operator_id where t.hash = $1`,
@@ -156,12 +161,12 @@ const sql = {
   dropRule: 'delete from people_rules where action = $1 and for_right = $2 and asset = $3 and above_units = $4',
 
   // By both clocks: a row counts until a day has passed on the server's and on the database's.
-  alone: `select action, for_right as right, subject, max(units) as units from alone_amounts
+  approved: `select action, for_right as right, subject, people, is_named, max(units) as units from alone_amounts
     where operator_id = $1 and asset = $2
       and (at > $3::timestamptz - interval '24 hours' or recorded_at > clock_timestamp() - interval '24 hours')
-    group by action, for_right, subject`,
-  insertAlone: `insert into alone_amounts (operator_id, at, action, for_right, subject, asset, units)
-    values ($1, $2, $3, $4, $5, $6, $7)`,
+    group by action, for_right, subject, people, is_named`,
+  insertApproved: `insert into alone_amounts (operator_id, at, action, for_right, subject, asset, units, people, is_named)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 
   insertProposal: `insert into proposals
       (action, subject, input, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s)
@@ -206,7 +211,8 @@ export const store = {
   setRole: (tx: Tx, id: bigint, role: Role) => tx.run(sql.setRole, [id, role]),
   disable: (tx: Tx, id: bigint, now: Date) => tx.run(sql.disable, [id, now]),
   enable: (tx: Tx, id: bigint) => tx.run(sql.enable, [id]),
-  everConfirmers: async (tx: Tx) => (await tx.row<{ count: bigint }>(sql.everConfirmers))?.count ?? 0n,
+  everOfRoles: async (tx: Tx, roles: readonly Role[]) =>
+    (await tx.row<{ count: bigint }>(sql.everOfRoles, [roles]))?.count ?? 0n,
 
   byToken: (tx: Tx, hash: Buffer) => tx.row<KnownToken>(sql.byToken, [hash]),
   insertToken: (tx: Tx, t: { operatorId: bigint; hash: Buffer; label: string; now: Date; expiresAt: Date | null }) =>
@@ -217,7 +223,7 @@ export const store = {
   noteUse: (tx: Tx, token: bigint, now: Date) => tx.run(sql.noteUse, [token, now]),
 
   lockOperator: (tx: Tx, id: bigint) => tx.row<OperatorRow>(sql.lockOperator, [id]),
-  shareOperators: (tx: Tx, ids: readonly bigint[]) => tx.rows<OperatorRow>(sql.shareOperators, [ids]),
+  lockOperators: (tx: Tx, ids: readonly bigint[]) => tx.rows<OperatorRow>(sql.lockOperators, [ids]),
 
   installation: (tx: Tx) => tx.row<Installation>(sql.installation),
   setInstallation: (tx: Tx, i: Installation) => tx.run(sql.setInstallation, [i.operators, i.delayS]),
@@ -228,9 +234,13 @@ export const store = {
   seedRule: (tx: Tx, r: Rule) => tx.run(sql.seedRule, [r.action, r.right, r.asset, r.aboveUnits, r.people]),
   dropRule: (tx: Tx, r: Omit<Rule, 'people'>) => tx.run(sql.dropRule, [r.action, r.right, r.asset, r.aboveUnits]),
 
-  alone: (tx: Tx, operator: bigint, asset: string, now: Date) => tx.rows<AloneRow>(sql.alone, [operator, asset, now]),
-  insertAlone: (tx: Tx, a: AloneRow & { operator: bigint; asset: string; now: Date }) =>
-    tx.run(sql.insertAlone, [a.operator, a.now, a.action, a.right, a.subject, a.asset, a.units]),
+  approved: (tx: Tx, operator: bigint, asset: string, now: Date) =>
+    tx.rows<ApprovedRow>(sql.approved, [operator, asset, now]),
+  insertApproved: (tx: Tx, a: ApprovedRow & { operator: bigint; asset: string; now: Date }) =>
+    tx.run(sql.insertApproved, [
+      ...[a.operator, a.now, a.action, a.right, a.subject, a.asset, a.units],
+      ...[a.people, a.isNamed],
+    ]),
 
   insertProposal: (
     tx: Tx,

@@ -1,6 +1,15 @@
 /** Rows of containments and of the items they hold (migrations/0003_partners.sql). */
 
-export type HeldKind = 'key' | 'endpoint' | 'link' | 'account' | 'destination';
+export type HeldKind =
+  | 'key'
+  | 'endpoint'
+  | 'link'
+  | 'account'
+  | 'destination'
+  | 'member'
+  | 'passkey'
+  | 'session'
+  | 'code';
 export type HeldState = 'held' | 'released' | 'rejected';
 
 export interface HeldRow {
@@ -57,6 +66,12 @@ export const sql = {
       from partner_activity where partner_id = $2 and at >= $3 and action = 'link.made' and ($4::text is null or api_key = $4)
      group by subject on conflict do nothing`,
   keysSince: `select key, created_at from api_keys where partner_id = $1 and created_at >= $2 and revoked_at is null`,
+  // Only members of the team rotate and change keys in the partner's name, so their activity has it.
+  keysChanged: `select k.key, bool_or(a.action = 'key.rotated') as is_rotated, min(a.at) as at
+      from partner_activity a join api_keys k on k.partner_id = a.partner_id and 'key:' || k.key = a.subject
+     where a.partner_id = $1 and a.at >= $2 and a.action in ('key.rotated', 'key.changed')
+       and k.created_at < $2 and k.revoked_at is null
+     group by k.key`,
   holdKeys: `update api_keys set held_at = coalesce(held_at, $3) where partner_id = $1 and key = any($2)`,
   freeKeys: `update api_keys set held_at = null where partner_id = $1 and key = any($2)`,
   revokeKeys: `update api_keys set revoked_at = coalesce(revoked_at, $3) where partner_id = $1 and key = any($2)`,
@@ -76,9 +91,14 @@ export const sql = {
   byIds: `select ${ITEM} from held_items where partner_id = $1 and id = any($2) order by id`,
   decide: `update held_items set state = $3, decided_at = $4, decided_by = $5
     where partner_id = $1 and state = 'held' and id = any($2) returning ${ITEM}`,
-  // "Release everything" releases a key only if it is named.
-  decideAll: `update held_items set state = case when kind = 'key' then 'rejected' else $2 end, decided_at = $3, decided_by = $4
-    where partner_id = $1 and state = 'held' returning ${ITEM}`,
+  // "Release everything" releases nothing that admits anybody: keys made since and the leaked key are rejected, and so are
+  // sessions. Other keys and what belongs to the team is older, or may be honest: it stays held until it is named.
+  decideAll: `update held_items h set decided_at = $3, decided_by = $4,
+      state = case when $2 = 'released' and h.kind in ('key', 'session') then 'rejected' else $2 end
+    where h.partner_id = $1 and h.state = 'held' and ($2 = 'rejected' or h.kind not in ('key', 'member', 'passkey', 'code')
+      or h.kind = 'key' and exists (select from containments c join api_keys k on k.key = h.subject
+        where c.id = h.containment_id and (k.created_at >= c.since or k.key = c.api_key)))
+    returning ${ITEM}`,
   decideSubject: `update held_items set state = $4, decided_at = $5, decided_by = $6
     where partner_id = $1 and state = 'held' and kind = $2 and subject = $3 returning ${ITEM}`,
   stillHeld: `select distinct subject from held_items

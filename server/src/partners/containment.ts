@@ -7,10 +7,12 @@
  * Nothing is added while the partner is suspended, because nothing can be created then (activity.ts).
  *
  * - A held key cannot authenticate. A held endpoint's deliveries wait. A held link opens no page.
+ * - Of the team, members invited since, passkeys, sessions and codes made since sign nobody in (team/held.ts), and keys that
+ *   members have rotated or changed since are held. A key can do none of this, so if one key is distrusted, they are not held.
  * - A held destination (a bank account, an address named for an order) receives no payouts. An older one is paid as usual, also
  *   for a newer order.
  *
- * Releasing everything ends the containment; keys are then revoked unless they are named.
+ * Releasing everything ends the containment, unless it holds something that admits somebody: that is decided by its number.
  *
  * Not here: endpoints, accounts and orders themselves (events, customers, orders), and the moment of paying (orders).
  */
@@ -21,7 +23,10 @@ import type { ActivityKind } from './activity.ts';
 import { type ContainmentRow, type HeldKind, type HeldRow, type HeldState, sql } from './containment.store.ts';
 
 export type { HeldKind, HeldState } from './containment.store.ts';
-export const HELD_KINDS = ['key', 'endpoint', 'link', 'account', 'destination'] as const satisfies readonly HeldKind[];
+export const HELD_KINDS = [
+  ...(['key', 'endpoint', 'link', 'account', 'destination'] as const),
+  ...(['member', 'passkey', 'session', 'code'] as const),
+] as const satisfies readonly HeldKind[];
 export const HELD_STATES = ['held', 'released', 'rejected'] as const satisfies readonly HeldState[];
 
 /** How far back a containment may reach, in milliseconds. */
@@ -46,7 +51,7 @@ export interface Containment {
 export interface HeldItem {
   readonly id: bigint;
   readonly kind: HeldKind;
-  /** Id of the key, endpoint, link or account; for a destination the order's. */
+  /** Id of the key, endpoint, link, account, member, passkey or session; the order's for a destination, the member's for codes. */
   readonly subject: string;
   readonly address: string | null;
   readonly why: string;
@@ -61,13 +66,19 @@ export interface HeldItem {
 
 /** Something to be held, with the activity that made it; `about` is that activity's subject. */
 export interface FoundItem {
-  kind: 'endpoint' | 'account' | 'destination';
+  kind: Exclude<HeldKind, 'key' | 'link'>;
   subject: string;
   address?: string;
   why: string;
   madeAt: Date;
   action: ActivityKind;
   about: string;
+}
+
+interface ChangedKey {
+  key: string;
+  isRotated: boolean;
+  at: Date;
 }
 
 /**
@@ -85,6 +96,9 @@ export async function openContainment(
   const made = keys.map(({ key, createdAt }) => ({ key, why: 'made since then', madeAt: createdAt }));
   if (apiKey !== null && !keys.some(({ key }) => key === apiKey))
     made.push({ key: apiKey, why: 'named as leaked', madeAt: since });
+  if (apiKey === null)
+    for (const { key, isRotated, at } of await tx.rows<ChangedKey>(sql.keysChanged, [partnerId, since]))
+      made.push({ key, why: isRotated ? 'rotated since then' : 'changed since then', madeAt: at });
   // Operators create keys, so the activity does not show which key was made by whom: all of them are held.
   const none = made.map(() => null);
   await tx.run(sql.hold, [

@@ -17,10 +17,12 @@ import { Refusal } from '../base/errors.ts';
 import { hashOfRecoveryCode, makeRecoveryCodes } from '../base/recovery.ts';
 import { openSignIn, type Session } from '../base/signin.ts';
 import { closeActivity } from '../partners/index.ts';
+import { removeHeld } from './held.ts';
 import type { MemberRight, MemberRole } from './roles.ts';
 import { RIGHTS_OF } from './roles.ts';
 import { type CodeKind, MEMBER, type MemberRow, teamStore as store } from './store.ts';
 
+export { freeTeam, holdTeam, TEAM_KINDS, teamSince } from './held.ts';
 export {
   MEMBER_RIGHTS,
   MEMBER_ROLES,
@@ -32,6 +34,8 @@ export {
 } from './roles.ts';
 
 const INVITED_FOR_MS = 3 * 24 * 3_600_000;
+/** How long an operator has time to collect a link, as for the secret of a key. */
+const COLLECTED_WITHIN_MS = 24 * 3_600_000;
 const MOST_MEMBERS = 100n;
 
 export interface Member {
@@ -44,9 +48,17 @@ export interface Member {
   /** When the first passkey was enrolled; null for a member who has not accepted the invitation. */
   readonly joinedAt: Date | null;
   readonly disabledAt: Date | null;
+  /** The operator who may collect the link of an invitation that another one confirmed, and until when. */
+  readonly linkFor: string | null;
+  readonly linkUntil: Date | null;
+  /** When a containment began to hold the member, who signs in by nothing meanwhile (held.ts). */
+  readonly heldAt: Date | null;
 }
 
-const signIn = openSignIn<MemberRow>({ prefix: 'member', people: 'partner_members', columns: MEMBER });
+const signIn = openSignIn<MemberRow>({
+  ...{ prefix: 'member', people: 'partner_members', columns: MEMBER },
+  ...{ lives: 'o.held_at is null', areHeld: true },
+});
 export const teamSignIn = {
   ...{ loginOptions: signIn.loginOptions, enrolOptions: signIn.enrolOptions, checkEnrolment: signIn.checkEnrolment },
   ...{ checkLogin: signIn.checkLogin, begin: signIn.begin, personOfSession: signIn.personOfSession },
@@ -82,26 +94,71 @@ async function newInvitation(tx: Tx, memberId: bigint, now: Date): Promise<{ cod
   const code = randomBytes(32).toString('base64url');
   const expiresAt = later(now, INVITED_FOR_MS);
   await store.dropCodes(tx, memberId, 'invitation');
+  await store.reserveLink(tx, memberId, null, null);
   await store.insertCode(tx, { hash: hashOf(code), memberId, kind: 'invitation', now, expiresAt });
   return { code, expiresAt };
+}
+
+interface NewMember {
+  partnerId: bigint;
+  name: string;
+  role: MemberRole;
+  /** `operator ada` or `member bob`. */
+  by: string;
+  now: Date;
+}
+
+/** Adds a member without a link. @throws Refusal 'member_exists' | 'too_many_members' */
+export async function addMember(tx: Tx, m: NewMember): Promise<Member> {
+  if ((await store.count(tx, m.partnerId)) >= MOST_MEMBERS)
+    throw new Refusal('too_many_members', { most: Number(MOST_MEMBERS) });
+  const member = await store.insert(tx, m);
+  if (member === undefined) throw new Refusal('member_exists');
+  return member;
 }
 
 /**
  * Adds a member. @returns also the invitation's code, which cannot be read again later
  *
- * @param m.by `operator ada` or `member bob`
  * @throws Refusal 'member_exists' | 'too_many_members'
  */
-export async function inviteMember(
-  tx: Tx,
-  m: { partnerId: bigint; name: string; role: MemberRole; by: string; now: Date },
-): Promise<{ member: Member; code: string; expiresAt: Date }> {
-  if ((await store.count(tx, m.partnerId)) >= MOST_MEMBERS)
-    throw new Refusal('too_many_members', { most: Number(MOST_MEMBERS) });
-  const member = await store.insert(tx, m);
-  if (member === undefined) throw new Refusal('member_exists');
+export async function inviteMember(tx: Tx, m: NewMember): Promise<{ member: Member; code: string; expiresAt: Date }> {
+  const member = await addMember(tx, m);
   return { member, ...(await newInvitation(tx, member.id, m.now)) };
 }
+
+/**
+ * Lets one operator collect a link for this member within a day (`collectLink`). Earlier invitations end now.
+ *
+ * @throws Refusal 'unknown_member'
+ */
+export async function reserveLink(
+  tx: Tx,
+  m: { partnerId: bigint; id: bigint; linkFor: string; now: Date },
+): Promise<{ linkFor: string; linkUntil: Date }> {
+  await active(tx, m);
+  const linkUntil = later(m.now, COLLECTED_WITHIN_MS);
+  await store.dropCodes(tx, m.id, 'invitation');
+  await store.reserveLink(tx, m.id, m.linkFor, linkUntil);
+  return { linkFor: m.linkFor, linkUntil };
+}
+
+/**
+ * Creates the code that waits for this operator, once.
+ *
+ * @throws Refusal 'unknown_member' | 'no_link_waits' when it was collected, is for another operator, or a day has passed
+ */
+export async function collectLink(
+  tx: Tx,
+  m: { partnerId: bigint; id: bigint; by: string; now: Date },
+): Promise<{ code: string; expiresAt: Date }> {
+  await active(tx, m);
+  if ((await store.takeLink(tx, m.id, m.by, m.now)) === undefined) throw new Refusal('no_link_waits');
+  return await newInvitation(tx, m.id, m.now);
+}
+
+/** Until `tx` ends, no member of the team joins, changes or is removed. */
+export const lockTeam = async (tx: Tx, partnerId: bigint): Promise<void> => void (await store.lockTeam(tx, partnerId));
 
 /**
  * Creates a new code for a member who lost the link, or every passkey and recovery code. Earlier invitations end.
@@ -161,6 +218,15 @@ export async function removeMember(
   await store.dropCodes(tx, m.id, null);
   await signIn.revokeAccess(tx, m.id, m.now);
   return { ...member, disabledAt: m.now };
+}
+
+/** Removes what a containment held of the team and operators rejected: a member with everything that is theirs. */
+export async function removeFromTeam(
+  tx: Tx,
+  items: readonly { kind: string; subject: string }[],
+  r: { partnerId: bigint; now: Date },
+): Promise<void> {
+  for (const id of await removeHeld(tx, items, r)) await removeMember(tx, { ...r, id, evenLast: true });
 }
 
 /** Ends the member's sessions; passkeys stay. */

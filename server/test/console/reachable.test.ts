@@ -36,6 +36,7 @@ const BY_PAGE: Readonly<Record<string, readonly [string, string]>> = {
   'bank.take_statement': ['pages/bank.tsx', "'/bank/statements'"],
   'team.invite': ['pages/partners.team.tsx', '`/partners/${partner}/team`'],
   'team.invite_again': ['pages/partners.team.tsx', '/invitation`'],
+  'team.collect': ['pages/partners.team.tsx', '/link`'],
   'team.remove': ['pages/partners.team.tsx', '/remove`'],
 };
 /** Actions that the console has no place for, and why. */

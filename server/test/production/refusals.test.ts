@@ -121,6 +121,21 @@ const wrong: [string, Change, RegExp][] = [
   ['a private key', { chain: { xpub: known.privateExtendedKey } }, /chains\[0\]\.xpub is an extended private key/],
   ['a node in the open', { chain: { rpcUrls: ['http://node.example'] } }, /rpcUrls\[0\] must be an https address/],
   ['a mistyped address', { chain: { hotWallet: `0x${'ab'.repeat(19)}` } }, /chains\[0\]\.hotWallet must be an address/],
+  [
+    'batches, without saying what a restore to before one means',
+    { chain: { sweeper: `0x${'5'.repeat(40)}` } },
+    /chains\[0\]\.restoreBeforeBatch must be "halts-this-chain" beside sweeper: after a restore .* halts/,
+  ],
+  [
+    'batches, and another word about restores',
+    { chain: { sweeper: `0x${'5'.repeat(40)}`, restoreBeforeBatch: true } },
+    /chains\[0\]\.restoreBeforeBatch must be "halts-this-chain"/,
+  ],
+  [
+    'a word about batches that are off',
+    { chain: { restoreBeforeBatch: 'halts-this-chain' } },
+    /chains\[0\]\.restoreBeforeBatch must be left out without sweeper/,
+  ],
   ['a misspelt field', { chain: { rpcUrl: 'https://node.example' } }, /chains\[0\]\.rpcUrl is no field/],
 ];
 
@@ -199,6 +214,11 @@ describe('a chain of Tron', () => {
       assert.match(said[0] ?? '', why);
     });
   }
+});
+
+test('batches are accepted if the chains file says what a restore to before one means', () => {
+  const chain = { sweeper: `0x${'5'.repeat(40)}`, restoreBeforeBatch: 'halts-this-chain' };
+  assert.deepEqual(reasons(installation({ chain }).env), []);
 });
 
 test('local nodes are accepted if they are named', () => {

@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Client } from 'pg';
-import { declareInstallation, peopleNeeded } from '../../src/operators/index.ts';
+import { declareInstallation, peopleNeeded, setRule } from '../../src/operators/index.ts';
 import { type Person, takes, withToken } from '../protocols/operator/people.ts';
+import type { Came } from '../support/client.ts';
 import { heldSale } from '../support/orders.ts';
 import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
@@ -107,6 +108,74 @@ describe('the daily limit of one person', () => {
     );
     await admin.end();
   }
+});
+
+describe('a limit for three people', () => {
+  let cleo: Person;
+  const rules = ['order.release', 'release.screening_hit'];
+  const limits = [0n, 50_000_000n];
+  before(async () => {
+    cleo = await named('cleo', 'admin');
+    await world.read(async (tx) => {
+      for (const action of rules)
+        for (const [at, above] of limits.entries()) await takes(tx, 2 + at, { action, asset: 'usdc.matic20', above });
+    });
+  });
+  after(async () => {
+    await world.read(async (tx) => {
+      for (const action of rules)
+        for (const aboveUnits of limits)
+          await setRule(tx, { action, right: '*', asset: 'usdc.matic20', aboveUnits, people: null });
+    });
+  });
+  const proposes = async (person: Person, order: Sale): Promise<Came> => {
+    const said = await person.does(`/orders/${order.id}/release`);
+    assert.equal(said.status, 202, JSON.stringify(said.body));
+    return said.body;
+  };
+  const confirms = async (person: Person, { proposal }: Came): Promise<[number, number?]> => {
+    const { status, body } = await person.does(`/proposals/${proposal}/confirm`);
+    return body.people === undefined ? [status] : [status, body.people];
+  };
+  /** Two who have approved nothing today, beside the proposer of each test. */
+  const two = async (): Promise<[Person, Person]> => [
+    await named(`one${finns}`, 'finance'),
+    await named(`two${finns}`, 'finance'),
+  ];
+
+  test('is not split by two: what both approved adds up for the proposer', async () => {
+    const [first, second, third] = [await held('30'), await held('30'), await held('30')];
+    const [one, other] = await two();
+    assert.deepEqual(await confirms(one, await proposes(finn, first)), [200]);
+    const again = await proposes(finn, second);
+    assert.equal(again.people, 3, 'two people released 60 in pieces of 30');
+    assert.deepEqual(await confirms(one, again), [202, 3]);
+    assert.deepEqual(await confirms(cleo, again), [200]);
+    // What three approved is not counted, and other people have a day of their own.
+    assert.deepEqual(await confirms(ada, await proposes(other, third)), [200]);
+  });
+
+  test('is not split among proposers: what one has confirmed adds up, too', async () => {
+    const [first, second] = [await held('30'), await held('30')];
+    const [one, other] = await two();
+    const third = await named(`three${finns}`, 'finance');
+    assert.deepEqual(await confirms(one, await proposes(finn, first)), [200]);
+    const again = await proposes(other, second);
+    assert.equal(again.people, 2);
+    assert.deepEqual(await confirms(one, again), [202, 3], 'one confirmed 60 in pieces of two proposers');
+    assert.deepEqual(await confirms(third, again), [200]);
+  });
+
+  test('adds up of proposals that are confirmed at once', async () => {
+    const [first, second] = [await held('30'), await held('30')];
+    const [one, other] = await two();
+    const proposed = [await proposes(finn, first), await proposes(finn, second)] as const;
+    const said = await Promise.all([confirms(one, proposed[0]), confirms(other, proposed[1])]);
+    assert.deepEqual(said.map(([status]) => status).toSorted(), [200, 202], 'both were counted without the other');
+    const waits = proposed[said.findIndex(([status]) => status === 202)];
+    assert.ok(waits !== undefined);
+    assert.deepEqual(await confirms(await named(`four${finns}`, 'finance'), waits), [200]);
+  });
 });
 
 describe('without a rule', () => {

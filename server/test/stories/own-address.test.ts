@@ -12,7 +12,7 @@ import { type ChainRail, trustFundingSource } from '../../src/rails/chain.ts';
 import { reconcileRail } from '../../src/reconcile/index.ts';
 import { setThreshold } from '../../src/treasury/index.ts';
 import { confirmedBy, oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
-import { openStaffedStory } from '../support/staffed.ts';
+import { openStaffedStory, operatorIn } from '../support/staffed.ts';
 import { nativeOf, type Story } from '../support/story.ts';
 import { operatorTypes } from '../support/terminal.ts';
 
@@ -141,6 +141,32 @@ test('one person moves nothing: not alone, not twice, not without the right, and
   await settles(key);
   assert.equal((await hot()).units, before.units - 3n * MILLION);
   assert.equal((await bea.does(confirm)).body.reason, 'proposal_over');
+});
+
+test('two people cannot split what takes three: each transfer counts, also to one address', async () => {
+  const [tia, tom] = [await operatorIn(world, 'tia', 'treasury'), await operatorIn(world, 'tom', 'treasury')];
+  const rule = { action: 'transfer.send', right: '*', asset: USDC };
+  const limits = [
+    { ...rule, aboveUnits: 0n, people: 2 },
+    { ...rule, aboveUnits: 5n * MILLION, people: 3 },
+  ];
+  await world.read(async (tx) => {
+    for (const one of limits) await setRule(tx, one);
+  });
+  const ask = () => tia.does(path(), { asset: USDC, amount: '3' });
+  const done = await confirmedBy(tom, await ask());
+  assert.equal(done.status, 200, JSON.stringify(done.body));
+  await settles(done.body.transfer);
+  const again = await ask();
+  assert.deepEqual([again.status, again.body.people], [202, 3], 'two people sent 6 in pieces of 3');
+  const agreed = await confirmedBy(tom, again);
+  assert.deepEqual([agreed.status, agreed.body.outcome], [202, 'agreed']);
+  const third = await confirmedBy(cleo, again);
+  assert.equal(third.status, 200, JSON.stringify(third.body));
+  await settles(third.body.transfer);
+  await world.read(async (tx) => {
+    for (const one of limits) await setRule(tx, { ...one, people: null });
+  });
 });
 
 test('a process that dies before it sends, or before it knows that it has sent, sends once', async () => {

@@ -25,11 +25,12 @@ import {
   failProposal,
   installation,
   isAsSeen,
+  lockApprovers,
   lockOperator,
   lockProposal,
   may,
   type Need,
-  noteAlone,
+  noteApproved,
   type Operator,
   type Proposed,
   peopleWanted,
@@ -179,7 +180,7 @@ export async function perform(
     const input = (await action.bind?.(deps, tx, asked, doing)) ?? asked;
     await timeOf(tx, action, input, now);
     const before = await action.look(deps, tx, input);
-    const wanted = await wantedOf(deps, tx, { action, input, doing }, doing.operator.id);
+    const wanted = await wantedOf(deps, tx, { action, input, doing }, [doing.operator.id]);
     const people = await peopleWanted(tx, wanted);
     const { operators, delayS } = await installation(tx);
     if (people > 1 && !(operators === 'one' && delayS === 0)) {
@@ -187,7 +188,7 @@ export async function perform(
       const alone = operators === 'one' ? delayS : null;
       return { proposal: await proposed(deps, tx, doing, { action, input, before, people, delayS: alone }) };
     }
-    await noteAlone(tx, wanted);
+    await noteApproved(tx, wanted);
     return { doing, input, begun: await carryOut(deps, tx, { action, input, doing, before }) };
   });
   if ('proposal' in begun) {
@@ -255,8 +256,9 @@ async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now
   return { operator, address: caller.address, people: [operator.name], reason: why, now, via: viaOf(caller) };
 }
 
-/** @param by the operator whose amounts of the day are added: the proposer */
-async function wantedOf(deps: OperatorDeps, tx: Tx, { action, input, doing }: Going, by: bigint): Promise<Wanted> {
+/** @param by the operators whose amounts of the day are added: all who approve it */
+async function wantedOf(deps: OperatorDeps, tx: Tx, going: Going, by: readonly bigint[]): Promise<Wanted> {
+  const { action, input, doing } = going;
   const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
   const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
   const isWeighed = needs.some((need) => typeof need !== 'string' && 'asset' in need);
@@ -270,7 +272,7 @@ async function wantedOf(deps: OperatorDeps, tx: Tx, { action, input, doing }: Go
     action: action.name,
     right: action.right,
     needs,
-    operator: by,
+    operators: by,
     subject: action.subject(input),
     now: doing.now,
   };
@@ -295,6 +297,7 @@ export async function confirm(
   try {
     const begun = await deps.db.asSystem(async (tx) => {
       isActing = false;
+      await lockApprovers(tx, id, caller.operator.id);
       confirming = await doingNow(tx, caller, { why, now });
       const row = await lockProposal(tx, id, now);
       const action = actions.get(row.action);
@@ -314,13 +317,16 @@ export async function confirm(
         return { overtaken: true } as const;
       }
       const isOwn = row.proposedBy === confirming.operator.id;
-      const people = isOwn ? [row.proposer] : [...others, confirming.operator.name];
-      const wanted = await wantedOf(deps, tx, { action, input, doing: confirming }, row.proposedBy);
+      const approvers = isOwn ? others.slice(0, 1) : [...others, confirming.operator];
+      const people = approvers.map(({ name }) => name);
+      const by = approvers.map(({ id: operator }) => operator);
+      const wanted = await wantedOf(deps, tx, { action, input, doing: confirming }, by);
       const takes = Math.max(row.people, await peopleWanted(tx, wanted));
       if (!isOwn && people.length < takes) {
         await agree(tx, confirming, row);
         return { agreed: people, takes, action: action.name, subject: row.subject };
       }
+      if (!isOwn) await noteApproved(tx, wanted);
       await decideProposal(tx, confirming, row, 'confirmed');
       await closeDelayed(tx, id, 'confirmed', now);
       const doing: Doing = { ...confirming, people, reason: saidBy(deps, row, people.slice(1, -1), why) };

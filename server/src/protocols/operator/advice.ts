@@ -180,6 +180,10 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'The secret was already shown, is for another operator, or has expired after a day.',
     'Rotate the key.',
   ),
+  no_link_waits: advice(
+    'The link was already shown, is for another operator, or has expired after a day.',
+    'Invite the member again.',
+  ),
   file_refused: advice(
     'The file cannot be imported as a statement; `error` says why.',
     'Get the file from the bank again.',

@@ -26,6 +26,7 @@ import {
   openContainment,
   recordedFrom,
 } from '../../partners/index.ts';
+import { freeTeam, holdTeam, membersOf, removeFromTeam, TEAM_KINDS, teamSince } from '../../team/index.ts';
 
 const ENDPOINT_CHANGES: readonly ActivityKind[] = ['endpoint.changed', 'endpoint.rotated'];
 
@@ -49,8 +50,10 @@ export async function contain(
     ...(await foundEndpoints(tx, input)),
     ...(await foundAccounts(tx, input)),
     ...(await foundAddresses(tx, input)),
+    ...(await foundTeam(tx, { ...input, now })),
   ];
   const held = await holdItems(tx, { ...containment, partnerId }, found);
+  await holdTeam(tx, held, { since: c.since, now });
   const ids = held.filter(({ kind }) => kind === 'endpoint').map(({ subject }) => subject);
   await holdEndpoints(tx, { partnerId, ids, now });
   const reason = c.apiKey === undefined ? 'suspended since a leak' : `suspended since key ${c.apiKey} leaked`;
@@ -137,7 +140,37 @@ async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
   ];
 }
 
-/** Releases or rejects items, with the consequences: a released endpoint receives what it missed, a rejected one is removed. */
+/** What was made in the team since. A key cannot change the team: nothing of it is found if only one key is distrusted. */
+async function foundTeam(tx: Tx, input: Since & { now: Date }): Promise<FoundItem[]> {
+  if (input.apiKey !== null) return [];
+  const made = (await teamSince(tx, input)).map(({ kind, subject, member, why, madeAt }): FoundItem => {
+    const action = { member: 'member.invited', passkey: 'member.passkey_enrolled', code: 'member.codes_made' } as const;
+    // A login has no activity.
+    return {
+      ...{ kind, subject, why, madeAt, about: `member:${member}` },
+      action: kind === 'session' ? 'member.joined' : action[kind],
+    };
+  });
+  const isMade = (about: string) => made.some((one) => one.kind === 'member' && one.about === about);
+  const changes = await changedSince(tx, { ...input, actions: ['member.role_changed'] });
+  const changed = changes.filter(({ subject }) => !isMade(subject));
+  if (changed.length === 0) return made;
+  const members = new Map((await membersOf(tx, input.partnerId)).map((one) => [`member:${one.id}`, one]));
+  return [
+    ...made,
+    ...changed.flatMap(({ subject: about, action, at: madeAt }): FoundItem[] => {
+      const member = members.get(about);
+      if (member === undefined || member.disabledAt !== null) return [];
+      const why = `the role of ${member.name} was changed since then`;
+      return [{ kind: 'member', subject: String(member.id), why, madeAt, action, about }];
+    }),
+  ];
+}
+
+/**
+ * Releases or rejects items, with the consequences: a released endpoint receives what it missed, a rejected one is removed. Of the
+ * team, what is released signs in again, and what is rejected is removed.
+ */
 export async function decide(
   tx: Tx,
   input: { partnerId: bigint; items: readonly bigint[] | 'all'; state: 'released' | 'rejected'; by: string; now: Date },
@@ -150,6 +183,19 @@ export async function decide(
   await freeEndpoints(tx, { partnerId, ids, now });
   const there = new Set((await endpointsSince(tx, { partnerId, since: new Date(0) })).map(({ id }) => id));
   for (const id of new Set(endpoints('rejected'))) if (there.has(id)) await removeEndpoint(tx, id, now);
+  for (const kind of TEAM_KINDS) {
+    const released = decided.filter((one) => one.kind === kind && one.state === 'released').map((one) => one.subject);
+    const free = await freeOf(tx, partnerId, kind, released);
+    await freeTeam(
+      tx,
+      free.map((one) => ({ kind, subject: one })),
+    );
+  }
+  await removeFromTeam(
+    tx,
+    decided.filter((one) => one.state === 'rejected'),
+    { partnerId, now },
+  );
   if (!(await isContained(tx, partnerId)))
     await closeCases(tx, {
       kind: 'partner_contained',

@@ -192,6 +192,11 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     say: () =>
       'No secret of this key waits for you: it was already shown, another operator requested it, or a day has passed. Rotate the key.',
   },
+  no_link_waits: {
+    status: 409,
+    say: () =>
+      'No link of this member waits for you: it was already shown, another operator requested it, or a day has passed. Invite the member again.',
+  },
   unknown_key: missing('key that is not revoked'),
   unknown_held_item: missing('held item of this partner'),
 };

@@ -294,10 +294,12 @@ export const READS: readonly Read[] = [
       if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
       const [members, open] = await Promise.all([membersOf(tx, partner), invitationsOf(tx, partner, clock.now())]);
       return {
-        team: members.map(({ id, name, role, invitedBy, createdAt, joinedAt, disabledAt }) => ({
-          ...{ id, name, role, invitedBy, createdAt, joinedAt, disabledAt },
-          invitedUntil: open.get(id) ?? null,
-        })),
+        team: members.map(
+          ({ id, name, role, invitedBy, createdAt, joinedAt, disabledAt, linkFor, linkUntil, heldAt }) => ({
+            ...{ id, name, role, invitedBy, createdAt, joinedAt, disabledAt, linkFor, linkUntil, heldAt },
+            invitedUntil: open.get(id) ?? null,
+          }),
+        ),
       };
     },
   }),

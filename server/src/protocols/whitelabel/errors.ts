@@ -62,6 +62,7 @@ const NOT_OF_THIS_WIRE = {
   unknown_bulk: elsewhere,
   unknown_key: elsewhere,
   no_secret_waits: elsewhere,
+  no_link_waits: elsewhere,
   unknown_held_item: elsewhere,
   role_missing: elsewhere,
   own_proposal: elsewhere,

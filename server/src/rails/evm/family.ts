@@ -20,24 +20,37 @@ export const evmChain = (options: EvmOptions): ConnectedChain => ({
   open: (context, pace = options.pace) => evmRail({ ...options, ...defined({ pace }) }, context),
 });
 
-/** @throws SettingError */
-function sweeperAt(value: unknown, at: string): string {
-  const address = typeof value === 'string' ? readAddress(value) : undefined;
-  if (address === undefined) throw new SettingError(`${at} must be the address of the Sweeper contract`);
-  return address;
+/** The confirmation without which batches stay off: a restore to a time before a batch cannot be ended by any command. */
+const RESTORE_BEFORE_BATCH = 'halts-this-chain';
+
+/**
+ * The contract of batches, which is accepted only together with its confirmation. @throws SettingError
+ */
+function batchAt({ sweeper, restoreBeforeBatch }: Readonly<Record<string, unknown>>, at: string) {
+  if (sweeper === undefined) {
+    if (restoreBeforeBatch === undefined) return {};
+    throw new SettingError(`${at}.restoreBeforeBatch must be left out without sweeper`);
+  }
+  const address = typeof sweeper === 'string' ? readAddress(sweeper) : undefined;
+  if (address === undefined) throw new SettingError(`${at}.sweeper must be the address of the Sweeper contract`);
+  if (restoreBeforeBatch !== RESTORE_BEFORE_BATCH)
+    throw new SettingError(
+      `${at}.restoreBeforeBatch must be "${RESTORE_BEFORE_BATCH}" beside sweeper: after a restore to a time before a batch this chain halts, its sweeps and payouts wait, and no command ends this. Without both fields each deposit is swept alone`,
+    );
+  return { batch: { sweeper: address } };
 }
 
 export const evmFamily: ChainFamily<EvmKeys> = {
   code: 'evm',
   nativeDecimals: 18,
-  fields: ['rpcUrls', 'finality', 'maxGasPrice', 'sweeper'],
+  fields: ['rpcUrls', 'finality', 'maxGasPrice', 'sweeper', 'restoreBeforeBatch'],
   read(given, at) {
     const [rpcUrl, ...spareRpcUrls] = nodesAt(given.rpcUrls, `${at}.rpcUrls`);
     const own = {
       ...{ rpcUrl, spareRpcUrls },
       finality: readAt(given.finality, `${at}.finality`, whole(1, 10_000)),
       maxGasPrice: readAt(given.maxGasPrice, `${at}.maxGasPrice`, units),
-      ...(given.sweeper === undefined ? {} : { batch: { sweeper: sweeperAt(given.sweeper, `${at}.sweeper`) } }),
+      ...batchAt(given, at),
     };
     return ({ hotWallet, ...chain }, keys) =>
       evmChain({

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { encryptText, openText } from '../../../src/base/texts.ts';
+import { checkCode, issueCode } from '../../../src/customers/index.ts';
 import { setCustomerLimit, setExposureCap, setLimit } from '../../../src/partners/index.ts';
 import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
@@ -466,6 +467,27 @@ describe('a link without a customer', () => {
   }
   const cameBefore = async (phone: string) => void (await entered(await linked(BUY), phone));
 
+  /** Ten codes that others have requested for a number by links and from networks of their own; each tried one in vain. */
+  async function othersTry(phone: string): Promise<void> {
+    await cameBefore(phone);
+    const [customer] = await world.query(
+      'select id, partner_id from customers order by created_at desc, id desc limit 1',
+    );
+    world.clock.advance(3_600_001);
+    await world.refreshPrices();
+    const now = world.clock.now();
+    for (let n = 0; n < 10; n += 1) {
+      const asking = { session: `${phone} ${n}`, link: `link ${phone} ${n}`, isOpen: true, network: `10.0.${n}.0` };
+      const tried = { customerId: customer.id, code: '000000', session: asking.session, now };
+      await world.db.asSystem(async (tx) => {
+        const whose = { id: customer.id, partnerId: BigInt(customer.partner_id) };
+        const issued = await issueCode(tx, world.vault, { customer: whose, code: '111111', asking, now });
+        assert.equal(issued.outcome === 'issued' && issued.isSent, true, 'fewer than ten were sent');
+        assert.equal(await checkCode(tx, world.vault, tried), 'wrong');
+      });
+    }
+  }
+
   /** The whole answer without the parts that differ each time. */
   function saying({ status, text, headers, location }: Shown, link: string): unknown {
     const token = link.split('/').at(-1) ?? '';
@@ -511,6 +533,7 @@ describe('a link without a customer', () => {
         await browser.go('code');
       },
     ],
+    ['that others have tried ten times by links of their own', othersTry],
     [
       'that was guessed at until nothing more is sent',
       async (phone) => {
@@ -551,6 +574,29 @@ describe('a link without a customer', () => {
     assert.equal(last, 429, 'fifteen wrong codes did not lock the session');
     const { shown } = await entered(await linked(BUY), phone);
     assert.equal(shown.title, 'Your details', 'the owner could not log in by another link');
+  });
+
+  test('lets the owner of the number in after ten tries of others, and each newcomer has two messages sent', async () => {
+    const phone = newPhone();
+    await othersTry(phone);
+    const { shown } = await entered(await linked(BUY), phone);
+    assert.equal(shown.title, 'Your details', 'the code that was sent to the owner did not let the owner in');
+    const asks = async () => {
+      const other = openBrowser();
+      await other.open(`${await linked(BUY)}?go=1`);
+      await other.go('phone', { phone });
+      await other.go('code');
+    };
+    const sends = async () =>
+      (
+        await world.query(
+          `select id from login_sends where is_open and is_sent and sent_at > $1
+        and customer_id = (select customer_id from login_sends order by id desc limit 1)`,
+          [new Date(world.clock.now().getTime() - 3_600_000)],
+        )
+      ).length;
+    for (let n = 0; n < 3; n += 1) await asks();
+    assert.equal(await sends(), 12, 'one network had more than two messages sent after the ten');
   });
 
   test('does not block the customer’s own link, however many codes were requested', async () => {

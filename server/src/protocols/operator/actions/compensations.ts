@@ -2,6 +2,7 @@
  * Operator actions that pay back to customers a fee that was too high, for settled orders: one order, or all orders of a time
  * span.
  */
+import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -126,7 +127,8 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       if (units === 0n) throw wrong('has no effect: no order of that period was charged more than that fee');
       if (bulk.mostUnits < units)
         throw wrong(`must be at least ${amounts(units, bulk.asset)} ${bulk.asset}, the total of the excess charges`);
-      return { asset: bulk.asset, units: bulk.mostUnits, asks: 'always' };
+      // Each time other orders, although all of a market have one subject.
+      return { asset: bulk.asset, units: bulk.mostUnits, asks: 'always', counts: `bulk:${randomUUID()}` };
     },
     async perform(_deps, tx, said, { operator, people, reason, now }) {
       const { market, span, bulk: terms } = await bulkAskOf(tx, said);

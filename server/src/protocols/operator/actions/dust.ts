@@ -2,6 +2,7 @@
  * Operator action that writes off dust of many deposits at once. A deposit with a case is written off with
  * `entry.correct-case`.
  */
+import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { type DustInput, lookDust, writeOffDust } from '../../../orders/index.ts';
@@ -23,7 +24,8 @@ export const DUST_ACTIONS: readonly Action[] = [
     async needs(_deps, tx, input) {
       const { count, units } = await lookDust(tx, await known(tx, input));
       if (count === 0) throw new Refusal('does_not_fit', { why: `no dust of ${input.asset} arrived before that` });
-      return ['always', { finding: 'entry.correct', asset: input.asset, units }];
+      // Each time it is other dust, although all of an asset have one subject.
+      return ['always', { finding: 'entry.correct', asset: input.asset, units, counts: `dust:${randomUUID()}` }];
     },
     async perform(_deps, tx, input, { people, now }) {
       await writeOffDust(tx, { ...(await known(tx, input)), by: people.join(', '), now });

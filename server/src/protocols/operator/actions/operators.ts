@@ -29,6 +29,7 @@ import {
   may,
   peopleForChange,
   peopleRules,
+  ROLES,
   type Role,
   type Rule,
   revokeToken,
@@ -62,7 +63,9 @@ const mayConfirm = (role: Role): boolean =>
 
 /** With one declared operator the delay applies from the start: creating another operator must not avoid it. */
 export const twoOnceThereAre = async (tx: Tx) =>
-  (await installation(tx)).operators === 'one' || (await hasTwoConfirmers(tx)) ? ('always' as const) : undefined;
+  (await installation(tx)).operators === 'one' || (await hasTwoConfirmers(tx, ROLES.filter(mayConfirm)))
+    ? ('always' as const)
+    : undefined;
 
 export const OPERATOR_ACTIONS: readonly Action[] = [
   action({

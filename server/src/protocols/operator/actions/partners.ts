@@ -73,7 +73,7 @@ async function lookAtKey(_deps: OperatorDeps, tx: Tx, input: { key: string }): P
 }
 
 /** The operator who requested it, if another one confirms; undefined when they are the same person. */
-const collectorOf = ({ people, operator }: Doing): string | undefined =>
+export const collectorOf = ({ people, operator }: Doing): string | undefined =>
   people[0] === operator.name ? undefined : people[0];
 
 const rule = async () => 'rule' as const;

@@ -4,6 +4,7 @@
  * Registering an address takes two people, and so does sending money to it later. The rules are read again when money is sent
  * (treasury/transfers.ts). A proposal shows the address, and money goes to exactly that one.
  */
+import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -60,7 +61,9 @@ export const TREASURY_ACTIONS: readonly Action[] = [
     async needs({ transfers }, tx, said) {
       const input = await askOf(tx, said);
       await transfers.require(tx, input);
-      return ['always', { asset: input.asset, units: input.units, asks: 'always' }];
+      // Every transfer counts, although all of one address have one subject.
+      const counts = `transfer:${randomUUID()}`;
+      return ['always', { asset: input.asset, units: input.units, asks: 'always', counts }];
     },
     async perform({ transfers }, tx, said, { people, reason, now }) {
       return { transfer: await transfers.create(tx, { ...(await askOf(tx, said)), people, reason, now }) };

@@ -361,7 +361,7 @@ export const PARTNERS = {
   release: act({
     name: 'held.release',
     path: '/partners/:partner/held/release',
-    says: 'Releases held items. For a held key, `all` revokes it instead.',
+    says: 'Releases held items. With `all`, keys that were created since or named as leaked are revoked and sessions end instead; other keys, members, passkeys and codes stay held until each is named by its number.',
     right: 'partners',
     people: 'rules',
     fields: { partner: id, items },
@@ -372,7 +372,7 @@ export const PARTNERS = {
   reject: act({
     name: 'held.reject',
     path: '/partners/:partner/held/reject',
-    says: 'Rejects held items permanently: endpoints are removed and keys are revoked.',
+    says: 'Rejects held items permanently: endpoints and members are removed, keys and passkeys are revoked, sessions end, and codes are deleted.',
     right: 'partners',
     people: 'one',
     fields: { partner: id, items },

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MEMBER_ROLES } from '../../../team/index.ts';
 import { about, id, oneOf, text } from '../../declaration/fields.ts';
-import { act, look } from '../declare.ts';
+import { act, look, PROPOSES } from '../declare.ts';
 import { done, maybe, rows } from '../replies.ts';
 
 const when = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
@@ -15,15 +15,29 @@ const MEMBER = [
     invitedUntil: when('Until when a link to enrol a passkey is valid'),
     joinedAt: when('When the first passkey was enrolled'),
     disabledAt: when('When the member was removed'),
+    linkFor: maybe(Type.String({ description: 'Operator for whom a link waits to be collected' })),
+    linkUntil: when('Until when that operator may collect it'),
+    heldAt: when('Since when a containment holds the member'),
   },
   'createdAt',
 ];
-const SEEN = ['name', 'role', { disabledAt: when('When the member was removed') }];
-const LINK = {
-  url: Type.String({
-    description: 'Link that enrols one passkey within three days. It is shown only once. Give it to the member only',
-  }),
-};
+const SEEN = [
+  'name',
+  'role',
+  {
+    joinedAt: when('When the first passkey was enrolled'),
+    disabledAt: when('When the member was removed'),
+  },
+];
+const url = Type.String({
+  description: 'Link that enrols one passkey within three days. It is shown only once. Give it to the member only',
+});
+const linkFor = Type.String({
+  description: 'Operator who collects the link with `team link`, if another operator confirmed the action',
+});
+const linkUntil = Type.String({ description: 'Until when that operator may collect it: ISO 8601 in UTC' });
+/** The link is in the reply where one operator was enough. */
+const INVITED = [{ 'url?': url, 'linkFor?': linkFor, 'linkUntil?': linkUntil }, 'expiresAt?'];
 const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'owner');
 const member = about(id, 'Number of the member', '7');
 
@@ -39,9 +53,9 @@ export const TEAM = {
   invite: act({
     name: 'team.invite',
     path: '/partners/:partner/team',
-    says: 'Invites a person to the team of a partner. The reply has a link that enrols one passkey.',
+    says: 'Invites a person to the team of a partner, by a link that enrols one passkey. The link is shown once, to the operator who requested it.',
     right: 'partners',
-    people: 'one',
+    people: 'rules',
     fields: {
       partner: id,
       name: about(
@@ -55,11 +69,8 @@ export const TEAM = {
       ),
       role,
     },
-    refuses: ['unknown_partner', 'member_exists', 'too_many_members'],
-    gives: done(
-      ['name', 'suspended'],
-      [LINK, 'expiresAt', { member: Type.String({ description: 'Number of the member' }) }],
-    ),
+    refuses: ['unknown_partner', 'member_exists', 'too_many_members', ...PROPOSES],
+    gives: done(['name', 'suspended'], [...INVITED, { member: Type.String({ description: 'Number of the member' }) }]),
     command: { words: 'team invite', args: ['partner', 'name', 'role'] },
   }),
   inviteAgain: act({
@@ -67,11 +78,23 @@ export const TEAM = {
     path: '/partners/:partner/team/:member/invitation',
     says: 'Creates a new link for a member who lost every passkey. Using it revokes the earlier passkeys.',
     right: 'partners',
+    people: 'rules',
+    morePeople: 'At least two if the member has joined, because the holder of the link becomes that member.',
+    fields: { partner: id, member },
+    refuses: ['unknown_partner', 'unknown_member', ...PROPOSES],
+    gives: done(SEEN, INVITED),
+    command: { words: 'team invite-again', args: ['partner', 'member'] },
+  }),
+  collect: act({
+    name: 'team.collect',
+    path: '/partners/:partner/team/:member/link',
+    says: 'Shows the link of an invitation that you requested and another operator confirmed: once, within a day.',
+    right: 'partners',
     people: 'one',
     fields: { partner: id, member },
-    refuses: ['unknown_partner', 'unknown_member'],
-    gives: done(SEEN, [LINK, 'expiresAt']),
-    command: { words: 'team invite-again', args: ['partner', 'member'] },
+    refuses: ['unknown_partner', 'unknown_member', 'no_link_waits'],
+    gives: done(SEEN, [{ url }, 'expiresAt']),
+    command: { words: 'team link', args: ['partner', 'member'] },
   }),
   remove: act({
     name: 'team.remove',
