@@ -45,7 +45,7 @@ async function working(kind: string, handler: Handler, body: () => Promise<unkno
             return tx.run(text, values);
           },
           row: (text, values) => {
-            if (/^update jobs/.test(text)) settled += 1;
+            if (text.startsWith('update jobs')) settled += 1;
             return tx.row(text, values);
           },
         }),

@@ -40,7 +40,7 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
       return await bank.answer(sending);
     },
     status: () => bank.status(),
-    ...(options.bank ?? {}),
+    ...options.bank,
   };
   const targets = { are: 'derived', of: (index: bigint) => `evm.test:${index}` } as const;
   const onChain: Partial<Rail> = {

@@ -15,6 +15,7 @@
  *
  * A refund needs no data: all rules allow sending back coins that came without data. It is screened like all money.
  */
+import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Database, type Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import type { Handled, Handlers } from '../../base/jobs.ts';
@@ -107,6 +108,11 @@ export interface TravelRule extends StoredScreening {
 
 type Found = { asked: Asked; legs: Leg[] } | undefined;
 
+async function originatorsOf(vault: Vault, tx: Tx, depositId: bigint): Promise<string[]> {
+  const rows = await tx.rows<ExchangeRow>(exchangeSql.ofDeposit, [depositId]);
+  return rows.flatMap((row) => namesOf(keptOf(vault, row)?.ivms?.originator.originatorPersons));
+}
+
 export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): TravelRule {
   const { db, vault, clock } = rest;
   const exchange: ExchangeDeps | undefined = parts && { ...parts, db, vault, clock, onNews };
@@ -151,9 +157,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
       });
     },
 
-    async isEnsured(tx, input) {
-      return (await screened(tx, input)) === undefined;
-    },
+    isEnsured: async (tx, input) => (await screened(tx, input)) === undefined,
 
     async read(tx, input) {
       return { hits: (await missingOf(tx, input))?.hits ?? [], rules: RULES };
@@ -198,10 +202,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
       receive: (kind, token, call) => receive(exchange, kind, token, call),
     },
 
-    async originatorsOf(tx, depositId) {
-      const rows = await tx.rows<ExchangeRow>(exchangeSql.ofDeposit, [depositId]);
-      return rows.flatMap((row) => namesOf(keptOf(vault, row)?.ivms?.originator.originatorPersons));
-    },
+    originatorsOf: (tx, depositId) => originatorsOf(vault, tx, depositId),
 
     handlers: {
       async [TRAVEL_EXCHANGE](subject): Promise<Handled> {
