@@ -27,6 +27,7 @@ import { cpuOf } from './cpu.ts';
 import { CHAIN_ID, type Shape, TOKEN, TRANSFERS_IN_A_BLOCK } from './follower.shape.ts';
 import { send } from './load.ts';
 import { medianOf, type Pair } from './pairs.ts';
+import { openWatch, type Watched } from './watch.ts';
 
 const GOAL = 0.7;
 const RAIL = 'evm.bench';
@@ -46,7 +47,7 @@ interface Node {
 
 export async function measureFollower(
   cluster: Cluster,
-  { scale, rounds }: { scale: number; rounds: number },
+  { scale, rounds, isWatched }: { scale: number; rounds: number; isWatched: boolean },
 ): Promise<Pair> {
   const shape: Shape = {
     blocks: 10_000 * scale,
@@ -68,6 +69,8 @@ export async function measureFollower(
       const limit = await cpu(cluster, () => readLogs(node, shape));
       if (round > 0) done.push({ ours, limit });
     }
+    if (isWatched) await forget(adminUrl);
+    const why = isWatched ? await watched(() => follow(serverUrl, node, shape), shape.blocks) : undefined;
     const of = (side: 'ours' | 'limit', what: keyof Cost = 'all') =>
       medianOf(done.map((one) => one[side][what])) / shape.blocks;
     const mb = heap.map((bytes) => (bytes / 1e6).toFixed(0));
@@ -82,10 +85,20 @@ export async function measureFollower(
         `of ours ${of('ours', 'node').toFixed(0)} µs are Node's`,
         `heap after a collection, at each quarter of the blocks: ${mb.join(', ')} MB`,
       ],
+      ...(why && { why }),
     };
   } finally {
     node.stop();
   }
+}
+
+/** One more round, watched in this process, which follows the chain. @returns queries per block, and the profile */
+async function watched(body: () => Promise<void>, blocks: number): Promise<Watched> {
+  const watch = await openWatch();
+  await watch.start();
+  await body();
+  const seen = await watch.stop();
+  return { ...seen, statements: seen.statements / blocks, roundTrips: seen.roundTrips / blocks };
 }
 
 async function startNode(shape: Shape): Promise<Node> {

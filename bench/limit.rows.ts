@@ -1,8 +1,6 @@
 /**
- * The second limit of order creation: inserts the same rows into the same tables, with their keys, indexes, triggers and
- * policies, in one statement, without pricing or checking anything. A bare HTTP server that checks the signature, as in
- * limit.ts.
- *
+ * The second limit of order creation: a bare HTTP server that checks the signature, as in limit.ts, and inserts the same rows
+ * into the same tables, with their keys, indexes, triggers and policies, in one statement, without pricing or checking anything.
  * The rows are those of the orders that ours has just created (creation.ts); each request writes the rows of one order.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -14,6 +14,7 @@ import { type Cluster, withClient } from './cluster.ts';
 import { cpuOf } from './cpu.ts';
 import { type Counts, countsOf, type Idle, REPORTED_MS } from './idle.ts';
 import { percentile } from './load.ts';
+import { type Quiet, whyOf } from './measure.ts';
 import { newCustomer, type Ours, receive } from './ours.ts';
 import type { Pair } from './pairs.ts';
 import { openPayer } from './payer.ts';
@@ -30,6 +31,8 @@ export interface Server {
   ours: Ours;
   adminUrl: string;
   idle: Idle;
+  /** With --report: then a further round of each pair is watched. */
+  quiet?: Quiet | undefined;
 }
 
 interface Created {
@@ -38,7 +41,7 @@ interface Created {
 }
 
 export async function measureLives(server: Server, cluster: Cluster, lives: number): Promise<Pair> {
-  const { ours, adminUrl, idle } = server;
+  const { ours, adminUrl, idle, quiet } = server;
   const settled = await listen(ours);
   const customer = await newCustomer(ours);
   const payer = await openPayer(ours, CHAIN, 'usdc');
@@ -62,11 +65,7 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
     await sleep(REPORTED_MS);
     const [before, rowsBefore] = [await countsOf(client), await writtenIn(client)];
     const [cpuBefore, began] = [cpuOf([ours.pid]), performance.now()];
-    const queue = Array.from({ length: lives }, (_, at) => at + 1).values();
-    const lane = async () => {
-      for (const at of queue) await life(at);
-    };
-    await Promise.all(Array.from({ length: UNDER_WAY }, lane));
+    await live(lives);
     const seconds = (performance.now() - began) / 1_000;
     await sleep(REPORTED_MS);
     const [cpu, after] = [cpuOf([ours.pid]) - cpuBefore, await countsOf(client)];
@@ -82,6 +81,8 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
     const ours_ = (cpu - idle.cpu * 10_000 * all) / lives;
     const limit = await limitOf(work);
     const waits = await latencies(client, before.at);
+    const count = Math.ceil(lives / 4);
+    const why = quiet && (await whyOf(ours, quiet, { count, body: () => live(count) }));
     return {
       name: 'a whole life, settled',
       goal: GOAL,
@@ -93,7 +94,16 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
         `per life: ${work.transactions.toFixed(0)} transactions, ${work.inserts.toFixed(0)} rows inserted, ${work.updates.toFixed(0)} updated, ${work.deletes.toFixed(0)} deleted, ${(per('walBytes') / 1_000).toFixed(0)} kB of WAL; a row has ${work.bytes.toFixed(0)} bytes`,
         ...waits,
       ],
+      ...(why && { why }),
     };
+  }
+
+  async function live(count: number): Promise<void> {
+    const queue = Array.from({ length: count }, (_, at) => at + 1).values();
+    const lane = async () => {
+      for (const at of queue) await life(at);
+    };
+    await Promise.all(Array.from({ length: UNDER_WAY }, lane));
   }
 
   async function limitOf(work: Work): Promise<number> {

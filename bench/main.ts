@@ -112,7 +112,8 @@ async function run(): Promise<void> {
     throw new Error(`--only names none of: ${names.join('; ')}`);
   const cluster = await startCluster(folder, ending);
   // These need no server.
-  if (isDue('follower')) take(await measureFollower(cluster, { scale: SIZES.scale, rounds: FEW_ROUNDS }));
+  if (isDue('follower'))
+    take(await measureFollower(cluster, { scale: SIZES.scale, rounds: FEW_ROUNDS, isWatched: values.report }));
   if (isDue('statement')) take(await measureStatement({ scale: SIZES.scale, rounds: FEW_ROUNDS }));
   const rest = names.filter((name) => name !== 'follower' && name !== 'statement');
   const served = rest.some((name) => only === undefined || name.includes(only)) ? await serve(cluster) : {};
@@ -160,7 +161,8 @@ async function serve(cluster: Cluster): Promise<{ idle?: Idle; webhooks?: Heard;
     await overHttp({ ours, adminUrl, cluster, operations, orders });
   }
   if (idle !== undefined) {
-    const server = { ours, adminUrl, idle };
+    const quiet = values.report ? await watchedQuiet(ours, SIZES.idleMs) : undefined;
+    const server = { ours, adminUrl, idle, quiet };
     if (isDue('lives')) {
       take(await measureLives(server, cluster, SIZES.lives));
       take(await measureSweeps(server));

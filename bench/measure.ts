@@ -6,9 +6,10 @@ import { cpuOf, usOf } from './cpu.ts';
 import type { RowsLimit } from './creation.ts';
 import { drive, percentile } from './load.ts';
 import type { Operation } from './operations.ts';
-import type { Ours, Seen } from './ours.ts';
+import type { Ours } from './ours.ts';
 import { type Figures, medianOf, type Pair } from './pairs.ts';
 import type { Side } from './side.ts';
+import type { Watched } from './watch.ts';
 
 export const CONCURRENCY = 8;
 
@@ -82,24 +83,33 @@ export async function measure(
   }
 }
 
+/** PostgreSQL queries per second. */
+export type Quiet = Pick<Watched, 'statements' | 'roundTrips'>;
+
 /** The server's PostgreSQL queries per second while idle. */
-export async function watchedQuiet(ours: Ours, ms: number): Promise<Pick<Seen, 'statements' | 'roundTrips'>> {
+export async function watchedQuiet(ours: Ours, ms: number): Promise<Quiet> {
   const { seen } = await ours.watch(() => new Promise((done) => setTimeout(done, ms)));
   return { statements: seen.statements / (ms / 1_000), roundTrips: seen.roundTrips / (ms / 1_000) };
 }
 
 /** One more round after the measured ones, profiled inside the server. */
-export async function why(
-  { count, prepare }: Operation,
-  ours: Ours,
-  quiet: Pick<Seen, 'statements' | 'roundTrips'>,
-): Promise<NonNullable<Pair['why']>> {
+export async function why({ count, prepare }: Operation, ours: Ours, quiet: Quiet): Promise<Watched> {
   const all = await prepare(count);
-  const { result, seen } = await ours.watch(() => drive(ours.baseUrl, all, CONCURRENCY));
+  return await whyOf(ours, quiet, { count, body: () => drive(ours.baseUrl, all, CONCURRENCY) });
+}
+
+/** Watches the server while it carries out `count` operations. @returns its queries per operation, and its profile */
+export async function whyOf(
+  ours: Ours,
+  quiet: Quiet,
+  { count, body }: { count: number; body: () => Promise<unknown> },
+): Promise<Watched> {
+  const began = performance.now();
+  const { seen } = await ours.watch(body);
+  const seconds = (performance.now() - began) / 1_000;
   return {
-    statements: (seen.statements - quiet.statements * result.seconds) / count,
-    roundTrips: (seen.roundTrips - quiet.roundTrips * result.seconds) / count,
-    groups: seen.groups,
-    top: seen.top,
+    ...seen,
+    statements: (seen.statements - quiet.statements * seconds) / count,
+    roundTrips: (seen.roundTrips - quiet.roundTrips * seconds) / count,
   };
 }

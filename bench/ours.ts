@@ -8,17 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxFile } from '../server/src/environment.ts';
 import { type Prepared, send } from './load.ts';
-import type { Shares } from './profile.ts';
+import type { Watched } from './watch.ts';
 
 const WL = '/onramp/api/v2/whiteLabel';
 /** On a busy machine a start takes minutes. */
 const READY_MS = 300_000;
-
-/** Measurements from inside the server between `start` and `stop`. */
-export interface Seen extends Shares {
-  statements: number;
-  roundTrips: number;
-}
 
 /** The requests of a partner's program. */
 export interface Requests {
@@ -39,7 +33,7 @@ export interface Ours extends Requests {
   partners: readonly Requests[];
   /** The chains that run, as sandbox.json lists them. */
   chains: SandboxFile['chains'];
-  watch<T>(body: () => Promise<T>): Promise<{ result: T; seen: Seen }>;
+  watch<T>(body: () => Promise<T>): Promise<{ result: T; seen: Watched }>;
 }
 
 /** @param ending receives what stops the server, before it is ready, because it may have to be stopped earlier */
@@ -81,7 +75,7 @@ export async function startOurs(
     metricsUrl: /^ *Metrics +(\S+)/m.exec(said)?.[1] ?? '',
     apiSecret: file.partners[0].apiSecret,
     async watch(body) {
-      const told = () => new Promise<Seen>((done) => child.once('message', (seen) => done(seen as Seen)));
+      const told = () => new Promise<Watched>((done) => child.once('message', (seen) => done(seen as Watched)));
       const started = told();
       child.send('start');
       await started;

@@ -1,8 +1,7 @@
 /**
  * The result of a pair: the CPU time of one operation of ours and of its limit, including all processes, and their ratio.
  */
-import type { Seen } from './ours.ts';
-import type { Shares } from './profile.ts';
+import type { Watched } from './watch.ts';
 
 export interface Pair {
   name: string;
@@ -16,8 +15,8 @@ export interface Pair {
   notes: readonly string[];
   /** For pairs over HTTP only. */
   detail?: { ours: Figures; limit: Figures };
-  /** For ours, with --report: one round measured inside the server. */
-  why?: Pick<Seen, 'statements' | 'roundTrips' | keyof Shares>;
+  /** For ours, with --report: a further round, watched inside the process; per operation. */
+  why?: Watched;
 }
 
 export interface Figures {

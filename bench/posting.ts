@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { cpuOf } from './cpu.ts';
 import type { Server } from './lives.ts';
 import { send } from './load.ts';
+import { whyOf } from './measure.ts';
 import { receive } from './ours.ts';
 import { medianOf, type Pair } from './pairs.ts';
 import type { Got } from './receiver.ts';
@@ -27,7 +28,7 @@ interface Receiver {
   stop(): void;
 }
 
-export async function measurePosting({ ours, idle }: Server, rounds: number): Promise<Pair> {
+export async function measurePosting({ ours, idle, quiet }: Server, rounds: number): Promise<Pair> {
   const receiver = await startReceiver();
   try {
     const endpoint = await receive(ours, receiver.url, ['order.*']);
@@ -35,9 +36,7 @@ export async function measurePosting({ ours, idle }: Server, rounds: number): Pr
     let count = 0;
     for (let round = 0; round <= rounds; round += 1) {
       const [cpuBefore, began] = [cpuOf([ours.pid]), performance.now()];
-      const again = ours.postTo(`/v1/webhooks/${endpoint.id}/replay`, { from: FROM });
-      count = (JSON.parse(await send(ours.baseUrl, again)).data as { replayed: number }).replayed;
-      await heard(receiver, count);
+      count = await again();
       const seconds = (performance.now() - began) / 1_000;
       const cpu = (cpuOf([ours.pid]) - cpuBefore - idle.cpu * 10_000 * seconds) / count;
       const limit = await bare(receiver, await receiver.all());
@@ -47,6 +46,7 @@ export async function measurePosting({ ours, idle }: Server, rounds: number): Pr
       if (round > 0) done.push({ ours: cpu, limit, perSecond: count / seconds });
     }
     const of = (name: 'ours' | 'limit' | 'perSecond') => medianOf(done.map((one) => one[name]));
+    const why = quiet && (await whyOf(ours, quiet, { count, body: again }));
     await endpoint.end();
     return {
       name: 'a webhook out',
@@ -55,7 +55,16 @@ export async function measurePosting({ ours, idle }: Server, rounds: number): Pr
       ours: of('ours'),
       limit: of('limit'),
       notes: [`${count} events sent again to one endpoint, ${of('perSecond').toFixed(0)} a second`],
+      ...(why && { why }),
     };
+
+    /** Sends all events again, until they have been heard. @returns how many */
+    async function again(): Promise<number> {
+      const asked = ours.postTo(`/v1/webhooks/${endpoint.id}/replay`, { from: FROM });
+      const { replayed } = JSON.parse(await send(ours.baseUrl, asked)).data as { replayed: number };
+      await heard(receiver, replayed);
+      return replayed;
+    }
   } finally {
     receiver.stop();
   }

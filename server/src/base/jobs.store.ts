@@ -24,7 +24,7 @@ export const LEASE_MS = 20_000;
  * Lease of a poll that waits in its worker: longer, so that it is renewed less often. A frozen worker is noticed earlier, through
  * holdPresence; the calls of its handler have deadlines.
  */
-export const KEPT_LEASE_MS = 60_000;
+export const KEPT_LEASE_MS = 240_000;
 const MAX_ATTEMPTS = 25;
 const PAUSES = { firstMs: 250, longestMs: 60_000 };
 

@@ -27,7 +27,7 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 const FROM_BEFORE =
   'The database was made by a development version before 0.1.0, whose migrations no longer exist. Start on an empty database: in the sandbox delete the data folder (DATA_DIR), elsewhere name another database in DATABASE_URL. A database that holds money of customers has to be finished with the version that made it.';
 const BREAKING = /^-- Breaking: (.+)$/m;
-/** A server reports every five seconds (servers.ts). One that was not seen for this long counts as gone. */
+/** A server reports every ten seconds (servers.ts). One that was not seen for this long counts as gone. */
 const GONE_AFTER_S = 30;
 /** Advisory lock key, an arbitrary constant. */
 export const MIGRATION_LOCK = 0x6d696772;

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from './db.ts';
 import { knownMigrations, MIGRATION_LOCK, tooOld } from './migrate.ts';
 
-const EVERY_MS = 5_000;
+const EVERY_MS = 10_000;
 
 const sql = {
   // The migrating process holds this lock, and the first report waits for it. So either the migration sees this server, or this

@@ -3,7 +3,7 @@
  *
  * - Rows that share an `ordering_key` run strictly in creation order.
  * - A poll that runs again within a minute stays with the worker that ran it: the worker keeps the lease and runs the row again
- *   itself. So the row is written once in half a minute instead of at every run. Enqueueing the job still takes effect. Rows of
+ *   itself. So the row is written once in two minutes instead of at every run. Enqueueing the job still takes effect. Rows of
  *   other kinds are postponed in the table, where every worker sees their due times. Other workers take the kept rows over when
  *   the worker's process is killed, or when its loop has not run for twenty seconds; after such a pause a worker checks which
  *   rows it still has.

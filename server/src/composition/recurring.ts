@@ -27,10 +27,10 @@ import { OBSERVE, type Rail } from '../rails/rail.ts';
 import { RECONCILE } from '../reconcile/index.ts';
 import { SWEEP, WATCH } from '../treasury/index.ts';
 
-/** Kinds of jobs that poll every few seconds. */
+/** Kinds of jobs that poll, every few seconds up to a minute. */
 export const POLLS: readonly string[] = [
-  ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE],
-  ...['refresh_gas', POLL, 'watch_prices', 'seal', ALERTS_JOB],
+  ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE, MONITOR, DORMANCY],
+  ...['refresh_gas', POLL, 'watch_prices', 'purge_quotes', 'seal', ALERTS_JOB],
 ];
 
 /**

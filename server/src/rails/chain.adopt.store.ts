@@ -234,6 +234,15 @@ export const hasSend = async (tx: Tx, rail: string, key: string): Promise<boolea
   (await tx.row(`select from chain_sends where rail = $1 and key = $2 and state <> 'absent' limit 1`, [rail, key])) !==
   undefined;
 
+/** Which of these keys have a send, of any state. */
+export const keysWithSend = async (tx: Tx, rail: string, keys: readonly string[]): Promise<ReadonlySet<string>> => {
+  const rows = await tx.rows<{ key: string }>(
+    'select distinct key from chain_sends where rail = $1 and key = any($2)',
+    [rail, keys],
+  );
+  return new Set(rows.map(({ key }) => key));
+};
+
 /**
  * Matches a movement with a send of ours: it is stored as if we had sent it, final, and its receipt settles it like any other.
  */

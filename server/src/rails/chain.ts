@@ -42,6 +42,7 @@ export {
   type FoundMovement,
   findFound,
   hasSend,
+  keysWithSend,
   listFound,
   lockFound,
   noteCancel,

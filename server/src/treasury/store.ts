@@ -153,6 +153,15 @@ export const gasKey = (sweep: string, before: number): string => `${sweep.replac
 export const gasOf = (tx: Tx, sweep: string) =>
   tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by created_at, key`, [sweep]);
 
+/** Gas transfers of several sweeps, by sweep. */
+export const gasOfAll = async (tx: Tx, sweeps: readonly string[]): Promise<Map<string | null, OwnTransfer[]>> =>
+  Map.groupBy(
+    await tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = any($1) order by created_at, key`, [
+      sweeps,
+    ]),
+    ({ sweep }) => sweep,
+  );
+
 /** Transfers of this asset and amount, from or to a deposit address, that the books have as not submitted. */
 export const unsent = (
   tx: Tx,

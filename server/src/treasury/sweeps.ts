@@ -46,6 +46,7 @@ import { matchOwn } from './movements.ts';
 import { caseOf, FAILED_AGAIN_MS, freeId, type SweepContext } from './own.ts';
 import type { OwnTransfer } from './store.ts';
 import * as store from './store.ts';
+import { inTurn, type KnownSweep, readSweeps, type Turns } from './sweeps.turns.ts';
 
 /** Job kind that runs a rail's sweeps once; its subject is the rail's code. */
 export const SWEEP = 'sweep_rail';
@@ -82,6 +83,7 @@ const GAP_MS = 5_000;
 export function sweepHandlers(context: SweepContext): Handlers {
   const { db, clock, chains, everyMs = EVERY_MS } = context;
   const idle = new Map<string, { at: number; checks: number }>();
+  const turns = new Map<string, Turns>();
   return {
     async [SWEEP](code) {
       const rail = chains.get(code);
@@ -104,10 +106,20 @@ export function sweepHandlers(context: SweepContext): Handlers {
       const bugs: unknown[] = [];
       const open = await db.asSystem((tx) => store.openSweeps(tx, code));
       const inBatches = await advanceBatches(context, rail, open);
-      for (const sweep of open.filter(({ key }) => !inBatches.has(key)).slice(0, MAX_OPEN)) {
+      const known = await readSweeps(
+        context,
+        rail,
+        inTurn(
+          turns,
+          code,
+          open.filter(({ key }) => !inBatches.has(key)),
+          MAX_OPEN,
+        ),
+      );
+      for (const one of known) {
         if (performance.now() > until) break;
         try {
-          await goOn(context, rail, sweep, clock.now());
+          await goOn(context, rail, one, clock.now());
         } catch (error) {
           if (error instanceof Unavailable) throw error;
           // A failing sweep does not stop the others; the first error is thrown at the end.
@@ -185,20 +197,20 @@ async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<voi
 }
 
 /** Advances one sweep as far as possible now. @throws Unavailable */
-async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, now: Date): Promise<void> {
+async function goOn(context: SweepContext, rail: ChainRail, read: KnownSweep, now: Date): Promise<void> {
   const { db } = context;
+  const { sweep, gas, hasSend, isOff } = read;
   const isStuck = now.getTime() - sweep.createdAt.getTime() > STUCK_MS;
   if (sweep.state === 'submitted' && !isStuck) return;
-  const { outcome } = await rail.status(sweep.key);
+  const outcome = hasSend ? (await rail.status(sweep.key)).outcome : 'absent';
   const isSent = outcome === 'known';
   if (outcome === 'rejected' || outcome === 'unknown') return;
   if (isSent && sweep.state === 'created') await noted(context, sweep, 'submitted', null);
   // Only an unmined sweep can lack gas.
   if (isSent && (!isStuck || (await db.asSystem((tx) => isMined(tx, rail.code, sweep.key))))) return;
 
-  const gas = await db.asSystem((tx) => store.gasOf(tx, sweep.key));
   const open = gas.find((one) => one.endedAt === null);
-  if (open?.state === 'created') open.state = await submit(context, rail, rail.wallets.payouts, open);
+  if (open?.state === 'created') open.state = await submit(context, rail, rail.wallets.payouts, open, isOff);
 
   const wallet = depositWallet(sweep.index);
   const cost = await rail.gasFor(wallet, sendingOf(sweep));
@@ -209,14 +221,14 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
   const known = isFunded ? hasUnits : await db.asSystem((tx) => ownNativeAt(tx, rail.code, sweep));
   const usable = known < hasUnits ? known : hasUnits;
   if (usable >= needUnits) {
-    if (!isSent) await submit(context, rail, wallet, sweep);
+    if (!isSent) await submit(context, rail, wallet, sweep, isOff);
     return;
   }
   if (open !== undefined)
     return await noted(context, sweep, sweep.state === 'submitted' ? 'submitted' : 'created', 'waits for gas');
   const units = needUnits + marginOf(needUnits) - usable;
   const written = await writeGas(context, rail, sweep, units);
-  if (written !== undefined) await submit(context, rail, rail.wallets.payouts, written);
+  if (written !== undefined) await submit(context, rail, rail.wallets.payouts, written, isOff);
 }
 
 const sendingOf = ({ key, kind, asset, units, target }: OwnTransfer): Sending => ({
@@ -233,14 +245,18 @@ const whyBatched = async (tx: Tx, key: string): Promise<string | undefined> => {
   return row?.endedAt === null && row.reference !== null ? 'the sweep is in a batch' : undefined;
 };
 
-/** @returns the transfer's new state */
+/**
+ * @param isOff whether the rail is already known to be stopped; otherwise it is asked now
+ * @returns the transfer's new state
+ */
 async function submit(
   context: SweepContext,
   rail: ChainRail,
   wallet: string,
   transfer: OwnTransfer,
+  isOff = false,
 ): Promise<'created' | 'submitted'> {
-  if (await context.db.asSystem((tx) => isRailOff(tx, rail.code))) {
+  if (isOff || (await context.db.asSystem((tx) => isRailOff(tx, rail.code)))) {
     await noted(context, transfer, 'created', 'the rail is switched off');
     return 'created';
   }
@@ -255,8 +271,17 @@ async function submit(
   return state;
 }
 
-const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'created' | 'submitted', why: string | null) =>
-  db.asSystem((tx) => store.note(tx, key, { state, why, at: clock.now() }));
+/** Writes nothing if the row says so already: a transfer that waits is not rewritten at each check. */
+async function noted(
+  { db, clock }: SweepContext,
+  transfer: OwnTransfer,
+  state: 'created' | 'submitted',
+  why: string | null,
+): Promise<void> {
+  if (transfer.state === state && transfer.why === why) return;
+  await db.asSystem((tx) => store.note(tx, transfer.key, { state, why, at: clock.now() }));
+  Object.assign(transfer, { state, why });
+}
 
 /** The rail rejected the transfer: nothing was sent and no nonce was taken. Every run retries; after a while a case opens. */
 async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
@@ -264,12 +289,9 @@ async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTra
   const now = clock.now();
   const since = now.getTime() - transfer.createdAt.getTime();
   log.info({ rail: rail.code, key: transfer.key, why }, 'own transfer rejected');
-  await db.asSystem(async (tx) => {
-    await store.note(tx, transfer.key, { state: 'created', why, at: now });
-    if (transfer.kind === 'gas' || since >= REPORT_REJECTED_AFTER_MS) {
-      await openCase(tx, { ...caseOf(transfer), reason: why, facts: { key: transfer.key }, now });
-    }
-  });
+  await noted(context, transfer, 'created', why);
+  if (transfer.kind === 'gas' || since >= REPORT_REJECTED_AFTER_MS)
+    await db.asSystem((tx) => openCase(tx, { ...caseOf(transfer), reason: why, facts: { key: transfer.key }, now }));
   if (transfer.kind === 'gas' || since < REJECTED_DROPPED_MS) return;
   if ((await rail.status(transfer.key)).outcome !== 'absent') return;
   await db.asSystem(async (tx) => {

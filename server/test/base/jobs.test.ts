@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { later, systemClock } from '../../src/base/clock.ts';
-import type { Database } from '../../src/base/db.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import { release, renew } from '../../src/base/jobs.store.ts';
 import { enqueue, enqueueAt, type Handled, type Handlers, shiftDueTimes } from '../../src/base/jobs.ts';
@@ -476,7 +474,7 @@ test('the polls of a frozen process are taken over as soon as it does not say th
     const before = await holder();
     workers = await startWorkers({ db, clock, log, handlers, polls: [kind], presentMs });
     other.kill('SIGSTOP');
-    // A poll that waits is leased for a minute.
+    // A poll that waits is leased for minutes.
     await until('the poll is taken over', () => ran > 5);
     assert.notEqual(await holder(), before);
     const [frozenAt, ranAt] = [otherRan, ran];
@@ -491,58 +489,5 @@ test('the polls of a frozen process are taken over as soon as it does not say th
   } finally {
     other.kill('SIGKILL');
     await workers?.stop();
-  }
-});
-
-test('a job that is due in a moment runs then, without a worker that looks every second', async () => {
-  const { db, clock, log } = fixture;
-  const ranAt: number[] = [];
-  const handlers: Handlers = {
-    run_soon: async () => {
-      ranAt.push(Date.now());
-      return undefined;
-    },
-  };
-  const workers = await startWorkers({ db, clock, log, handlers, pollMs: 3_600_000 });
-  try {
-    await db.asSystem((tx) => tx.run('delete from jobs'));
-    const dueAt = later(clock.now(), 400);
-    await db.asSystem((tx) => enqueueAt(tx, { kind: 'run_soon', subject: '1', dueAt }));
-    await until('it runs', () => ranAt.length === 1, { withinMs: 10_000 });
-    assert.ok((ranAt[0] ?? 0) >= dueAt.getTime(), 'it ran before it was due');
-    await db.asSystem((tx) => enqueueAt(tx, { kind: 'run_soon', subject: '2', dueAt: clock.now() }));
-    await until('the next one runs', () => ranAt.length === 2, { withinMs: 10_000 });
-  } finally {
-    await workers.stop();
-  }
-});
-
-test('a worker that is alone looks rarely, and every second as soon as there is another, whose rows it may take', async () => {
-  const { db, clock, log } = fixture;
-  let count = 0;
-  const counting: Database = {
-    ...db,
-    asSystem: (body) => {
-      count += 1;
-      return db.asSystem(body);
-    },
-  };
-  const looksIn = async (ms: number): Promise<number> => {
-    count = 0;
-    await sleep(ms);
-    return count;
-  };
-  await db.asSystem((tx) => tx.run('delete from jobs'));
-  const handlers: Handlers = { never: async () => undefined };
-  const one = await startWorkers({ db: counting, clock, log, handlers });
-  let other: Workers | undefined;
-  try {
-    await until('it knows that it is alone', async () => (await looksIn(2_500)) <= 1);
-    other = await startWorkers({ db, clock, log, handlers });
-    await until('it looks when the other has started', async () => (await looksIn(500)) >= 1, { withinMs: 3_000 });
-    assert.ok((await looksIn(4_500)) >= 3, 'it did not look for the rows of the other');
-  } finally {
-    await other?.stop();
-    await one.stop();
   }
 });

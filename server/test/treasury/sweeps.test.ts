@@ -316,6 +316,11 @@ describe('a sweep', () => {
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep created', 'gas created']);
     assert.match((await world.transfers())[1]?.why ?? '', /stopped the rail/);
+    const written = () =>
+      rows.query('select key, xmin::text from own_transfers where rail = $1 order by key', [world.code]);
+    const before = await written();
+    await world.sweeps();
+    assert.deepEqual(await written(), before, 'transfers that wait were rewritten');
     await fixture.db.asSystem((tx) => liftKillSwitch(tx, 'rail', world.code));
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
