@@ -5,7 +5,7 @@
  *           return of one of our payouts → payout_returned    (and payout_settled first, if the debit was never shown)
  *           anything else             → deposit_confirmed, target = the reference found in its text, or ''
  *   debit   first one with a payout's key, same amount → payout_settled
- *           one that reverses a deposit of ours → deposit_reversed
+ *           one that reverses a deposit of ours, or a part of it → deposit_reversed
  *           anything else             → unexplained_debit, also a second debit for one payout
  *
  * A line that cannot be booked (no readable or positive amount, a currency of no account of ours, content that differs from what
@@ -19,7 +19,15 @@ import { defined } from '../base/defined.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type BankAdapter, type OpenBank, referencesOf, type StatementLine } from './bank.adapter.ts';
 import { explainByKey } from './bank.match.ts';
-import { type BankLine, hasLine, insertLine, insertOddLine, type LineMeaning, readLine } from './bank.store.ts';
+import {
+  type BankLine,
+  hasLine,
+  insertLine,
+  insertOddLine,
+  type LineMeaning,
+  readLine,
+  recalledUnits,
+} from './bank.store.ts';
 import { payoutByKey } from './payouts.ts';
 import type { Movement, RailFact } from './rail.ts';
 
@@ -133,15 +141,20 @@ async function understandDebit(rail: string, tx: Tx, line: Bookable): Promise<Un
   return { meaning: 'payout', key, facts };
 }
 
-/** Interprets a debit as a recall only if it names a deposit of exactly this amount that was not recalled before. */
+/** Interprets a debit as a recall if it names a deposit of which at least this amount was not recalled before. */
 async function recalledCredit(rail: string, tx: Tx, line: Bookable): Promise<Understood | undefined> {
   const { recallOf, asset, units } = line;
   if (recallOf === undefined || !usableId(recallOf.externalId)) return undefined;
   const { externalId } = recallOf;
   const credit = await readLine(tx, rail, externalId);
-  const same = credit?.meaning === 'deposit' && credit.asset === asset && credit.units === units;
-  if (!same || (await hasLine(tx, rail, externalId, 'recall'))) return undefined;
-  const fact: RailFact = { type: 'deposit_reversed', rail, externalId, why: showable(recallOf.why) };
+  if (credit?.meaning !== 'deposit' || credit.asset !== asset) return undefined;
+  if ((await recalledUnits(tx, rail, externalId)) + units > credit.units) return undefined;
+  const part = { line: line.externalId, units, reference: showable(line.reference) };
+  const why = showable(recallOf.why);
+  const fact: RailFact = {
+    ...{ type: 'deposit_reversed', rail, externalId, why },
+    ...(units === credit.units ? {} : { part }),
+  };
   return { meaning: 'recall', key: externalId, facts: [fact] };
 }
 

@@ -114,6 +114,15 @@ export const hasLine = async (tx: Tx, rail: string, key: string, meaning: LineMe
     meaning,
   ])) !== undefined;
 
+/** How much of a credit its bank has taken back so far. */
+export const recalledUnits = async (tx: Tx, rail: string, key: string): Promise<bigint> =>
+  (
+    await tx.row<{ units: bigint }>(
+      `select coalesce(sum(units), 0) as units from bank_lines where rail = $1 and key = $2 and meaning = 'recall'`,
+      [rail, key],
+    )
+  )?.units ?? 0n;
+
 export interface UnexplainedLine {
   externalId: string;
   asset: AssetCode;

@@ -282,12 +282,20 @@ export interface RailHealth {
   why?: string;
 }
 
+/** A bank took back only this much of a deposit. */
+export interface RecalledPart {
+  /** Id of the debit's statement line. */
+  line: string;
+  units: bigint;
+  reference: string;
+}
+
 /** What rails report. Facts are in the past tense and may arrive twice; the receiver applies each once. */
 export type RailFact =
   | ({ type: 'deposit_seen' } & DepositFact)
   | ({ type: 'deposit_confirmed' } & DepositFact)
   /** A deposit that was seen is gone. Before confirmation only the order's state changes; afterwards it is a loss. */
-  | { type: 'deposit_reversed'; rail: string; externalId: string; why: string }
+  | { type: 'deposit_reversed'; rail: string; externalId: string; why: string; part?: RecalledPart }
   /** The rail has accepted it: from now on it is under way. */
   | { type: 'payout_submitted'; rail: string; key: string }
   | {

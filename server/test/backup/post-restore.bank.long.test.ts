@@ -208,7 +208,7 @@ test('a debit that two operators assign to a lost order while two others settle 
   const assigned = Promise.withResolvers<void>();
   const commit = Promise.withResolvers<void>();
   const assigning = w.read(async (tx) => {
-    await correctCase({ rails: w.server.rails }, tx, {
+    await correctCase(w.server.orders, tx, {
       ...{ case: BigInt(id ?? 0), as: 'lost_order', evidence },
       ...{ units: parseUnits(amount, 2), deposit: BigInt(deposit), by: 'operator:1, operator:2', now: new Date() },
     });

@@ -635,7 +635,7 @@ describe('a statement file', () => {
     );
   });
 
-  it('reports a funding, a customer’s reference, and a credit that the bank recalls', async () => {
+  it('reports a funding, a customer’s reference, and a credit that the bank recalls, whole or in parts', async () => {
     const target = targetOf(w.rail, 42n);
     const entries = [
       { units: 50_000n, ref: 'F1', name: 'Ramp', account: 'DE75 5121 0800 1245 1261 99' },
@@ -643,6 +643,9 @@ describe('a statement file', () => {
       { units: 900n, ref: 'F3', endToEnd: 'INVOICE-9', name: 'Payer' },
       { units: -900n, ref: 'F4', endToEnd: 'INVOICE-9', reversal: true },
       { units: 40n, ref: 'F5', endToEnd: 'pay-1-1', text: 'not a return, whatever the payer writes' },
+      { units: 703n, ref: 'F6', endToEnd: 'INVOICE-10', name: 'Payer' },
+      { units: -203n, ref: 'F7', endToEnd: 'INVOICE-10', reversal: true },
+      { units: -500n, ref: 'F8', endToEnd: 'INVOICE-10', reversal: true },
     ];
     const before = count();
     await w.takes(camt({ id: 'F', from: '2026-11-08', opening: 142_060n, entries }));
@@ -655,10 +658,14 @@ describe('a statement file', () => {
       deposits.filter(({ target: to }) => to === target).map(({ units }) => units),
       [800n],
     );
-    const taken = deposits.find(({ units }) => units === 900n);
+    const [taken, inParts] = [900n, 703n].map((of) => deposits.find(({ units }) => units === of)?.externalId);
     assert.deepEqual(
-      w.of('deposit_reversed').map(({ externalId }) => externalId),
-      [taken?.externalId],
+      w.of('deposit_reversed').map(({ externalId, part }) => [externalId, part?.units]),
+      [
+        [taken, undefined],
+        [inParts, 203n],
+        [inParts, 500n],
+      ],
     );
     assert.deepEqual(w.of('payout_returned'), []);
   });

@@ -2,11 +2,12 @@
  * A bank recalls only a part of a credit: two people name the deposit, and its customer owes that part as after a full recall.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { amountsDecide, type Person, twoDo } from '../protocols/operator/people.ts';
+import { after, before, describe, test } from 'node:test';
+import { chart } from '../../src/ledger/index.ts';
+import { amountsDecide, oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
 import { settledPurchase, strayCredit } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
-import type { Story } from '../support/story.ts';
+import type { Purchase, Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
@@ -65,15 +66,139 @@ test('a part of a credit is recalled after its crypto was sent: the customer owe
   await world.reconciles();
 });
 
-test('a part that is recalled before anything was sent makes no debt', async () => {
-  const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
-  await world.credits(order, '5000');
-  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
-  const deposit = (await world.traceOf(order)).deposits[0]?.id;
-  const id = await debits('recalled-3', 100_000n);
-  const said = { as: 'recall', evidence: 'RECALL IN PART', amount: '1000', deposit: String(deposit) };
-  const declined = await finn.does(`/cases/${id}/correct`, said);
-  assert.deepEqual([declined.status, declined.body.reason], [409, 'does_not_fit']);
-  assert.match(declined.body.error, /its order is on_hold/);
-  assert.equal(await world.owed(order, 'inr'), 0n);
+/** The bank takes back this much of a credit, and names it. Waits until the statement's line was processed. */
+async function recalls(id: string, line: string, units: bigint): Promise<void> {
+  await world.bankShows({ id, direction: 'debit', units, reference: id, returnOf: line, why: 'recalled' });
+  await world.until('the line was read', () =>
+    world.read((tx) => tx.row('select from bank_lines where external_id = $1', [id])),
+  );
+}
+async function refunds(order: Purchase, fiatAccountId: string): Promise<void> {
+  const done = await oneOrTwoDo(finn, ada, `/orders/${order.id}/refund`, { failure: 'other', fiatAccountId });
+  assert.equal(done.status, 200, JSON.stringify(done.body));
+}
+const depositsOf = async (order: Purchase) =>
+  (await world.traceOf(order)).deposits.map(({ state, units }) => [state, units]);
+const lossOf = async () => (await world.balance(chart.loss('inr'))).units;
+
+const switches = { kind: 'payouts', subject: 'all' };
+const off = async () => assert.equal((await ada.does('/kill-switches', switches)).status, 200);
+const on = async () => assert.equal((await oneOrTwoDo(ada, finn, '/kill-switches/lift', switches)).status, 200);
+
+/** A purchase whose payout waits, because payouts are switched off. */
+async function waitingPurchase(): Promise<{ order: Purchase; line: string; fiatAccountId: string }> {
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer });
+  const line = await world.credits(order, '5000');
+  await world.becomes(order, 'paying_out');
+  return { order, line, fiatAccountId: customer.fiatAccountId };
+}
+
+test('a part that is recalled while the credit clears leaves its order underpaid, and nothing of it is paid out', async () => {
+  await world.clears('inr', 3_600);
+  const order = await world.buys('5000', 'usdc');
+  const line = await world.credits(order, '5000');
+  await world.becomes(order, 'deposit_seen');
+  await recalls('seen-1', line, 200_000n);
+  assert.deepEqual(await depositsOf(order), [
+    ['seen', 300_000n],
+    ['reversed', 200_000n],
+  ]);
+  world.clock.advance(3_600_000);
+  await world.until('it is underpaid', async () => (await depositsOf(order))[0]?.[0] === 'confirmed');
+  await world.clears('inr', 0);
+  await world.deadlinePasses();
+  await world.becomes(order, 'on_hold');
+  assert.deepEqual((await world.traceOf(order)).payouts, []);
+  await world.reconciles();
+});
+
+describe('a part that is recalled before anything was sent', () => {
+  before(off);
+  after(on);
+
+  test('stops the payout, and the rest goes back', async () => {
+    const { order, line, fiatAccountId } = await waitingPurchase();
+    const loss = await lossOf();
+    await recalls('part-1', line, 200_000n);
+    await world.opensCase(order, 'payout_held');
+    assert.deepEqual(await depositsOf(order), [
+      ['applied', 300_000n],
+      ['lost', 200_000n],
+    ]);
+    assert.equal(await lossOf(), loss + 200_000n);
+    assert.equal(await world.owed(order, 'inr'), 0n);
+    assert.equal(await world.isBlocked(order), false);
+    const retried = await finn.does(`/orders/${order.id}/retry`);
+    assert.equal(retried.body.reason, 'order_over', 'the payout of a recalled deposit was sent');
+    await refunds(order, fiatAccountId);
+    await on();
+    await world.becomes(order, 'refunded');
+    const trace = await world.traceOf(order);
+    assert.deepEqual(
+      trace.refunds.map(({ state, grossUnits }) => [state, grossUnits]),
+      [['settled', 300_000n]],
+    );
+    assert.equal(await lossOf(), loss, 'the order keeps what its bank took back');
+    await world.reconciles();
+    await off();
+  });
+
+  test('and another part: nothing is left, and nothing is owed', async () => {
+    const { order, line } = await waitingPurchase();
+    const loss = await lossOf();
+    await recalls('part-2', line, 200_000n);
+    await world.opensCase(order, 'payout_held');
+    await recalls('part-3', line, 300_000n);
+    assert.deepEqual(await depositsOf(order), [
+      ['lost', 300_000n],
+      ['lost', 200_000n],
+    ]);
+    assert.deepEqual([await lossOf(), await world.owed(order, 'inr')], [loss + 500_000n, 0n]);
+    await world.reconciles();
+    // More than the credit: nothing explains it.
+    await recalls('part-4', line, 1n);
+    assert.deepEqual([await lossOf(), await world.owed(order, 'inr')], [loss + 500_001n, 0n]);
+  });
+
+  test('and that the statement does not name: two people name the deposit, which stops the payout', async () => {
+    const { order } = await waitingPurchase();
+    const deposit = (await world.traceOf(order)).deposits[0]?.id;
+    const id = await debits('recalled-3', 100_000n);
+    const loss = await lossOf();
+    const said = { as: 'recall', evidence: 'RECALL IN PART', amount: '1000', deposit: String(deposit) };
+    await bothDo(`/cases/${id}/correct`, said);
+    await world.opensCase(order, 'payout_held');
+    assert.deepEqual(await depositsOf(order), [
+      ['applied', 400_000n],
+      ['lost', 100_000n],
+    ]);
+    assert.deepEqual([await lossOf(), await world.owed(order, 'inr')], [loss, 0n]);
+    await world.reconciles();
+  });
+});
+
+test('a part that the statement names after the payout was sent is owed, and so is another', async () => {
+  const { order, line } = await settledPurchase(world);
+  await recalls('part-5', line, 100_000n);
+  assert.deepEqual([await world.owed(order, 'inr'), await world.isBlocked(order)], [100_000n, true]);
+  await recalls('part-6', line, 50_000n);
+  assert.equal(await world.owed(order, 'inr'), 150_000n);
+  await recalls('part-7', line, 350_000n);
+  assert.equal(await world.owed(order, 'inr'), 500_000n);
+  await world.reconciles();
+});
+
+test('a part that is recalled after the refund was sent is owed', async () => {
+  const { id, fiatAccountId } = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { reference: 'screen:hold', customer: { id, fiatAccountId } });
+  const line = await world.credits(order, '5000');
+  await world.becomes(order, 'on_hold');
+  await refunds(order, fiatAccountId);
+  await world.becomes(order, 'refunded');
+  await recalls('part-8', line, 120_000n);
+  assert.deepEqual([await world.owed(order, 'inr'), await world.isBlocked(order)], [120_000n, true]);
+  await recalls('part-9', line, 30_000n);
+  assert.equal(await world.owed(order, 'inr'), 150_000n);
+  await world.reconciles();
 });

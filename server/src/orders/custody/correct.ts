@@ -15,7 +15,7 @@ import {
 } from '../../ledger/index.ts';
 import { findPartner } from '../../partners/index.ts';
 import { declareNoPayment, lockDebit, requireNoPayment } from '../../rails/bank.ts';
-import type { Rail } from '../../rails/rail.ts';
+import type { Context } from '../context.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import { requireDust, writeOff } from '../deposits/dust.ts';
 import { areHeld } from '../deposits/held.store.ts';
@@ -24,6 +24,7 @@ import * as depositStore from '../deposits/store.ts';
 import { requireUndone, undoExchange } from '../payouts/undone.ts';
 import { inSuspense } from '../refunds/request.ts';
 import * as store from '../store.ts';
+import { explainedEntry, LOST_PART } from './explained.ts';
 import { bookRecalled, requireRecalled } from './recall.ts';
 
 /** Books money that is in a wallet but not in the books to suspense, until an operator refunds it or assigns it to an order. */
@@ -215,13 +216,6 @@ async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
 
 const EXPLAINS_DEBIT = ['fee', 'recall', 'partner_fees', 'lost_order'] as const satisfies readonly CaseCorrection[];
 
-/** Id of the entry that explains an unexplained debit. */
-export const explainedEntry = (debit: string, as: CaseCorrection): string =>
-  `${debit}:${as === 'lost_order' ? 'order' : as}`;
-
-/** In an entry id: separates the id of the `lost_order` entry from the id of a further deposit. */
-export const LOST_PART = ':with_';
-
 const debitEntry = ({ subject }: Correctable): string => `out_${placeOf(subject).join('_')}`;
 
 const fitsKind = (as: CaseCorrection, kind: string): boolean =>
@@ -316,7 +310,7 @@ async function lockExplaining(tx: Tx, id: bigint): Promise<void> {
 
 /** @throws Refusal as `requireCorrectable` */
 export async function correctCase(
-  context: { rails: ReadonlyMap<string, Rail> },
+  context: Context,
   tx: Tx,
   input: CaseCorrectionInput & { by: string; now: Date },
 ): Promise<void> {

@@ -24,7 +24,7 @@ import { isDust } from '../deposits/dust.store.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { allFirst } from '../payouts/queue.store.ts';
-import { explainedEntry, LOST_PART } from './correct.ts';
+import { explainedEntry, LOST_PART } from './explained.ts';
 
 export async function bookCost(
   context: Context,

@@ -16,16 +16,16 @@ import {
   payoutsOfRefund,
   recordRejected,
 } from '../../rails/payouts.ts';
-import type { RailFact } from '../../rails/rail.ts';
+import type { RailFact, RecalledPart } from '../../rails/rail.ts';
 import { advance, change, custodyOf, fromPosition } from '../advance.ts';
 import type { Context } from '../context.ts';
-import { bookGone } from '../custody/facts.ts';
+import { bookGone, unexplainedDebit } from '../custody/facts.ts';
 import { linesFor, payoutId } from '../entries.ts';
 import { cancelPayingAgain } from '../refunds/cancel.ts';
 import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
 import { releasedRefunds } from '../refunds/released.ts';
-import { inSuspense } from '../refunds/request.ts';
-import { refundsOfDeposit } from '../refunds/store.ts';
+import { blank, inSuspense, isOpen } from '../refunds/request.ts';
+import { changeRefund, insertRefund, type Refund, refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
@@ -43,7 +43,10 @@ export async function depositReversed(
   const order = known.orderId === null ? undefined : await store.lock(tx, known.orderId);
   const row = await depositStore.lockDeposit(tx, fact.rail, fact.externalId);
   assert(row !== undefined, 'a locked deposit has disappeared');
-  if (row.state === 'reversed' || row.state === 'lost') return;
+  const isOver = row.state === 'reversed' || row.state === 'lost';
+  if (fact.part !== undefined && (isOver || fact.part.units !== row.units))
+    return await partReversed(context, tx, { ...fact, part: fact.part }, { row, order });
+  if (isOver) return;
   if (row.state === 'seen') {
     await depositStore.changeDeposit(tx, row.id, { state: 'reversed', why: fact.why });
     if (order !== undefined) await forgetSeen(context, tx, order, fact.why);
@@ -65,6 +68,12 @@ async function bookedDepositReversed(
   before: Order | undefined,
   why: string,
 ): Promise<void> {
+  const { order, row, goneUnits } = await stopped(context, tx, known, before);
+  await bookReversed(context, tx, { order, row, goneUnits, why });
+}
+
+/** Locks the customer, and stops what the deposit would fund and what has not left yet. */
+async function stopped(context: Context, tx: Tx, known: DepositRow, before: Order | undefined) {
   const now = context.clock.now();
   const whoMayOwe = before ?? (await whoWasPaid(tx, known, undefined));
   if (whoMayOwe !== undefined) await lockCustomer(tx, whoMayOwe.customerId);
@@ -80,11 +89,19 @@ async function bookedDepositReversed(
   }
   const order = before && (await store.lock(tx, before.id));
   const row = await depositStore.lockDepositById(tx, known.id);
-  const rail = context.rails.get(known.rail);
-  assert(
-    row !== undefined && rail !== undefined,
-    `rail ${known.rail} is not running, or deposit ${known.id} has disappeared`,
-  );
+  assert(row !== undefined, `deposit ${known.id} has disappeared`);
+  return { order, row, goneUnits };
+}
+
+/** Books a deposit that is gone, after everything that it would fund was stopped. */
+async function bookReversed(
+  context: Context,
+  tx: Tx,
+  { order, row, goneUnits, why }: { order: Order | undefined; row: DepositRow; goneUnits: bigint; why: string },
+): Promise<void> {
+  const now = context.clock.now();
+  const rail = context.rails.get(row.rail);
+  assert(rail !== undefined, `rail ${row.rail} is not running`);
   const gone = {
     kind: 'deposit_lost',
     rail,
@@ -105,11 +122,37 @@ async function bookedDepositReversed(
     if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, why);
     return;
   }
+  await lose(context, tx, { order, row, id: `dep_${row.id}:lost_taken`, units, why });
+}
+
+/** Books what an order accepted of a reversed deposit, or what was refunded of it, as a loss or as its customer's debt. */
+async function lose(
+  context: Context,
+  tx: Tx,
+  {
+    order,
+    row,
+    id,
+    units: more,
+    why,
+  }: { order: Order | undefined; row: DepositRow; id: string; units: bigint; why: string },
+): Promise<void> {
+  const now = context.clock.now();
+  const rail = context.rails.get(row.rail);
+  assert(rail !== undefined, `rail ${row.rail} is not running`);
   const debtor = await whoWasPaid(tx, row, order);
   const owes = debtor !== undefined;
   const to = owes ? chart.receivable(debtor.customerId, debtor.partnerId, row.asset) : chart.loss(row.asset);
-  await bookGone(context, tx, { ...gone, id: `dep_${row.id}:lost_taken`, units, to });
-  await depositStore.markLost(tx, row.id, { why, before: row.state, units, to: to.code });
+  await bookGone(context, tx, {
+    ...{ id, kind: 'deposit_lost', rail, wallet: rail.wallets.deposits, units: more, to },
+    facts: { deposit: String(row.id), reference: row.reference },
+    ...(order === undefined ? {} : { orderId: order.id }),
+  });
+  const wasLost = row.state === 'lost';
+  const units = wasLost ? more + row.lostUnits : more;
+  const before = wasLost ? (row.stateBeforeLoss ?? 'applied') : row.state;
+  await depositStore.markLost(tx, row.id, { why, before, units, to: to.code });
+  if (wasLost) await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'more of it was recalled', now });
   if (order !== undefined) await change(tx, order, { exception: 'deposit_lost', now });
   if (owes) await blockForDebt(tx, debtor.customerId, now);
   await openCase(tx, {
@@ -127,6 +170,97 @@ async function bookedDepositReversed(
   // Money of the order that the law released and that has not left covers this loss at once.
   if (order !== undefined && row.state === 'applied') await cancelReleased(context, tx, order, now);
 }
+
+/**
+ * A bank took back a part of a deposit. The part becomes a deposit of its own, named by the debit, that is reversed as a whole. So
+ * the rules are those of an order with several deposits of which one is reversed, and the rest stays with its order. Money in
+ * suspense goes first, then what the order accepted. What was refunded cannot be split off: its customer owes it. A recall that
+ * fits nothing of the deposit is an unexplained debit, about which operators decide.
+ */
+async function partReversed(
+  context: Context,
+  tx: Tx,
+  { why, part }: { why: string; part: RecalledPart },
+  { row: known, order: before }: { row: DepositRow; order: Order | undefined },
+): Promise<void> {
+  const { line, units, reference } = part;
+  const isOwed = known.state === 'lost' && known.lostTo?.startsWith('receivable') === true && known.refundUnits > 0n;
+  const most = isOwed ? known.refundUnits - known.lostUnits : known.units;
+  if (units > most || known.state === 'reversed' || (known.state === 'lost' && !isOwed)) {
+    const { rail, asset } = known;
+    return await unexplainedDebit(context, tx, {
+      type: 'unexplained_debit',
+      rail,
+      externalId: line,
+      asset,
+      units,
+      reference,
+    });
+  }
+  // It is not booked yet: its order gets the rest once that has cleared, as an underpaid deposit.
+  if (known.state === 'seen') {
+    const gone = await depositStore.splitDeposit(tx, known, { line, units, takenUnits: 0n });
+    return await depositStore.changeDeposit(tx, gone.id, { state: 'reversed', why });
+  }
+  const wasGoingBack = (await refundsOfDeposit(tx, known.id)).some((one) => one.source === 'suspense' && isOpen(one));
+  const { order, goneUnits } = await stopped(context, tx, known, before);
+  const parts = await takeBackRejected(tx, known.id, context.clock.now());
+  const row = await depositStore.lockDepositById(tx, known.id);
+  assert(row !== undefined, `deposit ${known.id} has disappeared`);
+  const free = row.state === 'confirmed' ? row.units : row.state === 'lost' ? 0n : inSuspense(row) - goneUnits;
+  const fromFree = least(units, free);
+  const fromTaken = row.state === 'lost' ? 0n : least(units - fromFree, row.takenUnits);
+  const split = { line, units: fromFree + fromTaken, takenUnits: fromTaken };
+  const rest = units - split.units;
+  if (split.units > 0n) {
+    const gone = await depositStore.splitDeposit(tx, row, split);
+    await bookReversed(context, tx, { order, row: gone, goneUnits: 0n, why });
+  }
+  await refundRest(tx, row.id, parts, context.clock.now());
+  if (rest > 0n) {
+    const now = order && (await store.lock(tx, order.id));
+    await lose(context, tx, { order: now, row, id: `dep_${row.id}:recalled_${line}`, units: rest, why });
+  }
+  const left = await depositStore.depositById(tx, row.id);
+  if (!wasGoingBack || left === undefined || inSuspense(left) === 0n) return;
+  await openCase(tx, {
+    kind: 'deposit_unknown_target',
+    subject: `deposit:${row.id}`,
+    ...(order === undefined ? {} : { orderId: order.id, partnerId: order.partnerId }),
+    reason: 'its bank recalled a part of it: the rest is in suspense, and its refund was cancelled',
+    facts: { units: String(inSuspense(left)), asset: left.asset, reference: left.reference },
+    now: context.clock.now(),
+  });
+}
+
+/** Cancels the rejected refunds of a deposit whose order holds it: what is left of it is refunded instead. @returns them */
+async function takeBackRejected(tx: Tx, depositId: bigint, now: Date): Promise<Refund[]> {
+  const taken: Refund[] = [];
+  for (const refund of await refundsOfDeposit(tx, depositId)) {
+    if (refund.source !== 'order' || refund.state !== 'rejected') continue;
+    // An attempt that its rail had rejected may have settled after all.
+    if ((await payoutsOfRefund(tx, refund.id)).some(mayHaveLeft)) continue;
+    taken.push(await changeRefund(tx, refund, { state: 'cancelled', now }));
+  }
+  return taken;
+}
+
+/** Writes a rejected refund of what is left of a deposit in place of a cancelled one: operators send it, to its destination. */
+async function refundRest(tx: Tx, depositId: bigint, cancelled: readonly Refund[], now: Date): Promise<void> {
+  for (const refund of cancelled) {
+    const deposit = await depositStore.lockDepositById(tx, depositId);
+    assert(deposit !== undefined && deposit.takenUnits > 0n, `nothing is left of deposit ${depositId}`);
+    const { purpose, why, requestedBy, fiatAccountId, address, source } = refund;
+    const fresh = blank(deposit, deposit.takenUnits, least(refund.costUnits, deposit.takenUnits - 1n), now);
+    const key = `ref_${fresh.id}_1`;
+    await insertRefund(tx, {
+      ...{ ...fresh, purpose, why, requestedBy, fiatAccountId, address, source },
+      ...{ state: 'rejected', attempt: 1, key },
+    });
+  }
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 /**
  * An order was paid after all, by a payout that its rail had rejected, and one of its deposits was reversed meanwhile. The

@@ -64,10 +64,16 @@ export const depositNames = (tx: Tx, ids: readonly bigint[]) =>
     ids,
   ]);
 
-/** The deposits among these that are known and not booked yet: they wait for confirmations or for clearing. */
+/**
+ * The deposits among these that are known and not booked yet: they wait for confirmations or for clearing. With them the debits
+ * that took back a part of one.
+ */
 export const depositsWaiting = (tx: Tx, rail: string, externalIds: readonly string[]) =>
   tx.rows<{ externalId: string; clearsAt: Date | null }>(
-    `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'`,
+    `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'
+     union all
+     select p.external_id, d.clears_at from deposits p join deposits d on d.id = (p.facts ->> 'partOf')::bigint
+      where p.rail = $1 and p.external_id = any($2::text[]) and p.state = 'reversed' and d.state = 'seen'`,
     [rail, externalIds],
   );
 
@@ -189,6 +195,34 @@ export async function insertDeposit(
   );
   assert(made !== undefined, 'the insert of a deposit returned no row');
   return made;
+}
+
+/**
+ * Splits a part off a deposit, under the name of the debit that took it back. The rest keeps the deposit's row.
+ *
+ * @param part.takenUnits how much of the part its order has accepted; the other units of it are in suspense
+ */
+export async function splitDeposit(
+  tx: Tx,
+  { id, state }: DepositRow,
+  { line, units, takenUnits }: { line: string; units: bigint; takenUnits: bigint },
+): Promise<DepositRow> {
+  await tx.run('update deposits set units = units - $2, taken_units = taken_units - $3 where id = $1', [
+    id,
+    units,
+    takenUnits,
+  ]);
+  const stateOfPart = state === 'confirmed' || state === 'seen' ? state : takenUnits > 0n ? 'applied' : 'suspense';
+  const part = await tx.row<DepositRow>(
+    `insert into deposits (rail, external_id, asset, units, taken_units, state, facts, target, order_id, partner_id, reference,
+       seen_at, payer, origin, clears_at, came_at, late, booked_to, why, confirmed_at)
+     select rail, $2, asset, $3, $4, $5, facts || jsonb_build_object('partOf', id::text), target, order_id, partner_id, reference,
+       seen_at, payer, origin, clears_at, came_at, late, booked_to, why, confirmed_at
+     from deposits where id = $1 returning *`,
+    [id, line, units, takenUnits, stateOfPart],
+  );
+  assert(part !== undefined, `no part of deposit ${id} was split off`);
+  return part;
 }
 
 export async function changeDeposit(

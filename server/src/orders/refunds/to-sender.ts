@@ -50,7 +50,8 @@ export async function senderOfOrder(
 /** @throws Refusal 'does_not_fit' */
 export async function onlyDeposit(tx: Tx, { id }: Pick<Order, 'id'>): Promise<bigint> {
   const no = (why: string) => new Refusal('does_not_fit', { why });
-  const deposits = await depositStore.depositsOf(tx, id);
+  // Parts that a bank recalled are no deposits of their own.
+  const deposits = (await depositStore.depositsOf(tx, id)).filter(({ facts }) => facts.partOf === undefined);
   const [only, ...others] = deposits;
   if (only === undefined) throw no('nothing has come for the order');
   if (others.length > 0) throw no(`the order has ${deposits.length} deposits: name a destination`);

@@ -45,11 +45,10 @@ import {
   validAgreers,
   type Wanted,
 } from '../../operators/index.ts';
-import { STEP_UP_MS } from '../browser.ts';
 import { encryptFields, type Fields, readFields, type Values } from '../declaration/fields.ts';
 import { type DeclaredAction, reason } from './declare.ts';
 import type { OperatorDeps } from './deps.ts';
-import { needsFresh } from './fresh.ts';
+import { needsFresh, requireFresh } from './fresh.ts';
 
 /**
  * The parts of an action that may be planned. They need no connection of this process: the machine uses them at the time of the
@@ -143,15 +142,6 @@ export interface Caller {
   address: string;
   /** Absent for a caller with a token. */
   session?: Session;
-}
-
-/**
- * A stolen session alone must move no money. Tokens are exempt, because a browser has none. @throws Refusal 'step_up_required'
- */
-export function requireFresh({ session }: Pick<Caller, 'session'>, now: Date): void {
-  if (session === undefined) return;
-  if (session.freshAt === null || now.getTime() - session.freshAt.getTime() > STEP_UP_MS)
-    throw new Refusal('step_up_required');
 }
 
 /** How the caller signed in, as recorded in the audit. */

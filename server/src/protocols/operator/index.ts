@@ -20,17 +20,7 @@ import { addressAllowed } from '../authorize.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Protocol } from '../protocol.ts';
-import {
-  type Action,
-  type ActReply,
-  type Caller,
-  confirm,
-  decline,
-  perform,
-  requireFresh,
-  requireRight,
-  viaOf,
-} from './action.ts';
+import { type Action, type ActReply, type Caller, confirm, decline, perform, requireRight, viaOf } from './action.ts';
 import { ACCOUNT_ACTIONS } from './actions/accounts.ts';
 import { ADDRESS_RISK_ACTIONS } from './actions/addressrisk.ts';
 import { bankActions } from './actions/bank.ts';
@@ -68,7 +58,7 @@ import { ENDPOINTS } from './declared/index.ts';
 import { PROPOSALS } from './declared/people.ts';
 import type { OperatorDeps } from './deps.ts';
 import { failureOf } from './errors.ts';
-import { needsFresh } from './fresh.ts';
+import { needsFresh, requireFresh } from './fresh.ts';
 import { LIMIT_ACTIONS } from './limits.ts';
 import { MONITORING_ACTIONS } from './monitoring.ts';
 import { PLANNED_ACTIONS } from './planned.ts';

@@ -17,9 +17,10 @@ import {
   spendCode,
 } from '../../operators/index.ts';
 import { siteOf } from '../browser.ts';
-import { type Caller, requireFresh } from './action.ts';
+import type { Caller } from './action.ts';
 import { SESSIONS } from './declared/session.ts';
 import type { OperatorDeps } from './deps.ts';
+import { requireFresh } from './fresh.ts';
 import { type Route, record } from './signin.ts';
 
 /** @param callerOf the caller of an authenticated request */

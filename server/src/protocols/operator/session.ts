@@ -20,9 +20,10 @@ import {
   sessionsOf,
 } from '../../operators/index.ts';
 import { requireOwnSite, siteOf } from '../browser.ts';
-import { type Caller, requireFresh } from './action.ts';
+import type { Caller } from './action.ts';
 import { SESSIONS } from './declared/session.ts';
 import type { OperatorDeps } from './deps.ts';
+import { requireFresh } from './fresh.ts';
 import { type Read, read } from './read.ts';
 import { recoveryRoutes } from './recover.ts';
 import { COOKIE, type Inside, record, routeIn, shownSession } from './signin.ts';

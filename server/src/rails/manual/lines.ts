@@ -92,7 +92,7 @@ export async function storeLines(
   await flush();
 }
 
-/** The one credit that this debit reverses, if exactly one fits. */
+/** The one credit that this debit reverses, whole or in part, if exactly one fits: of this amount, or else of a larger one. */
 async function undone(
   tx: Tx,
   rail: string,
@@ -101,9 +101,10 @@ async function undone(
   line: ReadLine,
 ): Promise<Partial<LineContent>> {
   const credits = await store.creditsRelated(tx, rail, asset, relations, line.units);
-  const [credit] = credits;
-  if (credits.length !== 1 || credit === undefined) return {};
-  return { recallOf: { externalId: credit, why: returnReason(line.returned ?? '') } };
+  const [credit, other] = credits;
+  const isOne = other === undefined || other.units !== line.units;
+  if (credit === undefined || !(isOne && (credit.units === line.units || other === undefined))) return {};
+  return { recallOf: { externalId: credit.id, why: returnReason(line.returned ?? '') } };
 }
 
 /**

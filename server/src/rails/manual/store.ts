@@ -270,21 +270,20 @@ export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode, upTo?: st
     )
   )?.units ?? 0n;
 
-/** Credits of this amount with a relation: candidates for a debit that reverses one. */
+/** Credits of at least this amount with a relation: candidates for a debit that reverses one, or a part of it. */
 export const creditsRelated = async (
   tx: Tx,
   rail: string,
   asset: AssetCode,
   relations: readonly Buffer[],
   units: bigint,
-): Promise<string[]> =>
-  (
-    await tx.rows<{ id: string }>(
-      `select external_id as id from manual_lines
-        where rail = $1 and relation = any($2::bytea[]) and asset = $3 and direction = 'credit' and units = $4 order by seq limit 2`,
-      [rail, relations, asset, units],
-    )
-  ).map(({ id }) => id);
+): Promise<{ id: string; units: bigint }[]> =>
+  tx.rows<{ id: string; units: bigint }>(
+    `select external_id as id, units from manual_lines
+      where rail = $1 and relation = any($2::bytea[]) and asset = $3 and direction = 'credit' and units >= $4
+      order by units = $4 desc, seq limit 2`,
+    [rail, relations, asset, units],
+  );
 
 export interface NewLine {
   externalId: string;
