@@ -315,7 +315,7 @@ describe('a sweep', () => {
     await fixture.db.asSystem((tx) => setKillSwitch(tx, stop));
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep created', 'gas created']);
-    assert.match((await world.transfers())[1]?.why ?? '', /stopped the rail/);
+    assert.match((await world.transfers())[1]?.why ?? '', /rail is switched off/);
     const written = () =>
       rows.query('select key, xmin::text from own_transfers where rail = $1 order by key', [world.code]);
     const before = await written();
