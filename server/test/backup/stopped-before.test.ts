@@ -21,7 +21,7 @@ test('payouts that two people stopped before a restore are stopped by these two 
         found.map(({ by }) => by),
         ['the machine'],
       );
-      assert.match(found[0]?.reason ?? '', /^restored.*stopped before by/);
+      assert.match(found[0]?.reason ?? '', /^restored.*switched off before by/);
       assert.deepEqual(layers.map(({ by }) => by).toSorted(), ['ada', 'bea', 'the machine']);
     }
   } finally {

@@ -66,7 +66,7 @@ describe('the buttons of the sandbox, the account and allowed origins', { skip: 
     await presses('Pay');
     await isGood(page, 'Sandbox', 'partner sandbox pay');
     await inDialog('Pay');
-    await page.getByText('It is done.').waitFor();
+    await page.getByText('Done.').waitFor();
     await isGood(page, 'Sandbox', 'partner sandbox paid');
     await inDialog('Close');
     await theOrder('settled').waitFor({ timeout: 60_000 });
