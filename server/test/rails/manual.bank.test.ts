@@ -222,7 +222,7 @@ describe('a payout through a manual bank', () => {
     const { id } = await w.closes();
     const file = () => w.asks((desk, tx) => desk.file(tx, id));
     w.gateSays(waits, { outcome: 'wait', why: 'not cleared', againInMs: 1_000 });
-    const notYet = new RegExp(`1 of its payouts may not leave yet: ${waits} \\(not cleared\\)\\. Ask again`);
+    const notYet = new RegExp(`1 of its payouts may not leave yet: ${waits} \\(not cleared\\)\\. Retry once`);
     await assert.rejects(file(), refusedBatch(notYet));
     w.gateSays(held, { outcome: 'hold', why: 'held: customer_blocked' });
     await assert.rejects(file(), refusedBatch(notYet));
@@ -325,7 +325,7 @@ describe('a payout through a manual bank', () => {
     const file = w.nextStatement([{ units: -910n, endToEnd: carried(a), ref: 'D5' }]);
     await w.imports(file);
     const withdraw = () => w.withdraws(batch.id, 'I believe that it was not uploaded.');
-    await assert.rejects(withdraw(), refusedBatch(/being read/));
+    await assert.rejects(withdraw(), refusedBatch(/being imported/));
     await w.rail.observe();
     await assert.rejects(withdraw(), refusedBatch(/it was uploaded/));
     assert.deepEqual([await w.state(a), await w.state(b)], ['settled', 'submitted']);
