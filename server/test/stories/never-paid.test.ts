@@ -83,7 +83,7 @@ describe('declared never paid', () => {
     const key = keyOf(order);
     const early = await declares(finn, key);
     assert.equal(early.status, 409, JSON.stringify(early.body));
-    assert.match(early.body.error, /still asked/);
+    assert.match(early.body.error, /still querying/);
     await isTold(order);
     await statementIsRead();
     const recognised = await declares(finn, key);
