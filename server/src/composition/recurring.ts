@@ -29,7 +29,7 @@ import { SWEEP, WATCH } from '../treasury/index.ts';
 
 /** Kinds of jobs that poll, every few seconds up to a minute. */
 export const POLLS: readonly string[] = [
-  ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE, MONITOR, DORMANCY],
+  ...[OBSERVE, SWEEP, WATCH, RECONCILE, OVERDUE, MONITOR],
   ...['refresh_gas', POLL, 'watch_prices', 'purge_quotes', 'seal', ALERTS_JOB],
 ];
 

@@ -103,7 +103,7 @@ describe('the buttons of the sandbox, the account and allowed origins', { skip: 
     await presses('Screening');
     await page.getByLabel('What it finds').selectOption('fail');
     await inDialog('Screening');
-    await page.getByText('It is done.').waitFor();
+    await page.getByText('Done.').waitFor();
     await inDialog('Close');
     await presses('Pay');
     await inDialog('Pay');
