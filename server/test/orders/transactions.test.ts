@@ -6,7 +6,8 @@ import { freshFixture } from '../support/fixture.ts';
 import { openSaleWorld, type SaleWorldOptions } from '../support/saleworld.ts';
 import { until } from '../support/until.ts';
 
-const ASKS = /^select from pg_locks|^update jobs set holder = \$5|^select due_at from \(|^update jobs set due_at = \$1|^with gone as/;
+const ASKS =
+  /^select from pg_locks|^update jobs set holder = \$5|^select due_at from \(|^update jobs set due_at = \$1|^with gone as/;
 /** A look at the table of jobs serves all rows that are due, so it is no transaction of one sale. */
 const isOfSale = (said: readonly string[]): boolean => !said.every((text) => ASKS.test(text));
 
