@@ -74,6 +74,9 @@ export function openMoves(
       return { account, name: 'A Payer' };
     },
     async waits(tx, { customer, account, address, now }) {
+      const destination = account === undefined ? `address:${address}` : `account:${account}`;
+      // A transaction that is retried after a rollback may decide otherwise, and the first one's row does not exist.
+      waiting.delete(destination);
       if (!chance.happens(0.6)) return undefined;
       const coolingOffMs = chance.int(...COOLING_OFF_MS);
       const added =
@@ -81,7 +84,6 @@ export function openMoves(
           ? await addAddress(tx, { customer, chain: CHAIN, address: address ?? '', coolingOffMs, now })
           : await noteApiAccount(tx, { customer, accountId: account, isNew: true, coolingOffMs, now });
       const usableAt = added.usableAt?.getTime() ?? 0;
-      const destination = account === undefined ? `address:${address}` : `account:${account}`;
       waiting.set(destination, { id: added.id, usableAt, confirmedFrom: Number.POSITIVE_INFINITY });
       return destination;
     },
