@@ -15,7 +15,7 @@ interface Member {
   readonly invitedUntil: string | null;
   readonly joinedAt: string | null;
   readonly disabledAt: string | null;
-  /** The operator for whom a link waits to be collected. */
+  /** The operator who may collect a new link; null if there is none. */
   readonly linkFor: string | null;
   readonly linkUntil: string | null;
 }

@@ -101,9 +101,9 @@ async function undone(
   line: ReadLine,
 ): Promise<Partial<LineContent>> {
   const credits = await store.creditsRelated(tx, rail, asset, relations, line.units);
-  const [credit, other] = credits;
-  const isOne = other === undefined || other.units !== line.units;
-  if (credit === undefined || !(isOne && (credit.units === line.units || other === undefined))) return {};
+  const whole = credits.filter(({ units }) => units === line.units);
+  const [credit, other] = whole.length > 0 ? whole : credits;
+  if (credit === undefined || other !== undefined) return {};
   return { recallOf: { externalId: credit.id, why: returnReason(line.returned ?? '') } };
 }
 

@@ -15,7 +15,7 @@ const HIT = [
   {
     owner: Type.String({
       description:
-        'Owner of the address, to whom decisions apply: customer:<id>, deposit:<id>, or own:<id> of an own address',
+        'Owner of the address; a decision applies to this owner only: customer:<id>, deposit:<id>, or own:<id> of an own address',
     }),
     subject: Type.String({ description: 'payer:<deposit>, or destination' }),
     riskId: Type.String({ description: 'Number of the first answer with this finding' }),

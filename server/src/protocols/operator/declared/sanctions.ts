@@ -9,7 +9,9 @@ const number = (description: string) => Type.String({ description });
 const HIT = [
   ...['id', 'subject', 'customerId', 'state', 'foundAt'],
   {
-    owner: Type.String({ description: 'Owner of the name, to whom decisions apply: customer:<id>, or deposit:<id>' }),
+    owner: Type.String({
+      description: 'Owner of the name; a decision applies to this owner only: customer:<id>, or deposit:<id>',
+    }),
     screening: number('Number of the comparison that found it'),
     list: Type.String({ description: 'Code of the list' }),
     listEntry: Type.String({ description: 'Id of the entry at its publisher' }),
