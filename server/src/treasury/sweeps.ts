@@ -46,7 +46,7 @@ import { matchOwn } from './movements.ts';
 import { caseOf, FAILED_AGAIN_MS, freeId, type SweepContext } from './own.ts';
 import type { OwnTransfer } from './store.ts';
 import * as store from './store.ts';
-import { inTurn, type KnownSweep, readSweeps, type Turns } from './sweeps.turns.ts';
+import { inTurn, type KnownSweep, readSweeps, type Turns, tookTurn } from './sweeps.turns.ts';
 
 /** Job kind that runs a rail's sweeps once; its subject is the rail's code. */
 export const SWEEP = 'sweep_rail';
@@ -104,20 +104,22 @@ export function sweepHandlers(context: SweepContext): Handlers {
       await choose(context, rail);
       const until = performance.now() + LOOK_MS;
       const bugs: unknown[] = [];
+      const rounds = turns.get(code) ?? new Set();
+      turns.set(code, rounds);
       const open = await db.asSystem((tx) => store.openSweeps(tx, code));
       const inBatches = await advanceBatches(context, rail, open);
       const known = await readSweeps(
         context,
         rail,
         inTurn(
-          turns,
-          code,
+          rounds,
           open.filter(({ key }) => !inBatches.has(key)),
           MAX_OPEN,
         ),
       );
       for (const one of known) {
         if (performance.now() > until) break;
+        tookTurn(rounds, one.sweep);
         try {
           await goOn(context, rail, one, clock.now());
         } catch (error) {

@@ -10,23 +10,26 @@ import type { SweepContext } from './own.ts';
 import type { OwnTransfer } from './store.ts';
 import * as store from './store.ts';
 
-/** By key: at which check of its rail a sweep was advanced last. */
-export type Turns = Map<string, number>;
+/** By key, the sweep advanced last at the end. */
+export type Turns = Set<string>;
 
-/** The sweeps of a rail that are advanced now: those that waited longest. @param most how many */
-export function inTurn(
-  turns: Map<string, Turns>,
-  code: string,
-  open: readonly OwnTransfer[],
-  most: number,
-): OwnTransfer[] {
-  const before = turns.get(code);
-  const turn = Math.max(0, ...(before?.values() ?? [])) + 1;
-  const of = ({ key }: OwnTransfer): number => before?.get(key) ?? 0;
-  const due = open.toSorted((a, b) => of(a) - of(b)).slice(0, most);
-  const taken = new Set(due);
-  turns.set(code, new Map(open.map((sweep) => [sweep.key, taken.has(sweep) ? turn : of(sweep)])));
-  return due;
+/**
+ * The sweeps of a rail that a check should advance: those that waited longest. Forgets those that have ended.
+ *
+ * @param most how many
+ */
+export function inTurn(turns: Turns, open: readonly OwnTransfer[], most: number): OwnTransfer[] {
+  const isOpen = new Set(open.map(({ key }) => key));
+  for (const key of turns) if (!isOpen.has(key)) turns.delete(key);
+  const places = new Map([...turns].map((key, place) => [key, place]));
+  const placeOf = ({ key }: OwnTransfer): number => places.get(key) ?? -1;
+  return open.toSorted((a, b) => placeOf(a) - placeOf(b)).slice(0, most);
+}
+
+/** Notes that a check has begun with a sweep. One that its time did not suffice for keeps its place. */
+export function tookTurn(turns: Turns, { key }: Pick<OwnTransfer, 'key'>): void {
+  turns.delete(key);
+  turns.add(key);
 }
 
 /** A sweep with what our rows say about it. */
