@@ -15,6 +15,7 @@ import type { Movement, Rail, RailFact } from '../src/rails/rail.ts';
 import { RECONCILE, reconcileHandlers } from '../src/reconcile/index.ts';
 import { levelHandlers, SWEEP, setThreshold, sweepHandlers, WATCH } from '../src/treasury/index.ts';
 import { bankWorld } from './support/bankworld.ts';
+import { type Counted, countedDatabase } from './support/counted.ts';
 import { fakeChain, TOKEN } from './support/fakechain.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 import { openRows, type Rows } from './support/rows.ts';
@@ -22,21 +23,21 @@ import { until } from './support/until.ts';
 
 const POLLS = 20;
 
-/** A database that counts its transactions. */
-function counting(db: Database): { db: Database; taken: () => number } {
-  let count = 0;
+const opened: Counted[] = [];
+after(async () => {
+  for (const one of opened) await one.stop();
+});
+
+/** A database whose transactions are counted: those in which something was sent. */
+function counting({ db, serverUrl }: { db: Database; serverUrl: string }): { db: Database; taken: () => number } {
+  const counted = countedDatabase(db, serverUrl);
+  opened.push(counted);
   return {
-    db: {
-      ...db,
-      asSystem: (body) => {
-        count += 1;
-        return db.asSystem(body);
-      },
-    },
+    db: counted.db,
     taken: () => {
-      const before = count;
-      count = 0;
-      return before;
+      const count = counted.transactions.length;
+      counted.again();
+      return count;
     },
   };
 }
@@ -69,7 +70,7 @@ describe('while nothing happens', () => {
   }
 
   test('a chain whose head stays costs one query in a while, and a new block is read at once', async () => {
-    const { db, taken } = counting(fixture.db);
+    const { db, taken } = counting(fixture);
     // Every poll looks at our rows.
     const { rail, mine } = await followed(db, { idleMs: 0 });
     await rail.observe();
@@ -85,7 +86,7 @@ describe('while nothing happens', () => {
 
   test('a block without news costs four transactions, and one with money or a used nonce is seen', async () => {
     for (const table of ['chain_blocks', 'chains', 'native_balances']) await rows.query(`delete from ${table}`);
-    const { db, taken } = counting(fixture.db);
+    const { db, taken } = counting(fixture);
     const chain = fakeChain({ finality: 2, pace: { idleMs: 3_600_000 } });
     const node = { units: 7n, nonce: 0n };
     Object.assign(chain.adapter, { wallets: { hot: { address: '0xhot' } }, canSend: () => true });
@@ -155,7 +156,7 @@ describe('while nothing happens', () => {
   });
 
   test('a gas price that stays is stored once in a while, and again when the clock was moved', async () => {
-    const { db, taken } = counting(fixture.db);
+    const { db, taken } = counting(fixture);
     const { rail } = await followed(db, { idleMs: 3_600_000 });
     await rail.refreshGas();
     taken();
@@ -167,7 +168,7 @@ describe('while nothing happens', () => {
   });
 
   test('sweeping a chain of which nothing was read costs nothing', async () => {
-    const { db, taken } = counting(fixture.db);
+    const { db, taken } = counting(fixture);
     const { rail, mine } = await followed(db, { idleMs: 3_600_000 });
     const sweep = sweepHandlers({ ...fixture, db, chains: new Map([[rail.code, rail]]) })[SWEEP];
     await sweep?.(rail.code);
@@ -185,7 +186,7 @@ describe('while nothing happens', () => {
     const w = await bankWorld();
     try {
       await w.reads();
-      const { db, taken } = counting(w.db);
+      const { db, taken } = counting(w);
       const rail = w.railOn(db);
       await rail.observe();
       taken();
@@ -214,7 +215,7 @@ describe('while nothing happens', () => {
         return 5n;
       },
     } as unknown as Rail;
-    const { db, taken } = counting(fixture.db);
+    const { db, taken } = counting(fixture);
     const watch = levelHandlers({ ...fixture, db, rails: new Map([[rail.code, rail]]) })[WATCH];
     await watch?.(rail.code);
     assert.deepEqual([asked, taken()], [1, 2]);
@@ -241,7 +242,7 @@ describe('while nothing happens', () => {
       }),
       holdings: async () => [],
     } as unknown as Rail;
-    const { db, taken } = counting(fixture.db);
+    const { db, taken } = counting(fixture);
     const reconcile = reconcileHandlers({ ...fixture, db, rails: new Map([[rail.code, rail]]) })[RECONCILE];
     await reconcile?.(rail.code);
     assert.ok(taken() > 1, 'it was not compared');

@@ -50,8 +50,8 @@ export interface Round {
   claimed: Claimed[];
   /** When the next unleased row of these kinds is due; undefined if there is none among the first due rows. */
   nextAt?: Date;
-  /** Whether another worker is alive; undefined if `isTidied` did not ask. */
-  hasOthers?: boolean;
+  /** Whether another worker is alive. */
+  hasOthers: boolean;
 }
 
 /** One transaction: frees rows of dead workers, and claims due rows or returns when the next one is due. */
@@ -61,9 +61,9 @@ export async function look(
 ): Promise<Round> {
   const { kinds, now, room, token, holder, isTidied } = round;
   return await db.asSystem(async (tx) => {
-    const others = isTidied ? hasOthers(tx, holder) : undefined;
+    const others = isAccompanied(tx, holder);
     if (isTidied) tidy(tx, now);
-    if (room <= 0) return { claimed: [], ...defined({ hasOthers: await others }) };
+    if (room <= 0) return { claimed: [], hasOthers: await others };
     const claimed = tx.rows<Claimed>(
       `update jobs set holder = $5, lease = $4, leased_until = clock_timestamp() + make_interval(secs => $6)
         where id = any(array(
@@ -83,8 +83,8 @@ export async function look(
         where kind = any($1) limit 1`,
       [kinds, AMONG],
     );
-    const [rows, nextRow, isAccompanied] = await awaitAll(claimed, next, others);
-    return { claimed: rows, ...defined({ nextAt: nextRow?.dueAt, hasOthers: isAccompanied }) };
+    const [rows, nextRow, hasOthers] = await awaitAll(claimed, next, others);
+    return { claimed: rows, hasOthers, ...defined({ nextAt: nextRow?.dueAt }) };
   });
 }
 
@@ -288,12 +288,18 @@ export async function holdPresence(
 /** First half of the advisory lock's key; a lock with this half means that a worker is alive (presence.ts counts them). */
 export const PRESENCE = 0x776f726b;
 
-const hasOthers = async (tx: Tx, holder: number): Promise<boolean> =>
-  (await tx.row(
-    `select from pg_locks where locktype = 'advisory' and classid = ${PRESENCE} and objsubid = 2 and objid <> $1
-        and pid <> pg_backend_pid() and database = (select oid from pg_database where datname = current_database()) limit 1`,
-    [holder],
-  )) !== undefined;
+/**
+ * In a query of `pg_locks`: the locks of workers on this database. For a moment there may be one too many, while a worker takes the
+ * lock of a dead one to find out that it is dead.
+ */
+export const PRESENT = `locktype = 'advisory' and classid = ${PRESENCE} and objsubid = 2 and granted
+        and database = (select oid from pg_database where datname = current_database())`;
+
+/** Whether another worker is alive. Tidying tries locks in this session, and those do not count. */
+const isAccompanied = async (tx: Tx, holder: number): Promise<boolean> =>
+  (await tx.row(`select from pg_locks where ${PRESENT} and objid <> $1 and pid <> pg_backend_pid() limit 1`, [
+    holder,
+  ])) !== undefined;
 
 /** Clocks of servers follow the database's clock and differ a little. */
 const CLOCKS_DIFFER_MS = 1_000;

@@ -73,11 +73,10 @@ export const ALONE_MS = 5_000;
 /** In a notification of `jobs`: not a job's name, but when one is due, in milliseconds. */
 export const DUE_AT = '@';
 
-/** Inserts a job that is due later. Notifies workers of its due time, unless they read the table before. */
+/** Inserts a job that is due later, and notifies workers of its due time: they wake then, and not before. */
 export function enqueueAt(tx: Tx, work: Job): void {
   insertJob(tx, work);
-  const dueMs = work.dueAt.getTime();
-  if (dueMs - Date.now() <= 2 * ALONE_MS) tx.defer(`select pg_notify('jobs', $1)`, [`${DUE_AT}${dueMs}`]);
+  tx.defer(`select pg_notify('jobs', $1)`, [`${DUE_AT}${work.dueAt.getTime()}`]);
 }
 
 function insertJob(tx: Tx, work: Job): void {

@@ -8,18 +8,14 @@
  * Not here: whether the work is done in time, which the due times of jobs show.
  */
 import type { Database, Tx } from './db.ts';
-import { PRESENCE } from './jobs.store.ts';
+import { PRESENT } from './jobs.store.ts';
 
 /**
  * The number of workers that hold their lock. For a moment it may be one too many, while a worker takes the lock of a dead one
  * to find out that it is dead; it is never too few.
  */
 export async function workersAlive(tx: Tx): Promise<number> {
-  const row = await tx.row<{ alive: bigint }>(
-    `select count(distinct objid) as alive from pg_locks
-      where locktype = 'advisory' and classid = ${PRESENCE} and objsubid = 2 and granted
-        and database = (select oid from pg_database where datname = current_database())`,
-  );
+  const row = await tx.row<{ alive: bigint }>(`select count(distinct objid) as alive from pg_locks where ${PRESENT}`);
   return Number(row?.alive ?? 0n);
 }
 

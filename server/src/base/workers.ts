@@ -7,8 +7,8 @@
  *   other kinds are postponed in the table, where every worker sees their due times. Other workers take the kept rows over when
  *   the worker's process is killed, or when its loop has not run for twenty seconds; after such a pause a worker checks which
  *   rows it still has.
- * - A worker sleeps until the next row is due: a row that it does not know of is in a notification, with its time if it is due
- *   within seconds. As long as another worker is alive it looks every second, so that it takes over within that time if the other
+ * - A worker sleeps until the next row is due: a row that it does not know of is in a notification, with its time if it is not due
+ *   yet. As long as another worker is alive it looks every second, so that it takes over within that time if the other
  *   is killed; a worker that is alone looks every five seconds, in case a notification was lost. A worker that starts says so.
  * - A row that is enqueued while it runs is run again at once. If that happens at every run, because its own handler enqueues it,
  *   it pauses for up to a second each time.
@@ -263,7 +263,7 @@ async function claimAll(worker: Worker): Promise<void> {
     token,
     isTidied,
   });
-  worker.hasOthers = hasOthers ?? worker.hasOthers;
+  worker.hasOthers = hasOthers;
   const pollMs = pollMsOf(worker);
   worker.lookAt = Math.min(worker.lookAt, began + pollMs);
   for (const item of claimed) {
