@@ -91,7 +91,8 @@ const sql = {
     where id = $1 returning held_at is not null as is_held`,
   endpointWorks: `update webhook_endpoints set failures = 0, paused_until = null, failing_since = null
     where id = $1 and failures > 0`,
-  isAnotherDue: `select exists (select from ${oldestDue('$1', '$2')} as due) as some`,
+  isAnotherDue: `select exists (select from webhook_endpoints e cross join lateral ${oldestDue('e.id', '$2')} as due
+    where e.id = $1 and (e.paused_until is null or e.paused_until <= $2)) as some`,
   wakeOrderingKeys: `update webhook_ordering_keys set due_at = $2, tries = 0 where (endpoint_id, subject) in
     (select endpoint_id, subject from webhook_ordering_keys where endpoint_id = $1 and due_at > $2 for update skip locked)`,
   lockPurge: 'select pg_try_advisory_xact_lock(1702194542) as locked',
@@ -173,7 +174,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
         if (around?.some !== false) await round();
         else {
           if (!around.waits) pauseMs = deps.pollMs ?? IDLE_MS;
-          claimsAgainAt = performance.now() + pauseMs;
+          claimsAgainAt = performance.now() + pollMs;
         }
         if (performance.now() - purgedAt > PURGE_EVERY_MS) {
           purgedAt = performance.now();

@@ -90,7 +90,7 @@ const sql = {
            case when is_ours then clock_timestamp() + make_interval(secs => $6) end
       from placed order by endpoint_id, subject
     on conflict (endpoint_id, subject) do update set due_at = webhook_ordering_keys.due_at
-    returning endpoint_id, subject, partner_id, tries, lease`,
+    returning endpoint_id, subject, partner_id, tries, lease, due_at <= $4::timestamptz as is_due`,
   endpoints: 'select * from webhook_endpoints where id = any($1::text[])',
   heads: `select g.endpoint_id, e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at, d.attempts, d.since
     from unnest($1::text[], $2::text[]) as g (endpoint_id, subject)
@@ -113,7 +113,7 @@ interface Given {
 /**
  * Inserts the keys of these deliveries; the deliveries come afterwards.
  *
- * @returns the new keys with this lease, and whether there are some without any, which a claim would take
+ * @returns the new keys with this lease, and whether there are due ones without any, which a claim may take
  */
 export async function insertOrderingKeys(
   tx: Tx,
@@ -122,7 +122,7 @@ export async function insertOrderingKeys(
   now: Date,
 ): Promise<{ leased: OrderingKey[]; isMoreDue: boolean }> {
   if (given.length === 0) return { leased: [], isMoreDue: false };
-  const rows = await tx.rows<Omit<OrderingKey, 'lease'> & { lease: string | null }>(sql.insert, [
+  const rows = await tx.rows<Omit<OrderingKey, 'lease'> & { lease: string | null; isDue: boolean }>(sql.insert, [
     given.map(({ endpointId }) => endpointId),
     given.map(({ row }) => row.subject),
     given.map(({ row }) => row.partnerId),
@@ -130,7 +130,7 @@ export async function insertOrderingKeys(
   ]);
   return {
     leased: rows.flatMap((row) => (row.lease === lease ? [{ ...row, lease }] : [])),
-    isMoreDue: rows.some((row) => row.lease === null),
+    isMoreDue: rows.some((row) => row.lease === null && row.isDue),
   };
 }
 
