@@ -271,8 +271,8 @@ export function operatorsCheck(db: Database): Check {
   };
 }
 
-/** Maximum age of a price in a market without its own setting. */
-const PRICE_MAX_AGE_MS = 30_000;
+/** A price source whose newest price is older has stopped: no price counts for longer than a minute, whatever its market says. */
+const PRICE_MAX_AGE_MS = 60_000;
 
 export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
   return {

@@ -174,7 +174,7 @@ async function takePage(
     const mayHaveMoved = how.mayHaveMoved && at === 0;
     const together = (tx: Tx) => takeTogether(bank, tx, { lines, from, mayHaveMoved, move: isLast ? move : undefined });
     const outcome = await db.asSystem(together).catch((error) => {
-      if (lines.length === 0) throw error;
+      if (lines.length <= 1) throw error;
       context.log.warn(
         { rail: adapter.code, lines: lines.length, ...describeError(error) },
         'lines are taken one by one',

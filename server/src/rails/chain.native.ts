@@ -134,7 +134,10 @@ async function lookAtDeposits(engine: Engine, { asset, block, page, balances, mo
   });
 }
 
-/** Whether an address has another balance than the one that is stored, or sends of ours explain why it has the same. */
+/**
+ * Whether a change of an address's balance is to be booked: it differs from the stored one, or sends of ours have moved some. Not
+ * while a send of it is under way, and not from a block that was noted before.
+ */
 function isMoved(
   units = 0n,
   address: string,

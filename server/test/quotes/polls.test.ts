@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { parseRate } from '../../src/base/money.ts';
 import { startWorkers } from '../../src/base/workers.ts';
 import { pricesAreFresh } from '../../src/composition/readiness.ts';
+import { pricesCheck } from '../../src/ops/index.ts';
+import { runCheck } from '../../src/ops/routes.ts';
 import { upsertAsset, upsertMarket } from '../../src/partners/index.ts';
 import { type Pair, POLL, type PriceSource, pollPrices, quoteHandlers, refreshNow } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
@@ -80,6 +82,10 @@ test('an unchanged price of a source that says so is rewritten only when it gets
     await refreshNow(db, source);
     assert.equal(await isWrittenAt(30_000), false);
     assert.equal(await isWrittenAt(36_000), true);
+    // The oldest that a price becomes: it was left out at one poll, and the next one is ten seconds later.
+    assert.equal(await isWrittenAt(34_000), false);
+    await rows.query('update prices set priced_at = now() - make_interval(secs => 44)');
+    assert.equal((await runCheck(pricesCheck(db))).ok, true, 'a price that is due to be rewritten counted as old');
     source.move('usdc', 'eur', parseRate('0.95'));
     assert.equal(await isWrittenAt(1_000), true, 'a moved price was not stored');
     assert.equal(await isWrittenAt(1_000), false);

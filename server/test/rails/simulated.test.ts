@@ -210,15 +210,17 @@ describe('two instances of a simulated bank on the same books', () => {
   });
   afterEach(() => w.stop());
 
-  const statement = async (after = ''): Promise<number> => {
-    const { body } = await callOnce('test', {
-      method: 'GET',
-      url: `${w.bank.url}/statement?after=${after}`,
-      headers: { authorization: `Bearer ${w.bank.token}` },
-      deadlineMs: 10_000,
-    });
-    return (body as { lines: unknown[] }).lines.length;
-  };
+  const shows = async (path: string): Promise<unknown> =>
+    (
+      await callOnce('test', {
+        method: 'GET',
+        url: `${w.bank.url}${path}`,
+        headers: { authorization: `Bearer ${w.bank.token}` },
+        deadlineMs: 10_000,
+      })
+    ).body;
+  const statement = async (after = ''): Promise<number> =>
+    ((await shows(`/statement?after=${after}`)) as { lines: unknown[] }).lines.length;
 
   it('meet the faults that were set at either', async () => {
     const other = await startSimulatedBank(w);
@@ -252,6 +254,9 @@ describe('two instances of a simulated bank on the same books', () => {
       await line('untold');
       assert.equal(await statement('1'), 0, 'the books were read');
       assert.equal(await statement(), 2, 'a page from an earlier position must come from the books');
+      assert.equal(await statement('1'), 0);
+      await shows('/balance/INR');
+      assert.equal(await statement('1'), 1, 'a balance with the line was followed by a statement without it');
       await w.rows.query('alter table simulated_bank.lines enable trigger tell');
       await other.creditAccount({ currency: 'INR', units: 5n, text: '' });
       await until('the line of the other is shown', async () => (await statement('1')) === 2, { everyMs: 1 });

@@ -32,7 +32,7 @@ export interface Counter {
   /** Called when a payment was accepted, with the time at which it is due. */
   accepted(dueAt: Date): void;
   /** The newest statement that showed neither lines nor faults: from which cursor, and which version of the books. */
-  nothing?: { from: bigint; version: number; at: number };
+  nothing?: { from: bigint; version: number; at: number } | undefined;
 }
 
 const SLOW_MS = 60_000;
@@ -52,8 +52,11 @@ export async function answer(counter: Counter, request: IncomingMessage, respons
   if (request.method !== 'GET') return reply(response, 405, { error: 'method' });
   if (first === 'payments' && second !== undefined) return await showPayment(counter, response, second);
   if (first === 'statement') return await showStatement(counter, response, url.searchParams);
-  if (first === 'balance')
+  if (first === 'balance') {
+    // Another instance's change may be in the balance before it is heard here: the next statement reads the books.
+    counter.nothing = undefined;
     return reply(response, 200, { units: String(await books.read((tx) => readBalance(tx, second ?? ''))) });
+  }
   return reply(response, 404, { error: 'path' });
 }
 
