@@ -1,13 +1,5 @@
 /** Hours of the day in a time zone. */
 
-export function isZone(zone: string): boolean {
-  try {
-    return zone.length <= 60 && Intl.DateTimeFormat('en', { timeZone: zone }).format().length > 0;
-  } catch {
-    return false;
-  }
-}
-
 /** The hour, and the day as year-month-day, in this time zone. */
 export function hourIn(zone: string, at: Date): { hour: number; day: string } {
   const parts = new Intl.DateTimeFormat('en-CA', {

@@ -19,9 +19,10 @@ import type { Database, Tx } from '../base/db.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { enqueue, type Handlers } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
+import { isZone } from '../base/zones.ts';
 import { DUE, isCaseKind, OTHERS } from '../compliance/index.ts';
 import type { Channel } from './channel.ts';
-import { hourIn, isWithin, isZone } from './hours.ts';
+import { hourIn, isWithin } from './hours.ts';
 import { type About, type NewCase, type RuleRow, type Says, store } from './store.ts';
 
 export type { Channel, ChannelContext, Message } from './channel.ts';

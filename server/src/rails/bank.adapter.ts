@@ -70,10 +70,15 @@ export interface StatementLine {
   chargeUnits?: bigint;
   /** The bank's reference for display: a UTR, an end-to-end id. No names. */
   reference: string;
-  /** When the bank booked it. If `bookedOn` is set, the beginning of that day, or of the value date if there is no other. */
+  /**
+   * When the bank booked it: the earliest instant that this can be. For a day without a time, the beginning of that day at the
+   * bank.
+   */
   bookedAt: Date;
-  /** Set if the bank gives a day without a time ('day'), or not even the booking day ('unknown'). */
-  bookedOn?: 'day' | 'unknown';
+  /** How much later that may have been, in milliseconds: for a day without a time, the length of that day. */
+  withinMs?: number;
+  /** Set if the bank does not give the booking day: `bookedAt` is then the beginning of the value date. */
+  bookedOn?: 'unknown';
   /** For a debit: the key of its payout, as the bank carried it. */
   key?: string;
   /** For a credit: the key of the returned payout, and the bank's reason code. */

@@ -33,7 +33,6 @@ import type { Movement, RailFact } from './rail.ts';
 
 /** Our one account at the bank: money comes in and goes out there. */
 export const WALLET = 'main';
-const DAY_MS = 86_400_000;
 const LONGEST_ID = 200;
 const LONGEST_REFERENCE = 140;
 /** The columns are numeric(78,0), and no account has this much. */
@@ -174,7 +173,7 @@ async function returnedPayout(rail: string, tx: Tx, line: Bookable): Promise<Und
 }
 
 function deposited(adapter: BankAdapter, line: Bookable): Understood {
-  const { externalId, asset, units, free, returnOf, bookedAt, bookedOn } = line;
+  const { externalId, asset, units, free, returnOf, bookedAt, withinMs, bookedOn } = line;
   const fact: RailFact = {
     type: 'deposit_confirmed',
     rail: adapter.code,
@@ -183,7 +182,7 @@ function deposited(adapter: BankAdapter, line: Bookable): Understood {
     asset,
     units,
     reference: showable(line.reference),
-    ...(bookedOn === 'unknown' ? {} : { at: bookedAt, ...(bookedOn === 'day' ? { withinMs: DAY_MS } : {}) }),
+    ...(bookedOn === 'unknown' ? {} : { at: bookedAt, ...defined({ withinMs }) }),
     ...defined({ payerName: free.name }),
     facts: { bookedAt: bookedAt.toISOString(), ...(returnOf ? { returnOfUnknown: 1 } : {}) },
   };

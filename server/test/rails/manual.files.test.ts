@@ -74,6 +74,15 @@ describe('a payout file', () => {
     validator.validate(XmlDocument.fromString(text));
   });
 
+  it('requests payment on the day that it is at the bank', () => {
+    const dated = (timeZone: string, closedAt: string) => {
+      const closed = { ...batch({ ...rupees, timeZone }, []), closedAt: new Date(closedAt) };
+      return /<ReqdExctnDt><Dt>(.*?)<\/Dt>/.exec(writeFile('pain.001.001.09', closed).replaceAll(/\s/g, ''))?.[1];
+    };
+    assert.equal(dated('Asia/Kolkata', '2026-11-20T20:00:00Z'), '2026-11-21');
+    assert.equal(dated('America/New_York', '2026-11-20T03:00:00Z'), '2026-11-19');
+  });
+
   it('is checked with a schema that refuses invalid files', () => {
     const text = writeFile('pain.001.001.09', batch(EUR, [{ endToEnd: 'pay-17-1', units: 1n, payee: payee({}) }]));
     for (const [from, to] of [
@@ -562,6 +571,10 @@ describe('settings', () => {
       [withAccount({ iban: undefined }), /must have an iban or an accountNumber/],
       [withAccount({ currency: 'eur' }), /currency must be three capital letters/],
       [withAccount({ payoutFile: 'xlsx' }), /accounts\[0\]\.payoutFile must be one of 'csv'/],
+      [withAccount({ timeZone: 'Asia/Kolkatta' }), /accounts\[0\]\.timeZone must be the name of a time zone/],
+      [withAccount({ timeZone: '+05:30' }), /accounts\[0\]\.timeZone must be the name of a time zone/],
+      [withAccount({ timeZone: '' }), /accounts\[0\]\.timeZone must be the name of a time zone/],
+      [withAccount({ timeZone: null }), /accounts\[0\]\.timeZone must be the name of a time zone/],
       [withAccount({ holder: '' }), /accounts\[0\]\.holder must be a text/],
       [withAccount({ fundingAccounts: ['x', 7] }), /accounts\[0\]\.fundingAccounts\[1\] must be a text/],
       [

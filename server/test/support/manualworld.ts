@@ -16,13 +16,14 @@ export type ManualWorld = Awaited<ReturnType<typeof manualWorld>>;
 export const PAYEE = { name: 'Jürgen Groß & Co', iban: 'DE89370400440532013000', account: 'DE89370400440532013000' };
 const BY = 'Asha at the desk';
 
-export async function manualWorld() {
+/** @param given the settings, as an operator would write them */
+export async function manualWorld(given: object = SETTINGS) {
   const fixture = await freshFixture();
   const rows = await openRows(fixture.adminUrl);
   await rows.query(
     `insert into assets (code, kind, coin, decimals) values ('eur', 'fiat', 'eur', 2) on conflict do nothing`,
   );
-  const settings = readManualBank(JSON.stringify(SETTINGS));
+  const settings = readManualBank(JSON.stringify(given));
   const { report, openAccount, ...payouts } = await openPayoutSide(fixture, rows, {
     rail: settings.code,
     asset: 'eur',

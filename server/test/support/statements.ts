@@ -6,6 +6,8 @@
 export interface BankEntry {
   units: bigint;
   on?: string;
+  /** The booking date with a time, where the bank gives one: an ISODateTime. */
+  at?: string;
   ref?: string;
   endToEnd?: string;
   text?: string;
@@ -20,7 +22,7 @@ export interface BankEntry {
   currency?: string;
   chargeUnits?: bigint;
   /** The details of a batch; their sum is `units`. */
-  parts?: readonly Omit<BankEntry, 'parts' | 'on'>[];
+  parts?: readonly Omit<BankEntry, 'parts' | 'on' | 'at'>[];
 }
 
 export interface BankStatement {
@@ -34,6 +36,8 @@ export interface BankStatement {
   to?: string;
   opening?: bigint;
   closing?: bigint;
+  /** First and last time of the statement, where the bank gives them: ISODateTimes. */
+  period?: readonly [string, string];
   entries: readonly BankEntry[];
 }
 
@@ -77,6 +81,7 @@ function statementOf(one: BankStatement): string {
     tag('Id', one.id ?? `S-${from}`),
     tag('ElctrncSeqNb', one.sequence === undefined ? undefined : String(one.sequence)),
     '<CreDtTm>2026-11-20T18:00:00Z</CreDtTm>',
+    one.period === undefined ? '' : tag('FrToDt', tag('FrDtTm', one.period[0]) + tag('ToDtTm', one.period[1])),
     `<Acct><Id>${account}</Id><Ccy>${currency}</Ccy></Acct>`,
     balance('OPBD', opening, from),
     balance('CLBD', closing, to),
@@ -93,7 +98,10 @@ function entryOf(entry: BankEntry, version: string): string {
     `<Amt Ccy="${entry.currency}">${decimal(entry.units)}</Amt><CdtDbtInd>${sign(entry.units)}</CdtDbtInd>`,
     entry.reversal ? '<RvslInd>true</RvslInd>' : '',
     version === '001.02' ? tag('Sts', status) : tag('Sts', tag('Cd', status)),
-    `${entry.valuedOn === undefined ? `<BookgDt><Dt>${entry.on}</Dt></BookgDt>` : ''}<ValDt><Dt>${entry.valuedOn ?? entry.on}</Dt></ValDt>`,
+    entry.valuedOn === undefined
+      ? tag('BookgDt', entry.at === undefined ? tag('Dt', entry.on) : tag('DtTm', entry.at))
+      : '',
+    `<ValDt><Dt>${entry.valuedOn ?? entry.on}</Dt></ValDt>`,
     tag('AcctSvcrRef', entry.ref) ?? '',
     '<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>RCDT</Cd><SubFmlyCd>ESCT</SubFmlyCd></Fmly></Domn></BkTxCd>',
     `<NtryDtls>${parts.map((part) => detailsOf({ currency: entry.currency ?? 'EUR', ...part }, version, entry.parts !== undefined)).join('')}</NtryDtls>`,

@@ -10,8 +10,8 @@
  * yet, and entries of zero, are skipped, because they move nothing.
  */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes';
-import { isDay } from '../../base/clock.ts';
 import { parseUnits } from '../../base/money.ts';
+import { bookedOf, spanOf } from './camt.times.ts';
 import { type Chunks, decode, refuseFile } from './decode.ts';
 import { addsUp, LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
 import { type ManualAccount, plainAccount } from './settings.ts';
@@ -50,6 +50,7 @@ interface Details {
 interface Entry extends Details {
   reversal?: string;
   status?: string;
+  /** A day, or a time. */
   booked?: string;
   valued?: string;
   details: Details[];
@@ -59,12 +60,14 @@ interface Balance {
   kind?: string;
   amount?: Amount;
   sign?: string;
-  day?: string;
+  /** A day, or a time. */
+  at?: string;
 }
 
 interface Statement {
   id: string;
   sequence: string;
+  /** Times of its period, or ''. */
   from: string;
   to: string;
   accounts: string[];
@@ -193,7 +196,6 @@ function openReader(account: ManualAccount, decimals: number) {
 }
 
 const noDetails = (): Details => ({ charges: [], names: {}, accounts: {}, texts: [] });
-const isADay = (day: string | undefined): day is string => day !== undefined && isDay(day);
 
 interface Context {
   account: ManualAccount;
@@ -214,20 +216,16 @@ function finish(
     throw refuseFile(`The account of ${which} is not the account of this import.`);
   if (done.currency !== '' && done.currency !== account.currency)
     throw refuseFile(`The account of ${which} is not in ${account.currency}.`);
-  const days = done.lines.map(({ bookedOn }) => bookedOn).toSorted();
-  const ends = done.balances
-    .map(({ day }) => day ?? '')
-    .filter(isDay)
-    .toSorted();
-  const [first, last] = [[done.from, days[0], ends[0]].find(isADay), [done.to, ends.at(-1), days.at(-1)].find(isADay)];
-  if (first === undefined || last === undefined) throw refuseFile(`No day is given in ${which}.`);
+  const opening = balanceOf(done.balances, ['OPBD', 'PRCD'], (all) => all[0], which);
+  const closing = balanceOf(done.balances, ['CLBD'], (all) => all.at(-1), which);
+  const span = spanOf(done, closing, account.timeZone);
+  if (span === undefined) throw refuseFile(`No day is given in ${which}.`);
   const result: ReadStatement = {
     id: done.id.slice(0, LONGEST_TEXT),
     sequence: /^\d{1,18}$/.test(done.sequence) ? BigInt(done.sequence) : null,
-    from: [first, days[0] ?? first].toSorted()[0] ?? first,
-    to: [last, days.at(-1) ?? last].toSorted().at(-1) ?? last,
-    opening: balanceOf(done.balances, ['OPBD', 'PRCD'], (all) => all[0], which, context),
-    closing: balanceOf(done.balances, ['CLBD'], (all) => all.at(-1), which, context),
+    ...span,
+    opening: signed(opening, context),
+    closing: signed(closing, context),
     lines: done.lines,
   };
   addsUp(result, which);
@@ -240,12 +238,11 @@ function balanceOf(
   kinds: readonly string[],
   interim: (all: readonly Balance[]) => Balance | undefined,
   which: string,
-  context: Context,
-): bigint {
+): Balance {
   const found =
     all.find(({ kind }) => kinds.includes(kind ?? '')) ?? interim(all.filter(({ kind }) => kind === 'ITBD'));
   if (found === undefined) throw refuseFile(`An opening or closing balance is missing in ${which}.`);
-  return signed(found, context);
+  return found;
 }
 
 /** @throws Refusal if the amount is not exact in the asset, or is in another currency */
@@ -275,10 +272,9 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
   const side = direction(entry.sign, context);
   if (entry.status !== undefined && entry.status !== 'BOOK') return [];
   if (units === 0n) return [];
-  const bookedOn = [entry.booked, entry.valued].map((day) => day?.slice(0, 10)).find(isADay);
-  if (bookedOn === undefined) throw refuseFile(`${context.where} has no day.`);
-  const dayIs: ReadLine['dayIs'] = isADay(entry.booked?.slice(0, 10)) ? 'booked' : 'valued';
-  const base = { bookedOn, dayIs, reversal: entry.reversal === 'true' || entry.reversal === '1' };
+  const booked = bookedOf(entry);
+  if (booked === undefined) throw refuseFile(`${context.where} has no day.`);
+  const base = { ...booked, reversal: entry.reversal === 'true' || entry.reversal === '1' };
 
   const parts = entry.details.length > 1 ? partsOf(entry, side, units, context) : undefined;
   if (parts !== undefined) {
@@ -378,8 +374,8 @@ const STATEMENT_LEAVES: Readonly<Record<string, Leaf<Statement> | undefined>> = 
   '/Id': (into, said) => void (into.id = said),
   '/ElctrncSeqNb': (into, said) => void (into.sequence = said),
   '/LglSeqNb': (into, said) => void (into.sequence ||= said),
-  '/FrToDt/FrDtTm': (into, said) => void (into.from = said.slice(0, 10)),
-  '/FrToDt/ToDtTm': (into, said) => void (into.to = said.slice(0, 10)),
+  '/FrToDt/FrDtTm': (into, said) => void (into.from = said),
+  '/FrToDt/ToDtTm': (into, said) => void (into.to = said),
   '/Acct/Id/IBAN': (into, said) => void into.accounts.push(said),
   '/Acct/Id/Othr/Id': (into, said) => void into.accounts.push(said),
   '/Acct/Ccy': (into, said) => void (into.currency = said),
@@ -389,8 +385,8 @@ const BALANCE: Readonly<Record<string, Leaf<Balance> | undefined>> = {
   '/Tp/CdOrPrtry/Cd': (into, said) => void (into.kind = said),
   '/Amt': (into, text, currency) => void (into.amount = { text, currency }),
   '/CdtDbtInd': (into, said) => void (into.sign = said),
-  '/Dt/Dt': (into, said) => void (into.day = said.slice(0, 10)),
-  '/Dt/DtTm': (into, said) => void (into.day = said.slice(0, 10)),
+  '/Dt/Dt': (into, said) => void (into.at = said),
+  '/Dt/DtTm': (into, said) => void (into.at = said),
 };
 
 const SHARED: Readonly<Record<string, Leaf<Details> | undefined>> = {

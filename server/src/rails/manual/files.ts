@@ -8,14 +8,14 @@
  *
  * The CSV is for banks without ISO 20022; its columns are fixed and named in its first row.
  */
-import { dayOf } from '../../base/clock.ts';
+import { dayIn } from '../../base/zones.ts';
 import { writeRow } from './csv.ts';
 import { type PayeeDetails, plainName, sepaText } from './payee.ts';
 import type { FileFormat, ManualAccount } from './settings.ts';
 
 export interface Batch {
   id: bigint;
-  /** When it was closed. The day of this time is the requested payment date. */
+  /** When it was closed. The day of this time at the bank is the requested payment date. */
   closedAt: Date;
   account: ManualAccount;
   decimals: number;
@@ -88,7 +88,7 @@ function writePain({ id, closedAt, account, decimals, payouts }: Batch): string 
       tag('BtchBookg', 'false') +
       counts +
       (sepa ? inside('PmtTpInf', inside('SvcLvl', tag('Cd', 'SEPA'))) : '') +
-      inside('ReqdExctnDt', tag('Dt', dayOf(closedAt))) +
+      inside('ReqdExctnDt', tag('Dt', dayIn(account.timeZone, closedAt))) +
       inside('Dbtr', tag('Nm', holder)) +
       inside('DbtrAcct', accountId(account.iban, account.accountNumber) + tag('Ccy', account.currency)) +
       inside('DbtrAgt', agent(account) ?? inside('FinInstnId', inside('Othr', tag('Id', 'NOTPROVIDED')))) +

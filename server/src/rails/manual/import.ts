@@ -344,7 +344,7 @@ const dayOf = (at: Date, days: number): string => new Date(at.getTime() + days *
  */
 async function standsToOf(tx: Tx, { rail, account }: ReadFile, to: string, now: Date): Promise<string> {
   if (to <= dayOf(now, 1)) return to;
-  const newest = await statementStore.newestTaken(tx, rail, account.asset);
+  const [newest] = await statementStore.newestTaken(tx, rail, account.asset);
   const yesterday = dayOf(now, -1);
   return newest !== undefined && newest.to > yesterday ? newest.to : yesterday;
 }
@@ -357,12 +357,12 @@ async function placeStatement(
   statement: ReadStatement & { standsTo: string },
   ids: readonly string[],
 ): Promise<{ id: bigint; isNew: boolean }> {
-  const { id, sequence, from, to, standsTo, opening, closing } = statement;
+  const { id, sequence, from, to, standsTo, shownTo = null, opening, closing } = statement;
   const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : [id, String(sequence), from, to];
   const identity = createHash('sha256').update(JSON.stringify(said)).digest();
   const there = await statementStore.statementByIdentity(tx, rail, asset, identity);
   if (there === undefined) {
-    const row = { asset, importId, identity, sequence, from, to, standsTo, opening, closing };
+    const row = { asset, importId, identity, sequence, from, to, standsTo, shownTo, opening, closing };
     return { id: await statementStore.insertStatement(tx, rail, row), isNew: true };
   }
   if (there.opening !== opening || there.closing !== closing)

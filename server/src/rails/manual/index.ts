@@ -10,7 +10,7 @@
  * payout that is already on the list is not accepted a second time, and the database rejects a payout in a second file.
  */
 import { adapter } from '../../base/adapter.ts';
-import { dayOf, later } from '../../base/clock.ts';
+import { later } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
@@ -18,6 +18,7 @@ import { demanded, readTextFile, text } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { openLog } from '../../base/log.ts';
 import type { AssetCode } from '../../base/money.ts';
+import { dayEnd, dayIn, dayStart, instantsAt } from '../../base/zones.ts';
 import { type Bank, type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
 import type { Payee, PayoutStatus, RailHealth, Sending, Sent } from '../rail.ts';
 import { type DeskContext, detailsPlace, type ManualDesk, missingOf, openDesk, unlist } from './desk.ts';
@@ -37,6 +38,8 @@ const PAGE_LINES = 200;
 const DAY_MS = 86_400_000;
 /** A weekend, a holiday, and a day to take the statement in. */
 const UNREAD_AT_MOST_MS = 5 * DAY_MS;
+/** A statement of a whole day ends at 23:59:59, or at 23:59. */
+const LAST_MINUTE_MS = 60_000;
 
 export function manualBank(settings: ManualBankSettings, context: BankContext): ReturnType<typeof bankRail> {
   const rail = bankRail(adapterOf(settings, context), {
@@ -108,16 +111,27 @@ export function openManualDesk(settings: ManualBankSettings, context: DeskContex
 }
 
 /** A stored line in the engine's form. */
-const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: statementStore.LineRow): StatementLine => ({
-  bookedOn: 'day',
-  ...(JSON.parse(vault.decrypt(row.content, contentPlace(code, row.externalId))) as LineContent),
-  externalId: row.externalId,
-  direction: row.direction,
-  currency: accounts.find(({ asset }) => asset === row.asset)?.currency ?? '',
-  units: row.units,
-  chargeUnits: row.chargeUnits,
-  bookedAt: new Date(`${row.bookedOn}T00:00:00Z`),
-});
+function lineOf({ code, accounts }: ManualBankSettings, vault: Vault, row: statementStore.LineRow): StatementLine {
+  const account = accounts.find(({ asset }) => asset === row.asset);
+  const said = vault.decrypt(row.content, contentPlace(code, row.externalId));
+  const { bookedTime, ...content } = JSON.parse(said) as LineContent;
+  return {
+    ...content,
+    externalId: row.externalId,
+    direction: row.direction,
+    currency: account?.currency ?? '',
+    units: row.units,
+    chargeUnits: row.chargeUnits,
+    ...bookedIn(account?.timeZone ?? 'UTC', row.bookedOn, bookedTime),
+  };
+}
+
+/** When a line was booked: at its time, if the bank gave one that exists, or within its day at the bank. */
+function bookedIn(zone: string, day: string, time = ''): Pick<StatementLine, 'bookedAt' | 'withinMs'> {
+  const { earliest, latest } = instantsAt(zone, time) ?? { earliest: dayStart(zone, day), latest: dayEnd(zone, day) };
+  const withinMs = latest.getTime() - earliest.getTime();
+  return { bookedAt: earliest, ...(withinMs === 0 ? {} : { withinMs }) };
+}
 
 function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankContext): BankAdapter {
   const { code, accounts } = settings;
@@ -203,25 +217,35 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 }
 
 /**
- * The time up to which the statements are complete, per asset. Lines have a day and no time, so only whole days count: the last
- * day of a statement that was taken in before that day was over may still get lines. Empty while a statement is missing.
+ * The time up to which the statements are complete, per asset. Lines may have a day and no time, so only whole days count, as the
+ * bank counts them. Empty while a statement is missing.
  */
 async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise<Record<AssetCode, Date>> {
   const covered: [AssetCode, Date][] = [];
-  for (const { asset } of accounts) {
+  for (const { asset, timeZone } of accounts) {
     const newest = await statementStore.newestTaken(tx, code, asset);
-    if (newest === undefined || ((await missingOf(tx, code, asset)) ?? 0n) !== 0n) continue;
-    const lastDay = lastDayOf(newest);
-    const isOver = newest.importedAt.getTime() >= lastDay.getTime() + DAY_MS;
-    covered.push([asset, isOver ? later(lastDay, DAY_MS) : lastDay]);
+    if (newest.length === 0 || ((await missingOf(tx, code, asset)) ?? 0n) !== 0n) continue;
+    covered.push([asset, new Date(Math.max(...newest.map((one) => coveredTo(timeZone, one).getTime())))]);
   }
   return Object.fromEntries(covered);
 }
 
-/** The last day that a statement covers, never later than the day on which it was taken in. */
-function lastDayOf({ to, importedAt }: { to: string; importedAt: Date }): Date {
-  const importDay = dayOf(importedAt);
-  return new Date(`${to < importDay ? to : importDay}T00:00:00Z`);
+/**
+ * The end of the last whole day that a statement covers. Its last day may still get lines if the statement was taken in before
+ * that day was over at the bank, or says that it ends earlier.
+ */
+function coveredTo(zone: string, statement: statementStore.Reach): Date {
+  const lastDay = lastDayOf(zone, statement);
+  const end = dayEnd(zone, lastDay);
+  const { importedAt, shownTo } = statement;
+  const isOver = importedAt >= end && (shownTo === null || later(shownTo, LAST_MINUTE_MS) >= end);
+  return isOver ? end : dayStart(zone, lastDay);
+}
+
+/** The last day that a statement covers, never later than the day on which it ended or was taken in. */
+function lastDayOf(zone: string, { to, shownTo, importedAt }: statementStore.Reach): string {
+  const day = dayIn(zone, shownTo !== null && shownTo < importedAt ? shownTo : importedAt);
+  return to < day ? to : day;
 }
 
 /** Depends on the account whose newest statement is the oldest, and on missing statements. */
@@ -232,10 +256,11 @@ async function health(
   const now = clock.now().getTime();
   const states = await db.asSystem(async (tx) => {
     const all = [];
-    for (const { asset } of accounts) {
-      const newest = await statementStore.newestTaken(tx, code, asset);
+    for (const { asset, timeZone } of accounts) {
+      const [newest] = await statementStore.newestTaken(tx, code, asset);
       // A statement covers its last day until that day is over.
-      const ageMs = newest === undefined ? null : Math.max(0, now - lastDayOf(newest).getTime() - DAY_MS);
+      const end = newest && dayEnd(timeZone, lastDayOf(timeZone, newest));
+      const ageMs = end === undefined ? null : Math.max(0, now - end.getTime());
       all.push({ asset, ageMs, missing: await missingOf(tx, code, asset) });
     }
     return all;

@@ -1,6 +1,7 @@
 /** Lines of a statement in their stored form: interpreted, with encrypted content. */
 
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
 import type { Ends } from './continuity.ts';
 import { refuseFile } from './decode.ts';
@@ -15,7 +16,8 @@ import * as store from './store.ts';
 export type LineContent = Pick<
   StatementLine,
   'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free' | 'bookedOn'
->;
+> &
+  Pick<ReadLine, 'bookedTime'>;
 export const LINES_AT_ONCE = 2000;
 export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
 
@@ -129,6 +131,7 @@ function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineCont
       : {}),
     ...(isFunding ? { funding: true } : {}),
     ...(line.dayIs === 'valued' ? { bookedOn: 'unknown' } : {}),
+    ...defined({ bookedTime: line.bookedTime }),
     free: {
       // Our reference may be in either of the two.
       text: `${line.text} ${line.endToEnd}`.trim(),

@@ -12,6 +12,8 @@ export interface ReadStatement {
   /** Days of the first and the last line, or the days that the file states, as `YYYY-MM-DD`. */
   from: string;
   to: string;
+  /** The time up to which the file says that it shows lines; absent if it names none. */
+  shownTo?: Date;
   /** Smallest units, negative for an overdrawn account; both are null if the file has none. */
   opening: bigint | null;
   closing: bigint | null;
@@ -20,6 +22,8 @@ export interface ReadStatement {
 
 export interface ReadLine {
   bookedOn: string;
+  /** The booking time as the bank wrote it, with or without an offset; absent if it gives only the day. */
+  bookedTime?: string;
   /** 'valued' if the bank gives only the value date: then the booking date is unknown. */
   dayIs?: 'booked' | 'valued';
   direction: 'credit' | 'debit';

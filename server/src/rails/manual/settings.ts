@@ -8,6 +8,7 @@ import { SettingError } from '../../base/env.ts';
 import { flag, oneOf, text } from '../../base/fields.ts';
 import { listAt, objectAt, parseJson, readAt } from '../../base/jsonfile.ts';
 import type { AssetCode } from '../../base/money.ts';
+import { isZone } from '../../base/zones.ts';
 
 export type FileFormat = 'csv' | 'pain.001.001.09';
 
@@ -32,6 +33,8 @@ export interface ManualAccount {
   ifsc: string;
   iban: string;
   bic: string;
+  /** The time zone of the bank, in which its days begin and end: a name such as `Asia/Kolkata`. */
+  timeZone: string;
   /** Format of its payout files. */
   payoutFile: FileFormat;
   /** The operator's own accounts that fund this one; a credit from them is funding. */
@@ -103,6 +106,8 @@ export function readManualBank(json: string, from = 'MANUAL_BANK_FILE'): ManualB
 
 const railCode = text(45, /^bank\.[a-z0-9-]{1,40}$/, 'bank. and a name');
 const currency = text(3, /^[A-Z]{3}$/, 'three capital letters');
+/** A name and no offset: an offset is wrong for half of the year where clocks change. */
+const zoneName = text(60, /^[A-Za-z]/, 'the name of a time zone, such as Asia/Kolkata');
 /** Quotes are needed because some of the words are blanks. */
 const wordOf = <const T extends string>(words: readonly T[]) =>
   oneOf(words, `one of ${words.map((word) => `'${word}'`).join(', ')}`);
@@ -120,7 +125,17 @@ const linesAt = (value: unknown, at: string): string[] =>
 
 function readAccount(given: unknown, at: string): ManualAccount {
   const optional = ['branch', 'accountType', 'accountNumber', 'ifsc', 'iban', 'bic'] as const;
-  const known = ['asset', 'currency', 'holder', 'bank', 'payoutFile', 'fundingAccounts', 'csv', ...optional];
+  const known = [
+    'asset',
+    'currency',
+    'holder',
+    'bank',
+    'timeZone',
+    'payoutFile',
+    'fundingAccounts',
+    'csv',
+    ...optional,
+  ];
   const account = objectAt(given, at, known);
   const texts = Object.fromEntries(
     optional.map((name) => [name, lineOrNone(account[name], `${at}.${name}`)]),
@@ -136,10 +151,17 @@ function readAccount(given: unknown, at: string): ManualAccount {
     currency: readAt(account.currency, `${at}.currency`, currency),
     holder: lineAt(account.holder, `${at}.holder`),
     bank: lineAt(account.bank, `${at}.bank`),
+    timeZone: zoneAt(account.timeZone, `${at}.timeZone`),
     payoutFile: readAt(account.payoutFile, `${at}.payoutFile`, wordOf(['csv', 'pain.001.001.09'])),
     fundingAccounts: linesAt(account.fundingAccounts, `${at}.fundingAccounts`).map(plainAccount),
     ...(account.csv === undefined ? {} : { csv: readCsvForm(account.csv, `${at}.csv`) }),
   };
+}
+
+function zoneAt(given: unknown, at: string): string {
+  const zone = given === undefined ? 'UTC' : readAt(given, at, zoneName);
+  if (!isZone(zone)) throw new SettingError(`${at} must be ${zoneName.rule}`);
+  return zone;
 }
 
 const COLUMNS = ['name', 'account', 'reference', 'currency', 'ownAccount', 'balance', 'kind'] as const;

@@ -62,16 +62,21 @@ export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise
     asset,
   ]);
 
-/** The last day of the newest statement, and when the last statement with that end was taken in. */
-export const newestTaken = (
-  tx: Tx,
-  rail: string,
-  asset: AssetCode,
-): Promise<{ to: string; importedAt: Date } | undefined> =>
-  tx.row(
-    `select s.stands_to::text as "to", max(i.imported_at) as imported_at
+/** What says how far a statement reaches: its last day, the time of its end if the file names one, and when it was taken in. */
+export interface Reach {
+  to: string;
+  shownTo: Date | null;
+  importedAt: Date;
+}
+
+/** All statements with the newest end, the one taken in last first. */
+export const newestTaken = (tx: Tx, rail: string, asset: AssetCode): Promise<Reach[]> =>
+  tx.rows<Reach>(
+    `select s.stands_to::text as "to", s.shown_to, i.imported_at
        from manual_statements s join manual_imports i on i.id = s.import_id
-      where s.rail = $1 and s.asset = $2 group by s.stands_to order by s.stands_to desc limit 1`,
+      where s.rail = $1 and s.asset = $2
+        and s.stands_to = (select max(stands_to) from manual_statements where rail = $1 and asset = $2)
+      order by i.imported_at desc limit 100`,
     [rail, asset],
   );
 
@@ -157,15 +162,15 @@ export const allHaveBalances = async (tx: Tx, rail: string, asset: AssetCode): P
 export async function insertStatement(
   tx: Tx,
   rail: string,
-  one: Omit<StatementRow, 'id'> & { importId: bigint; identity: Buffer },
+  one: Omit<StatementRow, 'id'> & { importId: bigint; identity: Buffer; shownTo: Date | null },
 ): Promise<bigint> {
   const row = await tx.row<{ id: bigint }>(
     `insert into manual_statements (rail, asset, import_id, identity, sequence, from_on, to_on, stands_to, opening_units,
-       closing_units)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id`,
+       closing_units, shown_to)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id`,
     [
       ...[rail, one.asset, one.importId, one.identity, one.sequence, one.from, one.to, one.standsTo, one.opening],
-      one.closing,
+      ...[one.closing, one.shownTo],
     ],
   );
   return row?.id ?? 0n;
