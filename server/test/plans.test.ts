@@ -2,17 +2,14 @@
  * Statements of the hot paths stay cheap when the tables are large: on 100,000 analysed orders every statement of a request or an
  * order's life uses an index, sorts no more than a page and reads a handful of blocks.
  *
- * The statements are not listed here. The modules are called, and each statement is explained (and run, and undone) in the
- * very transaction that is about to send it, as the role, with the partner and the values it has: once with the plan made
- * for these values and once with the general one, because PostgreSQL may take either for a prepared statement.
+ * The statements are not listed here. The modules are called, and each statement is explained before it is sent (support/plans.ts).
  *
  * Long because all statements are explained on one large database.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Client, escapeLiteral } from 'pg';
+import { Client } from 'pg';
 import type { Vault } from '../src/base/crypto.ts';
-import type { Database, Tx } from '../src/base/db.ts';
 import { enqueue } from '../src/base/jobs.ts';
 import { startWorkers } from '../src/base/workers.ts';
 import { openScreener } from '../src/compliance/index.ts';
@@ -46,6 +43,7 @@ import type { Rail } from '../src/rails/rail.ts';
 import { revenue } from '../src/reports/index.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 import { gateRules } from './support/gate.ts';
+import { largeTables, PAGE_ROWS, watching } from './support/plans.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
 
@@ -55,12 +53,6 @@ const BIG = 60_000;
 const BIG_CUSTOMER = 'Bigbigbig1_1';
 const ANOTHER_CUSTOMER = '101CCCCCCC_2';
 
-/** A table with this many rows or more is never scanned. */
-const LARGE_TABLE_ROWS = 2_000;
-/** The largest page of a list. */
-const PAGE_ROWS = 500;
-/** Eight kilobytes each; a look-up takes three or four, an insert some for each index and foreign key. */
-const MOST_BLOCKS = 400;
 /** A step of an operator's list: five hundred rows, each in a different block, with its order in four more blocks by an index. */
 const A_STEP = {
   blocks: 4 * PAGE_ROWS + 1_000,
@@ -79,11 +71,7 @@ before(async () => {
   admin = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   await fill();
-  const { rows } = await admin.query<{ relname: string }>(
-    `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' and reltuples >= $1`,
-    [LARGE_TABLE_ROWS],
-  );
-  large = new Set(rows.map(({ relname }) => relname));
+  large = await largeTables(admin);
   const rails = new Map([quietRail('evm.test', 'chain'), quietRail('bank.test', 'bank')].map((one) => [one.code, one]));
   context = { ...fixture, rails, screener: openScreener(fixture), gate: gateRules(fixture.vault) };
   const found = await fixture.db.asSystem((tx) => partners.findPartner(tx, { id: 1n }));
@@ -117,7 +105,7 @@ test('a request is let in by an index', async () => {
   const { apiKey } = await db.asSystem((tx) =>
     partners.createKey(tx, vault, { partnerId: 1n, label: 'plans', scopes: ['read'], now: clock.now() }),
   );
-  const watch = watching(db);
+  const watch = watching(db, large);
   assert.ok(await partners.openPartners({ ...fixture, db: watch.db }).credential(apiKey));
   watch.assertCheap();
 });
@@ -125,7 +113,7 @@ test('a request is let in by an index', async () => {
 test('a list: page 50,000 costs what page 1 costs', async () => {
   const orders = openOrders(context);
   const blocksOf = async (page: number, pageSize: number, expected: number): Promise<number> => {
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     const got = await watch.db.asPartner(1n, (tx) =>
       orders.list(tx, { customerId: BIG_CUSTOMER, direction: 'offramp', page, pageSize }),
     );
@@ -153,7 +141,7 @@ test('a list of all of a partner’s orders: the same, of one fiat, since a time
   const since = rows[0]?.since;
   assert.ok(all > 60_000n && since !== undefined);
   const blocksOf = async (input: Omit<Parameters<typeof orders.listAll>[1], 'partnerId' | 'direction'>) => {
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     const got = await watch.db.asPartner(1n, (tx) =>
       orders.listAll(tx, { partnerId: 1n, direction: 'offramp', ...input }),
     );
@@ -174,7 +162,7 @@ test('a list of all of a partner’s orders: the same, of one fiat, since a time
 
 test('an order takes its place among all by indexes', async () => {
   // The statements of the trigger, which no Tx sees: explained as the partner, whose role runs them, and undone.
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   const undone = watch.db.asPartner(1n, async (tx) => {
     for (const fiat of ['', 'inr']) {
       await tx.row(
@@ -201,7 +189,7 @@ test('the recipients of many blocks are looked up by their keys', async () => {
     ...Array.from({ length: 4_000 }, (_, at) => `0xstranger${at}`),
     ...rows.map((row) => row.address),
   ];
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   const found = await watch.db.asSystem((tx) => watchedAnywhere(tx, 'evm.test', recipients));
   assert.deepEqual([...found.keys()].toSorted(), rows.map((row) => row.address).toSorted());
   // Three or four blocks of the index for each.
@@ -225,7 +213,7 @@ test('a list is in the order of its making, newest first, without a gap', async 
 });
 
 test('looking up an order, a customer and accounts', async () => {
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   await watch.db.asPartner(1n, async (tx) => {
     await customers.findCustomer(tx, BIG_CUSTOMER);
     await openOrders(context).get(tx, { id: 50_000n, customerId: BIG_CUSTOMER });
@@ -236,7 +224,7 @@ test('looking up an order, a customer and accounts', async () => {
 });
 
 test('listing customers, from the newest on and further back', async () => {
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   await watch.db.asPartner(1n, async (tx) => {
     const page = await customers.customersOf(tx, { partnerId: 1n, limit: 51 });
     await customers.customersOf(tx, { partnerId: 1n, after: page.at(-1), limit: 51 });
@@ -249,7 +237,7 @@ test('listing customers, from the newest on and further back', async () => {
 test('enrolling, logging in, verifying, adding an account', async () => {
   const { vault } = fixture;
   const now = fixture.clock.now();
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   await watch.db.asPartner(1n, async (tx) => {
     const customer = await customers.enroll(tx, vault, {
       partnerId: 1n,
@@ -274,7 +262,7 @@ test('enrolling, logging in, verifying, adding an account', async () => {
 
 test('the life of an order, from quote to settled', async () => {
   const { clock, vault } = fixture;
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   const watched = { ...context, db: watch.db, screener: openScreener({ db: watch.db, vault }) };
   await freshPrices();
   await fixture.db.asSystem((tx) =>
@@ -340,7 +328,7 @@ test('the orders of a statement page and of a block are locked by their keys', a
   );
   const [first, second] = rows;
   assert.ok(first !== undefined && second !== undefined);
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   const count = await watch.db.asSystem((tx) =>
     lockOrdersOf(tx, {
       rail: first.rail,
@@ -354,7 +342,7 @@ test('the orders of a statement page and of a block are locked by their keys', a
 });
 
 test('finding due work among much that is not due, and setting it down again', async () => {
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   const { clock, log } = fixture;
   const done = Promise.withResolvers<void>();
   await fixture.db.asSystem((tx) => enqueue(tx, { kind: 'plans', subject: '1', dueAt: clock.now() }));
@@ -379,14 +367,14 @@ test('looking for orders that have waited too long reads those and no others', a
     `update orders set waits_until = now() + interval '1 day' where state not in ('settled', 'refunded', 'expired', 'cancelled')`,
   );
   await admin.query('analyze orders');
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   await orderHandlers({ ...context, db: watch.db }).overdue_orders?.('all');
   watch.assertCheap();
   for (const { statement, blocks } of watch.plans) assert.ok(blocks < 10, statement);
 });
 
 test('delivering to partners, beside an endpoint with a hundred thousand waiting events', async () => {
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   const { clock, vault, log } = fixture;
   const now = clock.now();
   const formats = { standard: events.standard, whitelabel: events.standard, flat: events.standard };
@@ -430,7 +418,7 @@ test('delivering to partners, beside an endpoint with a hundred thousand waiting
 });
 
 test('counting open rows for the metrics reads only open rows', async () => {
-  const watch = watching(fixture.db);
+  const watch = watching(fixture.db, large);
   await watch.db.asSystem((tx) => openByState(tx));
   assert.ok(watch.plans.length > 0);
   // Every open order is read, because the query is about them; the others, a hundred times as many, are not.
@@ -471,7 +459,7 @@ describe('operators’ lists', () => {
   for (const [name, filter] of Object.entries(filters)) {
     test(`costs a page of an index: ${name}`, async () => {
       for (const state of [undefined, 'created'] as const) {
-        const watch = watching(fixture.db);
+        const watch = watching(fixture.db, large);
         await watch.db.asSystem(async (tx) => {
           const first = await listOrders(tx, { ...filter, state, limit: 50 });
           if (first.next !== null) await listOrders(tx, { ...filter, state, limit: 50, below: first.next });
@@ -479,14 +467,14 @@ describe('operators’ lists', () => {
         watch.assertCheap(A_STEP);
       }
       for (const state of [undefined, 'suspense'] as const) {
-        const watch = watching(fixture.db);
+        const watch = watching(fixture.db, large);
         await watch.db.asSystem(async (tx) => {
           const first = await listDeposits(tx, { ...filter, state, limit: 50 });
           if (first.next !== null) await listDeposits(tx, { ...filter, state, limit: 50, below: first.next });
         });
         watch.assertCheap(A_STEP);
       }
-      const watch = watching(fixture.db);
+      const watch = watching(fixture.db, large);
       await watch.db.asSystem(async (tx) => {
         const lying = await listSuspense(tx, { ...filter, limit: 50 });
         if (lying.next !== null) await listSuspense(tx, { ...filter, limit: 50, after: lying.next });
@@ -500,7 +488,7 @@ describe('operators’ lists', () => {
   }
 
   test('an orders list that lets nothing through ends a page after a bounded number of rows', async () => {
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     const page = await watch.db.asSystem((tx) => listOrders(tx, { partnerId: 1n, state: 'expired', limit: 50 }));
     assert.deepEqual(page.rows, []);
     assert.ok(page.next !== null, 'a page before the last has no next one');
@@ -510,11 +498,11 @@ describe('operators’ lists', () => {
   });
 
   test('endpoints of all partners, and what was posted within a day', async () => {
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     await watch.db.asSystem((tx) => events.listEndpoints(tx, { limit: 50 }));
     watch.assertCheap();
     const day = { from: new Date(Date.now() - 172_800_000), until: new Date(Date.now() - 86_400_000) };
-    const reports = watching(fixture.db);
+    const reports = watching(fixture.db, large);
     await reports.db.asSystem(async (tx) => {
       await revenue(tx, { ...day, limit: 100 });
       await chargedOf(tx, [1n, 2n, 3n]);
@@ -556,17 +544,13 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
       `update bank_lines set details = 'x', payer_index = sha256(external_id::bytea) where meaning = 'deposit'`,
     );
     await admin.query('analyze accounts, entries, transfers, deposits, bank_lines, request_log, fiat_accounts');
-    const { rows } = await admin.query<{ relname: string }>(
-      `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' and reltuples >= $1`,
-      [LARGE_TABLE_ROWS],
-    );
-    for (const { relname } of rows) large.add(relname);
+    large = await largeTables(admin);
     for (const table of ['bank_lines', 'request_log', 'fiat_accounts', 'transfers']) assert.ok(large.has(table), table);
   });
 
   for (const [name, filter] of Object.entries({ none: {}, partner: { partnerId: 2n }, asset: { asset: 'inr' } }))
     test(`debts cost a walk over the accounts that have owed: ${name}`, async () => {
-      const watch = watching(fixture.db);
+      const watch = watching(fixture.db, large);
       await watch.db.asSystem(async (tx) => {
         const first = await listDebts(tx, { ...filter, limit: 50 });
         assert.equal(first.debts.length, 50);
@@ -579,7 +563,7 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     });
 
   test('the debt of one customer costs the same walk', async () => {
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     const step = OWED / OWING;
     await watch.db.asSystem(async (tx) => {
       const { debts } = await listDebts(tx, { customerId: `debtor${Math.floor(step)}`, limit: 50 });
@@ -597,7 +581,7 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     nothing: { rail: 'bank.other' },
   } as const))
     test(`bank lines cost steps of an index: ${name}`, async () => {
-      const watch = watching(fixture.db);
+      const watch = watching(fixture.db, large);
       await watch.db.asSystem(async (tx) => {
         const first = await listBankLines(tx, { ...filter, limit: 50 });
         if (first.next !== null) await listBankLines(tx, { ...filter, limit: 50, below: first.next });
@@ -606,7 +590,7 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     });
 
   test('requests of a partner, and one by an id of it', async () => {
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     await watch.db.asSystem(async (tx) => {
       const first = await requestLog.page(tx, { partnerId: 2n, below: undefined, limit: 51 });
       assert.equal(first.length, 51);
@@ -620,7 +604,7 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
 
   test('who else uses a bank account, what an order has used, and lines without an index', async () => {
     const { vault } = fixture;
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     const until = new Date();
     await watch.db.asSystem(async (tx) => {
       assert.equal((await usesOf(tx, 1n)).length, 2);
@@ -643,14 +627,14 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
 
   test('accounts by their number, their orders, and those without an index', async () => {
     const { vault } = fixture;
-    const watch = watching(fixture.db);
+    const watch = watching(fixture.db, large);
     await watch.db.asSystem(async (tx) => {
       await customers.accountsOfNumber(tx, vault, { number: '000144771203', partnerIds: [1n, 2n, 3n, 4n] });
       await ordersOfAccounts(tx, [{ id: 2n, customerId: ANOTHER_CUSTOMER }]);
     });
     assert.equal(await customers.numberAccounts(watch.db, vault), 0);
     watch.assertCheap();
-    const big = watching(fixture.db);
+    const big = watching(fixture.db, large);
     await big.db.asSystem((tx) => ordersOfAccounts(tx, [{ id: 1n, customerId: BIG_CUSTOMER }]));
     // It looks through the newest two thousand orders of a customer.
     big.assertCheap(A_STEP);
@@ -663,145 +647,6 @@ const NONE = Buffer.alloc(0);
 function quietRail(code: string, kind: 'chain' | 'bank'): Rail {
   const wallets = { deposits: 'main', payouts: 'main' };
   return { code, kind, wallets, targets: { are: 'derived', of: (index: bigint) => `${code}:${index}` } } as Rail;
-}
-
-// Watching: a Database that explains each statement before it is sent.
-
-interface Plan {
-  statement: string;
-  mode: string;
-  blocks: number;
-  tables: string[];
-  root: PlanNode;
-}
-
-function watching(db: Database) {
-  const plans: Plan[] = [];
-  const watch =
-    <T>(body: (tx: Tx) => Promise<T> | T) =>
-    async (tx: Tx): Promise<T> => {
-      const { tx: explained, said } = explaining(tx, plans);
-      const result = await body(explained);
-      await said();
-      return result;
-    };
-  const watched: Database = {
-    ...db,
-    asPartner: (id, body) => db.asPartner(id, watch(body)),
-    // An explanation is more than reading.
-    readOnlyAsPartner: (id, body) => db.asPartner(id, watch(body)),
-    asSystem: (body) => db.asSystem(watch(body)),
-  };
-  return {
-    db: watched,
-    plans,
-    assertCheap(most: { blocks: number; rows: number } = { blocks: MOST_BLOCKS, rows: PAGE_ROWS }) {
-      assert.ok(plans.length > 0, 'no statement was explained');
-      const said = plans.flatMap(({ statement, mode, root }) => {
-        const complaints = complaintsAbout(root, most);
-        return complaints.length === 0 ? [] : [`${complaints.join('; ')} (${mode} plan)\n  ${statement}`];
-      });
-      assert.deepEqual(said, []);
-    },
-  };
-}
-
-function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknown> } {
-  async function explain(statement: string, values: readonly unknown[] = []): Promise<void> {
-    for (const mode of ['custom', 'generic']) {
-      await tx.run('savepoint explaining');
-      await tx.run(`set local plan_cache_mode = force_${mode}_plan`);
-      await tx.run(`prepare explained as ${statement}`);
-      const execute = values.length === 0 ? 'explained' : `explained (${values.map(literal).join(', ')})`;
-      // Bypasses the Tx's named statements: these must not be cached.
-      const rows = await tx.rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-        `explain (analyze, buffers, format json) execute ${execute}`,
-      );
-      await tx.run('rollback to savepoint explaining');
-      await tx.run('deallocate explained');
-      const root = rows[0]?.['QUERY PLAN'][0].Plan;
-      if (root !== undefined) plans.push(judge(statement, mode, root));
-    }
-  }
-  let last: Promise<unknown> = Promise.resolve();
-  /** One after the other, also statements issued together: an explanation is several statements. */
-  async function inTurn<T>(text: string, values: readonly unknown[] | undefined, input: () => Promise<T>): Promise<T> {
-    const own = last.then(async () => {
-      await explain(text, values);
-      return await input();
-    });
-    last = own;
-    return await own;
-  }
-  return {
-    tx: {
-      rows: (text, values) => inTurn(text, values, () => tx.rows(text, values)),
-      row: (text, values) => inTurn(text, values, () => tx.row(text, values)),
-      run: (text, values) => inTurn(text, values, () => tx.run(text, values)),
-      defer: (text, values) => void inTurn(text, values, () => tx.run(text, values)),
-      deferLast: (key, text, values, tell) => tx.deferLast(key, text, values, tell),
-      attempts: tx.attempts,
-      cacheKey: tx.cacheKey,
-    },
-    said: () => last,
-  };
-}
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  'Rows Removed by Index Recheck'?: number;
-  'Shared Hit Blocks'?: number;
-  'Shared Read Blocks'?: number;
-  Plans?: PlanNode[];
-}
-
-function judge(statement: string, mode: string, root: PlanNode): Plan {
-  const tables = [...nodesOf(root)].flatMap((node) => {
-    const { 'Node Type': type, 'Relation Name': table } = node;
-    return table === undefined ? [] : [`${type} ${table}`];
-  });
-  return { statement: statement.replace(/\s+/g, ' ').slice(0, 300), mode, blocks: blocksOf(root), tables, root };
-}
-
-const blocksOf = (root: PlanNode): number => (root['Shared Hit Blocks'] ?? 0) + (root['Shared Read Blocks'] ?? 0);
-
-function complaintsAbout(root: PlanNode, most: { blocks: number; rows: number }): string[] {
-  const complaints: string[] = [];
-  if (blocksOf(root) > most.blocks) complaints.push(`reads ${blocksOf(root)} blocks`);
-  for (const node of nodesOf(root)) {
-    const { 'Node Type': type, 'Relation Name': table, 'Actual Rows': rows, 'Actual Loops': loops } = node;
-    const through =
-      (rows + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) * loops;
-    if (type === 'Seq Scan' && table !== undefined && large.has(table)) complaints.push(`reads all of ${table}`);
-    if (type === 'Sort' && rows > most.rows) complaints.push(`sorts ${rows} rows`);
-    if (through > most.rows) complaints.push(`${type} of ${table ?? '?'} goes through ${through} rows`);
-  }
-  return complaints;
-}
-
-function* nodesOf(node: PlanNode): Iterable<PlanNode> {
-  yield node;
-  for (const child of node.Plans ?? []) yield* nodesOf(child);
-}
-
-/** A value as an untyped literal, so that `execute` gives it the parameter's type. */
-function literal(value: unknown): string {
-  if (value === null || value === undefined) return 'null';
-  return escapeLiteral(Array.isArray(value) ? arrayText(value) : plainText(value));
-}
-
-const arrayText = (values: readonly unknown[]): string =>
-  `{${values.map((value) => (value === null || value === undefined ? 'null' : `"${plainText(value).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`;
-
-function plainText(value: unknown): string {
-  if (value instanceof Date) return value.toISOString();
-  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 // Filling: by SQL, past all modules.

@@ -47,3 +47,15 @@ export function parameters() {
   const values: unknown[] = [];
   return { values, put: (value: unknown): string => `$${values.push(value)}` };
 }
+
+/**
+ * Conditions of the filters that are given, for `where`: a statement with those of all filters would have one plan for each of them,
+ * and no index.
+ *
+ * @param filters the beginning of each condition, as `partner_id =`, and its value
+ * @returns `true` if none is given
+ */
+export function conditions(put: (value: unknown) => string, filters: readonly (readonly [string, unknown])[]): string {
+  const given = filters.filter(([, value]) => value !== undefined).map(([text, value]) => `${text} ${put(value)}`);
+  return given.length === 0 ? 'true' : given.join(' and ');
+}

@@ -8,9 +8,9 @@
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { DUE, dueAt, OTHERS } from './due.ts';
+import { dueAt } from './due.ts';
 import { type CaseKind, type CaseMeaning, meaningOf } from './kinds.ts';
-import { type CaseRow, sql } from './store.ts';
+import { type CaseRow, casesBy, sql } from './store.ts';
 
 /**
  * Opens a case, unless one of this kind about this subject is open.
@@ -101,15 +101,9 @@ export async function listCases(
     limit: number;
   },
 ): Promise<Case[]> {
-  const rows = await tx.rows<CaseRow>(input.open ? sql.openCases : sql.closedCases, [
-    input.kind ?? null,
-    input.assignee ?? null,
-    input.after?.openedAt ?? null,
-    input.after?.id ?? null,
-    Math.min(input.limit, MAX_CASES + 1),
-    ...(input.open ? [input.dueBy ?? null, DUE.kinds, DUE.hours, OTHERS] : []),
-  ]);
-  return rows.map(caseOf);
+  const { open, kind, assignee, after, dueBy } = input;
+  const limit = Math.min(input.limit, MAX_CASES + 1);
+  return (await casesBy(tx, { open, kind, assignee, after, dueBy: open ? dueBy : undefined, limit })).map(caseOf);
 }
 
 export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; actions: CaseAction[] } | undefined> {

@@ -2,6 +2,8 @@
  * Rows of compliance: decisions (insert-only), cases, and lists of denied destinations.
  */
 import type { Tx } from '../base/db.ts';
+import { conditions, parameters } from '../base/scan.ts';
+import { DUE, openedBy } from './due.ts';
 
 export type DestinationKind = 'address' | 'account';
 
@@ -31,16 +33,7 @@ export const sql = {
     where (cases.reason, cases.facts) is distinct from (excluded.reason, excluded.facts)`,
   closeCases: `update cases set closed_at = $4, outcome = $3
     where subject = any($2::text[]) and ($1::text is null or kind = $1) and closed_at is null`,
-  // One statement each for open and closed, so that each uses its own index.
   newestCase: 'select facts from cases where kind = $1 and subject = $2 order by id desc limit 1',
-  openCases: `select ${CASE} from cases where closed_at is null and ($1::text is null or kind = $1)
-      and ($2::text is null or assignee = $2) and ($3::timestamptz is null or (opened_at, id) > ($3, $4::bigint))
-      and ($6::timestamptz is null or opened_at + make_interval(hours => coalesce(
-        (select d.hours from unnest($7::text[], $8::int[]) as d(kind, hours) where d.kind = cases.kind), $9)) <= $6)
-    order by opened_at, id limit $5`,
-  closedCases: `select ${CASE} from cases where closed_at is not null and ($1::text is null or kind = $1)
-      and ($2::text is null or assignee = $2) and ($3::timestamptz is null or (opened_at, id) > ($3, $4::bigint))
-    order by opened_at, id limit $5`,
   caseById: `select ${CASE} from cases where id = $1`,
   casesOfOrder: `select ${CASE} from cases where order_id = $1 order by opened_at, id limit 200`,
   decisionsOf: `select about, outcome, rules, at from decisions where order_id = $1 order by id limit 200`,
@@ -79,6 +72,42 @@ export const sql = {
   insertDenied: `insert into denied_destinations (kind, index, list)
     select kind, index, $1 from unnest($2::text[], $3::bytea[]) as given (kind, index) on conflict do nothing`,
 } as const;
+
+export interface CasesBy {
+  open: boolean;
+  kind?: string | undefined;
+  assignee?: string | undefined;
+  after?: { openedAt: Date; id: bigint } | undefined;
+  /** Only cases that are due by then. */
+  dueBy?: Date | undefined;
+  limit: number;
+}
+
+/** Oldest first. Only the given filters are in the statement, so that each has its index; due times are in none. */
+export function casesBy(tx: Tx, { open, kind, assignee, after, dueBy, limit }: CasesBy): Promise<CaseRow[]> {
+  const { values, put } = parameters();
+  const where = [
+    `closed_at is ${open ? 'null' : 'not null'}`,
+    conditions(put, [
+      ['kind =', kind],
+      ['assignee =', assignee],
+    ]),
+  ];
+  if (after !== undefined)
+    where.push(`(opened_at, id) > (${put(after.openedAt)}::timestamptz, ${put(after.id)}::bigint)`);
+  if (dueBy !== undefined) {
+    const all = [...DUE.kinds];
+    const parts = openedBy(dueBy).map(
+      ({ kinds, openedBy: at }) =>
+        `(kind ${kinds === undefined ? `<> all(${put(all)}::text[])` : `= any(${put([...kinds])}::text[])`} and opened_at <= ${put(at)})`,
+    );
+    where.push(`(${parts.join(' or ')})`);
+  }
+  return tx.rows<CaseRow>(
+    `select ${CASE} from cases where ${where.join(' and ')} order by opened_at, id limit ${put(limit)}`,
+    values,
+  );
+}
 
 /** The current lists, and their entries that match any of the indexes. */
 export async function look(tx: Tx, kind: DestinationKind, indexes: readonly Buffer[]) {

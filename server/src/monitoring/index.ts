@@ -8,10 +8,10 @@
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { faultsOf, type RuleText } from './rules.ts';
-import { type FindingRow, newestRule, newestRules, type RuleRow, sql } from './store.ts';
+import { newestRule, newestRules, type RuleRow, sql } from './store.ts';
 
 export { KINDS, type Kind, type RuleText } from './rules.ts';
-export type { FindingRow, RuleRow } from './store.ts';
+export { type FindingRow, findingsBy as monitoringFindings, type RuleRow } from './store.ts';
 export { MONITOR, MOST_TRIED, monitoringHandlers, tryRule } from './watch.ts';
 
 /**
@@ -49,10 +49,3 @@ export const ruleVersions = (
   tx: Tx,
   of: { name?: string | undefined; below?: bigint | undefined; limit: number },
 ): Promise<RuleRow[]> => tx.rows<RuleRow>(sql.versions, [of.name ?? null, of.below ?? null, of.limit]);
-
-/** Findings, newest first. */
-export const monitoringFindings = (
-  tx: Tx,
-  of: { customerId?: string | undefined; rule?: string | undefined; below?: bigint | undefined; limit: number },
-): Promise<FindingRow[]> =>
-  tx.rows<FindingRow>(sql.findings, [of.customerId ?? null, of.rule ?? null, of.below ?? null, of.limit]);

@@ -1,5 +1,6 @@
 /** Rows of monitoring: versions of rules, findings, and the position of the watch. */
 import type { Tx } from '../base/db.ts';
+import { conditions, parameters } from '../base/scan.ts';
 import type { Cursor, PaidCursor } from '../orders/index.ts';
 import type { Kind, Saw } from './rules.ts';
 
@@ -45,10 +46,6 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${RULE}`,
   insertFinding: `insert into monitoring_findings (rule_id, order_id, customer_id, saw, found_at)
     values ($1, $2, $3, $4::jsonb, $5) on conflict (order_id, rule_id) do nothing`,
-  findings: `select f.id, r.name as rule, r.version, f.order_id, f.customer_id, f.saw, f.found_at
-    from monitoring_findings f join monitoring_rules r on r.id = f.rule_id
-    where ($1::text is null or f.customer_id = $1) and ($2::text is null or r.name = $2) and ($3::bigint is null or f.id < $3)
-    order by f.id desc limit $4`,
   cursor: 'select seen_at, deposit_id, paid_at, payout_id from monitoring_cursor for update',
   begin: 'insert into monitoring_cursor (seen_at, deposit_id) values ($1, $2) on conflict (id) do nothing',
   move: 'update monitoring_cursor set seen_at = $1, deposit_id = $2',
@@ -57,3 +54,22 @@ export const sql = {
 
 export const newestRules = (tx: Tx) => tx.rows<RuleRow>(sql.newest);
 export const newestRule = (tx: Tx, name: string) => tx.row<RuleRow>(sql.newestOf, [name]);
+
+/** Newest first. Only the given filters are in the statement, so that those of a customer come from their index. */
+export function findingsBy(
+  tx: Tx,
+  of: { customerId?: string | undefined; rule?: string | undefined; below?: bigint | undefined; limit: number },
+): Promise<FindingRow[]> {
+  const { values, put } = parameters();
+  const where = conditions(put, [
+    ['f.customer_id =', of.customerId],
+    ['r.name =', of.rule],
+    ['f.id <', of.below],
+  ]);
+  return tx.rows<FindingRow>(
+    `select f.id, r.name as rule, r.version, f.order_id, f.customer_id, f.saw, f.found_at
+      from monitoring_findings f join monitoring_rules r on r.id = f.rule_id
+     where ${where} order by f.id desc limit ${put(of.limit)}`,
+    values,
+  );
+}

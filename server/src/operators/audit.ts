@@ -102,16 +102,7 @@ export const readAudit = (
     below?: bigint | undefined;
     limit: number;
   },
-): Promise<AuditRow[]> =>
-  store.audit(tx, {
-    operator: input.operator ?? null,
-    subject: input.subject ?? null,
-    action: input.action ?? null,
-    from: input.from ?? null,
-    until: input.until ?? null,
-    below: input.below ?? null,
-    limit: Math.min(input.limit, MAX_AUDIT + 1),
-  });
+): Promise<AuditRow[]> => store.audit(tx, { ...input, limit: Math.min(input.limit, MAX_AUDIT + 1) });
 
 /** A canonical text of a value: names sorted, times and big integers as text. */
 export function canonical(value: unknown): string {

@@ -7,7 +7,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
-import { type Page, parameters } from '../base/scan.ts';
+import { conditions, type Page, parameters } from '../base/scan.ts';
 
 export const BREAK_KINDS = [
   'break_missing_in_ledger',
@@ -57,7 +57,7 @@ export async function listBreaks(
   },
 ): Promise<Page<BreakRow, bigint>> {
   const { values, put } = parameters();
-  const where = ['closed_at is null', ...narrowing(input, 'found_at', put)];
+  const where = ['closed_at is null', narrowing(input, 'found_at', put)];
   if (input.kind !== undefined) where.push(`kind = ${put(input.kind)}`);
   if (input.state !== undefined) where.push(`transit is ${input.state === 'break' ? 'null' : 'not null'}`);
   if (input.after !== undefined) where.push(`id > ${put(input.after)}`);
@@ -101,7 +101,7 @@ export async function listMovements(
   input: Narrowing & { state?: MovementRow['state'] | undefined; below?: string | undefined },
 ): Promise<Page<MovementRow, string>> {
   const { values, put } = parameters();
-  const where = ['true', ...narrowing(input, 'found_at', put)];
+  const where = [narrowing(input, 'found_at', put)];
   if (input.state !== undefined) where.push(`state = ${put(input.state)}`);
   const [, part, id] = MOVEMENT_PLACE.exec(input.below ?? '') ?? [];
   if (id !== undefined) {
@@ -137,7 +137,7 @@ export async function listImports(
   input: Narrowing & { by?: string | undefined; below?: bigint | undefined },
 ): Promise<Page<ImportRow, bigint>> {
   const { values, put } = parameters();
-  const where = ['true', ...narrowing(input, 'imported_at', put)];
+  const where = [narrowing(input, 'imported_at', put)];
   if (input.by !== undefined) where.push(`imported_by = ${put(input.by)}`);
   if (input.below !== undefined) where.push(`id < ${put(input.below)}`);
   const found = await tx.rows<ImportRow>(
@@ -148,14 +148,13 @@ export async function listImports(
   return pageOf(found, input.limit, ({ id }) => id);
 }
 
-function narrowing(by: Narrowing, time: 'found_at' | 'imported_at', put: (value: unknown) => string): string[] {
-  const all: [string, unknown][] = [
+function narrowing(by: Narrowing, time: 'found_at' | 'imported_at', put: (value: unknown) => string): string {
+  return conditions(put, [
     ['rail =', by.rail],
     ['asset =', by.asset],
     [`${time} >=`, by.from],
     [`${time} <`, by.until],
-  ];
-  return all.filter(([, value]) => value !== undefined).map(([text, value]) => `${text} ${put(value)}`);
+  ]);
 }
 
 /** @param found one row more than the page shows, if there is one */

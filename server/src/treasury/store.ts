@@ -1,6 +1,7 @@
 /** SQL of own_transfers, sweep_minimums, treasury_thresholds and treasury_outside. */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
+import { conditions, parameters } from '../base/scan.ts';
 
 /** `dropped`: given up before it was submitted. If the transfer turns out to have been sent, it is still booked. */
 export type TransferState = 'created' | 'submitted' | 'settled' | 'failed' | 'dropped';
@@ -113,27 +114,32 @@ export const unbooked = (tx: Tx, rail: string) =>
 export const waitingTransfers = (
   tx: Tx,
   input: { after?: string | undefined; limit: number },
-): Promise<OwnTransfer[]> =>
-  tx.rows<OwnTransfer>(
-    `select ${COLUMNS} from own_transfers
-      where booked_at is null and ($1::text is null
-         or (created_at, key) > ((select created_at from own_transfers where key = $1), $1))
-      order by created_at, key limit $2`,
-    [input.after ?? null, input.limit],
+): Promise<OwnTransfer[]> => {
+  const { values, put } = parameters();
+  const after = input.after === undefined ? '' : `and (created_at, key) > ${placeOf(put(input.after))}`;
+  return tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers where booked_at is null ${after} order by created_at, key limit ${put(input.limit)}`,
+    values,
   );
+};
 
 /** Sweeps and gas transfers, newest first. @param input.below the last key of the previous page */
 export const newestTransfers = (
   tx: Tx,
   input: { rail?: string | undefined; below?: string | undefined; limit: number },
-): Promise<OwnTransfer[]> =>
-  tx.rows<OwnTransfer>(
-    `select ${COLUMNS} from own_transfers
-      where ($1::text is null or rail = $1) and ($2::text is null
-         or (created_at, key) < ((select created_at from own_transfers where key = $2), $2))
-      order by created_at desc, key desc limit $3`,
-    [input.rail ?? null, input.below ?? null, input.limit],
+): Promise<OwnTransfer[]> => {
+  const { values, put } = parameters();
+  const where = conditions(put, [['rail =', input.rail]]);
+  const below = input.below === undefined ? '' : `and (created_at, key) < ${placeOf(put(input.below))}`;
+  return tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers where ${where} ${below}
+      order by created_at desc, key desc limit ${put(input.limit)}`,
+    values,
   );
+};
+
+/** Where a transfer stands in a list by time. */
+const placeOf = (key: string): string => `((select created_at from own_transfers where key = ${key}), ${key})`;
 
 /** Number of sweeps of an asset at an address so far. */
 async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCode): Promise<number> {
