@@ -5,8 +5,9 @@ import { Client as Postgres } from 'pg';
 import { openFolder } from '../../../src/base/blobs.ts';
 import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
 import { addEndpoint } from '../../../src/events/index.ts';
-import { heldDestination, recordActivity } from '../../../src/partners/index.ts';
+import { heldDestination, recordActivity, suspendPartner } from '../../../src/partners/index.ts';
 import { checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
+import { contain } from '../../../src/protocols/operator/containment.ts';
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Came, type Client, openClient } from '../../support/client.ts';
@@ -378,4 +379,40 @@ test('an endpoint that was changed since is held, and a rejected one is removed 
     [untouched],
   );
   assert.equal((await ada.does(`/partners/${shop.partner.id}/held/reject`, { items: 'some' })).status, 400);
+});
+
+/** Suspends the partner again, and does something else before that is committed. */
+async function suspendsWhile<T>(meanwhile: () => Promise<T>): Promise<T> {
+  const { id: partnerId } = shop.partner;
+  const now = new Date(world.clock.now().getTime() + 1_000);
+  let began: Promise<T> | undefined;
+  await world.db.asSystem(async (tx) => {
+    await suspendPartner(tx, partnerId, now);
+    await contain(tx, { partnerId, since: new Date(since), by: 'bob', reason: 'more keys leaked', now });
+    began = meanwhile();
+    await until('it waits', async () => await tx.row('select from pg_locks where not granted'));
+  });
+  return await (began as Promise<T>);
+}
+
+test('a key that a second containment holds at this moment is not freed by releasing it from the first', async () => {
+  const newer = await newKey('made since');
+  const { stillHeld } = await suspends();
+  const [item] = stillHeld.filter(({ subject }: Came) => subject === newer.apiKey);
+  await suspendsWhile(() => does('held/release', { items: [item.id] }));
+  const { rows } = await admin.query('select held_at from api_keys where key = $1', [newer.apiKey]);
+  assert.notEqual(rows[0].held_at, null, 'the key of the second containment signs requests again');
+});
+
+test('a partner who is suspended again while a resumption is confirmed stays suspended', async () => {
+  const cem = await operatorNamed(world, 'cem', 'admin');
+  await suspends();
+  await world.db.asSystem((tx) => takes(tx, 2, { action: 'partner.resume' }));
+  const asked = await ada.does(`/partners/${shop.partner.id}/resume`);
+  assert.equal(asked.status, 202, JSON.stringify(asked.body));
+  const said = await suspendsWhile(() => cem.does(`/proposals/${asked.body.proposal}/confirm`));
+  assert.deepEqual([said.status, said.body.reason], [409, 'proposal_overtaken'], JSON.stringify(said.body));
+  const { partners } = (await ada.reads('/partners')).body;
+  assert.equal(partners.find(({ id }: Came) => String(id) === String(shop.partner.id)).suspended, true);
+  await world.db.asSystem((tx) => takes(tx, 1, { action: 'partner.resume' }));
 });
