@@ -1,6 +1,6 @@
 /** The items that a containment holds: by key, by time, after several leaks, and for the time before activity was recorded. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { Client as Postgres } from 'pg';
 import { openFolder } from '../../../src/base/blobs.ts';
 import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
@@ -415,4 +415,64 @@ test('a partner who is suspended again while a resumption is confirmed stays sus
   const { partners } = (await ada.reads('/partners')).body;
   assert.equal(partners.find(({ id }: Came) => String(id) === String(shop.partner.id)).suspended, true);
   await world.db.asSystem((tx) => takes(tx, 1, { action: 'partner.resume' }));
+});
+
+describe('rejecting all', () => {
+  const kindsLeft = async () =>
+    (await ada.reads(`/partners/${shop.partner.id}/held`)).body.held.map(({ kind }: Came) => kind).sort();
+
+  test('of one kind, or made since a time, leaves the others', async () => {
+    await account(thief);
+    await endpoint(thief);
+    world.clock.advance(10_000);
+    const later = world.clock.now().toISOString();
+    await account(thief);
+    await suspends({ key: thief.apiKey });
+    assert.deepEqual(await kindsLeft(), ['account', 'account', 'endpoint', 'key']);
+    assert.equal((await does('held/reject', { items: 'all', kind: 'account', since: later })).decided, 1);
+    assert.deepEqual(await kindsLeft(), ['account', 'endpoint', 'key']);
+    assert.equal((await does('held/reject', { items: 'all', kind: 'account' })).decided, 1);
+    assert.deepEqual(await kindsLeft(), ['endpoint', 'key']);
+  });
+
+  test('up to the newest item that the operator saw does not reject what is held later', async () => {
+    const before = since;
+    const mine = await account(shop);
+    world.clock.advance(10_000);
+    since = world.clock.now().toISOString();
+    await account(thief);
+    const { after: seen } = await suspends({ key: thief.apiKey });
+    await suspends({ since: before });
+    await does('held/reject', { items: 'all', upTo: seen.newestHeld });
+    const left = (await ada.reads(`/partners/${shop.partner.id}/held`)).body.held;
+    assert.ok(left.some(({ kind, subject }: Came) => kind === 'account' && subject === mine));
+  });
+
+  test('takes these limits only with all', async () => {
+    await suspends({ key: thief.apiKey });
+    const [item] = (await ada.reads(`/partners/${shop.partner.id}/held`)).body.held;
+    for (const limit of [{ kind: 'account' }, { since }, { upTo: item.id }]) {
+      const path = `/partners/${shop.partner.id}/held/reject`;
+      const said = await ada.does(path, { items: [item.id], ...limit });
+      assert.deepEqual([said.status, said.body.reason], [400, 'malformed_field'], JSON.stringify(limit));
+    }
+    assert.deepEqual(await kindsLeft(), ['key']);
+  });
+});
+
+test('an item says everything that happened to it since', async () => {
+  const owner = await newKey('its own');
+  const hook = await endpoint(owner);
+  world.clock.advance(10_000);
+  since = world.clock.now().toISOString();
+  data(await thief.put(`/v1/webhooks/${hook}`, { url: 'http://localhost:65007/elsewhere' }));
+  data(await thief.post(`/v1/webhooks/${hook}/rotate`));
+  const said = await suspends();
+  const whyOf = (of: Came, subject: string) => of.stillHeld.find((one: Came) => one.subject === subject).why;
+  assert.equal(whyOf(said, hook), 'changed, and its secret was rotated since then');
+  await does('held/reject', { items: 'all', kind: 'endpoint' });
+  const again = await suspends({ key: thief.apiKey });
+  const [named] = again.stillHeld.filter(({ why: of }: Came) => of === 'named as leaked');
+  const { rows } = await admin.query('select created_at from api_keys where key = $1', [thief.apiKey]);
+  assert.equal(new Date(named.madeAt).getTime(), rows[0].created_at.getTime(), 'made at is not when the key was made');
 });

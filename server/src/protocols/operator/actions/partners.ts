@@ -172,9 +172,11 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     ...PARTNERS.reject,
     subject,
     look: lookAtItems,
-    async perform(_deps, tx, { partner, items }, { operator, now }) {
+    async perform(_deps, tx, { partner, items, ...only }, { operator, now }) {
       const state = 'rejected' as const;
-      return await decided(tx, { partnerId: partner, items, state, by: operator.name, now });
+      const [limit] = Object.keys(only);
+      if (items !== 'all' && limit !== undefined) throw malformed(limit, 'is possible only if items is all');
+      return await decided(tx, { partnerId: partner, items, only, state, by: operator.name, now });
     },
   }),
   action({
