@@ -189,15 +189,15 @@ async function requireAnotherOwner(tx: Tx, member: Member): Promise<void> {
   if ((await store.otherOwners(tx, member.partnerId, member.id)) === 0n) throw new Refusal('last_owner');
 }
 
-/** @throws Refusal 'unknown_member' | 'last_owner' */
+/** @returns the member, and the role before. @throws Refusal 'unknown_member' | 'last_owner' */
 export async function changeMemberRole(
   tx: Tx,
   m: { partnerId: bigint; id: bigint; role: MemberRole },
-): Promise<Member> {
+): Promise<{ member: Member; was: MemberRole }> {
   const member = await active(tx, m);
   if (m.role !== 'owner') await requireAnotherOwner(tx, member);
   await store.setRole(tx, m.id, m.role);
-  return { ...member, role: m.role };
+  return { member: { ...member, role: m.role }, was: member.role };
 }
 
 /**
