@@ -229,11 +229,10 @@ export async function removeFromTeam(
   for (const id of await removeHeld(tx, items, r)) await removeMember(tx, { ...r, id, evenLast: true });
 }
 
-/** Ends the member's sessions; passkeys stay. */
+/** Ends the member's sessions, held ones included; passkeys stay. */
 export async function signOutMember(tx: Tx, m: { partnerId: bigint; id: bigint; now: Date }): Promise<Member> {
   const member = await active(tx, m);
-  for (const { id } of await signIn.sessionsOf(tx, m.id, m.now))
-    await signIn.endSession(tx, { personId: m.id, session: id, now: m.now });
+  await signIn.endSessions(tx, m.id, m.now);
   return member;
 }
 

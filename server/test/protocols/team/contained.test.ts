@@ -243,4 +243,18 @@ describe('what was made with the stolen session of an owner', () => {
     await does('resume');
     assert.equal(await statusBy(again.cookie), 200);
   });
+
+  test('is ended for good when an owner signs the member out, and does not come back with its release', async () => {
+    world.s.clock.advance(10_000);
+    const later = world.s.clock.now().toISOString();
+    await dora.signsIn();
+    await does('suspend', { since: later });
+    await does('resume');
+    await until('the owner is let in', async () => (await statusBy(olga.cookie())) === 200);
+    await olga.does('POST', `/team/${dora.id}/sign-out`);
+    const { held } = (await operator.reads(path('held?state=held'))).body;
+    const [session] = held.filter(({ kind, why }: Came) => kind === 'session' && why.includes('dora'));
+    await does('held/release', { items: [session.id] });
+    assert.equal(await statusBy(dora.cookie()), 401, 'a session that its owner ended signs in again');
+  });
 });
