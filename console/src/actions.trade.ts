@@ -99,7 +99,7 @@ export const HELD_ACTIONS = {
   },
   reject: {
     ...{ ...ONE, name: 'held.reject', label: 'Reject', path: '/partners/:partner/held/reject', right: 'partners' },
-    says: 'Rejects the held item permanently: an endpoint is removed, a key is revoked.',
+    says: 'Rejects the held item permanently: an endpoint or a member is removed, a key or a passkey is revoked, a session ends, codes are deleted.',
     isGrave: true,
   },
 } as const satisfies Record<string, FormAction>;

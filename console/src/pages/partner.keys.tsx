@@ -148,7 +148,9 @@ interface Item {
   readonly id: string;
   readonly kind: string;
   readonly subject: string;
-  readonly why: string | null;
+  /** Of a destination: what is not paid to. */
+  readonly address: string | null;
+  readonly why: string;
   readonly madeAt: string;
   readonly madeByKey: string | null;
   readonly state: string;
@@ -165,7 +167,13 @@ export function Held({ partner }: { partner: string }) {
   });
   const columns: readonly Column<Item>[] = [
     { head: 'Item', cell: ({ id, kind }) => `${id}, ${kind}`, className: 'nowrap' },
-    { head: 'What', cell: ({ subject }) => <span className="mono long">{subject}</span> },
+    {
+      head: 'What',
+      cell: ({ subject, address }) => (
+        <span className="mono long">{address === null ? subject : `${address}, ${subject}`}</span>
+      ),
+    },
+    { head: 'Why', cell: ({ why }) => why },
     { head: 'Made', cell: ({ madeAt }) => <Time at={madeAt} /> },
     { head: 'By key', cell: ({ madeByKey }) => madeByKey ?? <span className="muted">unknown</span> },
     {
@@ -200,7 +208,7 @@ export function Held({ partner }: { partner: string }) {
       {form !== undefined && (
         <ActionDialog
           action={HELD_ACTIONS[form.action]}
-          about={`${form.item.kind} ${form.item.subject}`}
+          about={`${form.item.kind} ${form.item.address ?? form.item.subject}, ${form.item.why}`}
           given={{ partner, items: form.item.id }}
           onClose={() => setForm(undefined)}
         />

@@ -165,8 +165,13 @@ export async function validAgreers(
   return [row.proposer, ...row.agreed].flatMap((name) => left.get(name) ?? []);
 }
 
-/** Records a confirmation that is not yet the last one. */
-export async function agree(tx: Tx, doing: Doing, row: ProposalRow): Promise<void> {
+/**
+ * Records a confirmation that is not yet the last one.
+ *
+ * @param people how many people it takes now: more than when it was proposed, if a rule has risen or amounts have added up
+ */
+export async function agree(tx: Tx, doing: Doing, row: ProposalRow, people: number): Promise<void> {
+  await store.raisePeople(tx, row.id, people);
   await store.approve(tx, { id: row.id, by: doing.operator.id, now: doing.now, reason: doing.reason });
   await recordAction(tx, doing, { action: row.action, subject: row.subject, outcome: 'agreed', proposal: row.id });
 }

@@ -177,6 +177,7 @@ const sql = {
   proposal: `select ${PROPOSAL} ${PROPOSALS} where p.id = $1`,
   lockProposal: 'select id from proposals where id = $1 for update',
   decide: `update proposals set state = $2, decided_by = $3, decided_at = $4 where id = $1 and state = 'open'`,
+  raisePeople: 'update proposals set people = $2 where id = $1 and people < $2',
   fail: `update proposals set state = 'failed', failed_why = $2, decided_by = $3, decided_at = $4
     where id = $1 and state = $5`,
   isDelayOver: `select clock_timestamp() >= recorded_at + make_interval(secs => delay_s) as over from proposals where id = $1`,
@@ -301,6 +302,7 @@ export const store = {
   },
   decide: (tx: Tx, id: bigint, state: ProposalState, by: bigint | null, now: Date) =>
     tx.run(sql.decide, [id, state, by, now]),
+  raisePeople: (tx: Tx, id: bigint, people: number) => tx.run(sql.raisePeople, [id, people]),
   fail: (tx: Tx, f: { id: bigint; why: string; by: bigint; now: Date; from: ProposalState }) =>
     tx.run(sql.fail, [f.id, f.why, f.by, f.now, f.from]),
   isDelayOver: async (tx: Tx, id: bigint) => (await tx.row<{ over: boolean }>(sql.isDelayOver, [id]))?.over ?? false,

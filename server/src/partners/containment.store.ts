@@ -65,9 +65,10 @@ export const sql = {
     select $1::bigint, $2::bigint, 'link', substr(subject, 6), null, 'made since then', min(at), min(api_key), $5::timestamptz, $6::text
       from partner_activity where partner_id = $2 and at >= $3 and action = 'link.made' and ($4::text is null or api_key = $4)
      group by subject on conflict do nothing`,
-  keysSince: `select key, created_at from api_keys where partner_id = $1 and created_at >= $2 and revoked_at is null`,
+  keysSince: `select key, created_at from api_keys
+    where partner_id = $1 and (key = $3 or created_at >= $2 and revoked_at is null) order by created_at, key`,
   // Only members of the team rotate and change keys in the partner's name, so their activity has it.
-  keysChanged: `select k.key, bool_or(a.action = 'key.rotated') as is_rotated, min(a.at) as at
+  keysChanged: `select k.key, string_agg(distinct substr(a.action, 5), ' and ') as how, min(a.at) as at
       from partner_activity a join api_keys k on k.partner_id = a.partner_id and 'key:' || k.key = a.subject
      where a.partner_id = $1 and a.at >= $2 and a.action in ('key.rotated', 'key.changed')
        and k.created_at < $2 and k.revoked_at is null
@@ -75,8 +76,9 @@ export const sql = {
   holdKeys: `update api_keys set held_at = coalesce(held_at, $3) where partner_id = $1 and key = any($2)`,
   freeKeys: `update api_keys set held_at = null where partner_id = $1 and key = any($2)`,
   revokeKeys: `update api_keys set revoked_at = coalesce(revoked_at, $3) where partner_id = $1 and key = any($2)`,
-  changed: `select distinct action, subject, min(at) over (partition by action, subject) as at from partner_activity
-    where partner_id = $1 and at >= $2 and action = any($3) and ($4::text is null or api_key = $4)`,
+  changed: `select action, subject, min(at) as at, (array_agg(facts ->> 'was' order by id))[1] as was from partner_activity
+    where partner_id = $1 and at >= $2 and action = any($3) and ($4::text is null or api_key = $4)
+    group by action, subject order by subject, action`,
   named: `select subject, facts ->> 'address' as address, at from partner_activity
     where partner_id = $1 and at >= $2 and action = 'refund_destination.named' and facts ? 'address'
       and ($3::text is null or api_key = $3) order by id`,
@@ -95,7 +97,8 @@ export const sql = {
   // sessions. Other keys and what belongs to the team is older, or may be honest: it stays held until it is named.
   decideAll: `update held_items h set decided_at = $3, decided_by = $4,
       state = case when $2 = 'released' and h.kind in ('key', 'session') then 'rejected' else $2 end
-    where h.partner_id = $1 and h.state = 'held' and ($2 = 'rejected' or h.kind not in ('key', 'member', 'passkey', 'code')
+    where h.partner_id = $1 and h.state = 'held' and ($5::text is null or h.kind = $5)
+      and h.made_at >= coalesce($6::timestamptz, '-infinity') and ($7::bigint is null or h.id <= $7) and ($2 = 'rejected' or h.kind not in ('key', 'member', 'passkey', 'code')
       or h.kind = 'key' and exists (select from containments c join api_keys k on k.key = h.subject
         where c.id = h.containment_id and (k.created_at >= c.since or k.key = c.api_key)))
     returning ${ITEM}`,

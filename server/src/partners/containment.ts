@@ -77,8 +77,16 @@ export interface FoundItem {
 
 interface ChangedKey {
   key: string;
-  isRotated: boolean;
+  /** `changed`, `rotated`, or `changed and rotated`. */
+  how: string;
   at: Date;
+}
+
+/** Which of all held items are decided about: of this kind, made since this time, and up to this number. */
+export interface HeldLimits {
+  kind?: HeldKind | undefined;
+  since?: Date | undefined;
+  upTo?: bigint | undefined;
 }
 
 /**
@@ -92,13 +100,12 @@ export async function openContainment(
   const { partnerId, since, apiKey = null, by, reason, now } = c;
   const row = await tx.row<ContainmentRow>(sql.open, [partnerId, since, apiKey, by, reason, now]);
   if (row === undefined) throw new Refusal('unknown_partner');
-  const keys = await tx.rows<{ key: string; createdAt: Date }>(sql.keysSince, [partnerId, since]);
-  const made = keys.map(({ key, createdAt }) => ({ key, why: 'made since then', madeAt: createdAt }));
-  if (apiKey !== null && !keys.some(({ key }) => key === apiKey))
-    made.push({ key: apiKey, why: 'named as leaked', madeAt: since });
+  const keys = await tx.rows<{ key: string; createdAt: Date }>(sql.keysSince, [partnerId, since, apiKey]);
+  const whyOf = (key: string) => (key === apiKey ? 'named as leaked' : 'made since then');
+  const made = keys.map(({ key, createdAt }) => ({ key, why: whyOf(key), madeAt: createdAt }));
   if (apiKey === null)
-    for (const { key, isRotated, at } of await tx.rows<ChangedKey>(sql.keysChanged, [partnerId, since]))
-      made.push({ key, why: isRotated ? 'rotated since then' : 'changed since then', madeAt: at });
+    for (const { key, how, at } of await tx.rows<ChangedKey>(sql.keysChanged, [partnerId, since]))
+      made.push({ key, why: `${how} since then`, madeAt: at });
   // Operators create keys, so the activity does not show which key was made by whom: all of them are held.
   const none = made.map(() => null);
   await tx.run(sql.hold, [
@@ -136,11 +143,14 @@ export async function holdItems(
   return held;
 }
 
-/** Subjects changed since by these kinds of activity, each once: `endpoint:whe_1` and the like. */
+/**
+ * Subjects changed since by these kinds of activity, each once: `endpoint:whe_1` and the like. `was` is what the first change
+ * replaced, if its row says that.
+ */
 export const changedSince = (
   tx: Tx,
   input: { partnerId: bigint; since: Date; apiKey: string | null; actions: readonly ActivityKind[] },
-): Promise<{ action: ActivityKind; subject: string; at: Date }[]> =>
+): Promise<{ action: ActivityKind; subject: string; at: Date; was: string | null }[]> =>
   tx.rows(sql.changed, [input.partnerId, input.since, input.actions, input.apiKey]);
 
 /** The refund addresses named since, as sent. */
@@ -210,15 +220,18 @@ export async function decideHeld(
   input: {
     partnerId: bigint;
     items: readonly bigint[] | 'all' | { kind: HeldKind; subject: string };
+    /** Limits of `all`. */
+    only?: HeldLimits;
     state: 'released' | 'rejected';
     by: string;
     now: Date;
   },
 ): Promise<HeldItem[]> {
-  const { partnerId, items, state, by, now } = input;
+  const { partnerId, items, only = {}, state, by, now } = input;
   let rows: HeldRow[];
   if (items === 'all') {
-    rows = await tx.rows<HeldRow>(sql.decideAll, [partnerId, state, now, by]);
+    const { kind = null, since = null, upTo = null } = only;
+    rows = await tx.rows<HeldRow>(sql.decideAll, [partnerId, state, now, by, kind, since, upTo]);
     if (state === 'released') await tx.run(sql.releaseLinks, [partnerId]);
   } else if ('kind' in items)
     rows = await tx.rows<HeldRow>(sql.decideSubject, [partnerId, items.kind, items.subject, state, now, by]);

@@ -53,6 +53,7 @@ export {
   HELD_KINDS,
   HELD_STATES,
   type HeldItem,
+  type HeldLimits,
   heldByIds,
   heldCounts,
   heldDestination,

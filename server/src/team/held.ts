@@ -39,7 +39,8 @@ export const sql = {
       where s.begun_at >= $2 and s.ended_at is null and s.expires_at > $3 and p.created_at < $2
     union all
     select 'code', o.id::text, o.id::text,
-        case when bool_or(c.kind = 'invitation') then 'a link for ' || o.name || ' made since then'
+        case when count(distinct c.kind) > 1 then 'a link and recovery codes for ' || o.name || ' made since then'
+          when bool_or(c.kind = 'invitation') then 'a link for ' || o.name || ' made since then'
           else 'recovery codes of ' || o.name || ' made since then' end, min(c.created_at)
       from older o join member_codes c on c.member_id = o.id
       where c.created_at >= $2 and (c.expires_at is null or c.expires_at > $3) group by o.id, o.name

@@ -189,15 +189,15 @@ async function requireAnotherOwner(tx: Tx, member: Member): Promise<void> {
   if ((await store.otherOwners(tx, member.partnerId, member.id)) === 0n) throw new Refusal('last_owner');
 }
 
-/** @throws Refusal 'unknown_member' | 'last_owner' */
+/** @returns the member, and the role before. @throws Refusal 'unknown_member' | 'last_owner' */
 export async function changeMemberRole(
   tx: Tx,
   m: { partnerId: bigint; id: bigint; role: MemberRole },
-): Promise<Member> {
+): Promise<{ member: Member; was: MemberRole }> {
   const member = await active(tx, m);
   if (m.role !== 'owner') await requireAnotherOwner(tx, member);
   await store.setRole(tx, m.id, m.role);
-  return { ...member, role: m.role };
+  return { member: { ...member, role: m.role }, was: member.role };
 }
 
 /**
@@ -229,11 +229,10 @@ export async function removeFromTeam(
   for (const id of await removeHeld(tx, items, r)) await removeMember(tx, { ...r, id, evenLast: true });
 }
 
-/** Ends the member's sessions; passkeys stay. */
+/** Ends the member's sessions, held ones included; passkeys stay. */
 export async function signOutMember(tx: Tx, m: { partnerId: bigint; id: bigint; now: Date }): Promise<Member> {
   const member = await active(tx, m);
-  for (const { id } of await signIn.sessionsOf(tx, m.id, m.now))
-    await signIn.endSession(tx, { personId: m.id, session: id, now: m.now });
+  await signIn.endSessions(tx, m.id, m.now);
   return member;
 }
 

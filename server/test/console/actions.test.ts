@@ -82,7 +82,8 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   'operator.revoke-token': ['token'],
   'operator.unbind': ['identity'],
   'held.release': ['items'],
-  'held.reject': ['items'],
+  // One item at a time: limits are for all of them, at the terminal.
+  'held.reject': ['items', 'kind', 'since', 'upTo'],
   'alert.test': ['name'],
   'alert.remove': ['name'],
 };

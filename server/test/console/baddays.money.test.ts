@@ -163,6 +163,8 @@ describe('a bad day with money or keys at the console', { skip: noChromium }, ()
       await world.until('its requests are refused', async () => (await api.get('/orders?limit=1')).status >= 400);
       const held = page.getByRole('region', { name: 'Held since a leak' });
       await held.getByText('endpoint').first().waitFor();
+      // Why an item is held is what its reviewer decides by.
+      for (const why of ['made since then', 'named as leaked']) await held.getByText(why).first().waitFor();
       await form.opens(`Revoke ${key}`);
       await form.sends('it leaked');
       await form.isDone();

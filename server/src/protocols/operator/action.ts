@@ -313,7 +313,7 @@ export async function confirm(
       const wanted = await wantedOf(deps, tx, { action, input, doing: confirming }, by);
       const takes = Math.max(row.people, await peopleWanted(tx, wanted));
       if (!isOwn && people.length < takes) {
-        await agree(tx, confirming, row);
+        await agree(tx, confirming, row, takes);
         return { agreed: people, takes, action: action.name, subject: row.subject };
       }
       if (!isOwn) await noteApproved(tx, wanted);

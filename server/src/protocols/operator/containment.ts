@@ -18,6 +18,7 @@ import {
   type FoundItem,
   freeOf,
   type HeldItem,
+  type HeldLimits,
   heldItems,
   holdItems,
   isContained,
@@ -72,17 +73,13 @@ async function foundEndpoints(tx: Tx, input: Since): Promise<FoundItem[]> {
   return there.flatMap(({ id, createdAt, changedAt }) => {
     // An endpoint made since may have been created by another key and changed by the leaked one.
     const made = createdAt >= input.since ? [item(id, 'endpoint.made', 'made since then', createdAt)] : [];
-    const change = changes.find(({ subject }) => subject === subjectOf(id));
-    if (change !== undefined)
-      return [
-        ...made,
-        item(
-          id,
-          change.action,
-          change.action === 'endpoint.rotated' ? 'its secret was rotated since then' : 'changed since then',
-          change.at,
-        ),
-      ];
+    const [change, other] = changes.filter(({ subject }) => subject === subjectOf(id));
+    if (change !== undefined) {
+      const isRotated = change.action === 'endpoint.rotated';
+      const why = isRotated ? 'its secret was rotated since then' : 'changed since then';
+      const both = 'changed, and its secret was rotated since then';
+      return [...made, item(id, change.action, other === undefined ? why : both, change.at)];
+    }
     if (made.length > 0) return made;
     // Before changes were recorded, the key of a change is unknown.
     return input.since < input.from && changedAt >= input.since
@@ -158,10 +155,11 @@ async function foundTeam(tx: Tx, input: Since & { now: Date }): Promise<FoundIte
   const members = new Map((await membersOf(tx, input.partnerId)).map((one) => [`member:${one.id}`, one]));
   return [
     ...made,
-    ...changed.flatMap(({ subject: about, action, at: madeAt }): FoundItem[] => {
+    ...changed.flatMap(({ subject: about, action, at: madeAt, was }): FoundItem[] => {
       const member = members.get(about);
       if (member === undefined || member.disabledAt !== null) return [];
-      const why = `the role of ${member.name} was changed since then`;
+      const roles = `${was === null ? '' : `from ${was} `}to ${member.role}`;
+      const why = `the role of ${member.name} was changed since then, ${roles}`;
       return [{ kind: 'member', subject: String(member.id), why, madeAt, action, about }];
     }),
   ];
@@ -173,7 +171,14 @@ async function foundTeam(tx: Tx, input: Since & { now: Date }): Promise<FoundIte
  */
 export async function decide(
   tx: Tx,
-  input: { partnerId: bigint; items: readonly bigint[] | 'all'; state: 'released' | 'rejected'; by: string; now: Date },
+  input: {
+    partnerId: bigint;
+    items: readonly bigint[] | 'all';
+    only?: HeldLimits;
+    state: 'released' | 'rejected';
+    by: string;
+    now: Date;
+  },
 ): Promise<HeldItem[]> {
   const { partnerId, now } = input;
   const decided = await decideHeld(tx, input);

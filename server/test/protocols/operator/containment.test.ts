@@ -1,12 +1,13 @@
 /** The items that a containment holds: by key, by time, after several leaks, and for the time before activity was recorded. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { Client as Postgres } from 'pg';
 import { openFolder } from '../../../src/base/blobs.ts';
 import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
 import { addEndpoint } from '../../../src/events/index.ts';
-import { heldDestination, recordActivity } from '../../../src/partners/index.ts';
+import { heldDestination, recordActivity, suspendPartner } from '../../../src/partners/index.ts';
 import { checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
+import { contain } from '../../../src/protocols/operator/containment.ts';
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Came, type Client, openClient } from '../../support/client.ts';
@@ -378,4 +379,100 @@ test('an endpoint that was changed since is held, and a rejected one is removed 
     [untouched],
   );
   assert.equal((await ada.does(`/partners/${shop.partner.id}/held/reject`, { items: 'some' })).status, 400);
+});
+
+/** Suspends the partner again, and does something else before that is committed. */
+async function suspendsWhile<T>(meanwhile: () => Promise<T>): Promise<T> {
+  const { id: partnerId } = shop.partner;
+  const now = new Date(world.clock.now().getTime() + 1_000);
+  let began: Promise<T> | undefined;
+  await world.db.asSystem(async (tx) => {
+    await suspendPartner(tx, partnerId, now);
+    await contain(tx, { partnerId, since: new Date(since), by: 'bob', reason: 'more keys leaked', now });
+    began = meanwhile();
+    await until('it waits', async () => await tx.row('select from pg_locks where not granted'));
+  });
+  return await (began as Promise<T>);
+}
+
+test('a key that a second containment holds at this moment is not freed by releasing it from the first', async () => {
+  const newer = await newKey('made since');
+  const { stillHeld } = await suspends();
+  const [item] = stillHeld.filter(({ subject }: Came) => subject === newer.apiKey);
+  await suspendsWhile(() => does('held/release', { items: [item.id] }));
+  const { rows } = await admin.query('select held_at from api_keys where key = $1', [newer.apiKey]);
+  assert.notEqual(rows[0].held_at, null, 'the key of the second containment signs requests again');
+});
+
+test('a partner who is suspended again while a resumption is confirmed stays suspended', async () => {
+  const cem = await operatorNamed(world, 'cem', 'admin');
+  await suspends();
+  await world.db.asSystem((tx) => takes(tx, 2, { action: 'partner.resume' }));
+  const asked = await ada.does(`/partners/${shop.partner.id}/resume`);
+  assert.equal(asked.status, 202, JSON.stringify(asked.body));
+  const said = await suspendsWhile(() => cem.does(`/proposals/${asked.body.proposal}/confirm`));
+  assert.deepEqual([said.status, said.body.reason], [409, 'proposal_overtaken'], JSON.stringify(said.body));
+  const { partners } = (await ada.reads('/partners')).body;
+  assert.equal(partners.find(({ id }: Came) => String(id) === String(shop.partner.id)).suspended, true);
+  await world.db.asSystem((tx) => takes(tx, 1, { action: 'partner.resume' }));
+});
+
+describe('rejecting all', () => {
+  const kindsLeft = async () =>
+    (await ada.reads(`/partners/${shop.partner.id}/held`)).body.held.map(({ kind }: Came) => kind).sort();
+
+  test('of one kind, or made since a time, leaves the others', async () => {
+    await account(thief);
+    await endpoint(thief);
+    world.clock.advance(10_000);
+    const later = world.clock.now().toISOString();
+    await account(thief);
+    await suspends({ key: thief.apiKey });
+    assert.deepEqual(await kindsLeft(), ['account', 'account', 'endpoint', 'key']);
+    assert.equal((await does('held/reject', { items: 'all', kind: 'account', since: later })).decided, 1);
+    assert.deepEqual(await kindsLeft(), ['account', 'endpoint', 'key']);
+    assert.equal((await does('held/reject', { items: 'all', kind: 'account' })).decided, 1);
+    assert.deepEqual(await kindsLeft(), ['endpoint', 'key']);
+  });
+
+  test('up to the newest item that the operator saw does not reject what is held later', async () => {
+    const before = since;
+    const mine = await account(shop);
+    world.clock.advance(10_000);
+    since = world.clock.now().toISOString();
+    await account(thief);
+    const { after: seen } = await suspends({ key: thief.apiKey });
+    await suspends({ since: before });
+    await does('held/reject', { items: 'all', upTo: seen.newestHeld });
+    const left = (await ada.reads(`/partners/${shop.partner.id}/held`)).body.held;
+    assert.ok(left.some(({ kind, subject }: Came) => kind === 'account' && subject === mine));
+  });
+
+  test('takes these limits only with all', async () => {
+    await suspends({ key: thief.apiKey });
+    const [item] = (await ada.reads(`/partners/${shop.partner.id}/held`)).body.held;
+    for (const limit of [{ kind: 'account' }, { since }, { upTo: item.id }]) {
+      const path = `/partners/${shop.partner.id}/held/reject`;
+      const said = await ada.does(path, { items: [item.id], ...limit });
+      assert.deepEqual([said.status, said.body.reason], [400, 'malformed_field'], JSON.stringify(limit));
+    }
+    assert.deepEqual(await kindsLeft(), ['key']);
+  });
+});
+
+test('an item says everything that happened to it since', async () => {
+  const owner = await newKey('its own');
+  const hook = await endpoint(owner);
+  world.clock.advance(10_000);
+  since = world.clock.now().toISOString();
+  data(await thief.put(`/v1/webhooks/${hook}`, { url: 'http://localhost:65007/elsewhere' }));
+  data(await thief.post(`/v1/webhooks/${hook}/rotate`));
+  const said = await suspends();
+  const whyOf = (of: Came, subject: string) => of.stillHeld.find((one: Came) => one.subject === subject).why;
+  assert.equal(whyOf(said, hook), 'changed, and its secret was rotated since then');
+  await does('held/reject', { items: 'all', kind: 'endpoint' });
+  const again = await suspends({ key: thief.apiKey });
+  const [named] = again.stillHeld.filter(({ why: of }: Came) => of === 'named as leaked');
+  const { rows } = await admin.query('select created_at from api_keys where key = $1', [thief.apiKey]);
+  assert.equal(new Date(named.madeAt).getTime(), rows[0].created_at.getTime(), 'made at is not when the key was made');
 });

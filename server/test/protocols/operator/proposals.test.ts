@@ -6,13 +6,14 @@ import type { Came } from '../../support/client.ts';
 import { type Fixture, freshFixture } from '../../support/fixture.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { openRows, type Rows } from '../../support/rows.ts';
-import { operatorNamed, type Person } from './people.ts';
+import { operatorNamed, type Person, takes } from './people.ts';
 
 let fixture: Fixture;
 let rows: Rows;
 let app: ReturnType<typeof createServer>;
 let ada: Person;
 let bob: Person;
+let cleo: Person;
 let vic: Person;
 let partner = 0n;
 
@@ -25,6 +26,7 @@ before(async () => {
   const people = { ...fixture, baseUrl };
   ada = await operatorNamed(people, 'ada', 'admin');
   bob = await operatorNamed(people, 'bob', 'admin');
+  cleo = await operatorNamed(people, 'cleo', 'admin');
   vic = await operatorNamed(people, 'vic', 'viewer');
   await rows.cryptoAsset('usdc', 'evm.one', '0xc0', 6);
   partner = (await rows.order('usdc', 'evm.one', '0xt')).partnerId;
@@ -96,6 +98,21 @@ test('a subject that cannot be read any more, or only with its file, is said to 
     const { now, changed, problem: said } = await compared(proposal);
     assert.deepEqual([now, changed, said], [null, [], problem]);
   }
+});
+
+test('of a rule that rose since, the proposal asks for the higher number of people', async () => {
+  await bob.does('/kill-switches', STOP);
+  const proposal = await proposes('/kill-switches/lift', STOP);
+  const people = async () => {
+    const { proposals } = (await vic.reads('/proposals?state=open')).body;
+    return proposals.find(({ id }: Came) => String(id) === String(proposal)).people;
+  };
+  assert.equal(await people(), 2);
+  await fixture.db.asSystem((tx) => takes(tx, 3, { action: 'kill-switch.lift' }));
+  const said = await bob.does(`/proposals/${proposal}/confirm`);
+  assert.deepEqual([said.status, said.body.people], [202, 3]);
+  assert.equal(await people(), 3, 'the list still asks for two');
+  assert.equal((await cleo.does(`/proposals/${proposal}/confirm`)).status, 200);
 });
 
 test('of an unknown proposal is an error', async () => {

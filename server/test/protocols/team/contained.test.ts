@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { inviteAgain } from '../../../src/team/index.ts';
 import { authenticator } from '../../support/authenticator.ts';
 import type { Came } from '../../support/client.ts';
 import { until } from '../../support/until.ts';
@@ -77,12 +78,18 @@ async function enrols(cookie: string) {
 
 describe('what was made with the stolen session of an owner', () => {
   let cookie = '';
-  let mallory = '';
+  let mallory: Awaited<ReturnType<typeof joins>>;
+  let malloryKey: ReturnType<typeof authenticator>;
+  /** A session begun with the thief's own passkey. */
+  let another = '';
   let since = '';
   let passkey: ReturnType<typeof authenticator>;
   let rotated = { apiKey: '', apiSecret: '' };
   let widened = { apiKey: '', apiSecret: '' };
+  let made = { apiKey: '', apiSecret: '' };
   let link = '';
+  let doraLink = '';
+  let doraCode = '';
   let codes: string[] = [];
   const thief = async (method: string, to: string, body?: unknown): Promise<Came> => {
     const answer = await asking(team, method, to, { cookie, body });
@@ -91,60 +98,87 @@ describe('what was made with the stolen session of an owner', () => {
   };
 
   before(async () => {
-    const made = async (label: string) => {
+    const older = async (label: string) => {
       const { key: apiKey, secret: apiSecret } = await olga.does('POST', '/keys', { label, scopes: ['read'] });
       return { apiKey, apiSecret };
     };
-    [rotated, widened] = [await made('rotated'), await made('widened')];
+    [rotated, widened] = [await older('rotated'), await older('widened')];
     const late = await olga.does('POST', '/team', { name: 'late', role: 'viewer' });
     world.s.clock.advance(10_000);
     since = world.s.clock.now().toISOString();
 
     cookie = (await signsIn(team, olga.key)).cookie;
     const invited = await thief('POST', '/team', { name: 'mallory', role: 'owner' });
-    mallory = (await joins(team, codeIn(invited.url))).cookie;
+    malloryKey = authenticator();
+    mallory = await joins(team, codeIn(invited.url), malloryKey);
     passkey = await enrols(cookie);
+    another = (await signsIn(team, passkey)).cookie;
     codes = (await signing(team, 'POST', '/recovery-codes', {}, { ...OURS, cookie })).body.codes;
     link = (await thief('POST', `/team/${late.member.id}/invitation`)).url;
     await thief('PATCH', `/team/${vera.id}`, { role: 'developer' });
     rotated.apiSecret = (await thief('POST', `/keys/${rotated.apiKey}/rotate`, { overlapSeconds: 3_600 })).secret;
     await thief('PATCH', `/keys/${widened.apiKey}`, { scopes: ['read', 'trade', 'customers', 'admin'] });
-    assert.deepEqual([await works(rotated), await works(widened), await statusBy(mallory)], [200, 200, 200]);
+    const mine = await thief('POST', '/keys', { label: 'made', scopes: ['read'] });
+    made = { apiKey: mine.key, apiSecret: mine.secret };
+    const now = world.s.clock.now();
+    const again = await team.db.asSystem((tx) => inviteAgain(tx, { partnerId, id: dora.id, now, evenJoined: true }));
+    [doraLink] = [again.code];
+    doraCode = (await dora.signing('POST', '/recovery-codes', {})).body.codes[0];
+    assert.deepEqual(await admitted(), ALL, 'a probe does not show what it is there to show');
   });
 
   test('is listed when the partner is suspended since then', async () => {
     const said = await does('suspend', { since });
     assert.deepEqual(itemsOf(said), [
+      'code: a link and recovery codes for dora made since then',
       'code: a link for late made since then',
       'code: recovery codes of olga made since then',
       'key: changed since then',
+      'key: made since then',
       'key: rotated since then',
       'member: mallory was invited since then',
-      'member: the role of vera was changed since then',
+      'member: the role of vera was changed since then, from viewer to developer',
       'passkey: enrolled since then, by olga',
       'session: begun since then, by olga',
     ]);
   });
 
-  const admitted = async (): Promise<string[]> => {
-    const said: [string, number][] = [
+  /** Each way in that the thief made, and what it answers now. */
+  const tried = async (): Promise<[string, number][]> => {
+    const joining = async (code: string | undefined) => (await signing(team, 'POST', '/join/options', { code })).status;
+    return [
       ['key that was rotated', await works(rotated)],
       ['key that was widened', await works(widened)],
-      ['member who was invited', await statusBy(mallory)],
+      ['key that was made', await works(made)],
+      ['member who was invited', await statusBy(mallory.cookie)],
+      ['passkey of that member', (await signsIn(team, malloryKey)).status],
+      ['recovery code of that member', await joining(mallory.body.newRecoveryCodes[0])],
       ['session', await statusBy(cookie)],
       ['passkey', (await signsIn(team, passkey)).status],
-      ['link', (await signing(team, 'POST', '/join/options', { code: codeIn(link) })).status],
-      ['recovery code', (await signing(team, 'POST', '/join/options', { code: codes[0] })).status],
+      ['session of that passkey', await statusBy(another)],
+      ['link', await joining(codeIn(link))],
+      ['recovery code', await joining(codes[0])],
+      ['link of a member who has joined', await joining(doraLink)],
+      ['recovery code of that one', await joining(doraCode)],
       ['member with another role', await statusBy(vera.cookie())],
     ];
-    return said.filter(([, status]) => status === 200).map(([what]) => what);
   };
+  const admitted = async (): Promise<string[]> =>
+    (await tried()).filter(([, status]) => status === 200).map(([what]) => what);
+  const ALL = [
+    ...['key that was rotated', 'key that was widened', 'key that was made'],
+    ...['member who was invited', 'passkey of that member', 'recovery code of that member'],
+    ...['session', 'passkey', 'session of that passkey'],
+    ...['link', 'recovery code', 'link of a member who has joined', 'recovery code of that one'],
+    'member with another role',
+  ];
 
   test('is not revived when the partner is resumed, and what is older works as before', async () => {
     await does('resume');
     await until('the partner is let in', async () => (await works(world.keys)) === 200);
     // A server may remember a key for three seconds.
-    for (const key of [rotated, widened]) await until('a held key is unknown', async () => (await works(key)) === 401);
+    for (const key of [rotated, widened, made])
+      await until('a held key is unknown', async () => (await works(key)) === 401);
     assert.deepEqual(await admitted(), []);
     for (const member of [olga, dora])
       assert.equal(await statusBy(member.cookie()), 200, `${member.name} is locked out`);
@@ -154,9 +188,23 @@ describe('what was made with the stolen session of an owner', () => {
     assert.deepEqual(['mallory', 'vera', 'olga'].map(isHeld), [true, true, false]);
   });
 
+  test('does not count for its member: not as another passkey, a session or another owner', async () => {
+    const { passkeys } = (await olga.signing('GET', '/passkeys')).body;
+    assert.equal(passkeys.length, 1, 'a held passkey is listed as one that signs in');
+    const revoked = await olga.signing('DELETE', `/passkeys/${passkeys[0].id}`);
+    assert.equal(revoked.body.reason, 'last_passkey');
+    const { sessions } = (await olga.signing('GET', '/sessions')).body;
+    const { held } = (await operator.reads(path('held?kind=session'))).body;
+    assert.equal(held.length, 1);
+    assert.ok(!sessions.some(({ id }: Came) => id === held[0].subject), 'a held session is listed as one that is open');
+    const left = await olga.asks('PATCH', `/team/${olga.id}`, { role: 'viewer' });
+    assert.equal(left.body.reason, 'last_owner', 'a held owner counts as the other owner');
+  });
+
   test('is not revived by releasing all: sessions end, and everything else waits to be named', async () => {
     const said = await does('held/release', { items: 'all' });
     assert.deepEqual(said.stillHeld.map(({ kind }: Came) => kind).sort(), [
+      'code',
       'code',
       'code',
       'key',
@@ -172,11 +220,14 @@ describe('what was made with the stolen session of an owner', () => {
     const { held } = (await operator.reads(path('held?state=held'))).body;
     const numbered = (...about: string[]): string[] =>
       held.filter(({ why }: Came) => about.some((one) => why.includes(one))).map(({ id }: Came) => id);
-    await does('held/reject', { items: numbered('mallory', 'enrolled', 'recovery codes', 'rotated') });
-    const left = await does('held/release', { items: numbered('changed since then', 'role of vera', 'link for late') });
+    await does('held/reject', { items: numbered('mallory', 'enrolled', 'recovery codes of olga', 'rotated') });
+    const left = await does('held/release', {
+      items: numbered('changed since then', 'role of vera', 'link for late', 'for dora'),
+    });
     assert.deepEqual(left.stillHeld, []);
     await until('the released key is let in', async () => (await works(widened)) === 200);
-    assert.deepEqual(await admitted(), ['key that was widened', 'link', 'member with another role']);
+    const released = ['link of a member who has joined', 'recovery code of that one', 'member with another role'];
+    assert.deepEqual(await admitted(), ['key that was widened', 'link', ...released]);
     const { body } = await operator.reads(path('team'));
     assert.notEqual(body.team.find(({ name }: Came) => name === 'mallory').disabledAt, null);
     const { cases } = (await operator.reads('/cases?kind=partner_contained')).body;
@@ -191,5 +242,19 @@ describe('what was made with the stolen session of an owner', () => {
     assert.deepEqual(itemsOf(said), ['key: named as leaked']);
     await does('resume');
     assert.equal(await statusBy(again.cookie), 200);
+  });
+
+  test('is ended for good when an owner signs the member out, and does not come back with its release', async () => {
+    world.s.clock.advance(10_000);
+    const later = world.s.clock.now().toISOString();
+    await dora.signsIn();
+    await does('suspend', { since: later });
+    await does('resume');
+    await until('the owner is let in', async () => (await statusBy(olga.cookie())) === 200);
+    await olga.does('POST', `/team/${dora.id}/sign-out`);
+    const { held } = (await operator.reads(path('held?state=held'))).body;
+    const [session] = held.filter(({ kind, why }: Came) => kind === 'session' && why.includes('dora'));
+    await does('held/release', { items: [session.id] });
+    assert.equal(await statusBy(dora.cookie()), 401, 'a session that its owner ended signs in again');
   });
 });

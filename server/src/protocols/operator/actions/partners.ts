@@ -10,6 +10,7 @@ import {
   activityOf,
   bearerToken,
   brandingOf,
+  closeActivity,
   collectSecret,
   createKey,
   createPartner,
@@ -53,8 +54,13 @@ async function lookAtBranding(deps: OperatorDeps, tx: Tx, input: { partner: bigi
   return { ...found, displayName, accent, accentDark, logo: logo && logoPath(logo) };
 }
 
-/** Includes the held items: resuming or releasing covers exactly these, not an equal number of others. */
+/**
+ * Includes the held items: resuming or releasing covers exactly these, not an equal number of others. Until `tx` ends nobody else
+ * suspends the partner: a resumption does not end a suspension that it has not seen, and what a containment holds at the moment
+ * is not freed by releasing it from an earlier one.
+ */
 async function lookAtHeld(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<Record<string, unknown>> {
+  await closeActivity(tx, input.partner);
   const found = (await look(deps, tx, input)) as Record<string, unknown>;
   const suspendedAt = await suspendedSince(tx, input.partner);
   return {
@@ -166,9 +172,11 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     ...PARTNERS.reject,
     subject,
     look: lookAtItems,
-    async perform(_deps, tx, { partner, items }, { operator, now }) {
+    async perform(_deps, tx, { partner, items, ...only }, { operator, now }) {
       const state = 'rejected' as const;
-      return await decided(tx, { partnerId: partner, items, state, by: operator.name, now });
+      const [limit] = Object.keys(only);
+      if (items !== 'all' && limit !== undefined) throw malformed(limit, 'is possible only if items is all');
+      return await decided(tx, { partnerId: partner, items, only, state, by: operator.name, now });
     },
   }),
   action({

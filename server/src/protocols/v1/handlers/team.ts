@@ -27,6 +27,7 @@ import {
   inviteAgain,
   inviteMember,
   type Member,
+  type MemberRole,
   memberOf,
   membersOf,
   removeMember,
@@ -74,7 +75,9 @@ const noteMember = (
   { caller, now }: Asked,
   action: 'member.invited' | 'member.role_changed' | 'member.signed_out' | 'member.removed',
   { id, name, role }: Member,
-): void => recordActivity(tx, throughOf(caller), { action, subject: `member:${id}`, facts: { name, role }, now });
+  more: { was?: MemberRole } = {},
+): void =>
+  recordActivity(tx, throughOf(caller), { action, subject: `member:${id}`, facts: { name, role, ...more }, now });
 
 const TEAM_OF: readonly Handled[] = [
   reads(TEAM.list, async ({ caller, deps, now }) => {
@@ -109,8 +112,9 @@ const TEAM_OF: readonly Handled[] = [
     TEAM.changeRole,
     async (tx, asked) => {
       const { caller, values } = asked;
-      const member = await changeMemberRole(tx, { partnerId: caller.partner.id, id: values.member, role: values.role });
-      noteMember(tx, asked, 'member.role_changed', member);
+      const asks = { partnerId: caller.partner.id, id: values.member, role: values.role };
+      const { member, was } = await changeMemberRole(tx, asks);
+      noteMember(tx, asked, 'member.role_changed', member, { was });
       return memberShape(member, undefined);
     },
     ofTeam as never,
