@@ -40,7 +40,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   payouts: {
     isSampled: true,
     mutate: ['rails/payouts.ts', 'rails/payouts.observed.ts'],
-    tests: ['rails/payouts.test.ts', 'rails/payouts.answers.test.ts'],
+    tests: ['rails/payouts.test.ts', 'rails/payouts.answers.test.ts', 'orders/begun.test.ts'],
   },
   // Of the stories that reach these files, those that take less than a minute, the shortest first.
   orders: {
@@ -55,6 +55,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     tests: [
       'orders/machine.test.ts',
       'orders/clearing.test.ts',
+      'orders/begun.test.ts',
       'stories/held.test.ts',
       'stories/requoted.test.ts',
       'stories/payouts.test.ts',
@@ -77,6 +78,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     tests: [
       'orders/clearing.test.ts',
       'stories/recalled-part.test.ts',
+      'stories/recalled-caught.test.ts',
       'stories/taken.test.ts',
       'stories/deposits.test.ts',
       'stories/misdirected.test.ts',
@@ -139,6 +141,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     ],
     tests: [
       'stories/recalled-part.test.ts',
+      'stories/recalled-caught.test.ts',
       'stories/taken.test.ts',
       'stories/held.test.ts',
       'stories/senders.test.ts',

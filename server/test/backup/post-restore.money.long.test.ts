@@ -102,3 +102,88 @@ test('a refund paid after the backup is adopted and not paid again', async () =>
   assert.equal((await w.paidTo(back)).length, 1, 'it was refunded again');
   await w.isClean();
 });
+
+/** An own address that two people registered, whose cooling-off time is over. @returns its path for transfers, too */
+async function ownAddress(): Promise<{ address: string; path: string }> {
+  const address = someone();
+  await w.twoDo('/treasury/own-addresses', { rail: CHAIN_RAIL, address, label: 'the safe in Basel' });
+  const { addresses } = (await (await w.asks('/treasury/own-addresses')).json()) as {
+    addresses: { id: string; address: string }[];
+  };
+  const { id } = addresses.find((one) => one.address.toLowerCase() === address) ?? {};
+  assert.ok(id, 'the own address is not registered');
+  await w.read((tx) => tx.run('update treasury_addresses set usable_at = registered_at where id = $1', [id]));
+  return { address, path: `/treasury/own-addresses/${id}/transfers` };
+}
+
+async function transferOf(key: string): Promise<{ state: string; why: string | null; reference: string | null }> {
+  const { transfers } = (await (await w.asks('/treasury/own-transfers')).json()) as {
+    transfers: { key: string; state: string; why: string | null; reference: string | null }[];
+  };
+  const found = transfers.find((one) => one.key === key);
+  assert.ok(found, `there is no transfer ${key}`);
+  return found;
+}
+const settles = async (key: string) => {
+  await w.isFinal();
+  await w.until(`${key} is settled`, async () => (await transferOf(key)).state === 'settled');
+};
+const theMovement = async (): Promise<string> => {
+  const [found] = await w.until('the movement has a case', async () => {
+    const cases = await w.casesOf('movement_unmatched');
+    return cases.length > 0 && cases;
+  });
+  return found?.subject.replace('movement:', '') ?? '';
+};
+
+test('a transfer to an own address that left after the backup waits for two people, who match it, and is not sent again', async () => {
+  const { address, path } = await ownAddress();
+  await w.operates('/kill-switches', { kind: 'rail', subject: CHAIN_RAIL });
+  const { transfer: key } = await w.twoDo(path, { asset: 'usdc.base', amount: '25' });
+  await w.until('it waits', async () => (await transferOf(key)).why === 'a kill switch is on');
+  const restores = await w.backup();
+  await w.lifts('rail', CHAIN_RAIL);
+  await settles(key);
+  const { reference } = await transferOf(key);
+  const nonce = await w.nonceOf();
+
+  await restores();
+  assert.equal((await transferOf(key)).state, 'created');
+  const movement = await theMovement();
+  // People who lift everything too early send it no second time.
+  await w.lifts('rail', CHAIN_RAIL);
+  await w.lifts('payouts', 'all');
+  await w.until('it was tried', async () => (await transferOf(key)).why !== 'a kill switch is on');
+  await w.isFinal();
+  assert.deepEqual([await w.paidTo(address), await w.nonceOf()], [['25'], nonce], 'it was sent again');
+
+  await w.twoDo(`/movements/${movement}/match`, { key });
+  await settles(key);
+  assert.equal((await transferOf(key)).reference, reference);
+  await noCases();
+  await w.isClean();
+  assert.deepEqual([await w.paidTo(address), await w.nonceOf()], [['25'], nonce], 'it was sent again');
+});
+
+test('a transfer to an own address that the restore lost: two people write it again, match it, and it is not sent again', async () => {
+  const { address, path } = await ownAddress();
+  const restores = await w.backup();
+  const { transfer: lost } = await w.twoDo(path, { asset: 'usdc.base', amount: '25' });
+  await settles(lost);
+  const nonce = await w.nonceOf();
+
+  await restores();
+  const movement = await theMovement();
+  const { transfer: key } = await w.twoDo(path, { asset: 'usdc.base', amount: '25' });
+  await w.lifts('rail', CHAIN_RAIL);
+  await w.lifts('payouts', 'all');
+  await w.until('it was tried', async () => /unknown|not in the books/.test((await transferOf(key)).why ?? ''));
+  await w.isFinal();
+  assert.deepEqual([await w.paidTo(address), await w.nonceOf()], [['25'], nonce], 'it was sent again');
+
+  await w.twoDo(`/movements/${movement}/match`, { key });
+  await settles(key);
+  await noCases();
+  await w.isClean();
+  assert.deepEqual([await w.paidTo(address), await w.nonceOf()], [['25'], nonce], 'it was sent again');
+});

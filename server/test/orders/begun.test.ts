@@ -5,8 +5,8 @@ import { Unavailable } from '../../src/base/errors.ts';
 import { enqueue } from '../../src/base/jobs.ts';
 import { combined, openScreener, type StoredScreening } from '../../src/compliance/index.ts';
 import { blockCustomer } from '../../src/customers/index.ts';
-import { type Order, orderHandlers } from '../../src/orders/index.ts';
-import { payoutOf, screeningOf } from '../../src/orders/payouts/leaving.ts';
+import { askGate, type Order, orderHandlers } from '../../src/orders/index.ts';
+import { payoutOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import type { GateAnswer } from '../../src/rails/payouts.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -35,7 +35,8 @@ async function paid(): Promise<Order> {
   return order;
 }
 
-const run = (kind: 'screen_order' | 'send_payout', subject: string) => world.handlers()[kind]?.(subject);
+const run = (kind: 'screen_order' | 'send_payout' | 'rescreen_payout', subject: string) =>
+  world.handlers()[kind]?.(subject);
 const screens = (order: Order) => run('screen_order', String(order.id));
 const submits = (order: Order) => run('send_payout', `pay_${order.id}_1`);
 const guardOf = async (order: Order) => (await world.jobsOf(order)).find(({ kind }) => kind === 'send_payout');
@@ -173,6 +174,33 @@ test('a customer who is blocked before the decision is held in it, and nothing i
   await screens(order);
   assert.equal(await world.stateOf(order), 'on_hold');
   assert.deepEqual(world.sent, []);
+});
+
+test('a screening result that is too old is not decided on: the payout is left to its job, and screened again first', async () => {
+  const order = await paid();
+  const key = `pay_${order.id}_1`;
+  const subject = await fixture.db.asSystem(async (tx) => screeningSubject(await payoutOf(tx, order)));
+  let outcome: GateAnswer['outcome'] | undefined;
+  world.gate.ask = async (tx, payout) => {
+    // The deciding transaction stores its own result just before: it is replaced by one of the day before yesterday.
+    await tx.run(`update screenings set at = at - interval '2 days' where subject = $1`, [subject]);
+    const answer = await askGate(world.context, tx, payout);
+    outcome = answer.outcome;
+    return answer;
+  };
+  await screens(order);
+  assert.deepEqual([outcome, world.sent.length], ['wait', 0]);
+  const { state, submissions } = await world.payoutOf(order);
+  assert.deepEqual({ state, submissions }, { state: 'created', submissions: 0 });
+  world.gate.ask = undefined;
+  await submits(order);
+  assert.equal(world.sent.length, 0, 'its job sent it with that result');
+  await run('rescreen_payout', key);
+  await submits(order);
+  assert.deepEqual(
+    world.sent.map((sending) => sending.key),
+    [key],
+  );
 });
 
 test('the screener answers within a transaction only if nothing outside has to be asked first', async () => {

@@ -13,7 +13,7 @@ import { approveRefund, findings, uncoveredFindings } from '../../src/orders/pay
 import { payoutOf, refundOf, screeningOf, screeningSubject } from '../../src/orders/payouts/leaving.ts';
 import { fitsRefund, requireFits } from '../../src/orders/refunds/destinations.ts';
 import { setCustomerLimit, setLimit } from '../../src/partners/index.ts';
-import { type GateAnswer } from '../../src/rails/payouts.ts';
+import { type GateAnswer, write } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { until } from '../support/until.ts';
 import {
@@ -650,6 +650,33 @@ test('an order that an earlier attempt has paid after all is not paid again, and
   );
   await holds(one, 'paid_before');
   await assert.rejects(approves(one, ['ada', 'bea', 'cleo']), { code: 'order_over' });
+});
+
+test('a refund is held whose deposit a cancelled refund has paid after all, unless both together are no more than it', async () => {
+  const one = await made(OWN);
+  await pays(one);
+  const other = one.orderId + 1_000_000_000n;
+  const key = `ref_${other}_1`;
+  await rows.query('update deposits set units = 1400000 where id = $1', [one.depositId]);
+  await rows.query(
+    `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
+     requested_by, state, address, key, attempt, created_at, updated_at)
+   select $3, deposit_id, order_id, partner_id, purpose, rail, asset, 400000, 400000, source, why, requested_by, 'created',
+     address, $2, 1, created_at, updated_at from refunds where id = $1`,
+    [one.orderId, key, other],
+  );
+  await rows.query("update refunds set state = 'cancelled' where key = $1", [key]);
+  await rows.query('update deposits set units = 1000000 where id = $1', [one.depositId]);
+  const of = { id: key, orderId: one.orderId, depositId: one.depositId, refundId: other, attempt: 1 };
+  const money = { rail: CHAIN, asset: 'usdc.test', units: 400_000n, address: OWN };
+  await fixture.db.asSystem((tx) => write(tx, { ...of, ...money, purpose: 'refund', now: clock.now() }));
+  await pays(one, 'a refund was held for one that was cancelled and not paid');
+  await rows.query("update payouts set state = 'settled' where id = $1", [key]);
+  await holds(one, 'paid_before');
+  await rows.query('update payouts set units = 600000 where id = $1', [one.payoutId]);
+  await pays(one);
+  await rows.query('update payouts set units = 600001 where id = $1', [one.payoutId]);
+  await holds(one, 'paid_before');
 });
 
 test('returned or released money does not leave for an order whose deposit was reversed', async () => {

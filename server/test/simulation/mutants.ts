@@ -488,6 +488,56 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'the transaction that decides on an order begins the submission without asking the gate',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: PAYOUTS,
+        from: 'if (!(await passes(context, tx, payout))) return undefined;',
+        to: 'if (payout.isPlanned !== true && !(await passes(context, tx, payout))) return undefined;',
+      },
+    ],
+  },
+  {
+    name: 'a kill switch is not asked when the deciding transaction begins the submission',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: GATE,
+        from: 'context.gate.isSwitchedOff(tx, payout.rail),',
+        to: 'payout.isPlanned !== true && context.gate.isSwitchedOff(tx, payout.rail),',
+      },
+    ],
+  },
+  {
+    name: 'clearing and confirmations are not asked when the deciding transaction begins the submission',
+    kinds: ['paid_against'],
+    references: true,
+    changes: [
+      {
+        file: GATE,
+        from: 'notReady(context, tx, backing, now),',
+        to: 'payout.isPlanned === true ? undefined : notReady(context, tx, backing, now),',
+      },
+    ],
+  },
+  {
+    // No seed shows it: that transaction stores the result that it decides on, so an older one is never there.
+    name: 'the deciding transaction takes a result of the screener however old it is',
+    kinds: ['paid_against'],
+    test: {
+      file: 'server/test/orders/begun.test.ts',
+      name: 'a screening result that is too old is not decided on: the payout is left to its job, and screened again first',
+    },
+    changes: [
+      {
+        file: GATE,
+        from: 'screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),',
+        to: 'payout.isPlanned === true ? Number.MAX_SAFE_INTEGER : screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),',
+      },
+    ],
+  },
+  {
     name: 'blocks of customers are not asked',
     kinds: ['paid_against'],
     changes: [

@@ -104,16 +104,16 @@ export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> 
   if (found === undefined) throw new Refusal('unknown_case');
   const { kind, subject, facts, closedAt } = found;
   const about = { kind, subject, open: closedAt === null };
-  if (kind === 'unexplained_debit')
-    return {
-      ...about,
-      ...{ asset: String(facts.asset), units: BigInt(String(facts.units)), reference: String(facts.reference) },
-    };
+  if (kind === 'unexplained_debit') {
+    // A line without a reference is named by its id: evidence is never empty.
+    const reference = String(facts.reference) || placeOf(subject)[1];
+    return { ...about, asset: String(facts.asset), units: BigInt(String(facts.units)), reference };
+  }
   if (kind !== 'customer_owes' && kind !== 'deposit_lost' && !isOfDeposit(kind))
     throw unfit(`no entry ends a case of kind ${kind}`);
   const { row } = await debtOf(tx, subject);
-  if (isOfDeposit(kind)) return { ...about, asset: row.asset, units: inSuspense(row), reference: row.reference };
-  return { ...about, asset: row.asset, units: row.lostUnits, reference: row.reference };
+  const reference = row.reference || row.externalId;
+  return { ...about, asset: row.asset, units: isOfDeposit(kind) ? inSuspense(row) : row.lostUnits, reference };
 }
 
 /** Kinds of cases about unassigned money in suspense. */

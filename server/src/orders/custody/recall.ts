@@ -69,7 +69,7 @@ async function hasLeft(tx: Tx, row: DepositRow, order: Order | undefined): Promi
   return (await refundsOfDeposit(tx, row.id)).some(({ state }) => state === 'settled');
 }
 
-const IS_HERE: readonly DepositRow['state'][] = ['confirmed', 'applied', 'suspense'];
+const IS_HERE: readonly DepositRow['state'][] = ['seen', 'confirmed', 'applied', 'suspense'];
 
 /** @throws Refusal as `requireRecalled`, and 'does_not_fit' if the debit has the key of one of our payments */
 export async function bookRecalled(

@@ -36,7 +36,14 @@ import {
 import { blockOf, findCustomer } from '../../customers/index.ts';
 import { isRailOff, levelMaxUnitsNow, marketById } from '../../partners/index.ts';
 import { isBetweenWallets, type SendAnswer } from '../../rails/chain.ts';
-import { type AtGate, findPayout, type GateAnswer, payoutsOf } from '../../rails/payouts.ts';
+import {
+  type AtGate,
+  findPayout,
+  type GateAnswer,
+  payoutsOf,
+  payoutsOfRefund,
+  unitsPaid,
+} from '../../rails/payouts.ts';
 import type { GateContext } from '../context.ts';
 import { followOnOf, mayHavePaid } from '../custody/lost-time.ts';
 import { HELD_AT_GATE, holdBeforePayout } from '../decide.ts';
@@ -44,6 +51,7 @@ import { areHeld } from '../deposits/held.store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { limitNamed, limitsPassedBy } from '../limits.ts';
 import { fitsRefund } from '../refunds/destinations.ts';
+import { refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import { isBlockedByLaw } from './blocked-by-law.ts';
 import { judge } from './judge.ts';
@@ -174,12 +182,13 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, customerId, purpose } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [, lost, before, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
+  const [, lost, before, refunded, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
     // First, because this locks the customer: a concurrent change of level or block is either visible here, or waits until this
     // transaction has ended.
     customerId !== null && blockOf(tx, customerId),
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
+    isRefundedBefore(tx, leaving),
     isUnfit(context, tx, leaving),
     context.gate.screenOwn(tx, screeningOf(leaving)),
     keptScreening(tx, screeningSubject(leaving)),
@@ -198,6 +207,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...never(
       before.some(({ refundId, state }) => refundId === null && state === 'settled') ? 'paid_before' : undefined,
     ),
+    ...never(refunded ? 'paid_before' : undefined),
     ...never(unfit ? 'destination_unfit' : undefined),
     // An operator must release the deposit before it can be sent.
     ...never(held ? 'deposit_held' : undefined),
@@ -411,6 +421,21 @@ async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<bo
   if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;
   const isOrders = purpose === 'payout' || deposits.some(({ origin }) => ORDERS_OWN.includes(origin));
   return isOrders && order !== undefined && (await depositStore.hasLostDeposit(tx, order.id));
+}
+
+/**
+ * Whether a refund would pay more than its deposit, because a cancelled refund of the deposit was paid after all. A partial recall
+ * replaces a rejected refund by one of the rest, and the rail may settle the rejected one later.
+ */
+async function isRefundedBefore(tx: Tx, { purpose, deposits, units }: Leaving): Promise<boolean> {
+  const [deposit] = deposits;
+  if (purpose !== 'refund' || deposit === undefined) return false;
+  let paidUnits = 0n;
+  for (const { id, state } of await refundsOfDeposit(tx, deposit.id))
+    if (state === 'cancelled')
+      for (const payout of await payoutsOfRefund(tx, id))
+        if (payout.state === 'settled') paidUnits += unitsPaid(payout);
+  return paidUnits > 0n && paidUnits + units > deposit.units;
 }
 
 /** Whether this rail cannot pay this asset to this destination. */
