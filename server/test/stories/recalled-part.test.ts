@@ -3,7 +3,10 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { later } from '../../src/base/clock.ts';
+import type { Tx } from '../../src/base/db.ts';
 import { chart } from '../../src/ledger/index.ts';
+import { clearDeposit } from '../../src/orders/deposits/facts.ts';
 import { orderFacts } from '../../src/orders/index.ts';
 import { amountsDecide, oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
 import { settledPurchase, strayCredit } from '../support/orders.ts';
@@ -111,6 +114,32 @@ test('a part that is recalled while the credit clears leaves its order underpaid
   await world.clears('inr', 0);
   await world.deadlinePasses();
   await world.becomes(order, 'on_hold');
+  assert.deepEqual((await world.traceOf(order)).payouts, []);
+  await world.reconciles();
+});
+
+test('a part that is recalled in the moment in which the credit clears is left out of it', async () => {
+  await world.clears('inr', 3_600);
+  const order = await world.buys('5000', 'usdc');
+  const line = await world.credits(order, '5000');
+  await world.becomes(order, 'deposit_seen');
+  const id = (await world.traceOf(order)).deposits[0]?.id;
+  assert(id !== undefined);
+  let hasRead = false;
+  let recalled: Promise<void> | undefined;
+  const now = (): Date => {
+    hasRead = true;
+    return later(world.clock.now(), 3_600_000);
+  };
+  await world.read(async (tx) => {
+    const row: Tx['row'] = async (...statement) => {
+      if (hasRead) await (recalled ??= recalls('seen-2', line, 200_000n));
+      return await tx.row(...statement);
+    };
+    await clearDeposit({ ...world.server.orders, clock: { now } }, Object.assign(Object.create(tx), { row }), id);
+  });
+  await world.clears('inr', 0);
+  assert.deepEqual((await depositsOf(order))[0], ['confirmed', 300_000n]);
   assert.deepEqual((await world.traceOf(order)).payouts, []);
   await world.reconciles();
 });
