@@ -71,6 +71,8 @@ export interface Noted {
   waits?: string;
   /** Accounts that it was paid from, with the amounts: only accounts of its payments (moves.ts). */
   senders?: Map<string, bigint>;
+  /** Debts of its customer that people have written off, or may have, by their cases. */
+  writtenOff?: Map<string, bigint>;
   /** The provider holds it. */
   held: boolean;
   /** Its bank will show a rejected payment as paid: no actor decides about it before it is settled (contradictions.ts). */
@@ -304,6 +306,7 @@ export function openActors(
     });
     nameless?.came(line);
     lines.push(line);
+    if (how.otherAsset !== true) world.paidByBank(one, line, units);
     if (faults.occurs(how.again ? 'recalls_second' : 'recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
   }
 
@@ -674,7 +677,9 @@ export function openActors(
         }
     }
     const { undo_case: undone, undo_back: came } = row;
-    if (faults.ended && undone !== null && came !== null)
+    if (faults.ended && undone !== null && came !== null) {
+      if (row.undo_whole !== true && one !== undefined)
+        (one.writtenOff ??= new Map()).set(String(undone), BigInt(row.undo_units ?? 0));
       return inTx('undo the exchange', (tx, now) =>
         correctCase(context, tx, {
           ...{ case: BigInt(undone), evidence: row.undo_reference ?? '', units: BigInt(row.undo_units ?? 0) },
@@ -682,6 +687,7 @@ export function openActors(
           ...{ by: agreed.join(', '), now },
         }),
       );
+    }
     if (row.refund !== null) {
       const to = again?.to ?? destinationOn(row.refund_rail, row.refund_asset, one);
       // The partner acts for the customer, and only on the customer's own money.

@@ -138,6 +138,30 @@ test('a deposit recalled after its payout is its customer’s debt, and no loss'
   assert.match(wrongSums(gone, held(FEES), []).join(), /-1000000 inr is over of all orders/);
 });
 
+test('a part recalled after its payout is owed to the unit, unless it was written off', () => {
+  const part = 200_000n;
+  const gone = { ...group(BOUGHT, { cameIn: 1_000_000n - part, everIn: 1_000_000n, out: PAID }) };
+  assert.deepEqual(wrongSums([gone], held({ ...FEES, 'receivable inr': part }), owed(part)), []);
+  for (const off of [part - 1n, part + 1n])
+    assert.match(
+      wrongSums([gone], held({ ...FEES, 'receivable inr': off }), owed(off)).join(),
+      new RegExp(`customer c1 owes ${off} inr, and must owe 200000`),
+    );
+  const books = held({ ...FEES, 'loss inr': part });
+  assert.match(wrongSums([gone], books, []).join(), /customer c1 owes 0 inr, and must owe 200000/);
+  assert.deepEqual(wrongSums([{ ...gone, writtenOffUnits: part }], books, []), []);
+  assert.equal(wrongSums([{ ...gone, writtenOffUnits: part - 1n }], books, []).length, 1);
+});
+
+test('a part recalled before its refund left is nobody’s, and the rest is refunded', () => {
+  const kept = keptOf(REFUNDED);
+  const books = held({ 'fee_operator inr': kept });
+  const back = (more: bigint) =>
+    group(REFUNDED, { cameIn: 800_000n, everIn: 1_000_000n, back: 800_000n - kept + more });
+  assert.deepEqual(wrongSums([back(0n)], books, []), []);
+  assert.match(wrongSums([back(-kept - 1n)], books, []).join(), /3091 over/);
+});
+
 test('money blocked by law is held, and no other', () => {
   const frozen: Ended = { ...BOUGHT, state: 'frozen' };
   assert.deepEqual(wrongSums([group(frozen, {})], held({ 'blocked inr': 1_000_000n }), []), []);

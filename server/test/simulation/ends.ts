@@ -174,6 +174,7 @@ export async function wrongEnds(
           paidBack: paidBack.filter((one) => one.made === made),
           isLost: lost?.has(made) === true,
           turnedOut: one.turnedOut === true,
+          writtenOffUnits: [...(one.writtenOff?.values() ?? [])].reduce((sum, units) => sum + units, 0n),
           rails: railsOf(world, one),
         };
       }),
@@ -240,6 +241,8 @@ export interface Group {
   isLost?: boolean;
   /** Its bank has shown a rejected payment as paid. */
   turnedOut?: boolean;
+  /** At most this much of its customer's debt was written off, in its deposit's units. */
+  writtenOffUnits?: bigint;
 }
 
 /** It exchanged its deposit for its payout, finally. */
@@ -289,8 +292,12 @@ export function wrongSums(
     let isUndone = false;
     const debts = new Map<string, bigint>();
     const blockedToo = new Map<string, bigint>();
+    const writtenOff = new Map<string, bigint>();
     let beyond = 0n;
-    for (const { made, customer, orders, free, rails, otherwise = [], paidBack = [], isLost = false } of groups) {
+    for (const group of groups) {
+      const { made, customer, orders, free, rails, otherwise = [], paidBack = [], isLost = false } = group;
+      if (orders.some(({ deposit_asset }) => deposit_asset === asset))
+        writtenOff.set(customer, (writtenOff.get(customer) ?? 0n) + (group.writtenOffUnits ?? 0n));
       if (isLost) {
         // It was paid, and a rail reversed its deposit since: the debit stays the booked loss.
         doubt += rails.everIn(asset) - rails.cameIn(asset) + (isReversed(rails) ? rails.left(asset) : 0n);
@@ -373,7 +380,8 @@ export function wrongSums(
         const must = debts.get(customer) ?? 0n;
         const said = BigInt(owed.find((one) => one.customer === customer && one.asset === asset)?.units ?? 0);
         // A refund of the lost time that was then recalled is a loss: the books do not know its recipient.
-        if (said > must + doubt + (blockedToo.get(customer) ?? 0n) || (said < must - doubt && !wasRestored))
+        const least = must - doubt - (writtenOff.get(customer) ?? 0n);
+        if (said > must + doubt + (blockedToo.get(customer) ?? 0n) || (said < least && !wasRestored))
           wrong.push(`customer ${customer} owes ${said} ${asset}, and must owe ${must}`);
       }
     for (const kind of FEES_OF) {

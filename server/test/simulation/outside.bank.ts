@@ -41,7 +41,10 @@ export interface BankWorld {
     text: string,
     how?: { funding?: boolean; currency?: string; account?: string; name?: string; says?: string },
   ): string;
+  /** Takes back all that is left of a credit. */
   recall(line: string): void;
+  /** Takes back this much of a credit, or all that is left of it. @returns the amount */
+  recallPart(line: string, units: bigint): bigint;
   readonly payments: readonly Payment[];
   /** Credits less recalls, by the line's text. */
   paidIn(text: string, asset?: string): bigint;
@@ -100,7 +103,7 @@ export function openBank(deps: {
   const refusals = new Map<string, { why: string; takenAt: number }>();
   /** Keys that an operator has asked about. */
   const archived = new Set<string>();
-  const credits: { id: string; units: bigint; text: string; currency: string; recalled: boolean }[] = [];
+  const credits: { id: string; units: bigint; text: string; currency: string; recalledUnits: bigint }[] = [];
   const shown = new Map<string, number>();
   /** Keys whose answer waits until a page holds their line. */
   const waiting = new Map<string, () => void>();
@@ -229,6 +232,20 @@ export function openBank(deps: {
     await new Promise((wake) => setTimeout(wake, chance.int(0, MEETS_WITHIN_MS)));
   }
 
+  /** @param most all that is left of it by default @returns the amount */
+  function takeBack(line: string, most?: bigint): bigint {
+    const credit = credits.find(({ id }) => id === line);
+    const left = credit === undefined ? 0n : credit.units - credit.recalledUnits;
+    const units = most === undefined || most > left ? left : most;
+    if (credit === undefined || units === 0n) return 0n;
+    const reference = credit.recalledUnits === 0n ? `rec-${line}` : `rec-${line}-${credit.recalledUnits}`;
+    credit.recalledUnits += units;
+    const recallOf = { externalId: line, why: 'recalled' };
+    const { currency } = credit;
+    show({ externalId: lineId(), direction: 'debit', currency, units, reference, recallOf, free: {} });
+    return units;
+  }
+
   const currencyOf = (asset: string): string => (asset === OTHER_FIAT ? OTHER_CURRENCY : CURRENCY);
   const inOf = (text: string, asset: string) =>
     credits.filter((one) => one.text === text && CURRENCIES[one.currency] === asset);
@@ -310,7 +327,7 @@ export function openBank(deps: {
       const id = lineId();
       const { currency = CURRENCY, account, name = '', says = text, ...rest } = how;
       const payer = account === undefined ? {} : { account, name };
-      if (!how.funding) credits.push({ id, units, text, currency, recalled: false });
+      if (!how.funding) credits.push({ id, units, text, currency, recalledUnits: 0n });
       show({
         externalId: id,
         direction: 'credit',
@@ -322,23 +339,10 @@ export function openBank(deps: {
       });
       return id;
     },
-    recall(line) {
-      const credit = credits.find(({ id }) => id === line);
-      if (credit === undefined || credit.recalled) return;
-      credit.recalled = true;
-      const recallOf = { externalId: line, why: 'recalled' };
-      const { units, currency } = credit;
-      show({
-        externalId: lineId(),
-        direction: 'debit',
-        currency,
-        units,
-        reference: `rec-${line}`,
-        recallOf,
-        free: {},
-      });
-    },
-    paidIn: (text, asset = FIAT) => sum(inOf(text, asset).filter(({ recalled }) => !recalled)),
+    recall: (line) => void takeBack(line),
+    recallPart: takeBack,
+    paidIn: (text, asset = FIAT) =>
+      sum(inOf(text, asset)) - inOf(text, asset).reduce((all, { recalledUnits }) => all + recalledUnits, 0n),
     everIn: (text, asset = FIAT) => sum(inOf(text, asset)),
     asks(key) {
       archived.add(key);

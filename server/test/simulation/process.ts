@@ -66,6 +66,8 @@ export interface World {
   asked?: (input: Screening) => Promise<void> | undefined;
   /** Whether the payer by bank names the order now (references.ts). */
   forgotten?: (one: Noted) => Nameless | undefined;
+  /** Called with every payment of a customer by the bank (parts.ts). */
+  paidByBank: (one: Noted, line: string, units: bigint) => void;
   /** Called with a send that was not answered. */
   unanswered: (rail: string) => void;
   /** Present prices, as a difference from the table's in basis points. */

@@ -41,6 +41,7 @@ export interface Report {
   meetings?: { played: number; done: Record<string, number> };
   references?: { played: number; done: Record<string, number> };
   contradictions?: { played: number; done: Record<string, number> };
+  parts?: { played: number; done: Record<string, number> };
   rules?: { played: number; done: Record<string, number> };
   again?: { played: number; done: Record<string, number> };
   /** All other violations. */
@@ -86,6 +87,8 @@ export function openTally(): Tally {
   let meetings = 0;
   let references = 0;
   let contradictions = 0;
+  let parts = 0;
+  const withParts = new Map<string, number>();
   let rules = 0;
   const withRules = new Map<string, number>();
   let laidAgain = 0;
@@ -128,6 +131,8 @@ export function openTally(): Tally {
       for (const [what, times] of told.references ?? []) addTo(withReferences, what, times);
       if (told.contradictions !== undefined) contradictions += 1;
       for (const [what, times] of told.contradictions ?? []) addTo(withContradictions, what, times);
+      if (told.parts !== undefined) parts += 1;
+      for (const [what, times] of told.parts ?? []) addTo(withParts, what, times);
       if (told.rules !== undefined) rules += 1;
       for (const [what, times] of told.rules ?? []) addTo(withRules, what, times);
       if (told.again !== undefined) laidAgain += 1;
@@ -195,6 +200,7 @@ export function openTally(): Tally {
         meetings: { played: meetings, done: sorted(withMeetings) },
         references: { played: references, done: sorted(withReferences) },
         contradictions: { played: contradictions, done: sorted(withContradictions) },
+        parts: { played: parts, done: sorted(withParts) },
         rules: { played: rules, done: sorted(withRules) },
         again: { played: laidAgain, done: sorted(withAgain) },
         unexplained: violations - paidTwice - paidAgainst - lost,
@@ -265,6 +271,7 @@ export function inWords(report: Report): string[] {
     `runs in which things meet: ${report.meetings?.played ?? 0}: ${list(report.meetings?.done ?? {})}`,
     `runs with credits without a reference: ${report.references?.played ?? 0}: ${list(report.references?.done ?? {})}`,
     `runs with a bank that shows what it has refused: ${report.contradictions?.played ?? 0}: ${list(report.contradictions?.done ?? {})}`,
+    `runs with a bank that recalls parts: ${report.parts?.played ?? 0}: ${list(report.parts?.done ?? {})}`,
     `runs in which rules change: ${report.rules?.played ?? 0}: ${list(report.rules?.done ?? {})}`,
     `runs in which what stands is laid again: ${report.again?.played ?? 0}: ${list(report.again?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,

@@ -20,6 +20,7 @@ import { hasMoves } from './moves.ts';
 import { FORGETS_AFTER_MS, forgets, type Outage, openOutage, SHOWN_WITHIN_MS } from './outage.ts';
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
+import { openParts, type Parts, recallsParts } from './parts.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
 import { lacksReferences, openReferences, type References } from './references.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
@@ -57,6 +58,8 @@ export interface Outcome {
   references?: ReadonlyMap<string, number>;
   /** Rejected payments that a bank showed as paid (contradictions.ts). */
   contradictions?: ReadonlyMap<string, number>;
+  /** Recalls of a part of a payment, with counts (parts.ts). */
+  parts?: ReadonlyMap<string, number>;
   /** Blocks, holds and switches that were laid again, and stale confirmations of the earlier ones (again.ts). */
   again?: ReadonlyMap<string, number>;
   /** Changes of rules, with counts (rules.ts). */
@@ -241,6 +244,7 @@ export async function simulate(
   let meetings: Meetings | undefined;
   let references: References | undefined;
   let contradictions: Contradictions | undefined;
+  let parts: Parts | undefined;
   let rules: Rules | undefined;
   let again: Again | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
@@ -320,6 +324,7 @@ export async function simulate(
       return meetings?.asked(input);
     },
     forgotten: (one) => references?.forgotten(one),
+    paidByBank: (...payment) => parts?.paid(...payment),
     unanswered(rail) {
       actors?.unanswered();
       if (rail.startsWith('bank.')) outage?.unanswered();
@@ -364,6 +369,7 @@ export async function simulate(
     if (lacksReferences(seed) && !isRestored) references = openReferences(world, { seed, hands: () => actors?.hands });
     if (contradicts(seed) && !isRestored)
       contradictions = openContradictions(world, { seed, bank, chain, noted: () => actors?.noted ?? [] });
+    if (recallsParts(seed) && !isRestored) parts = openParts(world, { seed });
     if (changesRules(seed) && !isRestored) rules = openRules(world, { seed, hands: () => actors?.hands });
     if (laysAgain(seed) && !isRestored)
       again = openAgain(world, {
@@ -400,6 +406,7 @@ export async function simulate(
         strays?.isOver !== false &&
         references?.isOver !== false &&
         contradictions?.isOver !== false &&
+        parts?.isOver !== false &&
         rules?.isOver !== false &&
         again?.isOver !== false
       ) {
@@ -484,6 +491,7 @@ export async function simulate(
     ...(meetings === undefined ? {} : { meetings: meetings.done }),
     ...(references === undefined ? {} : { references: references.done }),
     ...(contradictions === undefined ? {} : { contradictions: contradictions.done }),
+    ...(parts === undefined ? {} : { parts: parts.done }),
     ...(rules === undefined ? {} : { rules: rules.done }),
     ...(again === undefined ? {} : { again: again.done }),
     steps: scheduler.steps,

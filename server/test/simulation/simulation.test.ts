@@ -161,6 +161,14 @@ test('with a bank that shows as paid what it has rejected: a deposit reversed me
   );
 });
 
+test('with a bank that recalls parts: what had left of them is owed, to the unit, and the rest is not', async () => {
+  await playUntil(
+    ['a part recalled before anything left', 'a part recalled after the payout', 'a part recalled after a refund'],
+    [4, 15, 24, 35, 44, 55].map((seed) => ({ seed, orders: 10 })),
+    ({ parts }) => parts,
+  );
+});
+
 test('a seed plays the same twice, to the last step, with statements that wait for each other; in another process, too', async () => {
   const play = { seed: 21, orders: 6 };
   const first = await simulate(fixture, play);

@@ -3,7 +3,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { later } from '../../src/base/clock.ts';
+import type { Tx } from '../../src/base/db.ts';
 import { chart } from '../../src/ledger/index.ts';
+import { clearDeposit } from '../../src/orders/deposits/facts.ts';
+import { orderFacts } from '../../src/orders/index.ts';
 import { amountsDecide, oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
 import { settledPurchase, strayCredit } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
@@ -114,6 +118,32 @@ test('a part that is recalled while the credit clears leaves its order underpaid
   await world.reconciles();
 });
 
+test('a part that is recalled in the moment in which the credit clears is left out of it', async () => {
+  await world.clears('inr', 3_600);
+  const order = await world.buys('5000', 'usdc');
+  const line = await world.credits(order, '5000');
+  await world.becomes(order, 'deposit_seen');
+  const id = (await world.traceOf(order)).deposits[0]?.id;
+  assert(id !== undefined);
+  let hasRead = false;
+  let recalled: Promise<void> | undefined;
+  const now = (): Date => {
+    hasRead = true;
+    return later(world.clock.now(), 3_600_000);
+  };
+  await world.read(async (tx) => {
+    const row: Tx['row'] = async (...statement) => {
+      if (hasRead) await (recalled ??= recalls('seen-2', line, 200_000n));
+      return await tx.row(...statement);
+    };
+    await clearDeposit({ ...world.server.orders, clock: { now } }, Object.assign(Object.create(tx), { row }), id);
+  });
+  await world.clears('inr', 0);
+  assert.deepEqual((await depositsOf(order))[0], ['confirmed', 300_000n]);
+  assert.deepEqual((await world.traceOf(order)).payouts, []);
+  await world.reconciles();
+});
+
 describe('a part that is recalled before anything was sent', () => {
   before(off);
   after(on);
@@ -202,4 +232,76 @@ test('a part that is recalled after the refund was sent is owed', async () => {
   await recalls('part-9', line, 30_000n);
   assert.equal(await world.owed(order, 'inr'), 150_000n);
   await world.reconciles();
+});
+
+describe('a part that is recalled after the refund was submitted', () => {
+  /** A purchase whose whole credit was sent back, to an account with this ending. */
+  async function refunding(ending: string) {
+    const customer = await world.verifiedCustomer({ ending });
+    const order = await world.buys('5000', 'usdc', { reference: 'screen:hold', customer });
+    const books = await world.balances();
+    const line = await world.credits(order, '5000');
+    await world.becomes(order, 'on_hold');
+    await refunds(order, customer.fiatAccountId);
+    const refund = await world.until('it was sent', async () => {
+      const [one] = (await world.traceOf(order)).refunds;
+      return one?.state === 'submitted' || one?.state === 'settled' ? one : undefined;
+    });
+    return { customer, order, books, line, key: refund.key ?? '' };
+  }
+  const refundsOf = async (order: Purchase) =>
+    (await world.traceOf(order)).refunds.map(({ state, grossUnits }) => [state, grossUnits]);
+
+  test('is no debt once the refund comes back, and the rest is still owed to the customer', async () => {
+    const { customer, order, books, line, key } = await refunding('0000');
+    await world.becomes(order, 'refunded');
+    await recalls('part-10', line, 120_000n);
+    assert.equal(await world.owed(order, 'inr'), 120_000n);
+    await world.bankReturns(key, 500_000n);
+    await world.opensCase(order, 'refund_returned');
+    assert.equal(await world.owed(order, 'inr'), 0n);
+    assert.deepEqual(await world.openCaseKinds(order), ['refund_returned']);
+    assert.deepEqual(await refundsOf(order), [
+      ['cancelled', 500_000n],
+      ['returned', 380_000n],
+    ]);
+    assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], 380_000n);
+    await oneOrTwoDo(ada, finn, `/customers/${customer.id}/unblock`);
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    await oneOrTwoDo(finn, ada, `/orders/${order.id}/destination`, { fiatAccountId });
+    await world.until('the rest is paid', async () => {
+      await world.looksAtTheBank();
+      return (await refundsOf(order))[1]?.[0] === 'settled';
+    });
+    assert.deepEqual(await world.changesSince(books), {});
+    assert.deepEqual(await depositsOf(order), [
+      ['refunded', 380_000n],
+      ['reversed', 120_000n],
+    ]);
+    await world.reconciles();
+  });
+
+  test('is given up if the refund is rejected, and the rest is sent again', async () => {
+    const { customer, order, books, line, key } = await refunding('9005');
+    await recalls('part-11', line, 120_000n);
+    assert.equal(await world.owed(order, 'inr'), 120_000n);
+    await world.read((tx) =>
+      orderFacts(world.server.orders)(tx, {
+        ...{ type: 'payout_rejected', rail: 'bank.simulated', key, why: 'account_closed' },
+      }),
+    );
+    await world.becomes(order, 'refund_held');
+    await oneOrTwoDo(ada, finn, `/customers/${customer.id}/unblock`);
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    const { status } = await oneOrTwoDo(finn, ada, `/orders/${order.id}/retry-refund`, { fiatAccountId });
+    assert.equal(status, 200);
+    await world.becomes(order, 'refunded');
+    assert.deepEqual(await refundsOf(order), [
+      ['cancelled', 500_000n],
+      ['settled', 380_000n],
+    ]);
+    assert.equal(await world.owed(order, 'inr'), 0n);
+    assert.deepEqual(await world.openCaseKinds(order), []);
+    assert.deepEqual(await world.changesSince(books), {});
+  });
 });

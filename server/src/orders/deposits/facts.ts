@@ -134,10 +134,11 @@ export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promis
   assert(known?.clearsAt, `deposit ${id} has no clearing time`);
   const leftMs = known.clearsAt.getTime() - context.clock.now().getTime();
   if (leftMs > 0) return { againInMs: leftMs };
-  const { rail, externalId, asset, units, target, reference, facts } = known;
   if (known.orderId !== null) await store.lock(tx, known.orderId);
-  const row = await depositStore.lockDeposit(tx, rail, externalId);
+  const row = await depositStore.lockDeposit(tx, known.rail, known.externalId);
   if (row?.state !== 'seen') return undefined;
+  // As it is now: its bank may have recalled a part of it before it was locked.
+  const { rail, externalId, asset, units, target, reference, facts } = row;
   await depositConfirmed(context, tx, { rail, externalId, asset, units, target, reference, facts });
   return undefined;
 }

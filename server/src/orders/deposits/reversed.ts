@@ -24,8 +24,9 @@ import { linesFor, payoutId } from '../entries.ts';
 import { cancelPayingAgain } from '../refunds/cancel.ts';
 import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
 import { releasedRefunds } from '../refunds/released.ts';
-import { blank, inSuspense, isOpen } from '../refunds/request.ts';
-import { changeRefund, insertRefund, type Refund, refundsOfDeposit } from '../refunds/store.ts';
+import { inSuspense, isOpen } from '../refunds/request.ts';
+import { mayHaveLeft, refundRest, takeBackRejected } from '../refunds/rest.ts';
+import { refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
@@ -233,33 +234,6 @@ async function partReversed(
   });
 }
 
-/** Cancels the rejected refunds of a deposit whose order holds it: what is left of it is refunded instead. @returns them */
-async function takeBackRejected(tx: Tx, depositId: bigint, now: Date): Promise<Refund[]> {
-  const taken: Refund[] = [];
-  for (const refund of await refundsOfDeposit(tx, depositId)) {
-    if (refund.source !== 'order' || refund.state !== 'rejected') continue;
-    // An attempt that its rail had rejected may have settled after all.
-    if ((await payoutsOfRefund(tx, refund.id)).some(mayHaveLeft)) continue;
-    taken.push(await changeRefund(tx, refund, { state: 'cancelled', now }));
-  }
-  return taken;
-}
-
-/** Writes a rejected refund of what is left of a deposit in place of a cancelled one: operators send it, to its destination. */
-async function refundRest(tx: Tx, depositId: bigint, cancelled: readonly Refund[], now: Date): Promise<void> {
-  for (const refund of cancelled) {
-    const deposit = await depositStore.lockDepositById(tx, depositId);
-    assert(deposit !== undefined && deposit.takenUnits > 0n, `nothing is left of deposit ${depositId}`);
-    const { purpose, why, requestedBy, fiatAccountId, address, source } = refund;
-    const fresh = blank(deposit, deposit.takenUnits, least(refund.costUnits, deposit.takenUnits - 1n), now);
-    const key = `ref_${fresh.id}_1`;
-    await insertRefund(tx, {
-      ...{ ...fresh, purpose, why, requestedBy, fiatAccountId, address, source },
-      ...{ state: 'rejected', attempt: 1, key },
-    });
-  }
-}
-
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 /**
@@ -370,9 +344,6 @@ async function whoWasPaid(
   if (customerId === null) return undefined;
   return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
 }
-
-/** Whether a payout was submitted and its rail has not reported that it was not paid. A returned payout had left. */
-const mayHaveLeft = ({ state }: Payout): boolean => state !== 'created' && state !== 'rejected';
 
 /** Whether a refund was returned in full: its customer received no part of it. */
 const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>

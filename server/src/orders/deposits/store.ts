@@ -110,6 +110,15 @@ export async function makeGood(tx: Tx, id: bigint, units: bigint): Promise<void>
   );
 }
 
+/** The reversed part was split off: the rest of the deposit is here, in the state it had before. */
+export async function markFound(tx: Tx, id: bigint): Promise<void> {
+  await tx.run(
+    `update deposits set state = coalesce(state_before_loss, 'applied'), lost_units = 0, lost_to = null
+      where id = $1 and state = 'lost'`,
+    [id],
+  );
+}
+
 /** The order has given up its claim to the reversed deposit, which now counts as one that never arrived. */
 export async function markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
   await tx.run(

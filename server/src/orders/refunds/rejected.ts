@@ -45,7 +45,7 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
     facts: { why, payout: payout.id },
     lines: voidRefund(bookedRefund(failed)),
   });
-  if (await goesToLoss(tx, { ...locked, refund: failed }, payout, now)) return;
+  if (await goesToLoss(tx, { ...locked, refund: failed }, payout, why, now)) return;
   if ((await arrived(tx, failed)) === undefined) {
     if (await endsCompensation(context, tx, locked, now)) return;
     if (await endsReleased(context, tx, locked, now)) return;
@@ -97,7 +97,7 @@ export async function refundReturned(
     costUnits: refund.grossUnits - netUnits,
     now,
   });
-  if (await goesToLoss(tx, { ...locked, refund: back }, payout, now)) return true;
+  if (await goesToLoss(tx, { ...locked, refund: back }, payout, why, now)) return true;
   if (!isMade && (await endsCompensation(context, tx, locked, now))) return true;
   if (!isMade && (await endsReleased(context, tx, locked, now))) return true;
   await refundCase(tx, back, 'refund_returned', why, now);

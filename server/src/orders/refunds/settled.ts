@@ -15,7 +15,8 @@ import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { foundRefund, holdRefund, settleRefund, voidRefund } from '../entries.ts';
 import * as store from '../store.ts';
-import { announceRefund, inSuspense, isOpen } from './request.ts';
+import { announceRefund, inSuspense, isOpen, refundCase } from './request.ts';
+import { refundRestOf, splitRejected } from './rest.ts';
 import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOf, refundsOfDeposit } from './store.ts';
 
 // Handles rails' reports about a refund's attempts. The caller has locked the order, if there is one.
@@ -194,20 +195,26 @@ export async function endOrderRefund(
     facts: { why, payout: payout.id },
     reason: why,
   });
-  for (const { id } of failed) await settleFound(context, tx, id, now);
+  for (const { id } of failed) {
+    await settleFound(context, tx, id, now);
+    const locked = await lockRefund(tx, id);
+    if (locked !== undefined) await splitRejected(tx, locked, now);
+  }
 }
 
 /**
  * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned, so it
- * is no longer owed. Cancels the refund; its money covers the loss or the customer's debt. A customer who was blocked for that
- * stays blocked until an operator decides otherwise.
+ * is no longer owed. Cancels the refund; its money covers the loss or the customer's debt. If only a part was reversed, the rest is
+ * still owed, by a refund of its own. A customer who was blocked for that stays blocked until an operator decides otherwise.
  *
+ * @param why why the refund failed or was returned
  * @returns whether that was the case
  */
 export async function goesToLoss(
   tx: Tx,
   { refund, order, deposit }: LockedRefund,
   payout: Payout,
+  why: string,
   now: Date,
 ): Promise<boolean> {
   const isLost = deposit.state === 'lost' && deposit.lostTo !== null && deposit.lostUnits > 0n;
@@ -226,6 +233,13 @@ export async function goesToLoss(
   await changeRefund(tx, refund, { state: 'cancelled', now });
   const outcome = `refund ${refund.id} was not sent after all`;
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome, now });
+  if (units < refund.netUnits) {
+    await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });
+    const rest = await refundRestOf(tx, refund, units, now);
+    await refundCase(tx, rest, rest.state === 'returned' ? 'refund_returned' : 'refund_rejected', why, now);
+    await announceRefund(tx, order, now);
+    return true;
+  }
   await depositStore.makeGood(tx, deposit.id, units);
   if (units === deposit.lostUnits) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });
   return true;
