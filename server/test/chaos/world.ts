@@ -18,6 +18,7 @@ import { parseUnits } from '../../src/base/money.ts';
 import { startPostgres } from '../../src/base/postgres.ts';
 import { portOrAnother, signal } from '../../src/base/processes.ts';
 import { openClient } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { seedEuros, verifiedCustomer } from '../support/euros.ts';
 import { priceHosts } from '../support/pricehosts.ts';
 import { type ServerProcess, startProcess } from '../support/process.ts';
@@ -181,7 +182,7 @@ export async function openWorld(options: {
     ): Promise<T> {
       const at = slots.filter(({ process, frozen }) => process !== undefined && !frozen);
       const slot = at[options.chance(Math.max(1, at.length))];
-      const response = await fetch(`${slot?.url}/operator/v1${path}`, {
+      const response = await fetchDeclared(`${slot?.url}/operator/v1${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ ...body, reason: 'looked at' }),

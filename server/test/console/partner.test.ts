@@ -12,6 +12,7 @@ import { inviteMember, type MemberRole } from '../../src/team/index.ts';
 import { type V1World, v1World } from '../protocols/v1/world.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import type { Came } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { isLong } from '../support/long.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { type Desk, isGood, openDesk } from './window.ts';
@@ -168,7 +169,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
   if (isLong)
     test('the request log says why a signature was not accepted, and the doctor says what to change', async () => {
       const { page } = olga;
-      const reply = await fetch(`${world.s.server.baseUrl}/v1/orders`, {
+      const reply = await fetchDeclared(`${world.s.server.baseUrl}/v1/orders`, {
         headers: { authorization: `Bearer ${world.keys.apiKey}.${'0'.repeat(64)}` },
       });
       const id = reply.headers.get('x-request-id') ?? '';

@@ -23,6 +23,7 @@ import { BANK, CURRENCY } from '../chaos/bank.ts';
 import { ANVIL_FIRST, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
 import { type Client, type Keys, openClient } from '../support/client.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { CUSTOMER_NAME, seedEuros, verifiedCustomer } from '../support/euros.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
 import { collect, freePort, run, type ServerProcess, startProcess } from '../support/process.ts';
@@ -166,7 +167,7 @@ const reaches = (id: bigint, state: string) =>
   until(`the order is ${state}`, async () => (await stateOf(id)) === state);
 
 async function operates<T>(path: string, body: Record<string, unknown>): Promise<T> {
-  const response = await fetch(`${api.url}/operator/v1${path}`, {
+  const response = await fetchDeclared(`${api.url}/operator/v1${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${env.OPERATOR_TOKEN}`, 'content-type': 'application/json' },
     body: JSON.stringify({ ...body, reason: 'looked at' }),
@@ -279,7 +280,7 @@ test('a worker starts without what operators and partners need, and serves neith
     assert.equal(reply.status, 404, path);
     assert.match(((await reply.json()) as { message: string }).message, sentence, path);
   }
-  assert.equal((await fetch(`${api.url}/operator/v1/cases`, { headers: auth })).status, 200);
+  assert.equal((await fetchDeclared(`${api.url}/operator/v1/cases`, { headers: auth })).status, 200);
   await apiSees(1);
 });
 

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { Cloverleaf } from '../../../../sdk/src/index.ts';
 import { openGivenDetails, recordFinding, saveForm } from '../../../src/customers/index.ts';
 import { type Came, newPhone } from '../../support/client.ts';
+import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { findInDump } from '../../support/dump.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../../support/identities.ts';
 import { jpeg, pdf, png } from '../../support/pictures.ts';
@@ -321,7 +322,7 @@ describe('a request with files', () => {
     );
     const post = async (body: Buffer, type: string) => {
       const sent = { ...headers, 'content-type': type };
-      const answer = await fetch(url, { method: 'POST', headers: sent, body: Uint8Array.from(body) });
+      const answer = await fetchDeclared(url, { method: 'POST', headers: sent, body: Uint8Array.from(body) });
       return { status: answer.status, body: (await answer.json()) as Came };
     };
     const forged = await post(other.text, other.type);

@@ -8,6 +8,7 @@ import { openRequestLog } from '../../../src/protocols/request-log.ts';
 import { openLines } from '../../../src/protocols/whitelabel/log.ts';
 import { ROUTES } from '../../../src/protocols/whitelabel/table.ts';
 import { type Answer, type Came, openClient } from '../../support/client.ts';
+import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { operatorNamed } from '../operator/people.ts';
 import { type V1World, v1World } from '../v1/world.ts';
 
@@ -134,7 +135,7 @@ describe('a request without a valid signature', () => {
   test('has none if its key is unknown, or if it needs no signature', async () => {
     const stranger = openClient(world.s.server.baseUrl, { apiKey: 'clv_nobody', apiSecret: 'x'.repeat(40) });
     const strange = await stranger.post('offramp/quote', PAIR);
-    const open = await fetch(`${world.s.server.baseUrl}/onramp/api/v2/common/transaction/allConfigMapping`);
+    const open = await fetchDeclared(`${world.s.server.baseUrl}/onramp/api/v2/common/transaction/allConfigMapping`);
     await lineOf(await world.s.partner.post('offramp/quote', PAIR));
     const all = await stored();
     for (const id of [idOf(strange), open.headers.get('x-request-id') ?? '-']) assert.ok(!all.includes(id), id);
