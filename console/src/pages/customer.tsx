@@ -32,7 +32,13 @@ interface Customer {
   readonly updatedAt: string;
   readonly loggedInAt: string | null;
   readonly clientCustomerId: string | null;
-  readonly accounts: readonly { readonly id: string; readonly fiat: string; readonly hint: string }[];
+  readonly accounts: readonly {
+    readonly id: string;
+    readonly fiat: string;
+    readonly hint: string;
+    readonly holder: 'same' | 'other' | 'unknown' | null;
+    readonly holderScore: string | null;
+  }[];
   readonly erasedAt: string | null;
   readonly erasure: { readonly orderedAt: string; readonly backupsEndAt: string | null } | null;
 }
@@ -282,9 +288,13 @@ function Known({ of: one, isRead, hold: held }: { of: Customer; isRead: boolean;
             none
           ) : (
             <ul className="plain">
-              {one.accounts.map(({ id, fiat, hint }) => (
+              {one.accounts.map(({ id, fiat, hint, holder, holderScore }) => (
                 <li key={id}>
                   {id} <span className="asset">{fiat}</span> <span className="muted">ends in {hint}</span>
+                  {holder === 'other' && <span className="badge is-warn">holder has another name: {holderScore}</span>}
+                  {holder === 'unknown' && (
+                    <span className="muted"> its holder cannot be compared: no name was given</span>
+                  )}
                 </li>
               ))}
             </ul>

@@ -74,6 +74,7 @@ export {
   MAX_HITS,
   openHit,
   replayScreening,
+  scoreText,
 } from './sanctions/decisions.ts';
 export { comparedOf, eraseScreenings } from './sanctions/erase.ts';
 export { listSources } from './sanctions/fetch.ts';

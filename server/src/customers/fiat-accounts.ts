@@ -11,7 +11,7 @@ import { partnerIds } from '../partners/index.ts';
 import { type Customer, requireNotErased } from './customers.ts';
 import { compared, customerName, customerNames, type NameCompared } from './details.ts';
 import { detailsIndexes, encryptDetails, hintOf, numberIndexes, numberOf, openDetails } from './encryption.ts';
-import { accountById, accountsOf, type FiatAccountRow, sql } from './store.ts';
+import { accountById, accountDetailsOf, accountsOf, type FiatAccountRow, sql } from './store.ts';
 
 export interface FiatAccount {
   readonly id: bigint;
@@ -209,8 +209,26 @@ export async function compareAccount(
   a: { customerId: string; accountId: bigint },
 ): Promise<NameCompared | undefined> {
   const { details } = await openFiatAccount(tx, vault, a.accountId);
+  return comparedHolder(details, await customerNames(tx, vault, a.customerId));
+}
+
+/** A customer's accounts, oldest first, each compared as by `compareAccount`. */
+export async function comparedAccounts(
+  tx: Tx,
+  vault: Vault,
+  customerId: string,
+): Promise<(FiatAccount & { holder: NameCompared | undefined })[]> {
+  const names = await customerNames(tx, vault, customerId);
+  const rows = await accountDetailsOf(tx, customerId);
+  return rows.map((row) => ({
+    ...accountOf(row),
+    holder: comparedHolder(openDetails(vault, row.id, row.details), names),
+  }));
+}
+
+function comparedHolder(details: Record<string, string>, names: readonly string[]): NameCompared | undefined {
   const holder = details.name ?? details.accountHolder ?? '';
-  return holder.trim() === '' ? undefined : compared(await customerNames(tx, vault, a.customerId), holder);
+  return holder.trim() === '' ? undefined : compared(names, holder);
 }
 
 function accountOf(row: FiatAccountRow): FiatAccount {

@@ -78,6 +78,7 @@ export {
   addFiatAccount,
   blocksOfNumber,
   compareAccount,
+  comparedAccounts,
   type FiatAccount,
   fiatAccounts,
   fiatOfAccount,

@@ -157,6 +157,7 @@ export const sql = {
   // Does not apply to an account that was erased since it was read.
   setNumber: `update fiat_accounts set number_index = $2 where id = $1 and number_index is null and details <> ''::bytea`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
+  accountDetailsOf: `select ${ACCOUNT}, details from fiat_accounts where customer_id = $1 order by id`,
   // Ids grow with time.
   accountsSince: 'select id, created_at from fiat_accounts where partner_id = $1 and id >= $2 order by id',
   accountById: `select ${ACCOUNT}, details from fiat_accounts where id = $1`,
@@ -242,4 +243,6 @@ export const sql = {
 
 export const customerById = (tx: Tx, id: string) => tx.row<CustomerRow>(sql.byId, [id]);
 export const accountsOf = (tx: Tx, customerId: string) => tx.rows<FiatAccountRow>(sql.accountsOf, [customerId]);
+export const accountDetailsOf = (tx: Tx, customerId: string) =>
+  tx.rows<FiatAccountRow & { details: Buffer }>(sql.accountDetailsOf, [customerId]);
 export const accountById = (tx: Tx, id: bigint) => tx.row<FiatAccountRow & { details: Buffer }>(sql.accountById, [id]);

@@ -6,6 +6,7 @@ import { checkHandlers, closeCases, listCases, screenOwn } from '../../src/compl
 import {
   addFiatAccount,
   CHECK_VERIFICATION,
+  comparedAccounts,
   enroll,
   eraseCustomerRows,
   findCustomer,
@@ -133,4 +134,11 @@ test('a payout to another holder’s account is held if the operator requires it
   assert.deepEqual(await hits(nameless, of, hold), [`account_name_differs account ${of}, score none`]);
   assert.deepEqual(await hits(id, other), []);
   assert.deepEqual(await hits(id, other, hold, 'refund'), []);
+
+  // Operators see the same from the moment in which an account is added, whatever the setting.
+  const seen = async (customerId: string) =>
+    (await asSystem((tx) => comparedAccounts(tx, fixture.vault, customerId))).map(
+      ({ holder }) => holder?.match ?? null,
+    );
+  assert.deepEqual([await seen(id), await seen(nameless)], [['same', 'same', 'other', null], ['unknown']]);
 });

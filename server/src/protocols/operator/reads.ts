@@ -17,8 +17,9 @@ import {
   listCases,
   listHits,
   listStates,
+  scoreText,
 } from '../../compliance/index.ts';
-import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
+import { type Customer, clientIdOf, comparedAccounts, customersLike, findCustomer } from '../../customers/index.ts';
 import { erasureOf } from '../../erasure/index.ts';
 import { endpoints } from '../../events/index.ts';
 import {
@@ -225,10 +226,13 @@ export const READS: readonly Read[] = [
     async answer({ vault }, tx, input) {
       const customer = await findCustomer(tx, input.customer);
       // The last characters distinguish two accounts for operators who may not see the whole numbers.
-      const accounts = await fiatAccounts(tx, customer.id);
+      const accounts = await comparedAccounts(tx, vault, customer.id);
       return {
         ...shownCustomer(vault, customer),
-        accounts: accounts.map(({ id: account, fiat, hint }) => ({ id: account, fiat, hint })),
+        accounts: accounts.map(({ id: account, fiat, hint, holder }) => ({
+          ...{ id: account, fiat, hint, holder: holder?.match ?? null },
+          holderScore: holder?.score === undefined ? null : scoreText(holder.score),
+        })),
         erasure: (await erasureOf(tx, customer.id)) ?? null,
       };
     },

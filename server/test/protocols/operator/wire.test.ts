@@ -596,7 +596,16 @@ describe('customers', () => {
     const found = (await vic.reads('/lookup?text=Shop-customer')).body;
     const [customer] = found.customers;
     assert.equal(customer.id, shop.customerId);
-    const plain = JSON.stringify([found, (await vic.reads(`/customers/${customer.id}`)).body]);
+    const shown = (await vic.reads(`/customers/${customer.id}`)).body;
+    assert.deepEqual(
+      shown.accounts.map(({ hint, holder, holderScore }: { hint: string; holder: unknown; holderScore: unknown }) => [
+        hint,
+        holder,
+        holderScore,
+      ]),
+      [['2333', null, null]],
+    );
+    const plain = JSON.stringify([found, shown]);
     assert.equal(/000111222333|\+91-9/.test(plain), false, plain);
     const { body } = await sue.does(`/customers/${customer.id}/personal`, { reason: 'the customer called' });
     assert.match(body.personal.phone, /^\+91-9[0-9]{9}$/);

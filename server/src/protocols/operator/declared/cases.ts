@@ -261,7 +261,23 @@ export const CUSTOMERS = {
         loggedInAt: maybeTime('When the customer last logged in'),
         documentLapsedAt: maybeTime('Since when an accepted document has been expired and not replaced'),
         clientCustomerId: maybe(Type.String({ description: 'The partner’s own id of the customer' })),
-        accounts: Type.Array(Type.Unknown(), { description: 'Accounts: number, fiat, last characters' }),
+        accounts: Type.Array(
+          Type.Object({
+            id: Type.String({ description: 'Number of the account in our books' }),
+            fiat: Type.String({ description: 'Code of the fiat' }),
+            hint: Type.String({ description: 'Last characters of the account number' }),
+            holder: maybe(
+              Type.String({
+                description:
+                  'Whether the name of its holder is the customer’s: same, other, or unknown if the customer gave no name. Null: the account names no holder, and is paid under the customer’s name',
+              }),
+            ),
+            holderScore: maybe(
+              Type.String({ description: 'How alike both names are, from 0 to 1; from 0.8500 they are the same' }),
+            ),
+          }),
+          { description: 'Accounts of the customer, oldest first' },
+        ),
         erasedAt: maybeTime('When the personal data of the customer was erased'),
         erasure: maybe(
           Type.Object(
