@@ -91,7 +91,15 @@ export {
   type Verdict,
   type Waits,
 } from './screener.ts';
-export { deniedBefore, MAGIC_HOLDS, magicScreener, openScreener, replaceDenyList, screenOwn } from './screening.ts';
+export {
+  blockEntry,
+  deniedBefore,
+  MAGIC_HOLDS,
+  magicScreener,
+  openScreener,
+  replaceDenyList,
+  screenOwn,
+} from './screening.ts';
 export {
   type Approval,
   approvalsFor,

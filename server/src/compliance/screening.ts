@@ -113,7 +113,7 @@ async function destinationOf(tx: Tx, vault: Vault, input: Screening): Promise<De
 }
 
 /** Names one block of one customer: an approval does not apply to another block. */
-const blockEntry = ({ customerId, blockedAt }: { customerId: string; blockedAt: Date }): string =>
+export const blockEntry = ({ customerId, blockedAt }: { customerId: string; blockedAt: Date }): string =>
   `${customerId} ${blockedAt.toISOString()}`;
 
 interface Destination {

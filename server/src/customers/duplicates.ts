@@ -60,6 +60,14 @@ export async function blockedTwins(
   );
 }
 
+/** Those of these customers who are blocked, the longest blocked first. All rows are share-locked until `tx` ends, as in `blockOf`. */
+export async function blockedAmong(tx: Tx, ids: readonly string[]): Promise<{ customerId: string; blockedAt: Date }[]> {
+  const rows = await tx.rows<{ customerId: string; blockedAt: Date | null }>(sql.blocksAmong, [ids]);
+  return rows
+    .flatMap(({ customerId, blockedAt }) => (blockedAt === null ? [] : [{ customerId, blockedAt }]))
+    .toSorted((a, b) => a.blockedAt.getTime() - b.blockedAt.getTime());
+}
+
 /** More than one person has. Blocked customers come first, so a crowd hides none. */
 const MOST_TWINS = 100;
 

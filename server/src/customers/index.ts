@@ -68,7 +68,7 @@ export {
   type PayerMatch,
   saveDetails,
 } from './details.ts';
-export { blockedTwins, sameDocument } from './duplicates.ts';
+export { blockedAmong, blockedTwins, sameDocument } from './duplicates.ts';
 export { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from './encryption.ts';
 export { eraseCustomerRows } from './erase.ts';
 export {

@@ -88,6 +88,34 @@ test('a blocked customer is held, until as many people as are asked let just thi
   }
 });
 
+test('money to an address is held while another customer of the partner who was paid there is blocked', async () => {
+  await rows.query(`insert into customers (id, partner_id, kind, created_at, updated_at)
+    select 'gatetwin_1', partner_id, 'INDIVIDUAL', now(), now() from customers where id = '${CUSTOMER}'`);
+  const before = await made(OWN);
+  await rows.query(`update orders set customer_id = 'gatetwin_1' where id = $1`, [before.orderId]);
+  const one = await made(OWN);
+  await pays(one, 'the other customer is not blocked');
+  const blocks = (at: string) => rows.query(`update customers set blocked_at = ${at} where id = 'gatetwin_1'`);
+  await blocks('now()');
+  await holds(one, 'address_of_blocked');
+  await pays(await made(), 'it goes to an account');
+  await approves(one, ['ada']);
+  await holds(one, 'address_of_blocked');
+  await approves(one, ['ada', 'bea']);
+  await pays(one);
+  assert.ok(asked.length > 0 && asked.every((action) => action === 'release.customer_blocked'));
+  await blocks("now() + interval '1 second'");
+  await holds(one, 'address_of_blocked');
+  // Two partners must not learn of each other's customers.
+  await rows.query(`insert into partners (name, created_at) values ('another of the gate', now())`);
+  for (const [table, column] of [
+    ['customers', 'id'],
+    ['orders', 'customer_id'],
+  ])
+    await rows.query(`update ${table} set partner_id = (select max(id) from partners) where ${column} = 'gatetwin_1'`);
+  await pays(one, 'it is a customer of another partner');
+});
+
 test("an approval for one destination does not cover another account of the customer's", async () => {
   const one = await made();
   await screened(one, [{ rule: 'held_by_magic_value', entry: 'e', own: false }]);

@@ -26,9 +26,11 @@ import {
   approvalsFor,
   approve,
   type Bound,
+  blockEntry,
   keepScreening,
   keptScreening,
   openCase,
+  type Screening,
   screeningMaxAgeMs,
   useApprovals,
   type Verdict,
@@ -68,6 +70,7 @@ import {
 } from './leaving.ts';
 import { notReady } from './ready.ts';
 import type { ApprovedAction, Finding, SeenFinding } from './rules.ts';
+import { blockedAtAddress } from './shared-address.ts';
 
 /** Asks the gate about one payout, in the transaction that would submit it. Locks its order first. */
 export async function askGate(context: GateContext, tx: Tx, payout: AtGate): Promise<GateAnswer> {
@@ -182,7 +185,7 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, customerId, purpose } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [, lost, before, refunded, unfit, own, kept, limit, passed, distrusted, held, stopped] = await awaitAll(
+  const [, lost, before, refunded, unfit, own, kept, limit, passed, distrusted, held, stopped, twins] = await awaitAll(
     // First, because this locks the customer: a concurrent change of level or block is either visible here, or waits until this
     // transaction has ended.
     customerId !== null && blockOf(tx, customerId),
@@ -197,6 +200,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     isDistrusted(context, tx, leaving, now),
     purpose === 'refund' && areHeld(tx, leaving.deposits),
     order !== undefined && isBlockedByLaw(tx, order),
+    blockedThere(tx, screeningOf(leaving)),
   );
   const never = (rule: string | undefined): Finding[] =>
     rule === undefined ? [] : [{ rule, entry: '', action: null }];
@@ -217,6 +221,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
       entry,
       action: approvalOf(rule, leaving),
     })),
+    ...twins.map((one) => person('address_of_blocked', blockEntry(one), 'release.customer_blocked')),
     ...(paid === undefined || limit === undefined || paid.depositUnits <= limit
       ? []
       : [person('over_level_limit', String(limit), 'release.screening_hit')]),
@@ -225,6 +230,12 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...(distrusted === undefined ? [] : [heldFinding(distrusted)]),
   ];
 }
+
+/** Blocks of other customers who are paid at the same address, if it is one of a chain and somebody's. */
+const blockedThere = async (tx: Tx, { payoutAddress: address, partnerId, customerId }: Screening) =>
+  address === null || partnerId === null || customerId === null
+    ? []
+    : await blockedAtAddress(tx, { address, partnerId, customerId });
 
 /** A block of the customer, or of another customer who may be the same person. */
 const ABOUT_A_BLOCK = new Set(['customer_blocked', 'sender_blocked', 'account_of_blocked', 'document_of_blocked']);

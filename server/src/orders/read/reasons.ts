@@ -86,6 +86,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   sender_blocked: 'under_review',
   account_of_blocked: 'under_review',
   document_of_blocked: 'under_review',
+  address_of_blocked: 'under_review',
   destination_denied: 'under_review',
   held_by_magic_value: 'under_review',
   sanctions_undecided: 'under_review',
