@@ -281,6 +281,30 @@ describe('a part that is recalled after the refund was submitted', () => {
     await world.reconciles();
   });
 
+  test('and whose refund has come back without what the bank kept: the rest is owed less that, and so is a further recall', async () => {
+    const { order, books, line, key } = await refunding('0000');
+    await world.becomes(order, 'refunded');
+    await world.bankReturns(key, 498_000n);
+    await world.opensCase(order, 'refund_returned');
+    await recalls('part-12', line, 120_000n);
+    const shown = async () =>
+      (await world.traceOf(order)).refunds.map(({ state, grossUnits, costUnits }) => [state, grossUnits, costUnits]);
+    assert.deepEqual(await shown(), [
+      ['cancelled', 500_000n, 2_000n],
+      ['returned', 380_000n, 2_000n],
+    ]);
+    assert.deepEqual(await world.openCaseKinds(order), ['refund_returned']);
+    assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], 378_000n);
+    assert.equal(await world.owed(order, 'inr'), 0n);
+
+    // The bank takes back all that is left of the credit, and what it kept has not come back: the customer was charged for that.
+    await recalls('part-13', line, 380_000n);
+    assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], undefined);
+    assert.equal(await world.owed(order, 'inr'), 2_000n);
+    assert.deepEqual(await world.openCaseKinds(order), ['customer_owes']);
+    await world.reconciles();
+  });
+
   test('is given up if the refund is rejected, and the rest is sent again', async () => {
     const { customer, order, books, line, key } = await refunding('9005');
     await recalls('part-11', line, 120_000n);

@@ -24,9 +24,9 @@ import { linesFor, payoutId } from '../entries.ts';
 import { cancelPayingAgain } from '../refunds/cancel.ts';
 import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
 import { releasedRefunds } from '../refunds/released.ts';
-import { inSuspense, isOpen } from '../refunds/request.ts';
-import { mayHaveLeft, refundRest, takeBackRejected } from '../refunds/rest.ts';
-import { refundsOfDeposit } from '../refunds/store.ts';
+import { announceRefund, inSuspense, isOpen, refundCase } from '../refunds/request.ts';
+import { mayHaveLeft, pricedRefunds, refundPriced, refundRest, takeBackRejected } from '../refunds/rest.ts';
+import { type Refund, refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
@@ -204,6 +204,7 @@ async function partReversed(
     return await depositStore.changeDeposit(tx, gone.id, { state: 'reversed', why });
   }
   const wasGoingBack = (await refundsOfDeposit(tx, known.id)).some((one) => one.source === 'suspense' && isOpen(one));
+  const priced = await pricedRefunds(tx, known.id);
   const { order, goneUnits } = await stopped(context, tx, known, before);
   const parts = await takeBackRejected(tx, known.id, context.clock.now());
   const row = await depositStore.lockDepositById(tx, known.id);
@@ -218,6 +219,8 @@ async function partReversed(
     await bookReversed(context, tx, { order, row: gone, goneUnits: 0n, why });
   }
   await refundRest(tx, row.id, parts, context.clock.now());
+  if (goneUnits > 0n)
+    await keepPriced(context, tx, { order, row, priced, leftUnits: free - fromFree, restUnits: rest });
   if (rest > 0n) {
     const now = order && (await store.lock(tx, order.id));
     await lose(context, tx, { order: now, row, id: `dep_${row.id}:recalled_${line}`, units: rest, why });
@@ -232,6 +235,34 @@ async function partReversed(
     facts: { units: String(inSuspense(left)), asset: left.asset, reference: left.reference },
     now: context.clock.now(),
   });
+}
+
+/** What is left of refunds with kept amounts is owed again. A kept amount of which nothing is left to refund ends with the recall. */
+async function keepPriced(
+  context: Context,
+  tx: Tx,
+  left: { order: Order | undefined; row: DepositRow; priced: readonly Refund[]; leftUnits: bigint; restUnits: bigint },
+): Promise<void> {
+  const now = context.clock.now();
+  const { refunds, keptUnits } = await refundPriced(tx, left.priced, left.leftUnits, now);
+  for (const refund of refunds)
+    await refundCase(
+      tx,
+      refund,
+      refund.state === 'returned' ? 'refund_returned' : 'refund_destination',
+      'its bank recalled a part of the deposit',
+      now,
+    );
+  if (refunds.length > 0) await announceRefund(tx, left.order, now);
+  // What was recalled beyond the money in suspense includes it, and is booked as lost.
+  if (keptUnits === 0n || left.restUnits > 0n) return;
+  const row = await depositStore.lockDepositById(tx, left.row.id);
+  assert(row !== undefined, `deposit ${left.row.id} has disappeared`);
+  const why = 'kept when its refund came back, and the rest was recalled';
+  const part = { line: `${row.externalId}:kept`, units: keptUnits, takenUnits: 0n };
+  const { id } = row.units === keptUnits ? row : await depositStore.splitDeposit(tx, row, part);
+  await depositStore.changeDeposit(tx, id, { state: 'reversed', why });
+  await closeCases(tx, { subject: `deposit:${id}`, outcome: 'recalled', now });
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -10,7 +10,7 @@ import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { type Payout, payoutsOfRefund } from '../../rails/payouts.ts';
 import * as depositStore from '../deposits/store.ts';
-import { blank } from './request.ts';
+import { blank, isOpen } from './request.ts';
 import { changeRefund, insertRefund, type LockedRefund, type Refund, refundsOfDeposit } from './store.ts';
 
 /** Whether a payout was submitted and its rail has not reported that it was not paid. A returned payout had left. */
@@ -93,6 +93,55 @@ export async function refundRestOf(tx: Tx, refund: Refund, coveredUnits: bigint,
   });
   await depositStore.markFound(tx, deposit.id);
   return rest;
+}
+
+/** Refunds in suspense that a reversal of their deposit would cancel, and for which an amount was kept. */
+export const pricedRefunds = async (tx: Tx, depositId: bigint): Promise<Refund[]> =>
+  (await refundsOfDeposit(tx, depositId)).filter(
+    (one) => one.source === 'suspense' && one.costUnits > 0n && isOpen(one),
+  );
+
+/**
+ * A part of a deposit was recalled, and refunds of it were cancelled of which an amount had been kept: by us as a fee, or by the bank
+ * that returned them. That amount is not in suspense, and belongs to a refund as before. So what is left is owed again by refunds
+ * in their place, each with what was kept.
+ *
+ * @param before as `pricedRefunds` listed them before
+ * @param leftUnits what is left of the deposit's money in suspense
+ * @returns what was kept and belongs to no refund any more, because nothing is left to refund
+ */
+export async function refundPriced(
+  tx: Tx,
+  before: readonly Refund[],
+  leftUnits: bigint,
+  now: Date,
+): Promise<{ refunds: Refund[]; keptUnits: bigint }> {
+  const refunds: Refund[] = [];
+  let [units, keptUnits] = [leftUnits, 0n];
+  for (const { id, depositId } of before) {
+    const deposit = await depositStore.lockDepositById(tx, depositId);
+    const refund = (await refundsOfDeposit(tx, depositId)).find((one) => one.id === id);
+    assert(deposit !== undefined && refund !== undefined, `refund ${id} has disappeared`);
+    // One that could not be cancelled is under way, and still has its amount.
+    if (refund.state !== 'cancelled') continue;
+    const { purpose, why, requestedBy, fiatAccountId, address, costUnits, source } = refund;
+    const netUnits = least(refund.netUnits, units);
+    if (netUnits === 0n) {
+      keptUnits += costUnits;
+      continue;
+    }
+    units -= netUnits;
+    const fresh = blank(deposit, netUnits + costUnits, costUnits, now);
+    refunds.push(
+      await insertRefund(tx, {
+        ...{ ...fresh, purpose, why, requestedBy, fiatAccountId, address, source },
+        ...(fiatAccountId === null && address === null
+          ? { state: 'needs_destination' }
+          : { state: 'returned', attempt: 1, key: `ref_${fresh.id}_1` }),
+      }),
+    );
+  }
+  return { refunds, keptUnits };
 }
 
 /** Splits the recalled part off its deposit, under a name that follows from the refund's last attempt. */
