@@ -31,7 +31,8 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
   if (refund.key !== payout.id || (refund.state !== 'created' && refund.state !== 'submitted')) return;
   const failed = await changeRefund(tx, refund, { state: 'rejected', now });
   const isMade = (await foundFor(tx, { ...locked, refund: failed })) !== undefined;
-  const again = mayRetryByItself(why, refund.attempt) && !isMade;
+  // The gate holds a refund of a reversed deposit, so another attempt in full could not leave: people decide about the rest.
+  const again = mayRetryByItself(why, refund.attempt) && !isMade && locked.deposit.state !== 'lost';
   if (refund.source === 'order') {
     assert(order !== undefined, `refund ${refund.id} has no order`);
     await closeCases(tx, { kind: 'hold_too_late', subject: `refund:${refund.id}`, outcome: `refused: ${why}`, now });
