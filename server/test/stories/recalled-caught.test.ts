@@ -314,6 +314,20 @@ describe('a refund that its bank rejected, of a credit that is then recalled in 
       await world.reconciles();
     });
 
+    test('is so after its order has given up the rest and ended', async () => {
+      const { order, line, loss, fiatAccountId } = await replaced('late-9');
+      await recalls('late-10', line, 300_000n);
+      assert.equal((await retries(order, fiatAccountId)).status, 200);
+      await world.becomes(order, 'cancelled');
+      assert.equal(await lossOf(), loss);
+      await paysAfterAll(world, order);
+      assert.deepEqual([await world.owed(order, 'inr'), await lossOf()], [500_000n, loss]);
+      const kinds = new Set(await world.openCaseKinds(order));
+      assert.deepEqual(kinds, new Set(['customer_owes', 'payout_contradiction']));
+      assert.deepEqual([await world.stateOf(order), await world.isBlocked(order)], ['cancelled', true]);
+      await world.reconciles();
+    });
+
     test('stops the refund of the rest, as long as its submission has not begun', async () => {
       const { order, loss, fiatAccountId } = await replaced('late-6');
       await whileStopped(async () => {

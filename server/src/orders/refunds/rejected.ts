@@ -18,11 +18,11 @@ import { feeAccount, voidRefund } from '../entries.ts';
 import type { Order } from '../store.ts';
 import { isPaidOut } from './lost.ts';
 import { makeGoodOfReleased, releasedRefunds } from './released.ts';
-import { foundFor, replacementOf } from './replaced.ts';
+import { foundFor, oweCancelled, replacementOf } from './replaced.ts';
 import { announceRefund, CANCELLABLE, inSuspense, refundCase } from './request.ts';
 import { sendFromSuspense } from './screen.ts';
 import { endOrderRefund, goesToLoss, heldParts, settleFound, tryAgainHeld } from './settled.ts';
-import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOfDeposit } from './store.ts';
+import { changeRefund, type LockedRefund, lockRefund, refundsOfDeposit } from './store.ts';
 
 export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
@@ -68,7 +68,8 @@ export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Dat
   if (locked === undefined) return;
   const { refund } = locked;
   const id = refund.state === 'cancelled' ? await replacementOf(tx, refund) : refund.id;
-  if (id === undefined || (await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now))) return;
+  if (id === undefined) return await oweCancelled(tx, locked, now);
+  if (await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now)) return;
   await settleFound(context, tx, id, now);
 }
 

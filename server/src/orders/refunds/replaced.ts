@@ -5,6 +5,8 @@
  * that payment. Each recalled part gets a settled refund of its own, by the same payment, and is the customer's debt. So the
  * cancelled refund stays as it is, and no deposit refunds more than its amount.
  *
+ * If nothing is left of the deposit and its order has ended, the customer owes the whole payment.
+ *
  * settled.ts calls this and books the order's part. Until then the gate holds the refund of the rest (payouts/gate.ts). If that has
  * left as well, the customer was paid twice, and operators decide: docs/operating/cases.md, `payout_contradiction`.
  */
@@ -59,21 +61,23 @@ export const replacementOf = async (tx: Tx, { depositId, purpose }: Refund): Pro
   (await refundsOfDeposit(tx, depositId)).findLast((one) => isOpen(one) && one.purpose === purpose)?.id;
 
 /**
- * The parts that were recalled after a refund was replaced: the newest, as far as they make up the difference.
+ * The parts that were recalled after a refund was cancelled: the newest, as far as they make up what the refund of the rest does
+ * not refund. Without one, the deposit itself may be gone.
  *
  * @returns undefined if they do not, for example because other money has replaced a part: then operators decide
  */
 async function partsBetween(
   tx: Tx,
   replaced: Refund,
-  { refund, deposit }: Pick<LockedRefund, 'refund' | 'deposit'>,
+  { refund: rest, deposit }: { refund?: Refund; deposit: DepositRow },
 ): Promise<Part[] | undefined> {
-  let left = replaced.grossUnits - refund.grossUnits;
-  let cost = most(replaced.costUnits - refund.costUnits, 0n);
+  let left = replaced.grossUnits - (rest?.grossUnits ?? 0n);
+  let cost = most(replaced.costUnits - (rest?.costUnits ?? 0n), 0n);
   // More of the deposit is here than the refund of the rest says, so the customer may owe less.
   if (left < 0n || (replaced.source === 'suspense' && inSuspense(deposit) > 0n)) return undefined;
   const parts: Part[] = [];
-  for (const row of left === 0n ? [] : await recalledOf(tx, deposit)) {
+  const gone = left === 0n ? [] : await recalledOf(tx, deposit);
+  for (const row of rest === undefined ? [deposit, ...gone] : gone) {
     const grossUnits = goneOf(row, replaced);
     if (left === 0n || grossUnits === 0n) continue;
     const costUnits = least(cost, grossUnits - 1n);
@@ -144,7 +148,8 @@ export async function oweFound(
   { paid, parts, now }: { paid: Payout; parts: readonly Refund[]; now: Date },
 ): Promise<void> {
   const { order, deposit } = locked;
-  const isLost = order !== undefined && deposit.state === 'lost' && deposit.lostUnits > 0n;
+  const isPart = parts.some(({ depositId }) => depositId === deposit.id);
+  const isLost = order !== undefined && !isPart && deposit.state === 'lost' && deposit.lostUnits > 0n;
   if (parts.length === 0 && !isLost) return;
   const debtor = await debtorOf(tx, locked, paid);
   const loss = chart.loss(deposit.asset);
@@ -164,6 +169,20 @@ export async function oweFound(
   }
   if (isLost && deposit.lostTo === loss.code)
     await owe(tx, { ...debt, row: deposit, lines: move(to, loss, deposit.lostUnits) });
+}
+
+/**
+ * A refund was paid after all that was cancelled with nothing left to refund: its order had given up the whole deposit. The
+ * customer owes what was paid, and the order stays as it ended.
+ */
+export async function oweCancelled(tx: Tx, locked: LockedRefund, now: Date): Promise<void> {
+  const { refund: replaced, deposit } = locked;
+  const paid = await arrived(tx, replaced);
+  const parts = paid && (await partsBetween(tx, replaced, { deposit }));
+  // The order still holds a part: it ends by a decision about the order.
+  if (paid === undefined || parts === undefined || parts.some(({ row }) => row.takenUnits > 0n)) return;
+  await lockDebtor(tx, locked, paid);
+  await oweFound(tx, locked, { paid, parts: await settleParts(tx, { paid, replaced, parts }, now), now });
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

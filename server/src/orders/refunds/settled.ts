@@ -18,7 +18,7 @@ import * as store from '../store.ts';
 import { foundFor, lockDebtor, oweFound, paidTo, settleParts } from './replaced.ts';
 import { announceRefund, CANCELLABLE, inSuspense, isOpen, refundCase } from './request.ts';
 import { arrived, refundRestOf, splitRejected } from './rest.ts';
-import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOf, refundsOfDeposit } from './store.ts';
+import { changeRefund, type LockedRefund, lockRefund, refundsOf, refundsOfDeposit } from './store.ts';
 
 // Handles rails' reports about a refund's attempts. The caller has locked the order, if there is one.
 
