@@ -397,4 +397,27 @@ describe('a refund that its bank rejected, of a credit that is then recalled in 
     assert.deepEqual([await world.owed(order, 'inr'), await lossOf()], [200_000n, loss]);
     await world.reconciles();
   });
+
+  test('and lies in suspense without a refund: the payment refunds it, and the recalled part is owed', async () => {
+    const customer = await world.verifiedCustomer({ ending: '9001' });
+    const order = await world.buys('5000', 'usdc', { customer });
+    await world.credits(order, '5000');
+    await world.becomes(order, 'settled');
+    const line = await world.credits(order, '5000');
+    await world.opensCase(order, 'deposit_second');
+    const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
+    const { fiatAccountId } = customer;
+    assert.equal((await oneOrTwoDo(finn, ada, `/deposits/${second?.id}/refund`, { fiatAccountId })).status, 200);
+    await world.opensCase(order, 'refund_rejected');
+    const loss = await lossOf();
+    await recalls('suspense-2', line, 200_000n);
+    assert.deepEqual(await refundsOf(order), [['cancelled', 500_000n]]);
+    await paysAfterAll(world, order);
+    const all = new Set((await refundsOf(order)).map(String));
+    assert.deepEqual(all, new Set(['cancelled,500000', 'settled,300000', 'settled,200000']));
+    const kinds = (await world.openCaseKinds(order)).toSorted();
+    assert.deepEqual(kinds, ['customer_owes', 'payout_contradiction']);
+    assert.deepEqual([await world.owed(order, 'inr'), await lossOf()], [200_000n, loss]);
+    await world.reconciles();
+  });
 });

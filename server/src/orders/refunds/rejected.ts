@@ -67,7 +67,7 @@ export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Dat
   const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
   if (locked === undefined) return;
   const { refund } = locked;
-  const id = refund.state === 'cancelled' ? await replacementOf(tx, refund) : refund.id;
+  const id = refund.state === 'cancelled' ? await replacementOf(tx, locked, now) : refund.id;
   if (id === undefined) return await oweCancelled(tx, locked, now);
   if (await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now)) return;
   await settleFound(context, tx, id, now);

@@ -14,6 +14,7 @@ import type { Tx } from '../../base/db.ts';
 import { lockCustomer } from '../../customers/index.ts';
 import { chart, move } from '../../ledger/index.ts';
 import type { Payout } from '../../rails/payouts.ts';
+import { wakeDeposit } from '../deposits/dormant.ts';
 import { type Debtor, owe, ownerOf } from '../deposits/owed.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -56,9 +57,26 @@ async function inPlaceOf(tx: Tx, locked: Pick<LockedRefund, 'refund' | 'deposit'
   return undefined;
 }
 
-/** The refund that is open in place of a cancelled one. */
-export const replacementOf = async (tx: Tx, { depositId, purpose }: Refund): Promise<bigint | undefined> =>
-  (await refundsOfDeposit(tx, depositId)).findLast((one) => isOpen(one) && one.purpose === purpose)?.id;
+/**
+ * The refund that is open in place of a cancelled one. Money in suspense may have none, because operators decide about the rest of
+ * a refund that a recall cancelled: then it is written here, as far as the payment has refunded it.
+ */
+export async function replacementOf(tx: Tx, locked: LockedRefund, now: Date): Promise<bigint | undefined> {
+  const { refund: replaced, deposit } = locked;
+  const { purpose, why, requestedBy, source } = replaced;
+  const open = (await refundsOfDeposit(tx, deposit.id)).findLast((one) => isOpen(one) && one.purpose === purpose);
+  const paid = await arrived(tx, replaced);
+  const grossUnits = least(inSuspense(deposit), replaced.grossUnits);
+  if (open !== undefined || paid === undefined || source !== 'suspense' || grossUnits === 0n) return open?.id;
+  const rest: Refund = {
+    ...{ ...blank(deposit, grossUnits, 0n, now), purpose, why, requestedBy, ...paidTo(paid) },
+    ...{ source, state: 'rejected', attempt: 1, key: paid.id },
+  };
+  const after = { ...deposit, refundUnits: deposit.refundUnits + grossUnits };
+  if ((await partsBetween(tx, replaced, { refund: rest, deposit: after })) === undefined) return undefined;
+  await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it was refunded after all', now });
+  return (await insertRefund(tx, rest)).id;
+}
 
 /**
  * The parts that were recalled after a refund was cancelled: the newest, as far as they make up what the refund of the rest does
@@ -74,7 +92,7 @@ async function partsBetween(
   let left = replaced.grossUnits - (rest?.grossUnits ?? 0n);
   let cost = most(replaced.costUnits - (rest?.costUnits ?? 0n), 0n);
   // More of the deposit is here than the refund of the rest says, so the customer may owe less.
-  if (left < 0n || (replaced.source === 'suspense' && inSuspense(deposit) > 0n)) return undefined;
+  if (left < 0n || (left > 0n && replaced.source === 'suspense' && inSuspense(deposit) > 0n)) return undefined;
   const parts: Part[] = [];
   const gone = left === 0n ? [] : await recalledOf(tx, deposit);
   for (const row of rest === undefined ? [deposit, ...gone] : gone) {
@@ -177,6 +195,8 @@ export async function oweFound(
  */
 export async function oweCancelled(tx: Tx, locked: LockedRefund, now: Date): Promise<void> {
   const { refund: replaced, deposit } = locked;
+  // Compensations and released money did not come from the customer: operators decide about them.
+  if (deposit.origin !== 'rail') return;
   const paid = await arrived(tx, replaced);
   const parts = paid && (await partsBetween(tx, replaced, { deposit }));
   // The order still holds a part: it ends by a decision about the order.
