@@ -326,7 +326,7 @@ export const CASE_KINDS = {
   payout_contradiction: {
     means: 'Two reports about one payout contradict each other, for example rejected and then paid.',
     remedy:
-      'Trust the bank statement or the chain, not the earlier answer. If the order still held the money, the payment settles it. If the order was requoted since, two people settle it (order settle-by). Otherwise it was paid twice: claim one payment back.',
+      'Trust the bank statement or the chain, not the earlier answer. If the order still held the money, the payment settles it. If the order was requoted since, two people settle it (order settle-by). If a refund of the rest had replaced the refund that was paid, it ends unpaid, and the customer owes what was recalled. Otherwise it was paid twice: claim one payment back, and close the case.',
     who: 'operator',
     page: PAGE,
   },

@@ -6,9 +6,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { chart } from '../../src/ledger/index.ts';
+import { orderFacts } from '../../src/orders/index.ts';
 import type { Rail, Sending, Sent } from '../../src/rails/rail.ts';
 import { amountsDecide, oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
-import { settledPurchase } from '../support/orders.ts';
+import { paysAfterAll, settledPurchase } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Story } from '../support/story.ts';
 
@@ -252,6 +253,171 @@ describe('a refund that its bank rejected, of a credit that is then recalled in 
     ];
     assert.deepEqual(await endsWith(order), { state: 'refunded', paid: 0, refunds: all, ...OWES, owed: 100_000n });
     assert.equal(await lossOf(), loss);
+    await world.reconciles();
+  });
+
+  describe('and is shown as paid after all', () => {
+    const ALL = { kind: 'payouts', subject: 'all' };
+    async function whileStopped(body: () => Promise<void>): Promise<void> {
+      assert.equal((await ada.does('/kill-switches', ALL)).status, 200);
+      await body();
+      assert.equal((await oneOrTwoDo(ada, finn, '/kill-switches/lift', ALL)).status, 200);
+    }
+    /** The customer has received the whole credit once, and owes what was recalled of it. */
+    async function owesRecalled(order: Purchase, loss: bigint, gone: readonly bigint[] = [200_000n]): Promise<void> {
+      await world.until('the order has ended', async () => (await world.stateOf(order)) === 'refunded');
+      const owed = gone.reduce((sum, units) => sum + units, 0n);
+      const { refunds, ...end } = await endsWith(order);
+      const cases = ['customer_owes', 'payout_contradiction'];
+      assert.deepEqual(
+        { ...end, cases: [...new Set(end.cases)].toSorted() },
+        { state: 'refunded', paid: 0, owed, cases, blocked: true },
+      );
+      assert.deepEqual(
+        new Set(refunds.filter(([state]) => state !== 'cancelled').map(String)),
+        new Set([500_000n - owed, ...gone].map((units) => `settled,${units}`)),
+      );
+      assert.equal(await lossOf(), loss);
+      const { deposits, payouts } = await world.traceOf(order);
+      assert.deepEqual(
+        deposits.map(({ state, takenUnits, refundUnits, units }) => [state, takenUnits, refundUnits === units]),
+        deposits.map((_, at) => [at === 0 ? 'refunded' : 'lost', 0n, true]),
+      );
+      assert.deepEqual(
+        payouts.filter(({ state }) => state === 'settled').map(({ units }) => units),
+        [500_000n],
+      );
+      await world.reconciles();
+    }
+
+    test('is what the customer has received: the recalled part is owed, and the rest does not leave', async () => {
+      const { order, loss, fiatAccountId } = await replaced('late-1');
+      await paysAfterAll(world, order);
+      await owesRecalled(order, loss);
+      assert.equal((await retries(order, fiatAccountId)).body.reason, 'order_over', 'the rest was sent again');
+      assert.equal((await world.eventsOf(order)).at(-1), 'refunded');
+    });
+
+    test('is so after two recalls have replaced it twice', async () => {
+      const { order, line, loss } = await replaced('late-2');
+      await recalls('late-3', line, 100_000n);
+      await paysAfterAll(world, order);
+      await owesRecalled(order, loss, [100_000n, 200_000n]);
+    });
+
+    test('is so after the rest was recalled, too: then all of it is owed', async () => {
+      const { order, line, loss } = await replaced('late-4');
+      await recalls('late-5', line, 300_000n);
+      await paysAfterAll(world, order);
+      await world.becomes(order, 'refunded');
+      assert.deepEqual([await world.owed(order, 'inr'), await lossOf()], [500_000n, loss]);
+      await world.reconciles();
+    });
+
+    test('is so after its order has given up the rest and ended', async () => {
+      const { order, line, loss, fiatAccountId } = await replaced('late-9');
+      await recalls('late-10', line, 300_000n);
+      assert.equal((await retries(order, fiatAccountId)).status, 200);
+      await world.becomes(order, 'cancelled');
+      assert.equal(await lossOf(), loss);
+      await paysAfterAll(world, order);
+      assert.deepEqual([await world.owed(order, 'inr'), await lossOf()], [500_000n, loss]);
+      const kinds = new Set(await world.openCaseKinds(order));
+      assert.deepEqual(kinds, new Set(['customer_owes', 'payout_contradiction']));
+      assert.deepEqual([await world.stateOf(order), await world.isBlocked(order)], ['cancelled', true]);
+      await world.reconciles();
+    });
+
+    test('stops the refund of the rest, as long as its submission has not begun', async () => {
+      const { order, loss, fiatAccountId } = await replaced('late-6');
+      await whileStopped(async () => {
+        assert.equal((await retries(order, fiatAccountId)).status, 200);
+        await world.becomes(order, 'refunding');
+        await paysAfterAll(world, order);
+      });
+      await owesRecalled(order, loss);
+    });
+
+    test('is so once the refund of the rest, which was under way, is rejected', async () => {
+      const { order, loss } = await replaced('late-7');
+      const { fiatAccountId } = await world.verifiedAccount(order.customerId, '9005');
+      assert.equal((await retries(order, fiatAccountId)).status, 200);
+      const key = await world.until('it is submitted', async () => {
+        const { payouts } = await world.traceOf(order);
+        return payouts.find(({ state }) => state === 'submitted')?.id;
+      });
+      await paysAfterAll(world, order);
+      assert.equal(await world.stateOf(order), 'refunding');
+      await world.read((tx) =>
+        orderFacts(world.server.orders)(tx, {
+          ...{ type: 'payout_rejected', rail: 'bank.simulated', key, why: 'account_closed' },
+        }),
+      );
+      await owesRecalled(order, loss);
+    });
+
+    test('has paid twice if the rest has left; what comes back of the rest ends that', async () => {
+      const { order, loss, fiatAccountId } = await replaced('late-8');
+      assert.equal((await retries(order, fiatAccountId)).status, 200);
+      await world.becomes(order, 'refunded');
+      await paysAfterAll(world, order);
+      assert.deepEqual(await world.openCaseKinds(order), ['payout_contradiction']);
+      assert.deepEqual([await lossOf(), await world.owed(order, 'inr')], [loss + 500_000n, 0n]);
+      const rest = (await world.traceOf(order)).refunds.find(({ grossUnits }) => grossUnits === 300_000n);
+      await world.bankReturns(String(rest?.key), 300_000n);
+      await world.until('it is back', async () => (await world.owed(order, 'inr')) > 0n);
+      await owesRecalled(order, loss);
+    });
+  });
+
+  test('and paid again in suspense: the first attempt is shown as paid, and the recalled part is owed', async () => {
+    const customer = await world.verifiedCustomer({ ending: '9001' });
+    const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+    const line = await world.credits(order, '5000');
+    await world.becomes(order, 'on_hold');
+    await refunds(order, customer.fiatAccountId);
+    await world.becomes(order, 'refund_held');
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    assert.equal((await retries(order, fiatAccountId)).status, 200);
+    await world.becomes(order, 'refunded');
+    const loss = await lossOf();
+    await recalls('suspense-1', line, 200_000n);
+    const [first] = (await world.traceOf(order)).refunds;
+    await world.bankReturns(String(first?.key), 500_000n);
+    await world.opensCase(order, 'refund_returned');
+    assert.deepEqual(await refundsOf(order), [
+      ['cancelled', 500_000n],
+      ['returned', 300_000n],
+    ]);
+    await paysAfterAll(world, order);
+    const all = new Set((await refundsOf(order)).map(String));
+    assert.deepEqual(all, new Set(['cancelled,500000', 'settled,300000', 'settled,200000']));
+    const cases = ['customer_owes', 'payout_contradiction'];
+    assert.deepEqual((await world.openCaseKinds(order)).toSorted(), cases);
+    assert.deepEqual([await world.owed(order, 'inr'), await lossOf()], [200_000n, loss]);
+    await world.reconciles();
+  });
+
+  test('and lies in suspense without a refund: the payment refunds it, and the recalled part is owed', async () => {
+    const customer = await world.verifiedCustomer({ ending: '9001' });
+    const order = await world.buys('5000', 'usdc', { customer });
+    await world.credits(order, '5000');
+    await world.becomes(order, 'settled');
+    const line = await world.credits(order, '5000');
+    await world.opensCase(order, 'deposit_second');
+    const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
+    const { fiatAccountId } = customer;
+    assert.equal((await oneOrTwoDo(finn, ada, `/deposits/${second?.id}/refund`, { fiatAccountId })).status, 200);
+    await world.opensCase(order, 'refund_rejected');
+    const loss = await lossOf();
+    await recalls('suspense-2', line, 200_000n);
+    assert.deepEqual(await refundsOf(order), [['cancelled', 500_000n]]);
+    await paysAfterAll(world, order);
+    const all = new Set((await refundsOf(order)).map(String));
+    assert.deepEqual(all, new Set(['cancelled,500000', 'settled,300000', 'settled,200000']));
+    const kinds = (await world.openCaseKinds(order)).toSorted();
+    assert.deepEqual(kinds, ['customer_owes', 'payout_contradiction']);
+    assert.deepEqual([await world.owed(order, 'inr'), await lossOf()], [200_000n, loss]);
     await world.reconciles();
   });
 });

@@ -328,4 +328,49 @@ describe('a part that is recalled after the refund was submitted', () => {
     assert.deepEqual(await world.openCaseKinds(order), []);
     assert.deepEqual(await world.changesSince(books), {});
   });
+
+  test('is not sent again by itself if the refund never arrived: the rest waits for a decision', async () => {
+    const { customer, order, books, line, key } = await refunding('9005');
+    await recalls('part-12', line, 120_000n);
+    await world.read((tx) =>
+      orderFacts(world.server.orders)(tx, {
+        ...{ type: 'payout_rejected', rail: 'bank.simulated', key, why: 'never_arrived' },
+      }),
+    );
+    await world.becomes(order, 'refund_held');
+    const { payouts } = await world.traceOf(order);
+    assert.deepEqual(
+      payouts.map(({ id }) => id),
+      [key],
+      'the whole amount was sent again',
+    );
+    assert.deepEqual(await refundsOf(order), [
+      ['cancelled', 500_000n],
+      ['rejected', 380_000n],
+    ]);
+    await oneOrTwoDo(ada, finn, `/customers/${customer.id}/unblock`);
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    assert.equal((await oneOrTwoDo(finn, ada, `/orders/${order.id}/retry-refund`, { fiatAccountId })).status, 200);
+    await world.becomes(order, 'refunded');
+    assert.deepEqual([await world.openCaseKinds(order), await world.owed(order, 'inr')], [[], 0n]);
+    assert.deepEqual(await world.changesSince(books), {});
+  });
+
+  test('as a whole is given up if the refund never arrived: its order ends with nothing', async () => {
+    const { order, books, line, key } = await refunding('9005');
+    await recalls('part-13', line, 500_000n);
+    await world.read((tx) =>
+      orderFacts(world.server.orders)(tx, {
+        ...{ type: 'payout_rejected', rail: 'bank.simulated', key, why: 'never_arrived' },
+      }),
+    );
+    await world.becomes(order, 'refund_held');
+    assert.equal((await world.traceOf(order)).payouts.length, 1, 'the whole amount was sent again');
+    await oneOrTwoDo(ada, finn, `/customers/${order.customerId}/unblock`);
+    const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+    assert.equal((await oneOrTwoDo(finn, ada, `/orders/${order.id}/retry-refund`, { fiatAccountId })).status, 200);
+    await world.becomes(order, 'cancelled');
+    assert.deepEqual([await world.openCaseKinds(order), await world.owed(order, 'inr')], [[], 0n]);
+    assert.deepEqual(await world.changesSince(books), {});
+  });
 });

@@ -12,6 +12,7 @@ import { isWaiting, type OrderState } from '../../src/orders/machine.ts';
 import { allMarkets, BUILT_IN_POLICY, setFee } from '../../src/partners/index.ts';
 import { FEES } from '../../src/sandbox/catalogue.ts';
 import { amountsDecide, type Person } from '../protocols/operator/people.ts';
+import { paysAfterAll } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Sale, Story } from '../support/story.ts';
 
@@ -54,17 +55,6 @@ async function held(amount = '10'): Promise<{ order: Sale; paid: Awaited<ReturnT
   return { order, paid };
 }
 
-/** The bank's statement shows an attempt as paid that the bank had rejected. */
-async function paysAfterAll(order: Sale | Purchase): Promise<void> {
-  const refused = (await world.traceOf(order)).payouts.find(({ state }) => state === 'rejected');
-  assert(refused);
-  const { id: key, units } = refused;
-  await world.bankShows({ id: `late-${order.id}`, direction: 'debit', units, reference: 'UTR-LATE', key });
-  await world.until('the payment is seen', async () =>
-    (await world.traceOf(order)).payouts.some(({ id, state }) => id === refused.id && state === 'settled'),
-  );
-}
-
 describe('a payout that was rejected and is then shown as paid', () => {
   async function refused(): Promise<Sale> {
     const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
@@ -93,7 +83,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
   test('has paid its order: nothing is lost, and it cannot be sent again', async () => {
     const books = await world.balances();
     const order = await refused();
-    await paysAfterAll(order);
+    await paysAfterAll(world, order);
     await isPaidOnce(order);
     assert.deepEqual(await payouts(order), ['payout settled']);
     assert.equal((await world.changesSince(books))['loss:inr'], undefined);
@@ -109,7 +99,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
       await world.reorgsAway(paid);
       await world.mines(2);
       await world.opensCase(order, 'deposit_lost');
-      await paysAfterAll(order);
+      await paysAfterAll(world, order);
       await world.becomes(order, 'settled');
       assert.deepEqual((await world.openCaseKinds(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
       assert.equal((await world.read((tx) => findCustomer(tx, order.customerId))).blocked, true);
@@ -133,7 +123,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
         await world.becomes(order, 'refund_held');
       });
       const books = await world.balances();
-      await paysAfterAll(order);
+      await paysAfterAll(world, order);
       const asked = await finn.does(`/orders/${order.id}/settle-by`, { payout: `pay_${order.id}_1` });
       assert.equal(asked.status, 202, JSON.stringify(asked.body));
       const agreed = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
@@ -155,7 +145,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
       await does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
       await world.becomes(order, 'cancelled');
       const books = await world.balances();
-      await paysAfterAll(order);
+      await paysAfterAll(world, order);
       await owes(order, books, 'cancelled');
       assert.deepEqual((await world.openCaseKinds(order)).toSorted(), ['customer_owes', 'payout_contradiction']);
       assert.equal((await world.changesSince(books))['loss:inr'], undefined);
@@ -167,7 +157,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
     await whileStopped(async () => {
       await does(`/orders/${order.id}/retry`);
       assert.deepEqual(await payouts(order), ['payout rejected', 'payout created']);
-      await paysAfterAll(order);
+      await paysAfterAll(world, order);
     });
     await isPaidOnce(order);
     assert.deepEqual(await payouts(order), ['payout settled', 'payout rejected']);
@@ -185,7 +175,7 @@ describe('a payout that was rejected and is then shown as paid', () => {
     await world.bank.setFault({ kind: 'status_unavailable', times: 1_000 });
     await does(`/orders/${order.id}/retry`);
     await world.until('it is under way', async () => (await payouts(order)).includes('payout unknown'));
-    await paysAfterAll(order);
+    await paysAfterAll(world, order);
     assert.equal(await world.stateOf(order), 'paying_out');
     await world.bank.clearFaults();
     await isPaidOnce(order);
@@ -259,7 +249,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     const { order, first, then } = await repriced(500n);
     assert.ok(first > then);
     const books = await world.balances();
-    await paysAfterAll(order);
+    await paysAfterAll(world, order);
     await isStuck(order);
     await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order) });
     await isOver(order, first, then);
@@ -273,7 +263,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     const { order, first, then } = await repriced(0n);
     assert.ok(first < then);
     const books = await world.balances();
-    await paysAfterAll(order);
+    await paysAfterAll(world, order);
     await isStuck(order);
     const unsaid = await finn.does(`/orders/${order.id}/settle-by`, { payout: firstOf(order) });
     assert.equal(unsaid.status, 400);
@@ -289,7 +279,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     await feeIs(500n);
     const { order, first, then } = await repriced(0n);
     const books = await world.balances();
-    await paysAfterAll(order);
+    await paysAfterAll(world, order);
     // Its account accepts payments from now on.
     const { fiatAccountId } = await world.verifiedAccount(order.customerId);
     await world.read((tx) =>
@@ -321,7 +311,7 @@ describe('an order requoted after a rejected payout that is then shown as paid',
     await whileStopped(async () => {
       await does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
       await world.becomes(order, 'refunding');
-      await paysAfterAll(order);
+      await paysAfterAll(world, order);
     });
     await world.becomes(order, 'refund_held');
     await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order) });
@@ -368,7 +358,7 @@ describe('a refund that was rejected and is then shown as paid', () => {
     await world.becomes(order, 'on_hold');
     await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
     await world.becomes(order, 'refund_held');
-    await paysAfterAll(order);
+    await paysAfterAll(world, order);
     await isRefundedOnce(order, books);
     assert.equal(await world.stateOf(order), 'refunded');
     assert.equal(await world.statusOf(order), -2);
@@ -394,7 +384,7 @@ describe('a refund that was rejected and is then shown as paid', () => {
     await whileStopped(async () => {
       await does(`/orders/${order.id}/destination`, { fiatAccountId });
       await world.until('a new one is created', async () => (await refunds(order))[0] === 'created');
-      await paysAfterAll(order);
+      await paysAfterAll(world, order);
     });
     await isRefundedOnce(order, books);
     assert.deepEqual((await payouts(order)).slice(-2), ['refund settled', 'refund rejected']);

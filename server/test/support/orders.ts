@@ -1,4 +1,5 @@
-/** Orders in the states that stories begin with. */
+/** Orders in the states that stories begin with, and what their banks say about them. */
+import assert from 'node:assert/strict';
 import type { Paid, Purchase, Sale, Story } from './story.ts';
 
 /** A sale whose deposit is confirmed and which screening holds. */
@@ -53,4 +54,15 @@ export async function strayCredit(world: Story, order: Purchase, amount: string)
   const known = new Set((await all()).map(({ id }) => id));
   await world.credits(order, amount, { text: 'what I owe' });
   return await world.until('it is in suspense', async () => (await all()).find(({ id }) => !known.has(id))?.id);
+}
+
+/** The bank's statement shows the first attempt as paid that the bank had rejected. */
+export async function paysAfterAll(world: Story, order: Sale | Purchase): Promise<void> {
+  const refused = (await world.traceOf(order)).payouts.find(({ state }) => state === 'rejected');
+  assert(refused);
+  const { id: key, units } = refused;
+  await world.bankShows({ id: `late-${key}`, direction: 'debit', units, reference: 'UTR-LATE', key });
+  await world.until('the payment is seen', async () =>
+    (await world.traceOf(order)).payouts.some(({ id, state }) => id === refused.id && state === 'settled'),
+  );
 }

@@ -662,8 +662,8 @@ export async function openStory(options: StoryOptions = {}) {
     },
 
     /** Another account of a customer, in rupees. */
-    async verifiedAccount(customerId: string): Promise<{ fiatAccountId: string }> {
-      const fiatAccount = `0001${randomBytes(3).readUIntBE(0, 3).toString().padStart(8, '0')}0000`;
+    async verifiedAccount(customerId: string, ending = '0000'): Promise<{ fiatAccountId: string }> {
+      const fiatAccount = `0001${randomBytes(3).readUIntBE(0, 3).toString().padStart(8, '0')}${ending}`;
       const { fiatAccountId = '' } = await told('bank/addFiatAccount', {
         customerId,
         fiatAccount,

@@ -6,8 +6,8 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
-import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
-import { type Account, chart, type Line, move, post } from '../../ledger/index.ts';
+import { blockForDebt, lockCustomer } from '../../customers/index.ts';
+import { chart } from '../../ledger/index.ts';
 import {
   cancelUnlessSubmitted,
   type Payout,
@@ -17,10 +17,10 @@ import {
   recordRejected,
 } from '../../rails/payouts.ts';
 import type { RailFact, RecalledPart } from '../../rails/rail.ts';
-import { advance, change, custodyOf, fromPosition } from '../advance.ts';
+import { advance, change } from '../advance.ts';
 import type { Context } from '../context.ts';
 import { bookGone, unexplainedDebit } from '../custody/facts.ts';
-import { linesFor, payoutId } from '../entries.ts';
+import { payoutId } from '../entries.ts';
 import { cancelPayingAgain } from '../refunds/cancel.ts';
 import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
 import { releasedRefunds } from '../refunds/released.ts';
@@ -31,6 +31,7 @@ import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
 import { REASONS } from './facts.ts';
+import { type Debtor, ownerOf } from './owed.ts';
 import type { DepositRow } from './store.ts';
 import * as depositStore from './store.ts';
 
@@ -268,96 +269,11 @@ async function keepPriced(
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 /**
- * An order was paid after all, by a payout that its rail had rejected, and one of its deposits was reversed meanwhile. The
- * reversal was booked as a loss, because no payout seemed to have left. Now the customer owes it, as if the payout had been known
- * at that time.
- */
-export async function owesAfterAll(tx: Tx, order: Order, now: Date): Promise<void> {
-  for (const row of await depositStore.depositsOf(tx, order.id)) {
-    const { asset, lostUnits: units, stateBeforeLoss: before } = row;
-    const loss = chart.loss(asset);
-    if (row.state !== 'lost' || before !== 'applied' || units === 0n || row.lostTo !== loss.code) continue;
-    await lockCustomer(tx, order.customerId);
-    const to = chart.receivable(order.customerId, order.partnerId, asset);
-    await owe(tx, { order, row, to, lines: move(to, loss, units), now });
-  }
-}
-
-/**
- * As `owesAfterAll`, for an order that has given up the reversed deposit and was cancelled. The payout was booked as a loss; the
- * order's exchange is booked instead, against the customer's debt. If the amount differs from the order's, operators decide in
- * the contradiction's case, and the customer is blocked.
- *
- * @param paidUnits the amount that left, booked as a loss of the payout's asset
- */
-export async function owesAfterCancelling(
-  context: Context,
-  tx: Tx,
-  { order, paidUnits, now }: { order: Order; paidUnits: bigint; now: Date },
-): Promise<void> {
-  if (order.state !== 'cancelled') return;
-  const givenUp = (await depositStore.depositsOf(tx, order.id)).filter(
-    ({ state, stateBeforeLoss, lostUnits }) => state === 'lost' && stateBeforeLoss === 'reversed' && lostUnits > 0n,
-  );
-  if (givenUp.length === 0) return;
-  await lockCustomer(tx, order.customerId);
-  const receivedUnits = order.receivedUnits ?? order.depositUnits;
-  const lostUnits = givenUp.reduce((sum, row) => sum + row.lostUnits, 0n);
-  if (paidUnits !== order.payoutUnits || lostUnits !== receivedUnits)
-    return await blockForDebt(tx, order.customerId, now);
-  const to = chart.receivable(order.customerId, order.partnerId, order.depositAsset);
-  const account = chart.order(order.id, order.partnerId, order.depositAsset);
-  const exchange = linesFor('convert_and_payout_found', { ...order, receivedUnits }, custodyOf(context.rails, order));
-  for (const [at, row] of givenUp.entries()) {
-    const owed = move(to, account, row.lostUnits);
-    await owe(tx, { order, row, to, lines: at + 1 < givenUp.length ? owed : [...owed, ...exchange], now });
-  }
-}
-
-/**
- * A reversed deposit of a paid order becomes its customer's debt, with a case and a block. The caller has locked the customer.
- */
-async function owe(
-  tx: Tx,
-  { order, row, to, lines, now }: { order: Order; row: DepositRow; to: Account; lines: readonly Line[]; now: Date },
-): Promise<void> {
-  const { id, asset, lostUnits: units, reference } = row;
-  const entry = {
-    id: `dep_${id}:owed`,
-    kind: 'deposit_lost',
-    orderId: order.id,
-    at: now,
-    facts: { deposit: String(id), reference },
-  };
-  let posted = await post(tx, { ...entry, lines: [...lines] });
-  // The money has left, whatever the treasury has now: the position account covers it.
-  if (posted.outcome === 'short')
-    posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.payoutAsset)) });
-  assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
-  await depositStore.markLost(tx, id, { why: row.why ?? REASONS.lost, before: 'applied', units, to: to.code });
-  await blockForDebt(tx, order.customerId, now);
-  const about = { subject: `deposit:${id}`, now };
-  await closeCases(tx, { ...about, kind: 'deposit_lost', outcome: 'its order was paid after all' });
-  await openCase(tx, {
-    ...about,
-    kind: 'customer_owes',
-    orderId: order.id,
-    partnerId: order.partnerId,
-    reason: 'reversed, and its order was paid after all: the customer owes it, and is blocked',
-    facts: { units: String(units), asset, reference },
-  });
-}
-
-/**
  * The customer who was, or may have been, paid out of a deposit: by the payout of the order that accepted it, or by a refund of
  * it. This is read from payouts that were submitted and not rejected, because an order's state does not cover money that the
  * order did not accept. Without an order it is the owner of the account to which a refund went.
  */
-async function whoWasPaid(
-  tx: Tx,
-  row: DepositRow,
-  order: Order | undefined,
-): Promise<{ customerId: string; partnerId: bigint } | undefined> {
+async function whoWasPaid(tx: Tx, row: DepositRow, order: Order | undefined): Promise<Debtor | undefined> {
   const refunds: Payout[] = [];
   for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
     refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
@@ -368,12 +284,7 @@ async function whoWasPaid(
       row.takenUnits > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
     return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;
   }
-  const accountId = refunds.find(mayHaveLeft)?.fiatAccountId ?? null;
-  if (accountId === null) return undefined;
-  const { customerId } = await findFiatAccount(tx, accountId);
-  // The deposit was returned to its source, not to a customer of ours.
-  if (customerId === null) return undefined;
-  return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
+  return await ownerOf(tx, refunds.find(mayHaveLeft)?.fiatAccountId ?? null);
 }
 
 /** Whether a refund was returned in full: its customer received no part of it. */

@@ -7,7 +7,7 @@ import { type Payout, payoutsOf, unitsPaid } from '../../rails/payouts.ts';
 import { advance } from '../advance.ts';
 import type { Action, Rails } from '../context.ts';
 import { PAID_OTHER_AMOUNT, paidOtherwise } from '../decide.ts';
-import { owesAfterAll } from '../deposits/reversed.ts';
+import { owesAfterAll } from '../deposits/owed.ts';
 import * as depositStore from '../deposits/store.ts';
 import { lockOrder } from '../lock.ts';
 import { next } from '../machine.ts';

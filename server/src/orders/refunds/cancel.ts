@@ -2,8 +2,8 @@
 import type { Tx } from '../../base/db.ts';
 import type { Rails } from '../context.ts';
 import { HELD_AT_GATE, PAID_BEFORE } from '../decide.ts';
-import { CANCELLABLE, cancelUnsubmitted, TAKEN_BACK } from './rejected.ts';
-import { refundCase } from './request.ts';
+import { cancelUnsubmitted, TAKEN_BACK } from './rejected.ts';
+import { CANCELLABLE, refundCase } from './request.ts';
 import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
 
 /**

@@ -18,10 +18,11 @@ import { feeAccount, voidRefund } from '../entries.ts';
 import type { Order } from '../store.ts';
 import { isPaidOut } from './lost.ts';
 import { makeGoodOfReleased, releasedRefunds } from './released.ts';
-import { announceRefund, inSuspense, refundCase } from './request.ts';
+import { foundFor, oweCancelled, replacementOf } from './replaced.ts';
+import { announceRefund, CANCELLABLE, inSuspense, refundCase } from './request.ts';
 import { sendFromSuspense } from './screen.ts';
-import { arrived, endOrderRefund, goesToLoss, heldParts, settleFound, tryAgainHeld } from './settled.ts';
-import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOfDeposit } from './store.ts';
+import { endOrderRefund, goesToLoss, heldParts, settleFound, tryAgainHeld } from './settled.ts';
+import { changeRefund, type LockedRefund, lockRefund, refundsOfDeposit } from './store.ts';
 
 export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
@@ -29,7 +30,9 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
   const { refund, order } = locked;
   if (refund.key !== payout.id || (refund.state !== 'created' && refund.state !== 'submitted')) return;
   const failed = await changeRefund(tx, refund, { state: 'rejected', now });
-  const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
+  const isMade = (await foundFor(tx, { ...locked, refund: failed })) !== undefined;
+  // The gate holds a refund of a reversed deposit, so another attempt in full could not leave: people decide about the rest.
+  const again = mayRetryByItself(why, refund.attempt) && !isMade && locked.deposit.state !== 'lost';
   if (refund.source === 'order') {
     assert(order !== undefined, `refund ${refund.id} has no order`);
     await closeCases(tx, { kind: 'hold_too_late', subject: `refund:${refund.id}`, outcome: `refused: ${why}`, now });
@@ -46,7 +49,7 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
     lines: voidRefund(bookedRefund(failed)),
   });
   if (await goesToLoss(tx, { ...locked, refund: failed }, payout, why, now)) return;
-  if ((await arrived(tx, failed)) === undefined) {
+  if (!isMade) {
     if (await endsCompensation(context, tx, locked, now)) return;
     if (await endsReleased(context, tx, locked, now)) return;
   }
@@ -58,16 +61,16 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
 
 /**
  * The rail settled a refund attempt that it had rejected: cancels the next attempt if its submission has not begun, and settles
- * the refund. The caller has booked the payment as a loss.
+ * the refund, or the one that has replaced it. The caller has booked the payment as a loss.
  */
 export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Date): Promise<void> {
   const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
   if (locked === undefined) return;
-  const { key, rail, state } = locked.refund;
-  const next = state === 'created' && key !== null && key !== paid.id ? await payoutByKey(tx, rail, key) : undefined;
-  if (next !== undefined && (await cancelUnlessSubmitted(tx, next.id, PAID_BEFORE, now)))
-    return await refundRejected(context, tx, next, PAID_BEFORE, now);
-  await settleFound(context, tx, locked.refund.id, now);
+  const { refund } = locked;
+  const id = refund.state === 'cancelled' ? await replacementOf(tx, locked, now) : refund.id;
+  if (id === undefined) return await oweCancelled(tx, locked, now);
+  if (await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now)) return;
+  await settleFound(context, tx, id, now);
 }
 
 /**
@@ -89,7 +92,7 @@ export async function refundReturned(
   const { refund } = locked;
   await wakeDeposit(tx, locked.deposit, { by: 'the rail', why: 'some of it came back', now });
   const netUnits = units < refund.netUnits ? units : refund.netUnits;
-  const isMade = (await arrived(tx, refund)) !== undefined;
+  const isMade = (await foundFor(tx, locked)) !== undefined;
   const back = await changeRefund(tx, refund, {
     state: isMade ? 'rejected' : 'returned',
     source: 'suspense',
@@ -222,10 +225,3 @@ export async function cancelUnsubmitted(context: Rails, tx: Tx, id: bigint, why:
 }
 
 export const TAKEN_BACK = 'the deposit was reversed';
-export const CANCELLABLE: readonly Refund['state'][] = [
-  'needs_destination',
-  'screening',
-  'held',
-  'rejected',
-  'returned',
-];

@@ -85,6 +85,15 @@ export const inSuspense = (deposit: DepositRow): bigint =>
     ? deposit.units - deposit.takenUnits - deposit.refundUnits
     : 0n;
 
+/** States in which a refund waits and no attempt of it is under way. */
+export const CANCELLABLE: readonly Refund['state'][] = [
+  'needs_destination',
+  'screening',
+  'held',
+  'rejected',
+  'returned',
+];
+
 export const isOpen = ({ state }: Refund): boolean => state !== 'settled' && state !== 'cancelled';
 export function blank(deposit: DepositRow, grossUnits: bigint, costUnits: bigint, now: Date) {
   return {

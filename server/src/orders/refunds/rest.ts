@@ -3,7 +3,8 @@
  *
  * The amount of a refund never changes. A refund that did not arrive is cancelled, the recalled part is split off as a deposit of its
  * own, and a new refund of the rest takes the old one's place. If the refund may still arrive, the whole amount stays its customer's
- * debt until that is known (deposits/reversed.ts).
+ * debt until that is known (deposits/reversed.ts). If the rail pays the cancelled refund after all, the refund of the rest ends by
+ * that payment (replaced.ts).
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -15,6 +16,10 @@ import { changeRefund, insertRefund, type LockedRefund, type Refund, refundsOfDe
 
 /** Whether a payout was submitted and its rail has not reported that it was not paid. A returned payout had left. */
 export const mayHaveLeft = ({ state }: Payout): boolean => state !== 'created' && state !== 'rejected';
+
+/** The attempt that settled although its rail had rejected it. */
+export const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undefined> =>
+  (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
 
 /** Cancels the rejected refunds of a deposit whose order holds it: what is left of it is refunded instead. @returns them */
 export async function takeBackRejected(tx: Tx, depositId: bigint, now: Date): Promise<Refund[]> {
@@ -144,11 +149,15 @@ export async function refundPriced(
   return { refunds, keptUnits };
 }
 
-/** Splits the recalled part off its deposit, under a name that follows from the refund's last attempt. */
-async function splitGone(tx: Tx, { depositId, key }: Refund, part: { units: bigint; takenUnits: bigint }) {
+/** The name of the part that was recalled while this refund was under way: it follows from the refund's last attempt. */
+export const recalledName = ({ key }: Refund): string => `${key}:recalled`;
+
+/** Splits the recalled part off its deposit. */
+async function splitGone(tx: Tx, refund: Refund, part: { units: bigint; takenUnits: bigint }) {
+  const { depositId } = refund;
   const deposit = await depositStore.lockDepositById(tx, depositId);
   assert(deposit !== undefined, `deposit ${depositId} has disappeared`);
-  return await depositStore.splitDeposit(tx, deposit, { line: `${key}:recalled`, ...part });
+  return await depositStore.splitDeposit(tx, deposit, { line: recalledName(refund), ...part });
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -5,7 +5,7 @@ import { assert } from '../../base/errors.ts';
 import { closeCases } from '../../compliance/index.ts';
 import { findCustomer } from '../../customers/index.ts';
 import { type Account, chart, move, post } from '../../ledger/index.ts';
-import { type Payout, payoutsOf, payoutsOfRefund } from '../../rails/payouts.ts';
+import { type Payout, payoutsOf } from '../../rails/payouts.ts';
 import { advance, bookedRefund, change, writeRefund } from '../advance.ts';
 import type { Rails } from '../context.ts';
 import { HELD_AT_GATE } from '../decide.ts';
@@ -15,9 +15,10 @@ import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { foundRefund, holdRefund, settleRefund, voidRefund } from '../entries.ts';
 import * as store from '../store.ts';
-import { announceRefund, inSuspense, isOpen, refundCase } from './request.ts';
-import { refundRestOf, splitRejected } from './rest.ts';
-import { changeRefund, type LockedRefund, lockRefund, type Refund, refundsOf, refundsOfDeposit } from './store.ts';
+import { foundFor, lockDebtor, oweFound, paidTo, settleParts } from './replaced.ts';
+import { announceRefund, CANCELLABLE, inSuspense, isOpen, refundCase } from './request.ts';
+import { arrived, refundRestOf, splitRejected } from './rest.ts';
+import { changeRefund, type LockedRefund, lockRefund, refundsOf, refundsOfDeposit } from './store.ts';
 
 // Handles rails' reports about a refund's attempts. The caller has locked the order, if there is one.
 
@@ -95,35 +96,42 @@ export async function endRefund(
   else if (refund.source === 'suspense') await announceRefund(tx, order, now);
 }
 
-/** The attempt that settled although its rail had rejected it. */
-export const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undefined> =>
-  (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
-
 /**
- * Settles a failed refund of which an attempt has settled after all: the refund's money covers the loss that was booked. If the
- * order has several refunds, this waits until none of them is under way, because only then is the money no longer held.
+ * Settles a failed refund that its rail has paid after all, by one of its own attempts or by an attempt of the refund that it
+ * replaces (replaced.ts): the refund's money covers the loss that was booked. If the order has several refunds, this waits until
+ * none of them is under way, because only then is the money no longer held.
  */
 export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
   const locked = await lockRefund(tx, id);
-  if (locked?.refund.state !== 'rejected') return;
+  if (locked === undefined) return;
   const { refund, order, deposit } = locked;
-  const paid = await arrived(tx, refund);
-  if (paid === undefined || (refund.source === 'order' && order?.state !== 'refund_held')) return;
-  if (refund.source === 'suspense')
-    await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it was refunded after all', now });
+  const isOrders = refund.source === 'order';
+  const found = await foundFor(tx, locked);
+  if (found === undefined || (isOrders && order?.state !== 'refund_held')) return;
+  const { paid, inPlace } = found;
+  // Another refund of the deposit has paid it, so this one ends wherever it waits. Otherwise it waits for another attempt.
+  if (refund.state !== 'rejected' && (isOrders || inPlace === undefined || !CANCELLABLE.includes(refund.state))) return;
+  if (!isOrders) await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it was refunded after all', now });
   assert(paid.reference !== null, `payout ${paid.id} settled without a reference`);
   const facts = { reference: paid.reference, payout: paid.id };
-  const settled = await changeRefund(tx, refund, { state: 'settled', now });
+  if (inPlace !== undefined || deposit.state === 'lost') await lockDebtor(tx, locked, paid);
+  const settled = await changeRefund(tx, refund, {
+    state: 'settled',
+    ...(inPlace === undefined ? {} : { key: paid.id, to: paidTo(paid) }),
+    now,
+  });
+  const parts = inPlace === undefined ? [] : await settleParts(tx, inPlace, now);
+  const booked = [settled, ...parts.filter(({ source }) => source === 'order')];
   const isLast =
-    refund.source === 'order' &&
+    isOrders &&
     order !== undefined &&
     !(await refundsOf(tx, order.id)).some((one) => one.source === 'order' && isOpen(one));
   if (isLast) {
-    await advance(context, tx, order, 'refund_found', { now, refunds: [settled], facts });
+    await advance(context, tx, order, 'refund_found', { now, refunds: booked, facts });
     await closeCases(tx, { kind: 'refund_held', subject: `order:${order.id}`, outcome: 'refunded after all', now });
   } else {
     const from =
-      refund.source === 'order' && order !== undefined
+      isOrders && order !== undefined
         ? chart.order(order.id, order.partnerId, refund.asset)
         : chart.suspense(refund.rail, refund.asset);
     await post(tx, {
@@ -132,11 +140,12 @@ export async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date)
       ...defined({ orderId: refund.orderId ?? undefined }),
       at: now,
       facts,
-      lines: foundRefund(bookedRefund(settled), from),
+      lines: booked.flatMap((one) => foundRefund(bookedRefund(one), from)),
     });
-    if (refund.source === 'order' && order !== undefined)
-      await store.noteRefunded(tx, order.id, refund.grossUnits, now);
+    if (isOrders && order !== undefined)
+      for (const { grossUnits } of booked) await store.noteRefunded(tx, order.id, grossUnits, now);
   }
+  await oweFound(tx, locked, { paid, parts, now });
   await endRefund(tx, { ...locked, refund: settled }, paid.reference, now);
 }
 

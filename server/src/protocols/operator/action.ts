@@ -359,7 +359,10 @@ async function failed(tx: Tx, doing: Doing, f: { id: bigint; why: string; from: 
   await closeDelayed(tx, f.id, `failed: ${f.why}`, doing.now);
 }
 
-/** The reasons of all approvers, in their own words, cut to the length that the audit accepts. */
+/**
+ * The reasons of the proposer and of the last confirmer, in their own words, and the names of those who agreed in between: their
+ * reasons are in their own `agreed` rows of the audit. Cut to the length that the audit accepts.
+ */
 function saidBy(
   { vault }: OperatorDeps,
   row: { reason: string; proposer: string },
