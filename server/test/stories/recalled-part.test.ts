@@ -286,7 +286,7 @@ describe('a part that is recalled after the refund was submitted', () => {
     await world.becomes(order, 'refunded');
     await world.bankReturns(key, 498_000n);
     await world.opensCase(order, 'refund_returned');
-    await recalls('part-12', line, 120_000n);
+    await recalls('kept-1', line, 120_000n);
     const shown = async () =>
       (await world.traceOf(order)).refunds.map(({ state, grossUnits, costUnits }) => [state, grossUnits, costUnits]);
     assert.deepEqual(await shown(), [
@@ -298,7 +298,7 @@ describe('a part that is recalled after the refund was submitted', () => {
     assert.equal(await world.owed(order, 'inr'), 0n);
 
     // The bank takes back all that is left of the credit, and what it kept has not come back: the customer was charged for that.
-    await recalls('part-13', line, 380_000n);
+    await recalls('kept-2', line, 380_000n);
     assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], undefined);
     assert.equal(await world.owed(order, 'inr'), 2_000n);
     assert.deepEqual(await world.openCaseKinds(order), ['customer_owes']);
