@@ -21,6 +21,7 @@ const GIVEN = {
   otherPhone: '+44 7700 900461',
   email: 'Zebulon.Quagmire@fjordmail.example',
   holder: 'Zebulon Quagmire-Ōtaki',
+  documentName: 'Zebulonius',
   account: '50100 2837 4651 90',
   ifsc: 'HDFC0ZQ4711',
   iban: 'DE89 3704 0044 0532 0130 00',
@@ -63,6 +64,12 @@ before(async () => {
     first = await enroll('1', GIVEN.phone);
     second = await enroll('2', '+91 90000 00002');
     await customers.updateContact(tx, vault, second.id, { phone: GIVEN.otherPhone, now });
+    await customers.saveDetails(tx, vault, { customer: second, details: { country: 'IN' }, now });
+    const names = { firstName: GIVEN.documentName, lastName: 'Quagmire' };
+    const read = { customerId: second.id, version: 1 };
+    await customers.keepReadNames(tx, vault, { ...read, names });
+    const finding = { outcome: 'verified', level: 1 } as const;
+    await customers.recordFinding(tx, { ...read, verifier: 'simulated', finding, now });
     await customers.recordLogin(tx, first.id, now);
     await customers.recordVerification(tx, {
       customer: first,

@@ -31,7 +31,8 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
   ],
   customer_details: [
     `insert (customer_id, partner_id, details, given_at, identity_index);
-     update (details, version, outcome, given_at, begun_with, polls, identity_index)`,
+     update (details, version, outcome, given_at, begun_with, polls, identity_index, read_names, read_for, verified_names,
+       names_revision)`,
     'a customer fills in the verification form, and the verifier answers',
   ],
   customers: [

@@ -69,6 +69,9 @@ interface Supplied {
   readonly version: number | null;
   readonly outcome: string | null;
   readonly details: Readonly<Record<string, unknown>>;
+  /** Read from the document by a verifier: for these details, and for the last ones that were verified. */
+  readonly readNames: Readonly<Record<string, unknown>> | null;
+  readonly verifiedNames: Readonly<Record<string, unknown>> | null;
   readonly submission: {
     readonly id: string;
     readonly state: string;
@@ -265,6 +268,21 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
           ))}
         </dl>
       </section>
+      {([of.readNames, of.verifiedNames] as const).map(
+        (names, at) =>
+          names !== null && (
+            <section className="panel" key={at === 0 ? 'read' : 'verified'}>
+              <h2>{at === 0 ? 'Names on the document' : 'Names verified before'}</h2>
+              <dl className="facts answers">
+                {answers(names).map(([name, value]) => (
+                  <Fact key={name} name={name}>
+                    <span className="long">{value}</span>
+                  </Fact>
+                ))}
+              </dl>
+            </section>
+          ),
+      )}
       <section className="panel">
         <h2>Files</h2>
         {files.length === 0 && <span className="muted">None.</span>}

@@ -5,7 +5,9 @@
  * pauses, from the verifier's own up to an hour. A callback or an operator's decision wakes the job earlier; only the
  * verifier's next answer is trusted. While the verifier cannot be reached, the job is retried like any other job.
  *
- * A result is recorded with its event, and ends the check. Without one after the time of VERIFICATION_OVERDUE_S a case opens;
+ * A result is recorded with its event, and ends the check. If the verifier read another name from the document than the customer
+ * typed, its result is not taken: the check stays in review, and the job opens a case `verification_review`, which an operator
+ * decides. Without a result after the time of VERIFICATION_OVERDUE_S a case opens;
  * the result closes it, and the job continues asking until there is one.
  *
  * Not here: the rows and the job's key (customers/checks.ts), the effect of a result (customers.recordFinding).
@@ -16,9 +18,18 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Handled, Handlers } from '../base/jobs.ts';
-import { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, recordFinding } from '../customers/index.ts';
+import {
+  CHECK_VERIFICATION,
+  type Check,
+  checkUnderWay,
+  type DocumentNames,
+  keepReadNames,
+  recordAsked,
+  recordFinding,
+} from '../customers/index.ts';
 import { closeCases, openCase } from './cases.ts';
 import { openDuplicateCase } from './duplicates.ts';
+import { askReview, REVIEW_CASE } from './reviews.ts';
 
 /** The functions used of a verifier; the full contract is verifiers/verifier.ts. */
 export interface AskedVerifier {
@@ -43,6 +54,7 @@ interface Finding {
   reason?: string;
   fields?: Readonly<Record<string, string>>;
   expiresOn?: string;
+  names?: DocumentNames;
   pending?: { pollAfterMs?: number; callsBack?: boolean };
 }
 
@@ -99,18 +111,49 @@ async function findingOf(verifier: AskedVerifier, input: Asked): Promise<Finding
   return finding;
 }
 
-/** Records the verifier's answer about these details. A repeated, late or outdated answer changes nothing. */
+/** A longer name is cut: no document has one. */
+const LONGEST_NAME = 200;
+
+/** The names that count for a customer of this kind; undefined when there are none. */
+function namesOf({ names = {} }: Pick<Finding, 'names'>, kind: Check['kind']): DocumentNames | undefined {
+  const fields = kind === 'BUSINESS' ? (['companyName'] as const) : (['firstName', 'lastName', 'dob'] as const);
+  const given = fields.map((field) => [field, (names[field] ?? '').trim().slice(0, LONGEST_NAME)] as const);
+  const kept = given.filter(([field, value]) => (field === 'dob' ? isCalendarDay(value) : value !== ''));
+  return kept.some(([field]) => field !== 'dob') ? Object.fromEntries(kept) : undefined;
+}
+
+/**
+ * Records the verifier's answer about these details. A repeated, late or outdated answer changes nothing.
+ *
+ * @returns true when the customer is verified under another name than the typed one: a person has to decide, and until then the
+ * details are in review
+ */
 export async function recordAnswer(
   tx: Tx,
+  vault: Vault,
   a: { check: Check; verifier: string; finding: Finding; polls: 0 | 1; now: Date },
-): Promise<void> {
+): Promise<boolean> {
   const { check, verifier, now } = a;
   const { customerId, version } = check;
-  const { expiresOn, ...rest } = a.finding;
-  // If an operator accepts an expired document, the job does not request a new one at once.
-  const finding = expiresOn === undefined || expiresOn < dayOf(now) ? rest : a.finding;
+  const { expiresOn, names: _, ...rest } = a.finding;
   await recordAsked(tx, a);
+  const names = rest.outcome === 'verified' ? namesOf(a.finding, check.kind) : undefined;
+  const isOther = names !== undefined && (await keepReadNames(tx, vault, { customerId, version, names })) === 'other';
+  // If an operator accepts an expired document, the job does not request a new one at once.
+  const accepted = expiresOn === undefined || expiresOn < dayOf(now) ? rest : { ...rest, expiresOn };
+  const finding = isOther ? ({ outcome: 'in_review', level: 0 } as const) : accepted;
   await recordFinding(tx, { customerId, version, verifier, finding, now });
+  return isOther;
+}
+
+/** Asks an operator about a name that differs. Neither name is in the case: `customer review` shows both. */
+async function askAboutName(tx: Tx, a: { check: Check; verifier: string; finding: Finding; now: Date }): Promise<void> {
+  const { level, expiresOn } = a.finding;
+  await askReview(tx, {
+    ...{ customerId: a.check.customerId, level, now: a.now },
+    why: 'the document shows another name than the customer typed',
+    facts: { verifier: a.verifier, ...(expiresOn !== undefined && { expiresOn }) },
+  });
 }
 
 /** The job that follows each check. @param deps.overdueMs how long a check may be without a result before a case opens */
@@ -130,8 +173,10 @@ export function checkHandlers(deps: {
         return await checkUnderWay(tx, customerId);
       });
       if (check === undefined) {
-        const about = { kind: OVERDUE, subject: subjectOf(customerId) } as const;
-        await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'answered', now: clock.now() }));
+        const about = { subject: subjectOf(customerId), outcome: 'answered', now: clock.now() };
+        await db.asSystem(async (tx) => {
+          for (const kind of [OVERDUE, REVIEW_CASE] as const) await closeCases(tx, { ...about, kind });
+        });
         return undefined;
       }
       if (asking >= MOST_AT_ONCE) return { againInMs: WAIT_FOR_OTHERS_MS };
@@ -145,11 +190,15 @@ export function checkHandlers(deps: {
         throw error;
       }
       const now = clock.now();
-      await db.asSystem(async (tx) => {
-        await recordAnswer(tx, { check, verifier: verifier.code, finding, polls: 1, now });
-        if (finding.outcome === 'in_review')
-          await openOverdueCase(tx, { check, verifier: verifier.code, overdueAt, now });
+      const isOther = await db.asSystem(async (tx) => {
+        const answer = { check, verifier: verifier.code, finding, now };
+        const isOtherName = await recordAnswer(tx, vault, { ...answer, polls: 1 });
+        if (isOtherName) await askAboutName(tx, answer);
+        else if (finding.outcome === 'in_review') await openOverdueCase(tx, { ...answer, overdueAt });
+        return isOtherName;
       });
+      // The operator's decision wakes this job.
+      if (isOther) return { againInMs: pauseOf({ pending: { callsBack: true } }, check.polls) };
       // A recorded result has enqueued this job again; the next run closes the case.
       if (finding.outcome !== 'in_review') return undefined;
       const pauseMs = pauseOf(finding, check.polls);

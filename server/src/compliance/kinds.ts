@@ -139,7 +139,8 @@ export const CASE_KINDS = {
 
   // A customer waiting for a decision.
   verification_review: {
-    means: 'A customer submitted details, and a person must verify them: no provider does it here.',
+    means:
+      'A customer submitted details, and a person must verify them: no provider does it here, or the provider read another name from the document than the customer typed.',
     remedy:
       'Read the details (customer review), and decide with a reason (customer decide): verify the customer to a level, ask for the details again, or reject for good.',
     who: 'operator',

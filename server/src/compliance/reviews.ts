@@ -16,26 +16,34 @@ import {
   findCustomer,
   givenDetails,
   HIGHEST_LEVEL,
+  knownNames,
   lockGivenDetails,
-  openGivenDetails,
   recordFinding,
 } from '../customers/index.ts';
 import { closeCases, openCase } from './cases.ts';
 import { record } from './decisions.ts';
 
 export const MANUAL_VERIFIER = 'manual';
-const KIND = 'verification_review';
+export const REVIEW_CASE = 'verification_review';
 const subjectOf = (customerId: string): string => `customer:${customerId}`;
 
-/** Opens the case, once per customer. */
-export async function askReview(tx: Tx, asked: { customerId: string; level: number; now: Date }): Promise<void> {
+/**
+ * Opens the case, once per customer.
+ *
+ * @param asked.why   what to decide about, without personal data; that the level was asked for, by default
+ * @param asked.facts what a verifier found, for the operator who decides
+ */
+export async function askReview(
+  tx: Tx,
+  asked: { customerId: string; level: number; why?: string; facts?: Readonly<Record<string, string>>; now: Date },
+): Promise<void> {
   const customer = await findCustomer(tx, asked.customerId);
   await openCase(tx, {
-    kind: KIND,
+    kind: REVIEW_CASE,
     subject: subjectOf(customer.id),
     partnerId: customer.partnerId,
-    reason: `asked for level ${asked.level}`,
-    facts: { level: asked.level },
+    reason: asked.why ?? `asked for level ${asked.level}`,
+    facts: { level: asked.level, ...asked.facts },
     now: asked.now,
   });
 }
@@ -48,11 +56,15 @@ export async function reviewed(tx: Tx, customerId: string) {
   return { outcome, level, ...defined({ reason: failedReason ?? undefined }) };
 }
 
-/** The details to decide on, decrypted: for the operator who decides, never for a log. */
+/**
+ * The details to decide on, and the names that a verifier read from the document, decrypted: for the operator who decides, never for
+ * a log.
+ */
 export async function openReview(tx: Tx, vault: Vault, customerId: string) {
   const customer = await findCustomer(tx, customerId);
   const given = await givenDetails(tx, customerId);
-  return { customer, given, details: await openGivenDetails(tx, vault, customerId) };
+  const { typed, read, verified } = await knownNames(tx, vault, customerId);
+  return { customer, given, details: typed, readNames: read, verifiedNames: verified };
 }
 
 /**
@@ -98,6 +110,7 @@ export async function decideReview(
       outcome === 'verified'
         ? { outcome, level: d.level, ...defined({ expiresOn: d.expiresOn }) }
         : { outcome, level: 0, reason: d.told, fields: d.fields ?? {} },
+    byPerson: true,
     now,
   });
   await record(tx, {
@@ -108,5 +121,5 @@ export async function decideReview(
     inputs: { customerId, version, level: d.level, by, reason: d.reason, fields: d.fields ?? {} },
     now,
   });
-  await closeCases(tx, { kind: KIND, subject: subjectOf(customerId), outcome, now });
+  await closeCases(tx, { kind: REVIEW_CASE, subject: subjectOf(customerId), outcome, now });
 }

@@ -4,9 +4,8 @@
  * Each set of details has a version, which is also the verifier's key for the verification: the same form sent twice is one
  * verification, a corrected one is another.
  *
- * A deposit's payer name is compared with the names given here (`comparePayer`).
- *
- * Not here: recording the result (`recordFinding`, with its effects), asking for it again (checks.ts).
+ * Not here: recording the result (`recordFinding`, with its effects), asking for it again (checks.ts), the names in them and in the
+ * document (known-names.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -14,7 +13,6 @@ import { assert } from '../base/errors.ts';
 import { followCheck } from './checks.ts';
 import { findCustomer, requireNotErased } from './customers.ts';
 import { identityIndexes } from './encryption.ts';
-import { nameScore, SAME_NAME } from './names.ts';
 import { type CustomerDetailsRow, sql } from './store.ts';
 
 export interface GivenDetails {
@@ -85,55 +83,4 @@ export async function openGivenDetails(
   const row = await tx.row<CustomerDetailsRow>(sql.details, [customerId]);
   if (row === undefined) return undefined;
   return JSON.parse(vault.decrypt(row.details, `customer_details.details:${customerId}`)) as Record<string, string>;
-}
-
-export type PayerMatch = 'same' | 'other' | 'unknown';
-
-/**
- * Whether a payer's name is the customer's own.
- *
- * @returns 'unknown' when the customer or the rail gave no name
- */
-export async function comparePayer(tx: Tx, vault: Vault, customerId: string, payerName: string): Promise<PayerMatch> {
-  return compared(await customerNames(tx, vault, customerId), payerName).match;
-}
-
-/** Similarity of a name and a customer's: the best over the customer's names, of a person and of a company. */
-export interface NameCompared {
-  match: PayerMatch;
-  /** In ten-thousandths (names.ts); absent when one side has no name. */
-  score?: number;
-}
-
-export function compared(own: readonly string[], other: string): NameCompared {
-  const scores = own.map((name) => nameScore(name, other)).filter((score) => score !== undefined);
-  if (scores.length === 0) return { match: 'unknown' };
-  const score = Math.max(...scores);
-  return { match: score >= SAME_NAME ? 'same' : 'other', score };
-}
-
-/** First name and surnames as given, or undefined. */
-export async function customerName(tx: Tx, vault: Vault, customerId: string): Promise<string | undefined> {
-  return personIn((await openGivenDetails(tx, vault, customerId)) ?? {});
-}
-
-/** The person's name and, for a business, also the company's names. Empty when no name was given. */
-export async function customerNames(tx: Tx, vault: Vault, customerId: string): Promise<string[]> {
-  const given = (await openGivenDetails(tx, vault, customerId)) ?? {};
-  const person = personIn(given);
-  return [...(person === undefined ? [] : [person]), ...companyNames(given)];
-}
-
-/** Answers that name a business: of forms, and `entityName`, which the wires take beside a form. */
-export const COMPANY_NAMES = ['companyName', 'legalName', 'businessName', 'entityName'] as const;
-
-/** Every name that a business was given, because one must not hide another from screening. */
-export function companyNames(details: Readonly<Record<string, string>>): string[] {
-  const names = COMPANY_NAMES.map((field) => (details[field] ?? '').trim());
-  return [...new Set(names)].filter((name) => name !== '');
-}
-
-function personIn(given: Readonly<Record<string, string>>): string | undefined {
-  const name = [given.firstName, given.lastName, given.firstSurname, given.secondSurname].filter(Boolean).join(' ');
-  return name === '' ? undefined : name;
 }

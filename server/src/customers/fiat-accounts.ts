@@ -9,8 +9,8 @@ import { firstIdAt, numericId } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
 import { partnerIds } from '../partners/index.ts';
 import { type Customer, requireNotErased } from './customers.ts';
-import { compared, customerName, customerNames, type NameCompared } from './details.ts';
 import { detailsIndexes, encryptDetails, hintOf, numberIndexes, numberOf, openDetails } from './encryption.ts';
+import { compared, customerName, customerNames, type NameCompared } from './known-names.ts';
 import { accountById, accountDetailsOf, accountsOf, type FiatAccountRow, sql } from './store.ts';
 
 export interface FiatAccount {

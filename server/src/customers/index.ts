@@ -57,15 +57,10 @@ export {
   waitsUntil,
 } from './destinations.ts';
 export {
-  COMPANY_NAMES,
-  companyNames,
-  comparePayer,
-  customerName,
   type GivenDetails,
   givenDetails,
   lockGivenDetails,
   openGivenDetails,
-  type PayerMatch,
   saveDetails,
 } from './details.ts';
 export { blockedAmong, blockedTwins, sameDocument } from './duplicates.ts';
@@ -137,6 +132,19 @@ export {
   submissionsOf,
   submit,
 } from './identity/submissions.ts';
+export {
+  COMPANY_NAMES,
+  companyNames,
+  comparePayer,
+  customerName,
+  type DocumentNames,
+  keepReadNames,
+  knownNames,
+  legalDetails,
+  namesContext,
+  type PayerMatch,
+  personIn,
+} from './known-names.ts';
 export {
   CHECKOUT_FOR_MS,
   type CheckoutLink,

@@ -69,6 +69,19 @@ export interface CustomerDetailsRow {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
 }
 
+/** What names a customer: typed, and read by a verifier. */
+export interface KnownNamesRow {
+  details: Buffer;
+  revision: number;
+  verifiedNames: Buffer | null;
+  readNames: Buffer | null;
+}
+
+export interface LockedNamesRow extends CustomerDetailsRow {
+  readFor: number | null;
+  readNames: Buffer | null;
+}
+
 /** What a proof of identity is compared with, and its wrong tries. */
 export interface ProofRow {
   proofTries: number;
@@ -217,12 +230,24 @@ export const sql = {
   lockDetails: 'select details, version, outcome from customer_details where customer_id = $1 for update',
   replaceDetails: `update customer_details
       set details = $2, version = $3, outcome = null, given_at = $4, begun_with = null, polls = 0,
-        identity_index = $5
+        identity_index = $5, read_names = null, read_for = null
     where customer_id = $1`,
   // The first result counts: neither a late answer "no result yet" nor another result overwrites it.
   detailsFound: `update customer_details set outcome = $3
     where customer_id = $1 and version = $2 and outcome is distinct from $3
       and (outcome is null or outcome = 'in_review')`,
+  lockNames: `select details, version, outcome, read_for, read_names from customer_details where customer_id = $1 for update`,
+  readNames: `update customer_details set read_names = $3, read_for = $2, names_revision = names_revision + 1
+    where customer_id = $1 and version = $2`,
+  // A verifier that names nobody leaves what an earlier one read. An operator has compared the typed name with the document.
+  acceptNames: `update customer_details set read_names = null, read_for = null, names_revision = names_revision + 1,
+      verified_names = case when read_for = $2 then read_names when $3 then null else verified_names end
+    where customer_id = $1 and version = $2 and (read_names is not null or ($3 and verified_names is not null))`,
+  dropNames: `update customer_details set read_names = null, read_for = null, names_revision = names_revision + 1
+    where customer_id = $1 and read_names is not null`,
+  knownNames: `select details, version + names_revision as revision, verified_names,
+      case when read_for = version then read_names end as read_names
+    from customer_details where customer_id = $1`,
   sameDocument: `select customer_id from customer_details
     where partner_id = $1 and identity_index = any($2) and customer_id <> $3 order by customer_id limit $4`,
   // Blocked ones first. All are locked, so that a block that is under way counts. The customer's own index is read here, so that

@@ -69,6 +69,8 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
 /**
  * Records a verifier's result for a version of a customer's details (details.ts), and wakes the job that waits for it.
  *
+ * The names that the verifier read for these details (known-names.ts) count once they are verified.
+ *
  * A customer who is verified has no submission under way any more, whether this was its result or not, unless its form is for a
  * higher level.
  *
@@ -90,6 +92,8 @@ export async function recordFinding(
       /** With verified: the last day on which the document is valid, YYYY-MM-DD. */
       expiresOn?: string;
     };
+    /** A person has compared the typed name with the document: names that a verifier read for older details do not count any more. */
+    byPerson?: boolean;
     now: Date;
   },
 ): Promise<void> {
@@ -101,6 +105,8 @@ export async function recordFinding(
   const { expiresOn } = f.finding;
   const customer = await findCustomer(tx, f.customerId);
   if (outcome === 'verified') await acceptExpiry(tx, { customer, version: f.version, expiresOn, now: f.now });
+  if (outcome === 'verified') await tx.run(sql.acceptNames, [f.customerId, f.version, f.byPerson === true]);
+  else if (outcome !== 'in_review') await tx.run(sql.dropNames, [f.customerId]);
   // The verified details may differ from the submission's, for example if they came from our own page.
   if (outcome === 'verified') await tx.run(identity.superseded, [f.customerId, level, f.now]);
   if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);

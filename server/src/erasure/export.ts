@@ -14,10 +14,10 @@ import {
   fiatAccounts,
   findCustomer,
   informationOf,
+  knownNames,
   openContact,
   openDraft,
   openFiatAccount,
-  openGivenDetails,
   openSubmissions,
 } from '../customers/index.ts';
 import { erasureOf } from './erase.ts';
@@ -74,6 +74,7 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
   }
   const information = await informationOf(tx, vault, { customerId, limit: MOST + 1 });
   if (information.length > MOST) more.push('information');
+  const { typed, read = null, verified = null } = await knownNames(tx, vault, customerId);
   const compared = await comparedOf(tx, vault, { customerId, limit: MOST });
   return {
     customer: {
@@ -82,7 +83,9 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
       failedReason: openTextOrNull(vault, customer.partnerId, failedReason),
     },
     contact: await openContact(tx, vault, customerId),
-    details: (await openGivenDetails(tx, vault, customerId)) ?? {},
+    details: typed,
+    // As a verifier read them from the document.
+    names: { read, verified },
     submissions: await openSubmissions(tx, vault, customerId),
     draft: await openDraft(tx, vault, customerId),
     accounts,

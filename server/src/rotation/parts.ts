@@ -9,7 +9,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';
-import { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from '../customers/index.ts';
+import { detailsIndexes, identityIndexes, namesContext, numberIndexes, phoneIndexes } from '../customers/index.ts';
 import { payerIndexes } from '../rails/bank.ts';
 
 export interface Keys {
@@ -89,6 +89,8 @@ export const PARTS: readonly Part[] = [
       return [keys.to.encrypt(text, context), index];
     },
   },
+  encrypted('customer_details', 'read_names', ['customer_id'], ({ customer_id: id }) => namesContext(String(id))),
+  encrypted('customer_details', 'verified_names', ['customer_id'], ({ customer_id: id }) => namesContext(String(id))),
   {
     name: 'fiat_accounts.details',
     table: 'fiat_accounts',

@@ -5,7 +5,7 @@
 import { MAGIC_HOLDS } from '../compliance/index.ts';
 import { SANDBOX_CODE, SANDBOX_DEAD_PHONE } from '../protocols/checkout/index.ts';
 import { MAGIC_ACCOUNTS, MAGIC_NAMES } from '../rails/simulated/index.ts';
-import { MAGIC_IDENTITIES } from '../verifiers/simulated/index.ts';
+import { MAGIC_DOCUMENT, MAGIC_IDENTITIES } from '../verifiers/simulated/index.ts';
 
 export interface MagicValue {
   /** The field that contains it. */
@@ -37,4 +37,5 @@ export const MAGIC: readonly MagicValue[] = [
     value: `… ${ending}`,
     says,
   })),
+  { where: 'first name on the verification page', value: MAGIC_DOCUMENT.firstName, says: MAGIC_DOCUMENT.says },
 ];

@@ -10,6 +10,7 @@ import { isCalendarDay } from '../base/clock.ts';
 import { type Setting, SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { ask } from '../base/http.ts';
+import type { DocumentNames } from './verifier.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -108,6 +109,13 @@ export const levelOf = (all: Levels, name: string | undefined): number | undefin
 /** The first of these days, for documents that were all accepted; a text that is no YYYY-MM-DD is not counted. */
 export const earliestDay = (given: readonly (string | undefined)[]): string | undefined =>
   given.filter((day) => day !== undefined && isCalendarDay(day)).toSorted()[0];
+
+/** Names of a finding, without the parts that the provider does not know; undefined when it knows no name. */
+export function namesOf(given: { [Part in keyof DocumentNames]: string | undefined }): DocumentNames | undefined {
+  const { firstName, lastName, companyName } = given;
+  if (![firstName, lastName, companyName].some(Boolean)) return undefined;
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== ''));
+}
 
 /** A single word of the provider as a reason, because it contains no personal data; undefined for anything else. */
 export const wordOf = (given: unknown): string | undefined =>

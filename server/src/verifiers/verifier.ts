@@ -2,7 +2,8 @@
  * The contract of a verifier: a provider or a person that establishes who a customer is.
  *
  * A verifier reports results and keeps no state of its own; customers.recordVerification decides and stores their effect. Names
- * and documents pass through it and are neither logged nor stored here.
+ * and documents pass through it and are neither logged nor stored here; the names of a finding are stored encrypted
+ * (customers/known-names.ts).
  *
  * How to add one: a folder beside `simulated/` that exports its adapter, and one line in registry.ts
  * (docs/adding-a-verifier.md).
@@ -92,8 +93,25 @@ export interface Finding {
   fields?: Readonly<Record<string, string>>;
   /** With verified: the last day on which the document is valid, YYYY-MM-DD. The customer is asked for a new one in time. */
   expiresOn?: string;
+  /** With verified: what the document shows. Never for a log. A verifier that reads no document gives none. */
+  names?: DocumentNames;
   /** Only for `in_review`. */
   pending?: Pending;
+}
+
+/**
+ * Names as the document shows them, and not as the customer typed them. Stored encrypted, and compared with payers, holders of
+ * accounts and sanctions lists.
+ */
+export interface DocumentNames {
+  /** Of a person, with middle names. */
+  firstName?: string;
+  /** Of a person: all surnames. */
+  lastName?: string;
+  /** Of a person: date of birth, YYYY-MM-DD. */
+  dob?: string;
+  /** The registered name of a business. */
+  companyName?: string;
 }
 
 /** How to obtain the result of a check that has none yet. */

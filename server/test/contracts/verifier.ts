@@ -15,6 +15,8 @@ export interface VerifierFixture {
   findsByItself?: true;
   /** It asks a provider over a network, which may be silent or answer nonsense. */
   asksOutside?: true;
+  /** The kinds of customers whose names it reads from documents. */
+  reads?: readonly VerificationRequest['kind'][];
   make(): Promise<VerifierWorld>;
 }
 
@@ -41,24 +43,22 @@ const asked = (key: string, more: Partial<VerificationRequest> = {}): Verificati
   ...more,
 });
 
-export function testVerifier(code: string, { make, findsByItself, asksOutside }: VerifierFixture): void {
-  const inWorld = inWorldOf(make);
-  const isPlausible = ({ outcome, level, reason = '', pending }: Finding, { highestLevel }: Verifier) => {
-    assert.ok(['in_review', 'verified', 'failed', 'refused'].includes(outcome), outcome);
-    assert.ok(
-      outcome === 'verified' ? level >= 1 && level <= highestLevel : level === 0,
-      `level ${level} of ${outcome}`,
-    );
-    assert.ok(reason.length <= 200, 'a reason is longer than a sentence');
-    assert.ok(pending === undefined || outcome === 'in_review', 'a final result says when to ask again');
-    const { pollAfterMs = 1 } = pending ?? {};
-    assert.ok(Number.isInteger(pollAfterMs) && pollAfterMs > 0, `asked again after ${pollAfterMs} ms`);
-  };
-  const isInReview = (finding: Finding, verifier: Verifier, when: string) => {
-    assert.deepEqual([finding.outcome, finding.level], ['in_review', 0], when);
-    isPlausible(finding, verifier);
-  };
+const isPlausible = ({ outcome, level, reason = '', names, pending }: Finding, { highestLevel }: Verifier) => {
+  assert.ok(['in_review', 'verified', 'failed', 'refused'].includes(outcome), outcome);
+  assert.ok(outcome === 'verified' ? level >= 1 && level <= highestLevel : level === 0, `level ${level} of ${outcome}`);
+  assert.ok(reason.length <= 200, 'a reason is longer than a sentence');
+  assert.ok(names === undefined || outcome === 'verified', 'names of a document that was not accepted');
+  assert.ok(pending === undefined || outcome === 'in_review', 'a final result says when to ask again');
+  const { pollAfterMs = 1 } = pending ?? {};
+  assert.ok(Number.isInteger(pollAfterMs) && pollAfterMs > 0, `asked again after ${pollAfterMs} ms`);
+};
+const isInReview = (finding: Finding, verifier: Verifier, when: string) => {
+  assert.deepEqual([finding.outcome, finding.level], ['in_review', 0], when);
+  isPlausible(finding, verifier);
+};
 
+export function testVerifier(code: string, { make, findsByItself, asksOutside, reads = [] }: VerifierFixture): void {
+  const inWorld = inWorldOf(make);
   describe(`verifier contract: ${code}`, () => {
     inWorld('its code is that of its line in registry.ts, and its levels are those there are', async ({ verifier }) => {
       assert.equal(verifier.code, code);
@@ -116,31 +116,7 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
     });
 
     if (findsByItself === true) return;
-    inWorld('what is found is told as it was found, and again when asked again', async ({ verifier, finds }) => {
-      assert.ok(finds !== undefined, 'the fixture does not say how it finds');
-      for (const kind of ['INDIVIDUAL', 'BUSINESS'] as const) {
-        const one = asked(`two-${kind}`, { kind });
-        await verifier.begin(one);
-        for (const again of [1, 2, 3])
-          isInReview(await verifier.finding(one), verifier, `nothing is found yet, asked ${again} times`);
-        await finds(one, { outcome: 'verified', level: 1 });
-        for (const again of [1, 2])
-          assert.deepEqual(await verifier.finding(one), { outcome: 'verified', level: 1 }, `asked ${again} times`);
-      }
-    });
-
-    inWorld('one that was not accepted has no level', async ({ verifier, finds }) => {
-      assert.ok(finds !== undefined, 'the fixture does not say how it finds');
-      for (const outcome of ['failed', 'refused'] as const) {
-        const one = asked(`three-${outcome}`);
-        await verifier.begin(one);
-        await finds(one, { outcome, level: 0, reason: 'unreadable' });
-        const finding = await verifier.finding(one);
-        assert.equal(finding.outcome, outcome);
-        isPlausible(finding, verifier);
-      }
-    });
-
+    testResults(inWorld, reads);
     if (asksOutside !== true) return;
     for (const trouble of ['goesDark', 'babbles'] as const) {
       inWorld(`${trouble === 'goesDark' ? 'silence' : 'nonsense'} is Unavailable, and names nobody`, async (world) => {
@@ -156,6 +132,54 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside }:
             return true;
           });
       });
+    }
+  });
+}
+
+type InWorld = ReturnType<typeof inWorldOf<VerifierWorld>>;
+
+/** Results that a test can set. */
+function testResults(inWorld: InWorld, reads: readonly VerificationRequest['kind'][]): void {
+  inWorld('what is found is told as it was found, and again when asked again', async ({ verifier, finds }) => {
+    assert.ok(finds !== undefined, 'the fixture does not say how it finds');
+    for (const kind of ['INDIVIDUAL', 'BUSINESS'] as const) {
+      const one = asked(`two-${kind}`, { kind });
+      await verifier.begin(one);
+      for (const again of [1, 2, 3])
+        isInReview(await verifier.finding(one), verifier, `nothing is found yet, asked ${again} times`);
+      await finds(one, { outcome: 'verified', level: 1 });
+      for (const again of [1, 2])
+        assert.deepEqual(await verifier.finding(one), { outcome: 'verified', level: 1 }, `asked ${again} times`);
+    }
+  });
+
+  inWorld('one that was not accepted has no level', async ({ verifier, finds }) => {
+    assert.ok(finds !== undefined, 'the fixture does not say how it finds');
+    for (const outcome of ['failed', 'refused'] as const) {
+      const one = asked(`three-${outcome}`);
+      await verifier.begin(one);
+      await finds(one, { outcome, level: 0, reason: 'unreadable' });
+      const finding = await verifier.finding(one);
+      assert.equal(finding.outcome, outcome);
+      isPlausible(finding, verifier);
+    }
+  });
+
+  inWorld('the names that a document shows are told with its verification, and with nothing else', async (world) => {
+    const { verifier, finds } = world;
+    assert.ok(finds !== undefined, 'the fixture does not say how it finds');
+    const shown = {
+      INDIVIDUAL: { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03' },
+      BUSINESS: { companyName: 'Rao Exports Ltd' },
+    };
+    for (const kind of reads) {
+      const one = asked(`six-${kind}`, { kind });
+      await verifier.begin(one);
+      const names = shown[kind];
+      await finds(one, { outcome: 'failed', level: 0, names });
+      assert.equal((await verifier.finding(one)).names, undefined, 'names of a document that was not accepted');
+      await finds(one, { outcome: 'verified', level: 1, names });
+      assert.deepEqual(await verifier.finding(one), { outcome: 'verified', level: 1, names });
     }
   });
 }

@@ -1,7 +1,7 @@
 /** Ownership of money: the payer's name compared with the customer's. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compared } from '../../src/customers/details.ts';
+import { compared } from '../../src/customers/known-names.ts';
 import { nameScore, SAME_NAME } from '../../src/customers/names.ts';
 
 for (const [own, payer] of [

@@ -61,6 +61,8 @@ const personal = (name: string) => ({
   phone: `+91 70000 ${name.length}${name.charCodeAt(0)}77`,
   email: `${name}@fjordmail.example`,
   firstName: name,
+  verifiedName: `${name} Verifiedson`,
+  readName: `${name} Readson`,
   document: `Passport of ${name}`,
   account: `5010028374${name.charCodeAt(0)}51`,
   note: `${name} called about it`,
@@ -145,6 +147,17 @@ async function enrolled(name: string): Promise<string> {
     });
     const details = { firstName: given.firstName, lastName: 'Quagmire' };
     await customers.saveDetails(tx, vault, { customer: made, details, now });
+    const about = { customerId: made.id, version: 1 };
+    await customers.keepReadNames(tx, vault, { ...about, names: { companyName: given.verifiedName } });
+    const verified = { outcome: 'verified', level: 1 } as const;
+    await customers.recordFinding(tx, { ...about, verifier: 'test', finding: verified, now });
+    const over = { version: 1, outcome: 'verified' } as const;
+    await customers.saveDetails(tx, vault, { customer: made, details: { ...details, country: 'IN' }, over, now });
+    await customers.keepReadNames(tx, vault, {
+      customerId: made.id,
+      version: 2,
+      names: { companyName: given.readName },
+    });
     await customers.recordLogin(tx, made.id, now);
     const key = await customers.customerKey(tx, vault, made, now);
     const content = jpeg({ more: [[0xfe, Buffer.from(given.document)]] });

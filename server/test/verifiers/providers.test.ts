@@ -5,7 +5,7 @@ import { SettingError } from '../../src/base/env.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import { levels, nameFor } from '../../src/verifiers/provider.ts';
 import type { VerificationRequest } from '../../src/verifiers/verifier.ts';
-import { personaWorld } from '../fixtures/verifiers/persona.ts';
+import { governmentId, personaWorld } from '../fixtures/verifiers/persona.ts';
 import { sumsubWorld } from '../fixtures/verifiers/sumsub.ts';
 
 const KEY = 'details:Ab3dEf9hIj_17:1';
@@ -91,6 +91,31 @@ describe('Sumsub', () => {
     assert.deepEqual(await verifier.finding(asked()), { outcome: 'verified', level: 5, expiresOn: '2029-02-28' });
     review(KEY, { reviewResult: { reviewAnswer: 'RED', reviewRejectType: 'RETRY' } });
     assert.deepEqual(await verifier.finding(asked()), { outcome: 'failed', level: 0 });
+    delete applicant.info;
+  });
+
+  test('names are those of the documents, in Latin letters, and never those that were passed on', async () => {
+    const applicant = applicants.get(KEY);
+    assert.ok(applicant !== undefined);
+    review(KEY, { levelName: 'id-and-liveness', reviewResult: { reviewAnswer: 'GREEN' } });
+    for (const [info, names] of [
+      [{}, undefined],
+      [{ dob: '1990-02-03' }, undefined],
+      [
+        { firstName: 'Zoë', firstNameEn: 'Zoe', middleName: 'Ann', lastName: "O'Néill-Ray", lastNameEn: "O'Neill-Ray" },
+        { firstName: 'Zoë Ann', lastName: "O'Néill-Ray" },
+      ],
+      [
+        { firstName: 'Ольга', firstNameEn: 'Olga', lastName: 'Орлова', lastNameEn: 'Orlova', dob: '1985-01-02' },
+        { firstName: 'Olga', lastName: 'Orlova', dob: '1985-01-02' },
+      ],
+      [{ firstName: '愛' }, { firstName: '愛' }],
+      [{ companyInfo: { companyName: 'Rao Exports Ltd' } }, { companyName: 'Rao Exports Ltd' }],
+    ] as const) {
+      applicant.info = info;
+      assert.deepEqual((await verifier.finding(asked())).names, names, JSON.stringify(info));
+    }
+    assert.notEqual(applicant.fixedInfo, undefined, 'nothing was passed on');
     delete applicant.info;
   });
 
@@ -222,6 +247,27 @@ describe('Persona', () => {
     );
     await assert.rejects(verifier.finding(asked()), Unavailable, 'it was verified without its last day');
     documents.delete(id);
+  });
+
+  test('names are those of a document that passed, and never those that were filled in', async () => {
+    becomes(KEY, 'approved');
+    const inquiry = inquiries.find(({ attributes }) => attributes['reference-id'] === KEY);
+    assert.ok(inquiry?.attributes.fields !== undefined, 'nothing was filled in');
+    const right = governmentId({ firstName: 'Meera', lastName: 'Iyer', dob: '1988-04-05' });
+    const failed = governmentId({ firstName: 'Asha', lastName: 'Rao' });
+    failed.attributes.status = 'failed';
+    for (const [shown, names] of [
+      [[], undefined],
+      [[governmentId({})], undefined],
+      [[failed, { ...right, type: 'verification/database' }], undefined],
+      [[failed, governmentId({}), right], { firstName: 'Meera', lastName: 'Iyer', dob: '1988-04-05' }],
+    ] as const) {
+      documents.set(inquiry.id, [...shown]);
+      assert.deepEqual((await verifier.finding(asked())).names, names);
+    }
+    right.attributes['name-middle'] = 'Devi' as never;
+    assert.equal((await verifier.finding(asked())).names?.firstName, 'Meera Devi');
+    documents.delete(inquiry.id);
   });
 
   test('completed counts as verified if the operator declares that no decision follows', async () => {

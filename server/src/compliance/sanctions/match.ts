@@ -23,7 +23,10 @@ export interface MatchRules {
   readonly threshold: number;
 }
 
-/** 2: a business is compared by all of its names, also by `entityName`; scores are those of 1. */
+/**
+ * 2: a business is compared by all of its names, also by `entityName`; scores are those of 1. Names that a verifier reads need no
+ * new version: they change the revision of the customer's names.
+ */
 export const RULES_VERSION = 2;
 /** Versions with the present scores: their results can be computed again. */
 export const REPLAYED: readonly number[] = [1, 2];

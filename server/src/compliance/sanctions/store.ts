@@ -59,7 +59,7 @@ export const sql = {
     where id > $1 and added_in <= $2 and (removed_in is null or removed_in > $2) and list = any($4::text[]) order by id limit $3`,
 
   // Results.
-  standing: `select s.subject, s.names, s.rules = $3 and s.revision = coalesce(d.version, 0)
+  standing: `select s.subject, s.names, s.rules = $3 and s.revision = coalesce(d.version + d.names_revision, 0)
         and s.screened_to >= (select coalesce(max(id), 0) from sanctions_versions) as is_of_now
     from name_screenings s
     left join customer_details d on s.subject = 'customer:' || d.customer_id and d.customer_id = $2
@@ -79,7 +79,7 @@ export const sql = {
     order by screened_to, id limit $3`,
   missing: `select subject from (select 'customer:' || d.customer_id as subject from customer_details d
       where not exists (select from name_screenings s
-        where s.subject = 'customer:' || d.customer_id and s.ended_at is null and s.revision = d.version)
+        where s.subject = 'customer:' || d.customer_id and s.ended_at is null and s.revision = d.version + d.names_revision)
     union all
     select 'account:' || a.id from fiat_accounts a
       join customers c on c.id = a.customer_id and c.erased_at is null

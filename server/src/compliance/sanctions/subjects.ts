@@ -8,8 +8,8 @@
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
-import { companyNames, findCustomer, givenDetails, openFiatAccount, openGivenDetails } from '../../customers/index.ts';
-import type { Subject } from './match.ts';
+import { companyNames, findCustomer, knownNames, openFiatAccount, personIn } from '../../customers/index.ts';
+import { type Subject, subjectText } from './match.ts';
 import { sql } from './store.ts';
 
 /** The payer of a deposit, as its rail reports it; undefined when unknown. */
@@ -23,7 +23,7 @@ export interface Known {
   owner: string;
   customerId: string | null;
   partnerId: bigint | null;
-  /** Version of the details that the names come from; 0 for data that never changes. */
+  /** Changes with the customer's names (customers/known-names.ts); 0 for data that never changes. */
   revision: number;
   subjects: Subject[];
 }
@@ -67,28 +67,22 @@ async function holderOf(tx: Tx, vault: Vault, id: bigint): Promise<string> {
 
 async function ofCustomer(tx: Tx, vault: Vault, id: string): Promise<Known> {
   const { partnerId, kind } = await findCustomer(tx, id);
-  const given = await givenDetails(tx, id);
-  const details = (await openGivenDetails(tx, vault, id)) ?? {};
+  const { revision, typed: details, read, verified } = await knownNames(tx, vault, id);
   const country = details.nationality ?? details.country;
-  const isPerson = kind === 'INDIVIDUAL';
-  const { firstName = '', lastName = '', firstSurname = '', secondSurname = '' } = details;
-  const person = bounded([firstName, lastName, firstSurname, secondSurname].filter(Boolean).join(' '));
-  const companies = companyNames(details).map(bounded);
+  const born = details.dob ?? details.dateOfBirth;
+  const documents = [verified, read].filter((names) => names !== undefined);
+  // The form of a business asks for a contact person's name too.
+  const persons = [details, ...documents].flatMap((given) => {
+    const name = bounded(personIn({ ...given }) ?? '');
+    return name === '' ? [] : [evidence({ names: [name], kind: 'person' }, given.dob ?? born, country)];
+  });
+  const companies = new Set([details, ...documents.map((names) => ({ ...names }))].flatMap(companyNames).map(bounded));
   const own: Subject[] = [
-    // The form of a business asks for a contact person's name too.
-    ...(person === ''
-      ? []
-      : [evidence({ names: [person], kind: 'person' }, details.dob ?? details.dateOfBirth, country)]),
-    ...(companies.length === 0 ? [] : [evidence({ names: companies, kind: 'entity' }, undefined, country)]),
+    ...new Map(persons.map((person) => [subjectText(person), person])).values(),
+    ...(companies.size === 0 ? [] : [evidence({ names: [...companies], kind: 'entity' }, undefined, country)]),
   ];
-  const behind = isPerson ? [] : [...peopleIn(details.owners), ...peopleIn(details.directors)];
-  return {
-    owner: `customer:${id}`,
-    customerId: id,
-    partnerId,
-    revision: given?.version ?? 0,
-    subjects: [...own, ...behind],
-  };
+  const behind = kind === 'INDIVIDUAL' ? [] : [...peopleIn(details.owners), ...peopleIn(details.directors)];
+  return { owner: `customer:${id}`, customerId: id, partnerId, revision, subjects: [...own, ...behind] };
 }
 
 const evidence = (subject: Subject, born: string | undefined, country: string | undefined): Subject => ({

@@ -7,7 +7,7 @@ import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
 import { enqueueAt } from '../../base/jobs.ts';
 import { formatUnits } from '../../base/money.ts';
-import { openGivenDetails } from '../../customers/index.ts';
+import { legalDetails } from '../../customers/index.ts';
 import type { Sender } from '../address-risk/service.ts';
 import { closeCases, openCase } from '../cases.ts';
 import { type DepositRow, type ExchangeRow, exchangeSql } from './exchange.store.ts';
@@ -110,11 +110,11 @@ export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: 
   const [records, wallets, details, exchanges, deposits] = await awaitAll(
     tx.rows<{ direction: string; address: string }>(sql.recordsOf, [orderId]),
     tx.rows<WalletRow>(sql.walletsOf, [id, legs.map(({ rail }) => rail), legs.map(({ address }) => address)]),
-    openGivenDetails(tx, deps.vault, id),
+    legalDetails(tx, deps.vault, id),
     tx.rows<ExchangeRow>(exchangeSql.ofOrder, [orderId]),
     tx.rows<DepositRow>(exchangeSql.deposits, [legs.flatMap(({ depositIds }) => depositIds)]),
   );
-  const isNamed = customerPerson({ id, country, details: details ?? {} }) !== undefined;
+  const isNamed = customerPerson({ id, country, details }) !== undefined;
   const taken = new Set<bigint>();
   const standing: Standing[] = [];
   for (const leg of legs) {
@@ -206,7 +206,7 @@ async function writeRecord(deps: RecordsDeps, tx: Tx, asked: Asked, of: Standing
 async function dataOf({ vault }: RecordsDeps, tx: Tx, asked: Asked, of: Standing): Promise<Ivms> {
   const { orderId, customerId, country } = asked;
   const { direction, address, wallet, covered = [] } = of;
-  const details = (await openGivenDetails(tx, vault, customerId)) ?? {};
+  const details = await legalDetails(tx, vault, customerId);
   const said = wallet === undefined ? undefined : openWallet(vault, wallet);
   const customer = { id: customerId, country, details };
   const own = ivmsOf({ direction, address, orderId, customer, wallet: said });

@@ -261,12 +261,14 @@ async function keepDraft(visit: Visit, intent: string): Promise<Outcome> {
 }
 
 async function check(visit: Visit): Promise<Outcome> {
-  const { verifier } = visit.deps;
+  const { verifier, vault } = visit.deps;
   const check = await visit.inTx((tx) => checkUnderWay(tx, visit.customer.id));
   if (check === undefined) return { goTo: visit.action };
   try {
     const { finding, pageUrl } = await askVerifier(verifier, check);
-    await visit.inTx((tx) => recordAnswer(tx, { check, verifier: verifier.code, finding, polls: 0, now: visit.now }));
+    await visit.inTx((tx) =>
+      recordAnswer(tx, vault, { check, verifier: verifier.code, finding, polls: 0, now: visit.now }),
+    );
     if (finding.outcome === 'in_review' && pageUrl !== undefined) return reviewPage(visit, { pageUrl });
     return { goTo: visit.action };
   } catch (error) {

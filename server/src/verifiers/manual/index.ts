@@ -1,6 +1,8 @@
 /**
  * The manual verifier: a person checks a customer's details and decides. Until then they are in review.
  *
+ * It reads no names: who verifies the details confirms that the typed name is the document's, and nothing more is stored.
+ *
  * It requests a review once per version of the details, and returns the review's result. The review functions are passed in
  * (compliance/reviews.ts): a verifier stores nothing.
  */

@@ -10,8 +10,8 @@
  * templates without a later decision, PERSONA_COMPLETED makes it a verification. The level is the one of ours that the
  * inquiry's template stands for (PERSONA_TEMPLATES). An expired inquiry is resumed when it is begun again.
  *
- * The list of inquiries has no documents: those of an approved inquiry are read with it, and of the passed ones the first day of
- * expiry counts.
+ * The list of inquiries has no documents: those of an approved inquiry are read with it. Of the passed ones the first day of expiry
+ * counts, and the names of the first one that has any. The name of a business is not read: an inquiry has it only as it was typed.
  *
  * Webhooks are signed over their time and body, with both secrets during an exchange of secrets. The time is that of this
  * delivery, also for a repeated one; a call whose time differs by more than five minutes is refused.
@@ -31,6 +31,7 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import { adapter } from '../../base/adapter.ts';
+import { defined } from '../../base/defined.ts';
 import { demanded, oneOf, secret, sharedSecret, webAddress } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import {
@@ -43,10 +44,18 @@ import {
   levelOf,
   levels,
   nameFor,
+  namesOf,
   textAt,
   wordOf,
 } from '../provider.ts';
-import type { Finding, ProviderCall, VerificationRequest, Verifier, VerifierContext } from '../verifier.ts';
+import type {
+  DocumentNames,
+  Finding,
+  ProviderCall,
+  VerificationRequest,
+  Verifier,
+  VerifierContext,
+} from '../verifier.ts';
 
 const CODE = 'persona';
 /** The version of Persona's API that this adapter uses. */
@@ -122,15 +131,16 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
     return readInquiry((await ask('POST', '/inquiries', body, once)).data, key);
   }
 
-  /** On which the first of the accepted documents expires. */
-  async function lastDay(id: string): Promise<string | undefined> {
+  /** What the accepted documents show: names, and the day on which the first of them expires. */
+  async function shownBy(id: string): Promise<Pick<Finding, 'expiresOn' | 'names'>> {
     const { data, included } = await ask('GET', `/inquiries/${encodeURIComponent(id)}?include=verifications`);
     if (textAt(data, 'id') !== id) throw new Unavailable(CODE, 'it answered about another inquiry');
     const documents = Array.isArray(included) ? included : [];
     const passed = documents.filter(
       (one) => textAt(one, 'type') === 'verification/government-id' && textAt(one, 'attributes', 'status') === 'passed',
     );
-    return earliestDay(passed.map((one) => textAt(one, 'attributes', 'expiration-date')));
+    const expiresOn = earliestDay(passed.map((one) => textAt(one, 'attributes', 'expiration-date')));
+    return defined({ expiresOn, names: passed.map(namesIn).find((names) => names !== undefined) });
   }
 
   return {
@@ -152,8 +162,7 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
       const inquiry = await find(key);
       if (inquiry === undefined) return inReview();
       const finding = findingOf(inquiry, templatesFor(kind), account.completed);
-      const expiresOn = finding.outcome === 'verified' ? await lastDay(inquiry.id) : undefined;
-      return expiresOn === undefined ? finding : { ...finding, expiresOn };
+      return finding.outcome === 'verified' ? { ...finding, ...(await shownBy(inquiry.id)) } : finding;
     },
 
     readCallback: (call) => readCallback(call, account.webhookSecret, realNow()),
@@ -168,6 +177,13 @@ function readInquiry(data: unknown, key: string): Inquiry {
   if (textAt(data, 'attributes', 'reference-id') !== key)
     throw new Unavailable(CODE, 'it answered about another inquiry');
   return { id, status, template: textAt(data, 'relationships', 'inquiry-template', 'data', 'id') };
+}
+
+/** What a document shows. The inquiry's own fields are not read: they have what we filled in. */
+function namesIn(verification: unknown): DocumentNames | undefined {
+  const shown = (name: string) => textAt(verification, 'attributes', name);
+  const firstName = [shown('name-first'), shown('name-middle')].filter(Boolean).join(' ');
+  return namesOf({ firstName, lastName: shown('name-last'), dob: shown('birthdate') });
 }
 
 /** Prefilled data on Persona's page, under the names of its standard fields. */

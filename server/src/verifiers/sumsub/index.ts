@@ -13,6 +13,9 @@
  * The applicant has all documents that were recognised, with the last day of each. Only those count whose type and country the
  * verification accepted, and of them the first day.
  *
+ * `info` has what was recognised on the documents: the names and the date of birth of a person, the name of a company. It is in the
+ * answer that has the review.
+ *
  * What surprises: each request makes a new link to the page, valid for half an hour. A person's names and date of birth are
  * passed on as `fixedInfo`, so that Sumsub compares them with the document. Files that a program submitted are not passed on:
  * the applicant shows the document on Sumsub's page.
@@ -38,10 +41,18 @@ import {
   levelOf,
   levels,
   nameFor,
+  namesOf,
   textAt,
   wordOf,
 } from '../provider.ts';
-import type { Finding, ProviderCall, VerificationRequest, Verifier, VerifierContext } from '../verifier.ts';
+import type {
+  DocumentNames,
+  Finding,
+  ProviderCall,
+  VerificationRequest,
+  Verifier,
+  VerifierContext,
+} from '../verifier.ts';
 
 const CODE = 'sumsub';
 const LINK_TTL_S = 1_800;
@@ -111,7 +122,9 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
       const { status, body } = await ask('GET', path, [200, 404]);
       if (status === 404) return inReview();
       if (textAt(body, 'externalUserId') !== key) throw new Unavailable(CODE, 'it answered about another applicant');
-      const finding = readReview(at(body, 'review'), levelsFor(kind));
+      const review = readReview(at(body, 'review'), levelsFor(kind));
+      const names = namesIn(at(body, 'info'));
+      const finding = review.outcome === 'verified' && names !== undefined ? { ...review, names } : review;
       const shown = at(body, 'info', 'idDocs');
       const documents = Array.isArray(shown) ? shown.filter((one) => textAt(one, 'validUntil') !== undefined) : [];
       if (finding.outcome !== 'verified' || documents.length === 0) return finding;
@@ -135,6 +148,23 @@ function fixedInfo(fields: Readonly<Record<string, string>>): Json {
   const lastName = [fields.lastName, fields.firstSurname, fields.secondSurname].filter(Boolean).join(' ');
   return { ...(firstName && { firstName }), ...(lastName !== '' && { lastName }), ...(dob && { dob }) };
 }
+
+/**
+ * What Sumsub read from the documents; `fixedInfo`, which has what we passed on, is not read. A name in another script is taken as
+ * Sumsub transliterates it, because banks write Latin letters.
+ */
+function namesIn(info: unknown): DocumentNames | undefined {
+  const latin = (name: string) => {
+    const printed = textAt(info, name);
+    return printed === undefined || IS_LATIN.test(printed) ? printed : (textAt(info, `${name}En`) ?? printed);
+  };
+  const firstName = [latin('firstName'), latin('middleName')].filter(Boolean).join(' ');
+  return namesOf({
+    ...{ firstName, lastName: latin('lastName'), dob: textAt(info, 'dob') },
+    companyName: textAt(info, 'companyInfo', 'companyName'),
+  });
+}
+const IS_LATIN = /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u;
 
 /** @param steps by step of the verification: its result, and the document that was shown for it */
 function lastDay(documents: readonly unknown[], steps: Json): string | undefined {

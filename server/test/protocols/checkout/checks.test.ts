@@ -154,6 +154,20 @@ describe('a verifier that answers', () => {
     assert.deepEqual(await events(customerId), ['in_review', 'in_review', 'verified']);
   });
 
+  test('with another name than the typed one leaves the page in review, and a person is asked', async () => {
+    world.verifier.finding = { ...VERIFIED, names: { firstName: 'Meera', lastName: 'Iyer' } };
+    const { customerId, page } = await waits();
+    world.clock.advance(6_000);
+    await polled(customerId, 1);
+    const asked = await world.db.asSystem((tx) =>
+      listCases(tx, { open: true, kind: 'verification_review', limit: 100 }),
+    );
+    assert.ok(asked.some(({ subject }) => subject === `customer:${customerId}`));
+    assert.equal(await page(), 'We are checking your details');
+    assert.deepEqual(await events(customerId), ['in_review', 'in_review']);
+    assert.deepEqual(await casesOf(customerId, true), []);
+  });
+
   test('about details that were replaced since changes nothing', async () => {
     const { customerId, browser } = await waits();
     world.verifier.finding = { outcome: 'failed', level: 0 };

@@ -66,10 +66,10 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     subject,
     look,
     async perform({ vault }, tx, input) {
-      const { given, details } = await openReview(tx, vault, input.customer);
+      const { given, details, readNames = null, verifiedNames = null } = await openReview(tx, vault, input.customer);
       const submission = (await submissionOf(tx, input.customer)) ?? null;
       const { version = null, outcome = null } = given ?? {};
-      return { review: { version, outcome, details: details ?? {}, submission } };
+      return { review: { version, outcome, details, readNames, verifiedNames, submission } };
     },
   }),
   action({
