@@ -169,6 +169,29 @@ test('with a bank that recalls parts: what had left of them is owed, to the unit
   );
 });
 
+test('with transfers to own addresses: each leaves once, and only past what people have set', async () => {
+  await playUntil(
+    [
+      'two people sent',
+      'three people sent',
+      'one person alone: own_proposal',
+      'held: screening denies its address',
+      'cancelled a transfer',
+      'money came back',
+    ],
+    everyTenth(10, 12).map((seed) => ({ seed, orders: 4 })),
+    ({ own }) => own,
+  );
+});
+
+test('with transfers to own addresses, put back: what had left is matched, or ordered again and matched', async () => {
+  await playUntil(
+    ['matched after a restore', 'ordered again after a restore'],
+    everyTenth(10, 12).map((seed) => ({ seed, orders: 4, restore: true })),
+    ({ own }) => own,
+  );
+});
+
 test('a seed plays the same twice, to the last step, with statements that wait for each other; in another process, too', async () => {
   const play = { seed: 21, orders: 6 };
   const first = await simulate(fixture, play);
