@@ -110,7 +110,7 @@ export interface World {
 
 /** Composes a process. @param works whether it runs workers: an observer does not */
 export function startProcess(world: World, name: string, works: boolean): OurProcess {
-  const { scheduler, backends, bank, chain } = world;
+  const { scheduler, backends, bank } = world;
   const process: SimulatedProcess & { clockOffsetMs: number } = {
     name,
     dead: false,
