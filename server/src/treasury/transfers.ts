@@ -191,6 +191,8 @@ async function asked(context: TransferContext, tx: Tx, row: store.WalletTransfer
 
 async function holdTransfer({ clock }: Pick<TransferContext, 'clock'>, tx: Tx, row: store.WalletTransfer, why: string) {
   const { key, rail, asset, units } = row;
+  // Operators may have cancelled it since the job has read it, and its cases were closed then.
+  if ((await store.lockTransfer(tx, key))?.endedAt !== null) return;
   await store.noteTransfer(tx, key, { state: 'created', why });
   const facts = { rail, asset, units: String(units) };
   await openCase(tx, { kind: 'transfer_held', subject: key, reason: why, facts, now: clock.now() });

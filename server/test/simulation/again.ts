@@ -12,7 +12,6 @@
  * They have a chance of their own, so that all other seeds are what they were without them.
  */
 import { blockCustomer } from '../../src/customers/index.ts';
-import { createOperator, type Operator, operators } from '../../src/operators/index.ts';
 import {
   holdDeposit,
   type Action as OrderAction,
@@ -22,16 +21,15 @@ import {
   retry,
 } from '../../src/orders/index.ts';
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
-import { type Action, confirm, perform } from '../../src/protocols/operator/action.ts';
+import type { Action } from '../../src/protocols/operator/action.ts';
 import { CUSTOMER_ACTIONS } from '../../src/protocols/operator/actions/customers.ts';
 import { HOLD_ACTIONS } from '../../src/protocols/operator/actions/holds.ts';
 import { KILL_SWITCH_ACTIONS } from '../../src/protocols/operator/actions/kill-switches.ts';
-import type { OperatorDeps } from '../../src/protocols/operator/deps.ts';
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
-import { vault } from './ground.ts';
 import { OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { RAIL } from './outside.chain.ts';
+import { PEOPLE_NAMED, proposes } from './people.ts';
 import type { OurProcess, World } from './process.ts';
 import { blockOfCustomer, holdOfDeposit, killSwitch, whenDone } from './stops.ts';
 import { REFUND_IS_SHORT } from './strays.ts';
@@ -69,8 +67,7 @@ interface Switch {
   subject: string;
 }
 
-const NAMES = ['ada', 'bea', 'cyd'];
-const PEOPLE = NAMES.slice(0, 2);
+const PEOPLE = PEOPLE_NAMED.slice(0, 2);
 const WHY = 'stepped in';
 const LOOK_MS = 1_000;
 const AGAIN_MS = 15_000;
@@ -158,36 +155,19 @@ export function openAgain(
     return { kind, subject };
   }
 
-  // Two people, as they do it: one proposes, the other confirms.
-
-  const deskOf = ({ context }: OurProcess): OperatorDeps =>
-    ({ orders: context, db: context.db, vault, clock: context.clock, submitAgain: async () => {} }) as never;
-  const callers = ({ context: { db, clock } }: OurProcess): Promise<Operator[]> =>
-    db.asSystem(async (tx) => {
-      const there = await operators(tx);
-      for (const name of NAMES)
-        if (!there.some((one) => one.name === name))
-          there.push(await createOperator(tx, { name, role: 'admin', now: clock.now() }));
-      return NAMES.flatMap((name) => there.find((one) => one.name === name) ?? []);
-    });
+  // Two people: one proposes, the other confirms.
 
   /** @param meanwhile between proposal and confirmation: what is laid there stays */
-  async function proposes(
+  async function proposesThen(
     process: OurProcess,
     { name, stop, given }: { name: string; stop: string; given: Record<string, unknown> },
     meanwhile: () => Promise<unknown>,
   ): Promise<void> {
-    const desk = deskOf(process);
-    const [first, second] = await callers(process);
-    if (first === undefined || second === undefined) return;
-    const asked = { ...given, reason: WHY };
-    const { status, body } = await perform(desk, named(name), { operator: first, address: '::1' }, asked);
-    if (status !== 202) throw new Error(`${name} takes one person`);
+    const confirms = await proposes(process, named(name), given);
     const proposed = stops.next();
     await meanwhile();
     stops.lifting(stop, proposed);
-    const caller = { operator: second, address: '::1' };
-    const reply = await confirm(desk, ACTIONS, caller, { reason: WHY }, body['proposal'] as bigint);
+    const reply = await confirms(1);
     did(`${name} ${reply.status === 409 ? 'overtaken' : 'confirmed'}`);
   }
 
@@ -232,7 +212,7 @@ export function openAgain(
     if (chance.happens(0.3)) {
       blockedAgain.add(what);
       return somewhere('unblock as proposed before', (process) =>
-        proposes(process, unblocking(customerId), () => blocks(process, customerId)),
+        proposesThen(process, unblocking(customerId), () => blocks(process, customerId)),
       );
     }
     if (WAITING.includes(state)) passes(id, customerId, state);
@@ -262,11 +242,11 @@ export function openAgain(
     const subject = chance.pick([RAIL, 'bank.simulated']);
     const off = offFor('rail', subject, chance.int(30_000, 60_000));
     const isLifted = chance.happens(0.5);
-    const again = isLifted ? PEOPLE : [chance.pick(NAMES)];
+    const again = isLifted ? PEOPLE : [chance.pick(PEOPLE_NAMED)];
     const lifting = { name: 'kill-switch.lift', stop: killSwitch('rail', subject), given: { kind: 'rail', subject } };
     somewhere('lift as proposed before', async (process) => {
       for (const by of PEOPLE) await switchesOff(process, off, by);
-      await proposes(process, lifting, async () => {
+      await proposesThen(process, lifting, async () => {
         if (isLifted) await lifts(process, off);
         for (const by of again) await switchesOff(process, off, by);
       });
@@ -300,7 +280,7 @@ export function openAgain(
   async function looks(): Promise<{ on: Switch[]; rows: GiftRow[] }> {
     const on = await backends.look<Switch>(
       'select kind, subject from kill_switches where by = any($1) order by kind, subject',
-      [NAMES],
+      [PEOPLE_NAMED],
     );
     const rows = await backends.look<GiftRow>(
       `select d.external_id as line, d.id::text, (d.units - d.taken_units - d.refund_units)::text as free,
@@ -369,7 +349,7 @@ export function openAgain(
     if (!gift.isHeldAgain && !faults.ended) {
       gift.isHeldAgain = true;
       return somewhere('release as proposed before', (process) =>
-        proposes(process, releasing(deposit), () => holds(process, deposit)),
+        proposesThen(process, releasing(deposit), () => holds(process, deposit)),
       );
     }
     if (!faults.ended && chance.happens(0.7)) return;

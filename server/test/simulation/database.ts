@@ -79,6 +79,10 @@ interface Session {
   lost: boolean;
   /** Payouts that its transaction submits. */
   submits: string[];
+  /** Rows of chain_sends about which a signer may be asked after it. */
+  signs?: string[];
+  /** It creates transfers to own addresses. */
+  creates?: boolean;
   /** People approve something in it. */
   approves?: boolean;
 }
@@ -104,6 +108,9 @@ export async function openBackends(deps: {
    * rows, and those that others have committed.
    */
   submitting: (ids: readonly string[], look: Look) => Promise<void>;
+  /** The same for one after which a signer may be asked about these rows, and for one that creates transfers (signing.ts). */
+  signing: (ids: readonly string[], look: Look) => Promise<void>;
+  creating: (look: Look) => Promise<void>;
   /** A transaction in which people approved something has been committed. */
   approved: () => Promise<void>;
   /** A connection still speaks for a partner, although the transaction that named it is over. */
@@ -263,16 +270,17 @@ export async function openBackends(deps: {
 
         async function commit(point: string): Promise<Answer> {
           await fault(`${point} (before)`, 'before_commit');
-          const { backend } = session;
-          if (session.submits.length > 0 && backend !== undefined)
-            await deps.submitting(
-              session.submits,
-              async (text, values) => (await backend.client.query(text, values)).rows,
-            );
-          session.submits = [];
+          const { backend, approves = false } = session;
+          if (backend !== undefined) {
+            const look: Look = async (text, values) => (await backend.client.query(text, values)).rows;
+            const { submits, signs = [], creates } = session;
+            if (submits.length > 0) await deps.submitting(submits, look);
+            if (signs.length > 0) await deps.signing(signs, look);
+            if (creates === true) await deps.creating(look);
+          }
+          begins(session);
           const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
-          if (session.approves === true) await deps.approved();
-          session.approves = false;
+          if (approves) await deps.approved();
           if (enqueued.size > 0) deps.notified(new Set(enqueued));
           enqueued.clear();
           await scheduler.released();
@@ -288,8 +296,7 @@ export async function openBackends(deps: {
         async function rollback(): Promise<Answer> {
           const result = session.backend === undefined ? DONE.rollback : await end(session.backend, 'rollback');
           enqueued.clear();
-          session.submits = [];
-          session.approves = false;
+          begins(session);
           await scheduler.released();
           return result;
         }
@@ -299,13 +306,15 @@ export async function openBackends(deps: {
           if (session.backend === undefined) {
             session.backend = await backendOf(role, asked.text);
             session.backend.done = [scheduler.context().task];
-            session.submits = [];
-            session.approves = false;
+            begins(session);
             for (const one of setup) await raw(session.backend, one);
           }
           if (ENQUEUES.test(asked.text)) enqueued.add(String(asked.values?.[0] ?? ''));
           if (SUBMITS.test(asked.text)) session.submits.push(String(asked.values?.[0]));
           if (APPROVES.test(asked.text)) session.approves = true;
+          if (SIGNS.test(asked.text) && asked.values?.[1] === true)
+            (session.signs ??= []).push(String(asked.values[0]));
+          if (CREATES.test(asked.text)) session.creates = true;
           return await raw(session.backend, asked);
         }
 
@@ -462,6 +471,11 @@ const SPEAKS_FOR = `select coalesce(current_setting('cloverleaf.partner', true),
 /** The two statements that mark a payout as being submitted; their first value is the payout's id. */
 const SUBMITS = /^\s*(?:update payouts set state = 'submitting'|insert into payouts \([^)]*submitting_until\))/;
 const APPROVES = /^\s*insert into approvals /;
+/** Its values are the id of a send, and whether a signer is asked next. */
+const SIGNS = /^\s*update chain_sends set signing_at = /;
+const CREATES = /^\s*insert into treasury_transfers /;
+const begins = (session: Session): void =>
+  void Object.assign(session, { submits: [], signs: [], creates: false, approves: false });
 /** A notification of jobs, with the name of the one that was enqueued. */
 const ENQUEUES = /pg_notify\('jobs'/;
 const NAMES_THE_CLOCK = /\b(?:clock_timestamp|now)\(\)/;

@@ -13,6 +13,7 @@ import {
   wrongSums,
   wrongTerms,
 } from './ends.ts';
+import { type Arrival, arrivedTwice, type OwnBalance, type OwnRow, wrongOwn } from './own.ends.ts';
 
 const RATE = { num: 86n, den: 1n };
 /** A purchase for 10,000 rupees: a quarter percent to us, one percent to the partner, a fixed sum for the rail, gas. */
@@ -171,4 +172,40 @@ test('money blocked by law is held, and no other', () => {
   assert.deepEqual(wrongSums([recalled], held(books), []), [], 'a debt was expected although no one was paid');
   assert.deepEqual(wrongSums([group(converted, {})], held({ ...FEES, 'blocked usdc.matic20': PAID }), []), []);
   assert.match(wrongSums([group(frozen, {})], held({ 'blocked inr': 990_000n }), []).join(), /1000000 inr is over/);
+});
+
+const PUT = { target: '0xcold1', asset: 'usdc.matic20' };
+const SENT: OwnRow = { ...PUT, key: 'transfer:1', units: '700', state: 'settled', told: false };
+const CAME: Arrival = { ...PUT, units: 700n };
+const THERE: OwnBalance = { ...PUT, there: 700n, booked: 700n };
+const isOrdered = (target: string, units: bigint): boolean => target === PUT.target && units === 700n;
+
+test('a transfer to an own address arrives once, and the books have there what the chain has', () => {
+  assert.deepEqual(wrongOwn([SENT], [CAME], [THERE], isOrdered), []);
+  const twice = wrongOwn([SENT], [CAME, CAME], [{ ...THERE, there: 1_400n }], isOrdered);
+  assert.match(
+    twice.join('; '),
+    /arrived 2 times, and is booked 1 times; 1400 usdc.matic20 are at 0xcold1, and 700 in/,
+  );
+  assert.deepEqual(arrivedTwice([CAME, { ...CAME, units: 701n }]), []);
+  assert.equal(arrivedTwice([CAME, CAME]).length, 1);
+  const again = { ...SENT, key: 'transfer:2' };
+  assert.match(
+    wrongOwn([SENT, again], [CAME, CAME], [THERE], isOrdered).join(),
+    /arrived 2 times, and is booked 2 times/,
+  );
+  assert.match(wrongOwn([SENT], [], [THERE], isOrdered).join(), /arrived 0 times, and is booked 1 times/);
+  assert.match(wrongOwn([SENT], [CAME], [THERE], () => false).join(), /no two people have ordered it/);
+  for (const state of ['failed', 'cancelled']) {
+    const ended = { ...SENT, state, told: state === 'failed' };
+    assert.deepEqual(wrongOwn([ended], [], [], isOrdered), []);
+    assert.match(wrongOwn([ended], [CAME], [], isOrdered).join(), /arrived 1 times, and is booked 0 times/);
+    assert.match(wrongOwn([{ ...ended, told: !ended.told }], [], [], isOrdered).join(), /case about it is open/);
+  }
+  assert.match(wrongOwn([{ ...SENT, state: 'submitted' }], [], [], isOrdered).join(), /is submitted at the end/);
+});
+
+test('of what came back from an own address, the books have as much less there as the chain', () => {
+  assert.deepEqual(wrongOwn([SENT], [CAME], [{ ...THERE, there: 500n, booked: 500n }], isOrdered), []);
+  assert.equal(wrongOwn([SENT], [CAME], [{ ...THERE, there: 500n }], isOrdered).length, 1);
 });

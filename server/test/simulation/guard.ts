@@ -154,6 +154,8 @@ export interface Guard {
   submitting(ids: readonly string[], look: Look): Promise<void>;
   /** A rail is asked to send. */
   sends(rail: string, sending: Sending): void;
+  /** The treasury asks the chain to send, without a payout: to an own address (own.ts), or to fill a gap. */
+  moves(sending: Pick<Sending, 'units' | 'destination'>): void;
   /** Money leaves by this key, or from our wallet to this address: a process must have requested it. */
   leaves(what: { key: string } | { to: string; contract: string; units: bigint }): void;
   /** Bad clocks: how far this one is off, in milliseconds. */
@@ -179,8 +181,7 @@ export function openGuard(deps: {
 
   return {
     async submitting(ids, look) {
-      for (const row of (await look(FACTS, [ids])) as Submission[])
-        submissions.set(row.id, { ...row, at: truth.now(), sent: false });
+      for (const row of await submissionsOf(ids, look, truth)) submissions.set(row.id, { ...row, sent: false });
     },
     sends(rail, { key, units, destination }) {
       const one = submissions.get(key);
@@ -192,6 +193,9 @@ export function openGuard(deps: {
       looked += 1;
       deps.submitted(one);
       for (const why of against(one, truth)) violated(`${key} ${why}`);
+    },
+    moves({ units, destination }) {
+      if (destination.kind === 'address') asked.add(payee(destination.address, units));
     },
     leaves(what) {
       if ('key' in what ? sent.has(what.key) : asked.has(payee(what.to, what.units))) return;
@@ -209,6 +213,13 @@ export function openGuard(deps: {
     },
   };
 }
+
+/** The committed rows of payouts at this moment. */
+export const submissionsOf = async (
+  ids: readonly string[],
+  look: Look,
+  truth: Pick<Truth, 'now'>,
+): Promise<Submission[]> => ((await look(FACTS, [ids])) as Submission[]).map((row) => ({ ...row, at: truth.now() }));
 
 /** All violations of this submission, in sentences. */
 export function against(one: Submission, truth: Truth): string[] {

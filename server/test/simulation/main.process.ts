@@ -14,7 +14,7 @@
  *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
  *     faults: { kind: { rate, times } }, points: { known, hit, ends, never: [{ point, why }] },
  *     paidTwice, paidAgainst, submissions, lost, restores: { played, ended: { action: n } }, strays: { played, done: { action: n } },
- *     outages: { played, done: { what: n } }, unexplained,
+ *     outages: { played, done: { what: n } }, own: { played, done: { what: n } }, keptCancelled, unexplained,
  *     failing: [{ seed, violations: [{ kind, what }], again }] }
  * and with `--mutants` a Hunt (mutants.ts):
  *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }

@@ -22,6 +22,7 @@ import type { Place } from './ground.ts';
 import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
 import { declares, forgets } from './outage.ts';
+import { sendsToOwn } from './own.ts';
 import { lacksReferences } from './references.ts';
 import { changesRules } from './rules.ts';
 import { hasStrays } from './strays.ts';
@@ -51,6 +52,8 @@ interface Mutant {
   rules?: true;
   /** Only a seed in which what stands is laid again shows it (again.ts). */
   again?: true;
+  /** Only a seed with transfers to own addresses shows it (own.ts). */
+  own?: true;
   /**
    * Seeds seldom bring it about: transactions that overlap by milliseconds, or an action that nobody simulated takes. This test does:
    * the copy with the bug runs it instead of seeds.
@@ -87,6 +90,8 @@ const LEAVING = 'src/orders/payouts/leaving.ts';
 const READY = 'src/orders/payouts/ready.ts';
 const REFUNDS = 'src/orders/refunds/refunds.ts';
 const COMPENSATE = 'src/orders/refunds/compensate.ts';
+const TRANSFERS = 'src/treasury/transfers.ts';
+const TRANSFER_DESK = 'src/treasury/transfers.desk.ts';
 
 const MUTANTS: readonly Mutant[] = [
   {
@@ -1145,6 +1150,138 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a kill switch is not asked when a transfer to an own address leaves',
+    kinds: ['paid_against'],
+    own: true,
+    changes: [
+      {
+        file: TRANSFERS,
+        from: "if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a deny list is not asked when a transfer to an own address leaves',
+    kinds: ['paid_against'],
+    own: true,
+    changes: [
+      {
+        file: TRANSFERS,
+        from: "if (await isDenied(rules, tx, to)) return held('screening denies its address');",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a transfer leaves for an address whose registration has ended',
+    kinds: ['paid_against'],
+    own: true,
+    changes: [
+      {
+        file: TRANSFERS,
+        from: "if (to.endedAt !== null) return held('its address is no longer registered as ours');",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a transfer leaves although the rules now ask for a third person',
+    kinds: ['paid_against'],
+    own: true,
+    changes: [{ file: TRANSFERS, from: 'if (new Set(people).size < needed) return', to: 'if (needed === 0) return' }],
+  },
+  {
+    // The proposal asks, and the confirmation asks again under the lock of the accounts.
+    name: 'a transfer to an own address takes the wallet below its low threshold',
+    kinds: ['paid_against'],
+    own: true,
+    changes: [
+      {
+        file: TRANSFER_DESK,
+        from: 'return units - heldUnits - (threshold?.lowUnits ?? 0n);',
+        to: 'return units - heldUnits - (threshold === undefined ? 0n : 0n);',
+      },
+    ],
+  },
+  {
+    name: 'signed bytes that may not be broadcast yet are broadcast by the next process without a question',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: SENDS,
+        from: 'const kept = has.isAsked ? undefined : await whyKept(engine, versions);',
+        to: 'const kept = has.isAsked || versions.length > 0 ? undefined : await whyKept(engine, versions);',
+      },
+      {
+        file: SENDS,
+        from: "const why = await whyKept(engine, versions);\n    if (why !== undefined) return { outcome: 'unknown', why };",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a transfer whose answer was lost is made once more under a new key',
+    kinds: ['paid_twice'],
+    own: true,
+    changes: [
+      {
+        file: TRANSFERS,
+        from: "import type { Handlers } from '../base/jobs.ts';",
+        to: "import { enqueue, type Handlers } from '../base/jobs.ts';",
+      },
+      {
+        file: TRANSFERS,
+        from: "import { chart, isPosted, move, post, release, settle } from '../ledger/index.ts';",
+        to: "import { chart, hold, isPosted, move, post, release, settle } from '../ledger/index.ts';",
+      },
+      {
+        file: TRANSFERS,
+        from: '  else await noted(context, row, sent.why);\n  return WAIT_MS;',
+        to: `  else
+    await db.asSystem(async (tx) => {
+      const now = context.clock.now();
+      const next = await store.write(tx, { ...row, now });
+      const [from, to] = [row.wallet, ownWallet(row.addressId)].map((wallet) => chart.custody(row.rail, wallet, asset));
+      await post(tx, { id: next.key, kind: 'transfer_held', at: now, lines: hold(next.key, to!, from!, units) });
+      enqueue(tx, { kind: TRANSFER, subject: next.key, dueAt: now });
+    });
+  return WAIT_MS;`,
+      },
+    ],
+  },
+  {
+    // Either is enough: a restore switches payouts off, and a transaction to the same recipient is undecided.
+    name: 'what left for an own address in the lost time is sent again, past the switch and past its movement',
+    kinds: ['paid_twice'],
+    own: true,
+    restore: true,
+    changes: [
+      {
+        file: TRANSFERS,
+        from: "if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };",
+        to: '',
+      },
+      {
+        file: SENDS,
+        from: 'const why = unknown ?? (await whyLost(engine, tx, wallet, { recipient, asset }));',
+        to: 'const why = unknown ?? (key.startsWith(TRANSFER_KEY) ? undefined : await whyLost(engine, tx, wallet, { recipient, asset }));',
+      },
+    ],
+  },
+  {
+    name: 'a transfer is cancelled although a transaction of it is signed',
+    kinds: ['ends', 'books', 'bug', 'stuck'],
+    own: true,
+    changes: [
+      {
+        file: TRANSFER_DESK,
+        from: 'if (await hasSend(tx, row.rail, row.key))',
+        to: "if ((await hasSend(tx, row.rail, row.key)) && row.state === 'settled')",
+      },
+    ],
+  },
 ];
 
 /** By name, the seed that last found it (`--note`): tried first, and only a hint. */
@@ -1298,6 +1435,7 @@ async function find(
     contradictions,
     rules,
     again,
+    own,
     declares: ofDeclared,
     forgets: ofForgetful,
   }: Mutant,
@@ -1312,6 +1450,7 @@ async function find(
       (contradictions !== true || contradicts(seed)) &&
       (rules !== true || changesRules(seed)) &&
       (again !== true || laysAgain(seed)) &&
+      (own !== true || sendsToOwn(seed)) &&
       (ofDeclared !== true || declares(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );

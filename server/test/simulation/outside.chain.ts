@@ -29,10 +29,26 @@ export const signedBy = (address: string, text: string): string =>
 
 /** In place of a contract: an empty transfer of our wallet to itself. */
 const CANCEL = HOT_ADDRESS;
+/** In place of a contract: a native transfer. Only the treasury makes any, of one unit, to fill a gap between nonces. */
+const NATIVE = 'native';
 const FINALITY = 12;
 const GAS = 65_000n;
 const COIN = 10n ** 18n;
 const OPENING_COIN = 1_000n * COIN;
+
+const isToken = (contract: string): boolean => contract !== CANCEL && contract !== NATIVE;
+
+/** What signed bytes of ours say. */
+function read(raw: Buffer) {
+  const [to = '', contract = '', units = '0', nonce = '0', price = '0'] = raw.toString().split(' ');
+  return { to, contract, units: BigInt(units), nonce: BigInt(nonce), price: BigInt(price) };
+}
+
+/** The token transfer in signed bytes of ours; undefined for an empty or a native one. */
+export function tokensIn(raw: Buffer) {
+  const { price: _, ...what } = read(raw);
+  return isToken(what.contract) ? what : undefined;
+}
 
 interface ChainTx {
   hash: string;
@@ -70,6 +86,10 @@ export interface ChainWorld {
   keepSent(): void;
   /** Amount received by an address in the present branch. */
   paidTo(address: string, contract: string): bigint;
+  /** Amount of a token at an address, by the present branch. */
+  balance(address: string, contract: string): bigint;
+  /** Each transfer to an address in the present branch. */
+  arrivals(address: string, contract: string): bigint[];
   /** Whether a transaction is in the present branch and succeeded. */
   isMined(hash: string): boolean;
   /** The maximum depth that a transaction ever had, in blocks, itself included; 0 if it was in none. */
@@ -95,8 +115,8 @@ export function openChain(deps: {
   answersLateMs: () => number | undefined;
   /** Called with the addresses that a new head has paid. */
   paid: (to: string) => void;
-  /** Called with everything sent out of our wallet. */
-  leaves: (what: { to: string; contract: string; units: bigint }) => void;
+  /** Called with every token transfer sent out of our wallet. */
+  leaves: (what: { to: string; contract: string; units: bigint; nonce: bigint }) => void;
 }): ChainWorld {
   const { chance, faults, calls } = deps;
   let branch = 0;
@@ -118,7 +138,7 @@ export function openChain(deps: {
 
   /** An event usually repeats in another branch, but not always: a contract's effect depends on earlier transactions. */
   function reverts({ hash, from, contract }: ChainTx): boolean {
-    if (from !== HOT_ADDRESS || contract === CANCEL) return false;
+    if (from !== HOT_ADDRESS || contract === CANCEL || contract === NATIVE) return false;
     const known = fates.get(hash);
     const fate = known === undefined ? faults.occurs('reverted') : known !== faults.occurs('turns_out_otherwise');
     fates.set(hash, fate);
@@ -196,6 +216,9 @@ export function openChain(deps: {
       for (const tx of txs) {
         if (contract === null) {
           if (tx.from === address && address === HOT_ADDRESS) units -= costOf(tx);
+          if (tx.contract !== NATIVE) continue;
+          if (tx.from === address) units -= tx.units;
+          if (tx.to === address) units += tx.units;
         } else if (tx.contract === contract && !tx.failed) {
           if (tx.to === address) units += tx.units;
           if (tx.from === address) units -= tx.units;
@@ -235,45 +258,51 @@ export function openChain(deps: {
                 nonce: tx.nonce,
                 block: number,
                 blockAt: at,
-                target: tx.contract,
-                data: tx.contract === CANCEL ? Buffer.alloc(0) : Buffer.from(`${tx.to} ${tx.units}`),
-                value: 0n,
+                ...calling(tx),
                 fee: { price: String(tx.price) },
                 succeeded: !tx.failed,
                 cost: costOf(tx),
-                moved: { contract: tx.contract === CANCEL ? null : tx.contract, to: tx.to, units: tx.units },
+                moved: { contract: isToken(tx.contract) ? tx.contract : null, to: tx.to, units: tx.units },
               },
             ],
       ),
     );
 
   const bare = ({ number, hash, parentHash, at }: FullBlock): Block => ({ number, hash, parentHash, at });
-  const decode = (call: Call): { to: string; units: bigint } => {
-    if (call.target === CANCEL) return { to: HOT_ADDRESS, units: 0n };
-    const [to = '', units = '0'] = call.data.toString().split(' ');
-    return { to, units: BigInt(units) };
+  const calling = ({ to, contract, units }: Pick<ChainTx, 'to' | 'contract' | 'units'>): Call =>
+    isToken(contract)
+      ? { target: contract, data: Buffer.from(`${to} ${units}`), value: 0n }
+      : { target: to, data: Buffer.alloc(0), value: units };
+  const decode = ({ target, data, value }: Call): Pick<ChainTx, 'to' | 'contract' | 'units'> => {
+    if (target === CANCEL) return { to: HOT_ADDRESS, contract: CANCEL, units: 0n };
+    if (data.length === 0) return { to: target, contract: NATIVE, units: value };
+    const [to = '', units = '0'] = data.toString().split(' ');
+    return { to, contract: target, units: BigInt(units) };
   };
 
   function broadcast(raw: Buffer): Awaited<ReturnType<ChainAdapter['broadcast']>> {
-    const [to = '', contract = '', units = '0', nonceText = '0', price = '0'] = raw.toString().split(' ');
-    const nonce = BigInt(nonceText);
+    const what = read(raw);
+    const { nonce } = what;
     const tx = {
       hash: idOf(raw.toString()),
       from: HOT_ADDRESS,
-      to,
-      contract,
-      units: BigInt(units),
-      nonce,
-      price: BigInt(price),
+      ...what,
       ...(faults.occurs('fee_too_low') ? { notBefore: deps.now() + chance.int(20_000, 120_000) } : {}),
     };
-    if (contract !== CANCEL) deps.leaves({ to, contract, units: tx.units });
+    const tokens = tokensIn(raw);
+    if (tokens !== undefined) deps.leaves(tokens);
     if (nonce < nextNonce()) return { taken: false, slotUsed: true, why: 'nonce too low' };
     broadcasts.set(tx.hash, tx);
     if ((isKept(tx.hash) || !faults.occurs('mempool_forgets')) && !pool.some(({ hash }) => hash === tx.hash))
       pool.push(tx);
     return { taken: true };
   }
+
+  const arrivals = (address: string, contract: string): bigint[] =>
+    blocks
+      .flatMap(({ txs }) => txs)
+      .filter((tx) => !tx.failed && tx.to === address && tx.contract === contract)
+      .map(({ units }) => units);
 
   branch = chance.int(1, 1_000_000);
   append([]);
@@ -293,7 +322,7 @@ export function openChain(deps: {
         headAgeLimitMs: 600_000,
       },
       wallets: { hot: { address: HOT_ADDRESS } },
-      canSend: (wallet) => wallet === 'hot',
+      canSend: (wallet) => wallet === 'hot' || wallet.startsWith('deposit:'),
       readAddress: (text) => (text.startsWith('0x') ? text : undefined),
       address: (index) => `0xdeposit${index}`,
       isSignedBy: async (address, text, signature) => signature === signedBy(address, text),
@@ -321,14 +350,11 @@ export function openChain(deps: {
       balancesAt: (block, contract, addresses) =>
         calls.make('node.state', () => addresses.map((one) => balanceAt(block, contract, one))),
       gasPrice: () => calls.make('node.gas', () => 30n * 10n ** 9n),
-      call: (contract, to, units) =>
-        contract === null
-          ? { rejected: 'only tokens here' }
-          : { target: contract, data: Buffer.from(`${to} ${units}`), value: 0n },
+      call: (contract, to, units) => calling({ to, contract: contract ?? NATIVE, units }),
       prepare(_wallet, call) {
         const prepared = calls.make('node.estimate', () => {
-          const { units } = decode(call);
-          const has = balanceAt(head().number, call.target, HOT_ADDRESS);
+          const { contract, units } = decode(call);
+          const has = balanceAt(head().number, contract === NATIVE ? null : contract, HOT_ADDRESS);
           return has < units
             ? { rejected: 'would fail: exceeds balance' }
             : { slots: [], deadline: null, body: null, fee: { price: String(30n * 10n ** 9n) } };
@@ -346,13 +372,13 @@ export function openChain(deps: {
       sign: (_wallet, call, { slots: [slot = ''], fee }) =>
         calls.make('signer.sign', () => {
           const nonce = BigInt(slot);
-          const { to, units } = decode(call);
+          const { to, contract, units } = decode(call);
           const before = journal.get(nonce);
-          const isSame = before?.to === to && before.contract === call.target && before.units === units;
-          if (before !== undefined && !isSame && call.target !== CANCEL)
+          const isSame = before?.to === to && before.contract === contract && before.units === units;
+          if (before !== undefined && !isSame && contract !== CANCEL)
             throw new NotSigned(`it refuses: nonce ${nonce} was signed for another transfer`, { declined: true });
-          journal.set(nonce, { to, contract: call.target, units });
-          const raw = Buffer.from(`${to} ${call.target} ${units} ${nonce} ${fee['price']}`);
+          journal.set(nonce, { to, contract, units });
+          const raw = Buffer.from(`${to} ${contract} ${units} ${nonce} ${fee['price']}`);
           return { raw, hash: idOf(raw.toString()) };
         }),
       broadcast: (raw) => calls.make('node.broadcast', () => broadcast(raw), 'actions'),
@@ -384,7 +410,7 @@ export function openChain(deps: {
               .slice(0, 3)
               .map(([at, { to, contract, units }]) => ({
                 nonce: at,
-                contract: contract === CANCEL ? null : contract,
+                contract: isToken(contract) ? contract : null,
                 to,
                 units,
               })),
@@ -425,11 +451,9 @@ export function openChain(deps: {
           });
       }
     },
-    paidTo: (address, contract) =>
-      blocks
-        .flatMap(({ txs }) => txs)
-        .filter((tx) => !tx.failed && tx.to === address && tx.contract === contract)
-        .reduce((sum, { units }) => sum + units, 0n),
+    paidTo: (address, contract) => arrivals(address, contract).reduce((sum, units) => sum + units, 0n),
+    arrivals,
+    balance: (address, contract) => balanceAt(head().number, contract, address),
     isMined: (hash) => canonical({ hash })?.tx.failed === false,
     deepest: (hash) => depths.get(hash) ?? 0,
     believedAt: (address, contract) =>

@@ -10,15 +10,36 @@ import { startWorkers } from '../../src/base/workers.ts';
 import { magicScreener, openScreener, type Screener, type Screening } from '../../src/compliance/index.ts';
 import { enqueueRecurring, POLLS, recurringHandlers } from '../../src/composition/recurring.ts';
 import { comparePayer, openPayee, waitsUntil } from '../../src/customers/index.ts';
+import { peopleNeeded } from '../../src/operators/index.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
-import { askGate, lockOrdersOf, type Orders, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
+import {
+  askBeforeSigning,
+  askGate,
+  lockOrdersOf,
+  type Orders,
+  openOrders,
+  orderFacts,
+  orderHandlers,
+} from '../../src/orders/index.ts';
 import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
 import { bankRail } from '../../src/rails/bank.ts';
-import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
+import type { ChainAdapter, RailContext } from '../../src/rails/chain.adapter.ts';
+import { type ChainRail, chainRail, TRANSFER_KEY } from '../../src/rails/chain.ts';
 import { openSubmissions, type PayoutContext, payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail, Report } from '../../src/rails/rail.ts';
-import { bookOpening, openMovements, takeOwnTransfer } from '../../src/treasury/index.ts';
+import {
+  askTransfer,
+  bookOpening,
+  openMovements,
+  openTransfers,
+  sweepHandlers,
+  type TransferRules,
+  takeOwnTransfer,
+  takeReturned,
+  takeTransfer,
+  transferHandlers,
+} from '../../src/treasury/index.ts';
 import { gateRules } from '../support/gate.ts';
 import type { Noted } from './actors.ts';
 import type { Backends, SimulatedProcess } from './database.ts';
@@ -26,9 +47,11 @@ import type { Faults } from './faults.ts';
 import { vault } from './ground.ts';
 import { type Guard, PEOPLE } from './guard.ts';
 import type { BankWorld } from './outside.bank.ts';
-import type { ChainWorld } from './outside.chain.ts';
+import { type ChainWorld, tokensIn } from './outside.chain.ts';
+import { OWN_COOLING_OFF_MS } from './own.ts';
 import type { Nameless } from './references.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { Signing } from './signing.ts';
 import type { Stops } from './stops.ts';
 
 export interface OurProcess extends SimulatedProcess {
@@ -39,6 +62,8 @@ export interface OurProcess extends SimulatedProcess {
   orders: Orders;
   /** Operators' decisions about transactions that the chain has and the books lack. */
   movements: ReturnType<typeof openMovements>;
+  /** Operators' decisions about addresses outside this server and transfers to them. */
+  transfers: ReturnType<typeof openTransfers>;
 }
 
 /** Recurring jobs with longer intervals here: more often costs steps and finds the same. */
@@ -51,6 +76,8 @@ const AT_LEAST_MS: Readonly<Record<string, number>> = {
   observe_rail: 9_000,
 };
 
+const SWEEP_MS = 20_000;
+
 export interface World {
   scheduler: Scheduler;
   backends: Backends;
@@ -58,6 +85,7 @@ export interface World {
   bank: BankWorld;
   chain: ChainWorld;
   guard: Guard;
+  signing: Signing;
   /** What people have laid, and lifted. */
   stops: Stops;
   /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`; and when it answered last. */
@@ -82,7 +110,7 @@ export interface World {
 
 /** Composes a process. @param works whether it runs workers: an observer does not */
 export function startProcess(world: World, name: string, works: boolean): OurProcess {
-  const { scheduler, backends, bank, chain } = world;
+  const { scheduler, backends, bank } = world;
   const process: SimulatedProcess & { clockOffsetMs: number } = {
     name,
     dead: false,
@@ -96,15 +124,32 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   const db = backends.open(process);
   let rails: ReadonlyMap<string, Rail> = new Map();
   let chains: ReadonlyMap<string, ChainRail> = new Map();
-  const report: Report = (tx, fact) =>
-    orderFacts({ rails, clock, comparePayer: (tx2, id, text) => comparePayer(tx2, vault, id, text) }, (tx2, own) =>
-      takeOwnTransfer({ clock, chains }, tx2, own),
+  // As composition/rails.ts connects them.
+  const report: Report = async (tx, fact) => {
+    const isCredit = fact.type === 'credit_unexpected' || fact.type === 'funding_confirmed';
+    if (isCredit && (await takeReturned({ clock, rails }, tx, fact))) return;
+    await orderFacts(
+      { rails, clock, comparePayer: (tx2, id, text) => comparePayer(tx2, vault, id, text) },
+      (tx2, own) =>
+        own.key.startsWith(TRANSFER_KEY)
+          ? takeTransfer({ clock, rails }, tx2, own)
+          : takeOwnTransfer({ clock, chains }, tx2, own),
     )(tx, fact);
+  };
+  const mayLeave: RailContext['mayLeave'] = async (tx, what) => {
+    const answer = what.key.startsWith(TRANSFER_KEY)
+      ? await askTransfer({ clock, rules: transfers }, tx, what)
+      : await askBeforeSigning(context, tx, what);
+    if (answer.outcome === 'pay') world.signing.lets(name, what.key);
+    return answer;
+  };
   const railContext = { db, clock, log, report, vault, pollMs: 5_000, lockOrders: lockOrdersOf };
-  const onChain = chainRail(chain.adapter(), railContext);
+  const onChain = guardedChain(world, chainRail(offering(world, name), { ...railContext, mayLeave }));
   const atBank = bankRail(bank.adapter(), railContext);
   rails = new Map<string, Rail>([onChain, atBank].map((rail) => [rail.code, guarded(world, rail)]));
   chains = new Map([[onChain.code, onChain]]);
+  const base = gateRules(vault, PEOPLE);
+  const transfers: TransferRules = { screenOwn: base.screenOwn, isSwitchedOff: base.isSwitchedOff, peopleNeeded };
   const payouts: PayoutContext = {
     ...{ db, clock, log, rails, report },
     openAccount: (tx, id) => openPayee(tx, vault, id),
@@ -122,7 +167,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
     ),
     vault,
     gate: {
-      ...gateRules(vault, PEOPLE),
+      ...base,
       ...(world.waits ? { unconfirmedUntil: waitsUntil } : {}),
       ...(world.screeningMaxAgeMs === undefined ? {} : { screeningMaxAgeMs: world.screeningMaxAgeMs }),
     },
@@ -133,6 +178,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
     context,
     orders: openOrders({ ...context, vault }),
     movements: openMovements({ db, clock, rails, report }),
+    transfers: openTransfers({ clock, chains, rules: transfers, coolingOffMs: OWN_COOLING_OFF_MS }),
   });
   if (!works) return whole;
 
@@ -140,6 +186,9 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
     ...orderHandlers(context),
     ...quoteHandlers({ db, clock, sources }),
     ...payoutHandlers(payouts),
+    // Nothing is swept here, because no minimum is set: the job fills gaps between nonces.
+    ...sweepHandlers({ db, clock, log, chains, everyMs: SWEEP_MS }),
+    ...transferHandlers({ db, clock, log, chains, rules: transfers }),
     ...recurringHandlers({ db, clock, rails, chains }),
   };
   whole.kinds = Object.keys(handlers);
@@ -179,6 +228,28 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   });
   return whole;
 }
+
+/** The node, with the guard before the bytes that this process gives it. */
+function offering({ chain, signing }: World, name: string): ChainAdapter {
+  const adapter = chain.adapter();
+  return {
+    ...adapter,
+    async broadcast(raw) {
+      const what = tokensIn(raw);
+      if (what !== undefined) signing.offers(name, what);
+      return await adapter.broadcast(raw);
+    },
+  };
+}
+
+/** The chain, with the guard before what the treasury sends. */
+const guardedChain = (world: World, rail: ChainRail): ChainRail => ({
+  ...rail,
+  async sendFrom(wallet, sending) {
+    world.guard.moves(sending);
+    return await rail.sendFrom(wallet, sending);
+  },
+});
 
 /** The rail, with the guard before it. */
 const guarded = (world: World, rail: Rail): Rail => ({

@@ -42,6 +42,9 @@ export interface Report {
   references?: { played: number; done: Record<string, number> };
   contradictions?: { played: number; done: Record<string, number> };
   parts?: { played: number; done: Record<string, number> };
+  /** Signed transactions that could not leave and that people have cancelled. */
+  keptCancelled?: number;
+  own?: { played: number; done: Record<string, number> };
   rules?: { played: number; done: Record<string, number> };
   again?: { played: number; done: Record<string, number> };
   /** All other violations. */
@@ -89,6 +92,9 @@ export function openTally(): Tally {
   let contradictions = 0;
   let parts = 0;
   const withParts = new Map<string, number>();
+  let keptCancelled = 0;
+  let own = 0;
+  const withOwn = new Map<string, number>();
   let rules = 0;
   const withRules = new Map<string, number>();
   let laidAgain = 0;
@@ -133,6 +139,9 @@ export function openTally(): Tally {
       for (const [what, times] of told.contradictions ?? []) addTo(withContradictions, what, times);
       if (told.parts !== undefined) parts += 1;
       for (const [what, times] of told.parts ?? []) addTo(withParts, what, times);
+      keptCancelled += told.kept?.get('cancelled') ?? 0;
+      if (told.own !== undefined) own += 1;
+      for (const [what, times] of told.own ?? []) addTo(withOwn, what, times);
       if (told.rules !== undefined) rules += 1;
       for (const [what, times] of told.rules ?? []) addTo(withRules, what, times);
       if (told.again !== undefined) laidAgain += 1;
@@ -201,6 +210,8 @@ export function openTally(): Tally {
         references: { played: references, done: sorted(withReferences) },
         contradictions: { played: contradictions, done: sorted(withContradictions) },
         parts: { played: parts, done: sorted(withParts) },
+        keptCancelled,
+        own: { played: own, done: sorted(withOwn) },
         rules: { played: rules, done: sorted(withRules) },
         again: { played: laidAgain, done: sorted(withAgain) },
         unexplained: violations - paidTwice - paidAgainst - lost,
@@ -272,6 +283,8 @@ export function inWords(report: Report): string[] {
     `runs with credits without a reference: ${report.references?.played ?? 0}: ${list(report.references?.done ?? {})}`,
     `runs with a bank that shows what it has refused: ${report.contradictions?.played ?? 0}: ${list(report.contradictions?.done ?? {})}`,
     `runs with a bank that recalls parts: ${report.parts?.played ?? 0}: ${list(report.parts?.done ?? {})}`,
+    `signed, not to leave, and cancelled by people: ${report.keptCancelled ?? 0}`,
+    `runs with transfers to own addresses: ${report.own?.played ?? 0}: ${list(report.own?.done ?? {})}`,
     `runs in which rules change: ${report.rules?.played ?? 0}: ${list(report.rules?.done ?? {})}`,
     `runs in which what stands is laid again: ${report.again?.played ?? 0}: ${list(report.again?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,

@@ -122,6 +122,8 @@ export function openRestore(
     crashAll: () => Promise<void>;
     noted: () => readonly Noted[];
     hands: () => Hands | undefined;
+    /** Whether this movement is decided elsewhere: it went to an address of the operator's own (own.ts). */
+    matches: (movement: Movement) => boolean;
   },
 ): Restore {
   const { scheduler, backends, bank, chain, faults } = world;
@@ -256,7 +258,7 @@ export function openRestore(
             count('cancelled what nobody mined');
           });
       }
-      if (row.state !== 'open') continue;
+      if (row.state !== 'open' || deps.matches(row)) continue;
       const one = ownerOf(row.recipient ?? undefined);
       const fits = payouts.filter(
         (payout) =>

@@ -14,18 +14,21 @@ import { type Contradictions, contradicts, openContradictions } from './contradi
 import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Fixture } from './ground.ts';
-import { type Guard, openGuard } from './guard.ts';
+import { type Guard, openGuard, type Truth } from './guard.ts';
+import { type Kept, openKept } from './kept.ts';
 import { hasMeetings, type Meetings, openMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
 import { FORGETS_AFTER_MS, forgets, type Outage, openOutage, SHOWN_WITHIN_MS } from './outage.ts';
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
+import { type Own, openOwn, sendsToOwn } from './own.ts';
 import { openParts, type Parts, recallsParts } from './parts.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
 import { lacksReferences, openReferences, type References } from './references.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
 import { changesRules, openRules, type Rules, SCREENING_MAX_AGE_MS } from './rules.ts';
 import { openScheduler, type Scheduler } from './scheduler.ts';
+import { openSigning, type Signing } from './signing.ts';
 import { openStops } from './stops.ts';
 import { hasStrays, openStrays, type Strays } from './strays.ts';
 import { realNow } from './time.ts';
@@ -62,6 +65,10 @@ export interface Outcome {
   parts?: ReadonlyMap<string, number>;
   /** Blocks, holds and switches that were laid again, and stale confirmations of the earlier ones (again.ts). */
   again?: ReadonlyMap<string, number>;
+  /** Signed transactions that may not leave, with what people did (kept.ts). */
+  kept?: ReadonlyMap<string, number>;
+  /** Transfers to addresses of the operator's own, and what met them (own.ts). */
+  own?: ReadonlyMap<string, number>;
   /** Changes of rules, with counts (rules.ts). */
   rules?: ReadonlyMap<string, number>;
   steps: number;
@@ -186,6 +193,8 @@ export async function simulate(
       violated('deadlock', `two waited for each other: ${between}`);
     },
     submitting: (ids, look) => guard.submitting(ids, look),
+    signing: (ids, look) => signing.signing(ids, look),
+    creating: (look) => signing.creating(look),
     async approved() {
       const rows = await backends.look<{ id: string }>('select id::text from approvals order by id');
       stops.approved(rows.map(({ id }) => id));
@@ -232,6 +241,7 @@ export async function simulate(
     after: (ms: number, body: () => void) => scheduler.after(ms, body),
   };
   const watch = (): void => {
+    for (const what of own?.twice() ?? []) violated('paid_twice', what);
     for (const one of actors?.noted ?? []) {
       const why = overpaid(world, one);
       if (why !== undefined) violated('paid_twice', why);
@@ -245,14 +255,41 @@ export async function simulate(
   let references: References | undefined;
   let contradictions: Contradictions | undefined;
   let parts: Parts | undefined;
+  let kept: Kept | undefined;
+  let own: Own | undefined;
   let rules: Rules | undefined;
   let again: Again | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Map<string, number>();
   const stops = openStops(() => scheduler.time.now());
   const isRestored = restore ?? restores(seed);
+  const truth: Truth = {
+    customerOf: (id) => {
+      const one = notedOf(id);
+      return (
+        one && {
+          named: [one.address],
+          operators: [one.elsewhere, ...(one.back === undefined ? [] : [one.back])],
+          accounts: one.accounts.map(({ id: account, fiat }) => ({ id: String(account), fiat })),
+          held: one.held,
+        }
+      );
+    },
+    firstShown: (line) => bank.firstShown(line),
+    deepest: (hash) => chain.deepest(hash),
+    wasScreened: (of, destination) => screened.has(`${of} ${destination}`),
+    now: () => scheduler.time.now(),
+    spreadMs: () => guard.spreadMs,
+    mayPay: (...of) => actors?.moves?.mayPay(...of),
+    stops: isRestored ? undefined : stops,
+    byRules(one, of) {
+      const screenedAt = screened.get(`${one.order_id ?? one.refund_id} ${of.destination}`);
+      return rules?.against(one, { ...of, screenedAt, spreadMs: guard.spreadMs }) ?? [];
+    },
+  };
+  const against = (what: string): void => violated('paid_against', what);
   const guard: Guard = openGuard({
-    violated: (what) => violated('paid_against', what),
+    violated: against,
     submitted: ({ order_id, follows, purpose, deposits, deposit_units, payout_units }) => {
       // Money of a converted order that law releases leaves in place of its payout.
       const paysOut = purpose === 'payout' || deposits.some(({ origin }) => origin === 'released');
@@ -260,29 +297,18 @@ export async function simulate(
       const terms = { depositUnits: BigInt(deposit_units ?? 0), payoutUnits: BigInt(payout_units ?? 0) };
       notedOf(follows ?? order_id)?.terms.set(order_id, terms);
     },
-    truth: {
-      customerOf: (id) => {
-        const one = notedOf(id);
-        return (
-          one && {
-            named: [one.address],
-            operators: [one.elsewhere, ...(one.back === undefined ? [] : [one.back])],
-            accounts: one.accounts.map(({ id: account, fiat }) => ({ id: String(account), fiat })),
-            held: one.held,
-          }
-        );
-      },
-      firstShown: (line) => bank.firstShown(line),
-      deepest: (hash) => chain.deepest(hash),
-      wasScreened: (of, destination) => screened.has(`${of} ${destination}`),
+    truth,
+  });
+  const signing: Signing = openSigning({
+    truth,
+    violated: against,
+    own: {
       now: () => scheduler.time.now(),
       spreadMs: () => guard.spreadMs,
-      mayPay: (...of) => actors?.moves?.mayPay(...of),
+      isOrdered: (...of) => own?.truth.isOrdered(...of) ?? false,
+      isDenied: (address) => own?.truth.isDenied(address) ?? false,
+      isNeeded: (people) => own?.truth.isNeeded(people) ?? false,
       stops: isRestored ? undefined : stops,
-      byRules(one, of) {
-        const screenedAt = screened.get(`${one.order_id ?? one.refund_id} ${of.destination}`);
-        return rules?.against(one, { ...of, screenedAt, spreadMs: guard.spreadMs }) ?? [];
-      },
     },
   });
   const deduplicates = chance.happens(0.5);
@@ -306,7 +332,10 @@ export async function simulate(
     lies: lie === 'the chain mines what we send',
     paid: watch,
     answersLateMs: () => meetings?.answersLateMs(),
-    leaves: (what) => guard.leaves(what),
+    leaves(what) {
+      guard.leaves(what);
+      signing.left(what);
+    },
   });
   let priceBps = 0;
   const world: World = {
@@ -316,6 +345,7 @@ export async function simulate(
     bank,
     chain,
     guard,
+    signing,
     stops,
     screened,
     complain,
@@ -357,6 +387,7 @@ export async function simulate(
     if (isRestored)
       restored = openRestore(world, {
         ...{ chance, database, crashAll, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
+        matches: (movement) => own?.matches(movement) ?? false,
       });
     else if (hasStrays(seed))
       strays = openStrays(world, {
@@ -375,6 +406,12 @@ export async function simulate(
       again = openAgain(world, {
         ...{ seed, forMs: ORDERS_MS, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });
+    if (sendsToOwn(seed))
+      own = openOwn(world, {
+        ...{ seed, forMs: ORDERS_MS, hands: () => actors?.hands },
+        ...{ isRestored, isRestoring: () => restored?.isUnderWay ?? false },
+      });
+    kept = openKept(world, { seed, hands: () => actors?.hands });
     if (forgets(seed)) outage = openOutage(world, { seed, bank, crashAll, hands: () => actors?.hands });
     launch();
     launch();
@@ -393,6 +430,7 @@ export async function simulate(
       if (!faults.ended) priceBps = chance.int(-MOST_BPS, MOST_BPS);
       actors?.operate();
       restored?.operate();
+      if (restored?.isUnderWay !== true) kept?.operate();
       strays?.operate();
       outage?.operate();
       rules?.operate();
@@ -407,6 +445,7 @@ export async function simulate(
         references?.isOver !== false &&
         contradictions?.isOver !== false &&
         parts?.isOver !== false &&
+        own?.isOver !== false &&
         rules?.isOver !== false &&
         again?.isOver !== false
       ) {
@@ -430,6 +469,7 @@ export async function simulate(
         const people = [
           ...(restored?.isOver === false ? ['the restore is not over'] : []),
           ...(strays?.isOver === false ? ['money of nobody waits for people'] : []),
+          ...(own?.isOver === false ? ['what was sent to own addresses is not over'] : []),
           ...(again?.isOver === false ? ['what was laid again is not over'] : []),
           ...(references?.isOver === false ? ['a credit without a reference waits for people'] : []),
         ];
@@ -453,6 +493,8 @@ export async function simulate(
         .then(async (found) => {
           for (const { kind, what } of found) violated(kind, what);
           const wrong = async () => (await meetings?.wrong()) ?? [];
+          const ofOwn = async () => (await own?.wrong()) ?? [];
+          for (const what of await scheduler.perform('what lies at own addresses', ofOwn)) violated('ends', what);
           for (const what of outage?.wrong() ?? []) violated('paid_twice', what);
           for (const what of await scheduler.perform('what went past a hold', wrong)) violated('paid_against', what);
         })
@@ -479,7 +521,8 @@ export async function simulate(
     violations,
     orders: actors?.noted.length ?? 0,
     unmade: actors?.unmade ?? 0,
-    submissions: guard.looked,
+    submissions: guard.looked + signing.looked,
+    kept: kept?.done ?? new Map(),
     states: Object.fromEntries(states.map(({ state, times }) => [state, times])),
     faults: faults.counts,
     points,
@@ -492,6 +535,7 @@ export async function simulate(
     ...(references === undefined ? {} : { references: references.done }),
     ...(contradictions === undefined ? {} : { contradictions: contradictions.done }),
     ...(parts === undefined ? {} : { parts: parts.done }),
+    ...(own === undefined ? {} : { own: own.done }),
     ...(rules === undefined ? {} : { rules: rules.done }),
     ...(again === undefined ? {} : { again: again.done }),
     steps: scheduler.steps,

@@ -164,8 +164,31 @@ test('with a bank that shows as paid what it has rejected: a deposit reversed me
 test('with a bank that recalls parts: what had left of them is owed, to the unit, and the rest is not', async () => {
   await playUntil(
     ['a part recalled before anything left', 'a part recalled after the payout', 'a part recalled after a refund'],
-    [4, 15, 24, 35, 44, 55].map((seed) => ({ seed, orders: 10 })),
+    [4, 15, 24, 35, 44, 55, 64, 75, 84, 95, 104, 115].map((seed) => ({ seed, orders: 10 })),
     ({ parts }) => parts,
+  );
+});
+
+test('with transfers to own addresses: each leaves once, and only past what people have set', async () => {
+  await playUntil(
+    [
+      'two people sent',
+      'three people sent',
+      'one person alone: own_proposal',
+      'held: screening denies its address',
+      'cancelled a transfer',
+      'money came back',
+    ],
+    [35, 50, 10, 30, 90, 15, 55, 70, 75, 95, 110, 115].map((seed) => ({ seed, orders: 4 })),
+    ({ own }) => own,
+  );
+});
+
+test('with transfers to own addresses, put back: what had left is matched, or ordered again and matched', async () => {
+  await playUntil(
+    ['matched after a restore', 'ordered again after a restore'],
+    [10, 30, 50, 70, 15, 35, 55, 75, 90, 95].map((seed) => ({ seed, orders: 4, restore: true })),
+    ({ own }) => own,
   );
 });
 

@@ -269,6 +269,27 @@ test('an address on a deny list gets nothing, however many agreed before, and a 
   await deny();
 });
 
+test('a transfer that is cancelled while its job is about to ask the gate leaves no case open', async () => {
+  const { status } = rail();
+  let key = '';
+  rail().status = async (asked) => {
+    const answer = await status(asked);
+    if (!asked.startsWith('transfer:')) return answer;
+    rail().status = status;
+    key = asked;
+    assert.equal((await nia.does(`/treasury/own-transfers/${asked}/cancel`)).status, 200);
+    return answer;
+  };
+  await sends('1');
+  await world.until('its job has ended', async () => {
+    world.clock.advance(5_000);
+    const jobs = await world.read((tx) => tx.rows('select 1 from jobs where subject = $1', [key]));
+    return key !== '' && jobs.length === 0;
+  });
+  assert.equal((await shown(key)).state, 'cancelled');
+  assert.equal(await heldCase(key), undefined, 'a case about a transfer that was cancelled is open');
+});
+
 test('limits: not more than is free, not below the low threshold, and not two that fit only alone', async () => {
   const { units, heldUnits } = await hot();
   const free = units - heldUnits;
