@@ -994,7 +994,7 @@ const MUTANTS: readonly Mutant[] = [
     contradictions: true,
     changes: [
       {
-        file: 'src/orders/deposits/reversed.ts',
+        file: 'src/orders/deposits/owed.ts',
         from: "if (row.state !== 'lost' || before !== 'applied' || units === 0n || row.lostTo !== loss.code) continue;",
         to: 'if (before === null || units >= 0n || row.lostTo !== loss.code) continue;',
       },
