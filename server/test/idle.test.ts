@@ -69,6 +69,24 @@ describe('while nothing happens', () => {
     return { rail, mine: () => void chain.mine() };
   }
 
+  test('only the first page of a chain’s movements looks for the first block of all', async () => {
+    for (const table of ['chain_blocks', 'chains']) await rows.query(`delete from ${table}`);
+    const counted = countedDatabase(fixture.db, fixture.serverUrl);
+    opened.push(counted);
+    const chain = fakeChain({ finality: 1, pace: { idleMs: 0 } });
+    Object.assign(chain.adapter, { transfersBetween: async () => [], balancesAt: async () => [0n] });
+    const rail = chainRail(chain.adapter, { ...fixture, db: counted.db, report: async () => {} });
+    for (let block = 0; block < 4; block += 1) chain.mine();
+    while ((await rail.observe()).againInMs === 0);
+    const first = await rail.movements?.('');
+    assert.ok(first !== undefined);
+    assert.equal(counted.having(/min\(block\)/).length, 1);
+    counted.again();
+    // It reads every transfer that was ever ours: with a million orders a second and a half of a processor, each time.
+    await rail.movements?.(first.upTo);
+    assert.deepEqual([counted.transactions.length > 0, counted.having(/min\(block\)/).length], [true, 0]);
+  });
+
   test('a chain whose head stays costs one query in a while, and a new block is read at once', async () => {
     const { db, taken } = counting(fixture);
     // Every poll looks at our rows.

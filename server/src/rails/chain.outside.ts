@@ -43,14 +43,16 @@ export function chainOutside(engine: Engine, wallets: Outside['wallets']): Pick<
 
 async function movementsAfter(outside: Outside, after: string): Promise<MovementPage | undefined> {
   const { adapter, rail, chain, db } = outside;
-  const { cursor, assets, first } = await db.asSystem(async (tx) => ({
+  const { cursor, assets } = await db.asSystem(async (tx) => ({
     cursor: await store.cursorOf(tx, rail),
     assets: await addressStore.assetsOf(tx, chain),
-    first: await store.firstBlock(tx, rail),
   }));
-  if (cursor === undefined || cursor.finalized < 0n || first === undefined) return undefined;
+  if (cursor === undefined || cursor.finalized < 0n) return undefined;
   if (cursor.haltedWhy !== null) throw new Unavailable(rail, 'the line is halted');
-  if (after === '') return await opening(outside, first > 0n ? first - 1n : 0n, assets);
+  if (after === '') {
+    const first = await db.asSystem((tx) => store.firstBlock(tx, rail));
+    return await opening(outside, first > 0n ? first - 1n : 0n, assets);
+  }
   const done = BigInt(after);
   const limit = done + BigInt(adapter.pace.blocksPerStep);
   const upTo = cursor.finalized < limit ? cursor.finalized : limit;

@@ -4,6 +4,7 @@
  * confirmation_policies.
  */
 import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
 import type { Block } from './chain.adapter.ts';
 
 // The follower's position.
@@ -143,13 +144,18 @@ export async function dropBlocksAbove(tx: Tx, rail: string, number: bigint): Pro
 
 // For reconciliation.
 
-/** First block of reconciliation: below every block in which we ever saw a transfer of ours. */
-export async function firstBlock(tx: Tx, rail: string): Promise<bigint | undefined> {
+/**
+ * First block of reconciliation, of a chain that has a final block: below every block in which we ever saw a transfer of ours. Reads
+ * all of them: only for the first page.
+ */
+export async function firstBlock(tx: Tx, rail: string): Promise<bigint> {
   const row = await tx.row<{ block: bigint | null }>(
     `select least((select min(block) from chain_deposits where rail = $1), (select min(block) from chain_credits where rail = $1),
                   (select min(block) from chain_sends where rail = $1 and block is not null),
                   (select nullif(finalized, -1) from chains where rail = $1)) as block`,
     [rail],
   );
-  return row?.block ?? undefined;
+  const block = row?.block ?? undefined;
+  assert(block !== undefined, `chain ${rail} has no final block`);
+  return block;
 }
