@@ -49,8 +49,8 @@ export function parameters() {
 }
 
 /**
- * Conditions of the filters that are given, for `where`: a statement with those of all filters would have one plan for each of them,
- * and no index.
+ * Conditions of the filters that are given, for `where`. A statement with the conditions of all filters has one plan for whatever is
+ * given, which can use no filter's index.
  *
  * @param filters the beginning of each condition, as `partner_id =`, and its value
  * @returns `true` if none is given

@@ -55,7 +55,7 @@ export function instantsAt(zone: string, time: string): { earliest: Date; latest
   if (Number.isNaN(start) || isoDay(start) !== day) return undefined;
   const seconds = Number(hour) * 3_600 + Number(minute) * 60 + Number(second);
   if (Number(minute) > 59 || Number(second) > 59 || seconds > 86_400) return undefined;
-  const wall = start + seconds * 1_000 + Math.floor(Number(`0.${fraction}`) * 1_000);
+  const wall = start + seconds * 1_000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
   if (offset !== undefined) {
     const offsetMs = offsetOf(offset);
     return Math.abs(offsetMs) > MOST_OFFSET_MS ? undefined : only(wall - offsetMs);

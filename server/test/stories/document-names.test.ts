@@ -21,7 +21,7 @@ let bea: Person;
 let dir: string;
 let sumsub: Awaited<ReturnType<typeof sumsubWorld>>;
 
-const LIST = `<Designations><Designation><UniqueID>XXX0001</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
+const LIST = `<Designations><Designation><UniqueID>TST0001</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
   <Names><Name><Name1>Taras Ilyich</Name1><Name6>ORLENKOV</Name6><NameType>Primary Name</NameType></Name></Names></Designation></Designations>`;
 
 before(async () => {
