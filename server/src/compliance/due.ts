@@ -57,7 +57,7 @@ export const DUE: { readonly kinds: readonly string[]; readonly hours: readonly 
 export const dueAt = (kind: string, openedAt: Date): Date => new Date(openedAt.getTime() + dueHours(kind) * 3_600_000);
 
 /** A case of these kinds is due by a time if it was opened at or before `openedBy`; without kinds, one of any other kind. */
-export const openedBy = (due: Date): readonly { kinds: readonly string[] | undefined; openedBy: Date }[] => [
+export const dueGroups = (due: Date): readonly { kinds: readonly string[] | undefined; openedBy: Date }[] => [
   ...Object.entries(HOURS).map(([hours, kinds]) => ({ kinds, openedBy: earlier(due, Number(hours)) })),
   { kinds: undefined, openedBy: earlier(due, OTHERS) },
 ];

@@ -3,7 +3,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { conditions, parameters } from '../base/scan.ts';
-import { DUE, openedBy } from './due.ts';
+import { DUE, dueGroups } from './due.ts';
 
 export type DestinationKind = 'address' | 'account';
 
@@ -96,11 +96,10 @@ export function casesBy(tx: Tx, { open, kind, assignee, after, dueBy, limit }: C
   if (after !== undefined)
     where.push(`(opened_at, id) > (${put(after.openedAt)}::timestamptz, ${put(after.id)}::bigint)`);
   if (dueBy !== undefined) {
-    const all = [...DUE.kinds];
-    const parts = openedBy(dueBy).map(
-      ({ kinds, openedBy: at }) =>
-        `(kind ${kinds === undefined ? `<> all(${put(all)}::text[])` : `= any(${put([...kinds])}::text[])`} and opened_at <= ${put(at)})`,
-    );
+    const parts = dueGroups(dueBy).map(({ kinds, openedBy }) => {
+      const ofKind = kinds === undefined ? `<> all(${put(DUE.kinds)}::text[])` : `= any(${put(kinds)}::text[])`;
+      return `(kind ${ofKind} and opened_at <= ${put(openedBy)})`;
+    });
     where.push(`(${parts.join(' or ')})`);
   }
   return tx.rows<CaseRow>(

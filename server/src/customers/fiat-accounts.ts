@@ -212,7 +212,7 @@ export async function compareAccount(
   return comparedHolder(details, await customerNames(tx, vault, a.customerId));
 }
 
-/** A customer's accounts, oldest first, each compared as by `compareAccount`. */
+/** A customer's accounts, oldest first and at most two hundred, each compared as by `compareAccount`. */
 export async function comparedAccounts(
   tx: Tx,
   vault: Vault,

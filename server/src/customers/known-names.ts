@@ -6,8 +6,8 @@
  * the typed one, so names of before are removed.
  *
  * Beside money (payers, account holders, payees, the travel rule) verified names count. A typed name then counts only if it is
- * the same by names.ts: otherwise somebody could type the name of a stranger who pays or is paid. Without verified names the typed
- * ones count. Sanctions screening compares all of them, also names that nobody has accepted yet.
+ * the same by names.ts: otherwise a customer could type the name of a stranger who pays or is paid. Without verified names the typed
+ * ones count. Sanctions screening compares all of them, also names that are not accepted yet.
  *
  * Not here: the method (names.ts), and the review of a name that differs from the typed one (compliance/checks.ts).
  */
@@ -37,7 +37,7 @@ export interface KnownNames {
   readonly revision: number;
   /** What the customer typed: all fields of its details. */
   readonly typed: Fields;
-  /** Read for the newest details, which nobody has accepted yet. */
+  /** Read for the newest details, which are not accepted yet. */
   readonly read?: DocumentNames;
   readonly verified?: DocumentNames;
 }

@@ -170,7 +170,7 @@ export const sql = {
   // Does not apply to an account that was erased since it was read.
   setNumber: `update fiat_accounts set number_index = $2 where id = $1 and number_index is null and details <> ''::bytea`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
-  accountDetailsOf: `select ${ACCOUNT}, details from fiat_accounts where customer_id = $1 order by id`,
+  accountDetailsOf: `select ${ACCOUNT}, details from fiat_accounts where customer_id = $1 order by id limit 200`,
   // Ids grow with time.
   accountsSince: 'select id, created_at from fiat_accounts where partner_id = $1 and id >= $2 order by id',
   accountById: `select ${ACCOUNT}, details from fiat_accounts where id = $1`,
@@ -239,7 +239,7 @@ export const sql = {
   lockNames: `select details, version, outcome, read_for, read_names from customer_details where customer_id = $1 for update`,
   readNames: `update customer_details set read_names = $3, read_for = $2, names_revision = names_revision + 1
     where customer_id = $1 and version = $2`,
-  // A verifier that names nobody leaves what an earlier one read. An operator has compared the typed name with the document.
+  // A verifier that reads no name leaves what an earlier one read. An operator has compared the typed name with the document.
   acceptNames: `update customer_details set read_names = null, read_for = null, names_revision = names_revision + 1,
       verified_names = case when read_for = $2 then read_names when $3 then null else verified_names end
     where customer_id = $1 and version = $2 and (read_names is not null or ($3 and verified_names is not null))`,

@@ -6,7 +6,7 @@
  * personal data of a customer; the reason is stored as the operator API encrypted it (base/typed.ts).
  */
 import type { Tx } from '../base/db.ts';
-import { type AuditRow, type Operator, type Outcome, store } from './store.ts';
+import { type AuditFilter, type AuditRow, type Operator, type Outcome, store } from './store.ts';
 
 /** Who acts, from where, and why. */
 export interface Doing {
@@ -89,20 +89,9 @@ export async function recordByMachine(
   });
 }
 
-/** Newest first. @param input.below the last id of the previous page */
-export const readAudit = (
-  tx: Tx,
-  input: {
-    operator?: string | undefined;
-    subject?: string | undefined;
-    action?: string | undefined;
-    /** At or after this time (inclusive), and before `until` (exclusive). */
-    from?: Date | undefined;
-    until?: Date | undefined;
-    below?: bigint | undefined;
-    limit: number;
-  },
-): Promise<AuditRow[]> => store.audit(tx, { ...input, limit: Math.min(input.limit, MAX_AUDIT + 1) });
+/** Newest first. */
+export const readAudit = (tx: Tx, input: AuditFilter): Promise<AuditRow[]> =>
+  store.audit(tx, { ...input, limit: Math.min(input.limit, MAX_AUDIT + 1) });
 
 /** A canonical text of a value: names sorted, times and big integers as text. */
 export function canonical(value: unknown): string {

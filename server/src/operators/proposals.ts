@@ -18,7 +18,7 @@ import { Refusal } from '../base/errors.ts';
 import { canonical, type Doing, recordAction } from './audit.ts';
 import { may, RIGHTS, type Right } from './people.ts';
 import { installation } from './rules.ts';
-import { type ProposalRow, type ProposalState, type Role, store } from './store.ts';
+import { type ProposalFilter, type ProposalRow, type Role, store } from './store.ts';
 
 const OPEN_FOR_MS = 24 * 3_600_000;
 export const MAX_PROPOSALS = 200;
@@ -85,21 +85,9 @@ export async function propose(
 export const expireProposals = async (tx: Tx, now: Date): Promise<bigint[]> =>
   (await store.expireProposals(tx, now)).map(({ id }) => id);
 
-/** Newest first. @param input.below the last id of the previous page */
-export const proposals = (
-  tx: Tx,
-  input: {
-    state?: ProposalState | undefined;
-    action?: string | undefined;
-    /** Name of the proposer. */
-    operator?: string | undefined;
-    /** Proposed at or after this time (inclusive), and before `until` (exclusive). */
-    from?: Date | undefined;
-    until?: Date | undefined;
-    below?: bigint | undefined;
-    limit: number;
-  },
-): Promise<ProposalRow[]> => store.proposals(tx, { ...input, limit: Math.min(input.limit, MAX_PROPOSALS + 1) });
+/** Newest first. */
+export const proposals = (tx: Tx, input: ProposalFilter): Promise<ProposalRow[]> =>
+  store.proposals(tx, { ...input, limit: Math.min(input.limit, MAX_PROPOSALS + 1) });
 
 export const findProposal = (tx: Tx, id: bigint): Promise<ProposalRow | undefined> => store.proposal(tx, id);
 export const openProposal = (tx: Tx, action: string, subject: string): Promise<ProposalRow | undefined> =>

@@ -19,6 +19,25 @@ export type Outcome =
 export const PROPOSAL_STATES = ['open', 'confirmed', 'declined', 'overtaken', 'expired', 'failed'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
+/** Which acts or proposals are listed. */
+interface ListedBy {
+  action?: string | undefined;
+  /** Name of the operator: who acted, or who proposed. */
+  operator?: string | undefined;
+  /** At or after this time (inclusive), and before `until` (exclusive). */
+  from?: Date | undefined;
+  until?: Date | undefined;
+  /** The last id of the previous page. */
+  below?: bigint | undefined;
+  limit: number;
+}
+export interface AuditFilter extends ListedBy {
+  subject?: string | undefined;
+}
+export interface ProposalFilter extends ListedBy {
+  state?: ProposalState | undefined;
+}
+
 export interface Operator {
   readonly id: bigint;
   readonly name: string;
@@ -268,18 +287,7 @@ export const store = {
     ]),
   expireProposals: (tx: Tx, now: Date) => tx.rows<{ id: bigint }>(sql.expireProposals, [now]),
   openProposal: (tx: Tx, action: string, subject: string) => tx.row<ProposalRow>(sql.openProposal, [action, subject]),
-  proposals(
-    tx: Tx,
-    input: {
-      state?: ProposalState | undefined;
-      action?: string | undefined;
-      operator?: string | undefined;
-      from?: Date | undefined;
-      until?: Date | undefined;
-      below?: bigint | undefined;
-      limit: number;
-    },
-  ) {
+  proposals(tx: Tx, input: ProposalFilter) {
     const { values, put } = parameters();
     // As text: open ones have an index of their own, which a plan for any state would not use.
     const ofState = input.state === undefined ? 'true' : `p.state = '${input.state}'`;
@@ -333,18 +341,7 @@ export const store = {
    * Newest first. Only the given filters are in the statement, so that each has its index. Acts of a span are read in the order of
    * their times: in that of their ids, all later ones would be read first.
    */
-  audit(
-    tx: Tx,
-    input: {
-      operator?: string | undefined;
-      subject?: string | undefined;
-      action?: string | undefined;
-      from?: Date | undefined;
-      until?: Date | undefined;
-      below?: bigint | undefined;
-      limit: number;
-    },
-  ) {
+  audit(tx: Tx, input: AuditFilter) {
     const { values, put } = parameters();
     const where = conditions(put, [
       ['operator =', input.operator],

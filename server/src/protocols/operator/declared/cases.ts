@@ -276,7 +276,7 @@ export const CUSTOMERS = {
               Type.String({ description: 'How alike both names are, from 0 to 1; from 0.8500 they are the same' }),
             ),
           }),
-          { description: 'Accounts of the customer, oldest first' },
+          { description: 'Accounts of the customer, oldest first, at most two hundred' },
         ),
         erasedAt: maybeTime('When the personal data of the customer was erased'),
         erasure: maybe(
