@@ -1,7 +1,7 @@
 -- The names that a verifier reads from a document, beside what the customer typed: payers, holders of accounts and sanctions lists
 -- are compared with them.
 --
--- Null where the verifier names nobody, and for customers who were verified before. A server of the version before stores none and
+-- Null where the verifier reads no name, and for customers who were verified earlier. A server of the previous version stores none and
 -- leaves these columns alone: names count only for the version of the details that they were read for.
 
 set search_path = cloverleaf;

@@ -231,7 +231,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
   ];
 }
 
-/** Blocks of other customers who are paid at the same address, if it is one of a chain and somebody's. */
+/** Other customers who are paid at the same address and are blocked. None for an account, and for money without a customer. */
 const blockedThere = async (tx: Tx, { payoutAddress: address, partnerId, customerId }: Screening) =>
   address === null || partnerId === null || customerId === null
     ? []
