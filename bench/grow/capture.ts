@@ -15,6 +15,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   chain_blocks: 'pruned below finality',
   seals: 'made over what is generated',
   sealed_entries: 'made over what is generated',
+  daily_totals: 'summed from the journal',
+  daily_totals_progress: 'one row',
   order_counts: 'counted',
   order_lists: 'counted',
   deny_lists: 'a control of the sandbox',

@@ -3,12 +3,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openVault } from '../../server/src/base/crypto.ts';
+import { txOn } from '../../server/src/base/db.ts';
+import { addToDailyTotals } from '../../server/src/ledger/index.ts';
 import { buildIndexes, finish, firstNumbers, rewrite } from './finish.ts';
 import { type Generated, Generator, type Plan } from './generate.ts';
 import type { Lived } from './lives.ts';
 import { schemaOf } from './schema.ts';
 import { Sealer } from './sealer.ts';
 import { templatesOf } from './templates.ts';
+
+/** Of the daily totals: half a million entries. */
+const SEALS_AT_ONCE = 500;
 
 export async function clientOf(url: string): Promise<{ pg: pg.Client } & AsyncDisposable> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=cloverleaf -c timezone=UTC' });
@@ -64,6 +69,8 @@ export async function grow(from: {
   await client.query('commit');
   tell('indexes are built; statistics');
   await client.query('vacuum (analyze)');
+  tell('daily totals of the journal');
+  while ((await addToDailyTotals(txOn(client), SEALS_AT_ONCE)) > 0);
   tell('done');
   await print(client, generated);
 }

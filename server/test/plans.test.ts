@@ -15,7 +15,8 @@ import { startWorkers } from '../src/base/workers.ts';
 import { openScreener } from '../src/compliance/index.ts';
 import * as customers from '../src/customers/index.ts';
 import * as events from '../src/events/index.ts';
-import { chargedOf, chart, move, post } from '../src/ledger/index.ts';
+import { addToDailyTotals, balancesAt, chargedOf, chart, custodyAt, move, post } from '../src/ledger/index.ts';
+import { LOOK_BACK } from '../src/ledger/seals.ts';
 import { type OrdersContext } from '../src/orders/context.ts';
 import {
   listBankLines,
@@ -508,6 +509,27 @@ describe('operators’ lists', () => {
       await chargedOf(tx, [1n, 2n, 3n]);
     });
     reports.assertCheap();
+  });
+
+  test('balances of a past instant cost the entries of its day, and not the journal', async () => {
+    await admin.query(`with made as (insert into entries (id, kind, content, at)
+        select 'past_' || i, 'receive', '', now() - interval '4 days' from generate_series(1, 2500) i returning id)
+      insert into transfers (entry, line, debit, credit, asset, units, step)
+      select made.id, 1, least(a.one, a.other), greatest(a.one, a.other), 'inr', 1, 'post'
+        from made, (select min(id) as one, max(id) as other from accounts where asset = 'inr') a`);
+    await admin.query(`insert into seals (number, first_seq, last_seq, entries, previous, hash, sealed_at)
+      select 1, min(seq), max(seq), count(*), '', '', now() from entries where id like 'past_%'`);
+    await admin.query(`insert into sealed_entries (entry_seq, seal, position)
+      select seq, 1, row_number() over (order by seq) from entries where id like 'past_%'`);
+    await admin.query('analyze entries, transfers, seals, sealed_entries');
+    assert.equal(await fixture.db.asSystem((tx) => addToDailyTotals(tx)), 1);
+    const past = new Date(Date.now() - 2 * 86_400_000);
+    const watch = watching(fixture.db, large);
+    const found = await watch.db.asSystem((tx) => balancesAt(tx, past));
+    assert.ok(found.some(({ debits }) => debits === 2_500n));
+    await watch.db.asSystem((tx) => custodyAt(tx, { at: [new Date(past.getTime() - 86_400_000), past] }));
+    // Entries without a seal may be that far below the newest one: they are read, and no more, however long the journal is.
+    watch.assertCheap({ blocks: Number(LOOK_BACK) / 10, rows: Number(LOOK_BACK) });
   });
 });
 

@@ -189,6 +189,8 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
     'a limit is set, changed and taken away by another version',
   ],
   customers: ['insert, update', `${REQUESTS}; blocked by law or for a debt`],
+  daily_totals: ['insert, update', 'each seal adds to the totals of its days'],
+  daily_totals_progress: ['update', 'each seal adds to the totals of its days'],
   decisions: ['insert', ONCE],
   denied_destinations: ['insert, delete', 'deny lists are replaced whole'],
   deny_lists: ['insert, update', 'deny lists are replaced whole'],

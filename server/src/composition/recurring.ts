@@ -15,7 +15,7 @@ import {
   REFRESH_LIST,
   SCREEN_NAMES,
 } from '../compliance/index.ts';
-import { seal } from '../ledger/index.ts';
+import { addToDailyTotals, seal } from '../ledger/index.ts';
 import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
 import { DORMANCY, OVERDUE } from '../orders/index.ts';
@@ -137,7 +137,8 @@ export function recurringHandlers(deps: {
     },
     async seal(subject) {
       const sealed = await db.asSystem((tx) => (subject === 'audit' ? sealAudit : seal)(tx, clock.now()));
-      return { againInMs: sealed > 0 ? 0 : SEAL_EVERY_MS };
+      const totaled = subject === 'audit' ? 0 : await db.asSystem((tx) => addToDailyTotals(tx));
+      return { againInMs: sealed > 0 || totaled > 0 ? 0 : SEAL_EVERY_MS };
     },
     async purge_idempotency_records() {
       await purgeIdempotencyRecords(db, clock.now());

@@ -1,11 +1,12 @@
 /**
  * Balances of the custody accounts over time, for charts: what each wallet had at several instants, according to the books.
  *
- * They are computed backward from the balances of now, so a span costs the postings since its first instant, and not the whole
- * journal. A balance at an instant counts the entries before that instant.
+ * They are the sums of the daily totals before the day of an instant, and of that day's own entries (daily.ts). A balance at an
+ * instant counts the entries before that instant.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
+import { startOfDay, transfersOf, uncounted } from './daily.ts';
 import { longReport } from './reports.ts';
 import { EITHER_SIDE } from './store.ts';
 
@@ -28,20 +29,31 @@ export async function custodyAt(
   await longReport(tx);
   return await tx.rows<WalletAt>(
     `with own as (
-            select id, split_part(code, ':', 2) as rail, split_part(code, ':', 3) as wallet, asset, debits - credits as units
+            select id, code, split_part(code, ':', 2) as rail, split_part(code, ':', 3) as wallet, asset
               from accounts where kind = 'custody' and (debits <> 0 or credits <> 0) and ($2::text is null or asset = $2)),
-          since as (
-            -- How many of the instants an entry does not count for yet: at these, the wallet was without its amount.
-            select a.id, width_bucket(e.at, $1::timestamptz[]) as instants,
-                   sum(case when t.debit = a.id then t.units else -t.units end) as units
-              from entries e join transfers t on t.entry = e.id and t.step in ('post', 'settle') ${EITHER_SIDE}
-             where e.at >= ($1::timestamptz[])[1] and a.id in (select id from own)
+          points as (select p.at, p.n, p.day from unnest($1::timestamptz[], $3::timestamptz[]) with ordinality as p (at, day, n)),
+          -- Of days before that of an instant, and of entries before that day which no total counts yet: the number of the
+          -- last instant that they do not count for.
+          earlier as (
+            select o.id, width_bucket(d.day::timestamp at time zone 'UTC', $3::timestamptz[]) as n, d.debits - d.credits as units
+              from own o join daily_totals d on d.account = o.code
+            union all
+            select a.id, width_bucket(i.at, $3::timestamptz[]), case when t.debit = a.id then t.units else -t.units end
+              from ${transfersOf(`(${uncounted('(select max(at) from points)')})`)} ${EITHER_SIDE}
+             where t.step in ('post', 'settle') and a.id in (select id from own)),
+          stored as (select id, n, sum(units) as units from earlier group by 1, 2),
+          today as (
+            select a.id, i.n, sum(case when t.debit = a.id then t.units else -t.units end) as units
+              from (select p.n, e.id from points p cross join lateral (
+                      select id from entries where at >= p.day and at < p.at order by at offset 0) e) i
+             cross join lateral (select * from transfers where entry = i.id offset 0) t ${EITHER_SIDE}
+             where t.step in ('post', 'settle') and a.id in (select id from own)
              group by 1, 2)
      select p.at, o.rail, o.wallet, o.asset,
-            (o.units - coalesce(sum(s.units) over (partition by o.id order by p.n desc), 0))::numeric(78,0) as units
-       from own o cross join unnest($1::timestamptz[]) with ordinality as p (at, n)
-       left join since s on s.id = o.id and s.instants = p.n
+            (coalesce((select sum(s.units) from stored s where s.id = o.id and s.n < p.n), 0) + coalesce(t.units, 0))::numeric(78,0)
+              as units
+       from own o cross join points p left join today t on t.id = o.id and t.n = p.n
       order by o.rail, o.wallet, o.asset, p.at`,
-    [input.at, input.asset],
+    [input.at, input.asset, input.at.map(startOfDay)],
   );
 }

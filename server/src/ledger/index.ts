@@ -25,6 +25,7 @@ import { type AccountRow, type HoldRow, type PostedLine, store } from './store.t
 
 export { type Account, type AccountKind, chart } from './chart.ts';
 export { type CustodyLine, custodyLines, newestEntry } from './custody.ts';
+export { addToDailyTotals } from './daily.ts';
 export { type Debt, debtsAfter } from './debts.ts';
 export type { Entry, Line, StatementLine, TrialBalance } from './entry.ts';
 export { custodyAt } from './history.ts';

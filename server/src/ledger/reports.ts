@@ -7,6 +7,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { AccountKind } from './chart.ts';
+import { LINE, sidesOf, startOfDay, transfersOf, uncounted } from './daily.ts';
 import { SETTLEMENTS } from './partnerfees.ts';
 import { EITHER_SIDE } from './store.ts';
 
@@ -23,51 +24,35 @@ export interface AccountAt {
   balance: bigint;
 }
 
-/**
- * Both sides of transfers, by account. Each side is summed on its own: one row for each side of every transfer cost twice as
- * much.
- */
-const sidesOf = (transfers: string) => {
-  const side = (of: 'debit' | 'credit') => `
-    select t.${of} as account, sum(case when t.step in ('post', 'settle') then t.units else 0 end) as moved,
-           sum(case t.step when 'hold' then t.units when 'post' then 0 else -t.units end) as held
-      from ${transfers} t group by t.${of}`;
-  return `
-  select coalesce(d.account, c.account) as account, coalesce(d.moved, 0) as debits, coalesce(c.moved, 0) as credits,
-         coalesce(d.held, 0) as debits_held, coalesce(c.held, 0) as credits_held
-    from (${side('debit')}) d full join (${side('credit')}) c on c.account = d.account`;
-};
-
-/**
- * One line per account; accounts of orders and of customers are summed into one line per kind and asset. The sum comes before the
- * name of the line, because there are several accounts per order.
- */
+/** Lines of the trial balance, from accounts or parts of their sums. Rows of one line are added up before the line gets its name. */
 const summed = (accounts: string) => `
-  select case when g.own is null then g.kind || ':*:' || g.asset else g.own end as account, g.kind, g.asset,
-         g.debits::numeric(78,0) as debits, g.credits::numeric(78,0) as credits,
+  select g.account, g.kind, g.asset, g.debits::numeric(78,0) as debits, g.credits::numeric(78,0) as credits,
          g.debits_held::numeric(78,0) as held_debits, g.credits_held::numeric(78,0) as held_credits,
          ((g.debits - g.credits) * case when g.side = 'debit' then 1 else -1 end)::numeric(78,0) as balance
-    from (select a.kind, a.asset, case when a.kind in ('order', 'receivable') then null else a.code end as own, min(a.side) as side,
-                 sum(a.debits) as debits, sum(a.credits) as credits,
+    from (select a.account, a.kind, a.asset, min(a.side) as side, sum(a.debits) as debits, sum(a.credits) as credits,
                  sum(a.debits_held) as debits_held, sum(a.credits_held) as credits_held
             from (${accounts}) a group by 1, 2, 3) g
    where g.debits <> 0 or g.credits <> 0 or g.debits_held <> 0 or g.credits_held <> 0 order by 1`;
 
+const SIDES = 'debits, credits, debits_held, credits_held';
 /** Current balances, from the account rows. */
-const NOW = summed('select * from accounts');
-/** For an instant in the newer half of the journal: the current balances minus the postings since. */
-const BACKWARD = `
-  with since as (select t.* from entries e join transfers t on t.entry = e.id where e.at >= $1),
-       sides as (${sidesOf('since')})
-  ${summed(`select a.code, a.kind, a.asset, a.side, a.debits, a.credits, a.debits_held, a.credits_held from accounts a
-     union all select a.code, a.kind, a.asset, a.side, -s.debits, -s.credits, -s.debits_held, -s.credits_held
-       from sides s join accounts a on a.id = s.account`)}`;
-/** For an instant in the older half: the postings before it. */
-const FORWARD = `
-  with before as (select t.* from entries e join transfers t on t.entry = e.id where e.at < $1),
-       sides as (${sidesOf('before')})
-  ${summed(`select a.code, a.kind, a.asset, a.side, s.debits, s.credits, s.debits_held, s.credits_held
-     from sides s join accounts a on a.id = s.account`)}`;
+const NOW = summed(`select ${LINE} as account, a.kind, a.asset, a.side, ${SIDES} from accounts a`);
+/**
+ * At an instant, from the totals of the days before it and the entries of its own day; $2 is the start of that day, in UTC.
+ * Entries of earlier days that no total counts yet are added.
+ */
+const THEN = `
+  with entry_ids as (
+         select id from entries where at >= $2 and at < $1
+         union all
+         select u.id from (${uncounted('$2')}) u),
+       posted as (select null::date as day, t.* from ${transfersOf('entry_ids')}),
+       sides as (${sidesOf('posted')})
+  ${summed(`
+    select account, kind, asset, side, ${SIDES} from daily_totals where day < ($2 at time zone 'UTC')::date
+    union all
+    select ${LINE}, a.kind, a.asset, a.side, s.debits, s.credits, s.debits_held, s.credits_held
+      from sides s join accounts a on a.id = s.account`)}`;
 
 /** Statement timeout of a report. The terminal waits as long. */
 const LONGEST_MS = 90_000;
@@ -80,14 +65,8 @@ export async function longReport(tx: Tx): Promise<void> {
 /** Every non-empty account at an instant, counting the postings before it. Default: now. */
 export async function balancesAt(tx: Tx, at?: Date): Promise<AccountAt[]> {
   if (at === undefined) return await tx.rows<AccountAt>(NOW);
-  // For an instant in the middle of a long journal, half of the journal is summed.
   await longReport(tx);
-  const place = await tx.row<{ isLate: boolean }>(
-    `select coalesce((select seq from entries where at >= $1 order by at, seq limit 1) * 2 > (select max(seq) from entries), true)
-       as is_late`,
-    [at],
-  );
-  return await tx.rows<AccountAt>(place?.isLate === false ? FORWARD : BACKWARD, [at]);
+  return await tx.rows<AccountAt>(THEN, [at, startOfDay(at)]);
 }
 
 export const EARNING_KINDS = ['fee_operator', 'fee_partner', 'fee_rail', 'fee_chain', 'cost'] as const;

@@ -4,7 +4,8 @@
  * - each entry's content hash, from its transfers;
  * - all seals from the first, each over its entries and the previous seal;
  * - each account's balance on both sides and its held part, and the end of every hold;
- * - per asset, that both sides are equal.
+ * - per asset, that both sides are equal;
+ * - the daily totals, which reports sum.
  *
  * Entries are read a few thousand at a time in sealing order, and PostgreSQL sums the balances, so memory use does not depend on
  * the journal's length. Run it inside one `repeatable read` transaction, because the server continues to post.
@@ -14,13 +15,14 @@
  * Not here: orders against their accounts (orders/read/check.ts), chains and banks (reconcile/).
  */
 import type { Tx } from '../base/db.ts';
+import { wrongTotals } from './daily.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
 import { FIRST, hasherOver } from './seals.ts';
 
 export interface Problem {
-  /** The violated rule: content, seal, unsealed, balance, hold or double_entry. */
-  rule: 'content' | 'seal' | 'unsealed' | 'balance' | 'hold' | 'double_entry';
-  /** Id of the entry, seal, account or hold, or the asset. */
+  /** The violated rule: content, seal, unsealed, balance, hold, double_entry or daily_total. */
+  rule: 'content' | 'seal' | 'unsealed' | 'balance' | 'hold' | 'double_entry' | 'daily_total';
+  /** Id of the entry, seal, account or hold, the asset, or the day and line of a total. */
   subject: string;
   why: string;
 }
@@ -56,6 +58,8 @@ export async function verifyJournal(
   for (const problem of await tx.rows<Problem>(ACCOUNTS)) tell(problem);
   for (const problem of await tx.rows<Problem>(HOLDS)) tell(problem);
   for (const problem of await tx.rows<Problem>(DOUBLE_ENTRY)) tell(problem);
+  for (const { day, account } of await wrongTotals(tx))
+    tell({ rule: 'daily_total', subject: `${day} ${account}`, why: 'it differs from the sum of its entries' });
   return summary;
 }
 

@@ -65,6 +65,7 @@ const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
   ['balance', 'every account is the sum of its transfers'],
   ['hold', 'every hold is what its transfers say'],
   ['double_entry', 'both sides of every asset are equal'],
+  ['daily_total', 'every daily total is the sum of its entries'],
   ['order', 'every order holds what its state says, and its history leads there'],
   ['dormant', 'dormant money is what its rows say, deposit by deposit and order by order'],
   ['settlement', 'every settlement of partner fees is the debit that paid it'],

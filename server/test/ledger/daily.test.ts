@@ -1,0 +1,140 @@
+/** Balances of past instants, from daily totals, are the sums of the journal, whenever its entries were booked, sealed and summed. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  addToDailyTotals,
+  balancesAt,
+  chart,
+  custodyAt,
+  hold,
+  move,
+  post,
+  release,
+  seal,
+  settle,
+} from '../../src/ledger/index.ts';
+import { upsertAsset } from '../../src/partners/index.ts';
+import { chanceOf } from '../simulation/chance.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { patience } from '../support/patience.ts';
+import { fiat } from '../support/terms.ts';
+
+const bank = chart.custody('bank.one', 'main', 'inr');
+const order = (id: bigint) => chart.order(id, 1n, 'inr');
+const HOUR_MS = 3_600_000;
+const FIRST_MS = Date.UTC(2027, 0, 1);
+const at = (hour: number) => new Date(FIRST_MS + hour * HOUR_MS);
+
+let fixture: Fixture;
+before(async () => {
+  fixture = await freshFixture();
+  await fixture.db.asSystem((tx) => upsertAsset(tx, fiat('inr')));
+});
+after(() => fixture.stop());
+
+/** Seals everything. A transaction of another database of the cluster, older than our entries, delays sealing until its end. */
+async function sealAll(): Promise<void> {
+  const isOver = patience(20_000);
+  for (;;) {
+    await fixture.db.asSystem((tx) => seal(tx, fixture.clock.now()));
+    const left = await fixture.db.asSystem((tx) =>
+      tx.row('select from entries e where not exists (select from sealed_entries where entry_seq = e.seq) limit 1'),
+    );
+    if (left === undefined) return;
+    assert.ok(!isOver(), 'entries were not sealed');
+  }
+}
+
+/** What the journal says, entry by entry. */
+async function summedAt(when: Date) {
+  return await fixture.db.asSystem((tx) =>
+    tx.rows(
+      `select * from (
+         select case when a.kind in ('order', 'receivable') then a.kind || ':*:' || a.asset else a.code end as account,
+                sum(case when step in ('post', 'settle') and t.debit = a.id then units else 0 end)::numeric(78,0) as debits,
+                sum(case when step in ('post', 'settle') and t.credit = a.id then units else 0 end)::numeric(78,0) as credits,
+                sum(case when t.debit = a.id then case step when 'hold' then units when 'post' then 0 else -units end else 0 end)::numeric(78,0)
+                  as held_debits,
+                sum(case when t.credit = a.id then case step when 'hold' then units when 'post' then 0 else -units end else 0 end)::numeric(78,0)
+                  as held_credits
+           from accounts a join transfers t on a.id in (t.debit, t.credit) join entries e on e.id = t.entry
+          where e.at < $1 group by 1) found
+        where debits <> 0 or credits <> 0 or held_debits <> 0 or held_credits <> 0 order by 1`,
+      [when],
+    ),
+  );
+}
+
+async function assertSame(hours: readonly number[]): Promise<void> {
+  const instants = hours.map(at);
+  const wallets = await fixture.db.asSystem((tx) => custodyAt(tx, { at: instants }));
+  for (const when of instants) {
+    const found = await fixture.db.asSystem((tx) => balancesAt(tx, when));
+    const same = found.map(({ account, debits, credits, heldDebits, heldCredits }) => ({
+      account,
+      debits,
+      credits,
+      heldDebits,
+      heldCredits,
+    }));
+    assert.deepEqual(same, await summedAt(when), `trial balance at ${when.toISOString()}`);
+    const own = found.find(({ account }) => account === bank.code)?.balance ?? 0n;
+    const shown = wallets.find((one) => one.at.getTime() === when.getTime());
+    assert.equal(shown?.units, own, `wallet at ${when.toISOString()}`);
+  }
+}
+
+test('entries of any day, sealed and summed in any order', async () => {
+  const chance = chanceOf(7);
+  const whole = (below: number) => Math.floor(chance.next() * below);
+  const open: string[] = [];
+  // Three days and the edges between them; hours repeat, so that several instants share a day.
+  const hours = [0, 1, 5, 23, 24, 25, 40, 47, 48, 60, 71, 72, 100];
+  for (let n = 0; n < 120; n += 1) {
+    const ended = open.length > 3 ? open.splice(whole(open.length), 1)[0] : undefined;
+    const held = ended === undefined && chance.next() < 0.3 ? `hold ${n}` : undefined;
+    const [from, to] = [order(BigInt(whole(4))), chart.suspense('someone', 'inr')];
+    const lines =
+      ended !== undefined
+        ? (chance.next() < 0.5 ? settle : release)(ended)
+        : held !== undefined
+          ? hold(held, to, bank, 1n)
+          : [...move(bank, to, BigInt(10 + whole(90))), ...move(bank, from, 5n)];
+    // Booked in any order, as by a clock that steps or a transaction that ends late.
+    const posted = await fixture.db.asSystem((tx) =>
+      post(tx, { id: `e${n}`, kind: 'test', at: new Date(FIRST_MS + whole(72 * 60) * 60_000), lines }),
+    );
+    assert.equal(posted.outcome, 'posted');
+    if (held !== undefined) open.push(held);
+    if (chance.next() < 0.1) await sealAll();
+    if (chance.next() < 0.1) await fixture.db.asSystem((tx) => addToDailyTotals(tx, 1));
+    if (n % 40 === 39) await assertSame(hours);
+  }
+  await sealAll();
+  await assertSame(hours);
+  while ((await fixture.db.asSystem((tx) => addToDailyTotals(tx))) > 0);
+  await assertSame(hours);
+  const rows = await fixture.db.asSystem((tx) =>
+    tx.row<{ days: bigint }>('select count(distinct day) as days from daily_totals'),
+  );
+  assert.equal(rows?.days, 3n);
+});
+
+test('two servers at once count each seal once', async () => {
+  for (const n of [1, 2, 3]) {
+    await fixture.db.asSystem((tx) =>
+      post(tx, { id: `twice${n}`, kind: 'test', at: at(n), lines: move(bank, order(9n), 7n) }),
+    );
+    await sealAll();
+  }
+  const added = await Promise.all([1, 2, 3, 4].map(() => fixture.db.asSystem((tx) => addToDailyTotals(tx, 2))));
+  for (let more = 1; more > 0; ) {
+    more = await fixture.db.asSystem((tx) => addToDailyTotals(tx, 2));
+    added.push(more);
+  }
+  assert.equal(
+    added.reduce((sum, one) => sum + one, 0),
+    3,
+  );
+  await assertSame([0, 2, 24]);
+});
