@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openVault } from '../../server/src/base/crypto.ts';
-import { txOn } from '../../server/src/base/db.ts';
-import { addToDailyTotals } from '../../server/src/ledger/index.ts';
 import { buildIndexes, finish, firstNumbers, rewrite } from './finish.ts';
 import { type Generated, Generator, type Plan } from './generate.ts';
 import type { Lived } from './lives.ts';
@@ -70,6 +68,9 @@ export async function grow(from: {
   tell('indexes are built; statistics');
   await client.query('vacuum (analyze)');
   tell('daily totals of the journal');
+  // The server's database module changes how values of PostgreSQL are read, in the whole process: only after all rows are copied.
+  const { txOn } = await import('../../server/src/base/db.ts');
+  const { addToDailyTotals } = await import('../../server/src/ledger/index.ts');
   while ((await addToDailyTotals(txOn(client), SEALS_AT_ONCE)) > 0);
   tell('done');
   await print(client, generated);

@@ -55,6 +55,7 @@ async function sideOf(dir: string): Promise<Side> {
   const { month } = await one(
     `select to_char(max(created_at) - interval '40 days', 'YYYY-MM-DD') as month from orders`,
   );
+  const { year } = await one(`select to_char(max(created_at) - interval '400 days', 'YYYY-MM-DD') as year from orders`);
   const { next } = await one(`select to_char($1::date + 1, 'YYYY-MM-DD') as next`, [month]);
   const token = readFileSync(join(dir, 'operator.token'), 'utf8').trim();
   const operator = (path: string): Prepared => ({
@@ -93,7 +94,17 @@ async function sideOf(dir: string): Promise<Side> {
       'report: statement of the biggest customer, a day',
       operator(`/reports/statement?customer=${biggest.id}&from=${month}T00:00:00Z&until=${next}T00:00:00Z`),
     ],
-    ['report: trial balance of a past day', operator(`/trial-balance?at=${month}T00:00:00Z`)],
+    ['report: trial balance of a past instant', operator(`/trial-balance?at=${month}T11:00:00Z`)],
+    ['report: trial balance of last year', operator(`/trial-balance?at=${year}T23:00:00Z`)],
+    ['report: wallets over 30 days', operator(`/treasury/history?until=${month}T11:00:00Z`)],
+    [
+      'report: orders by country, a day',
+      operator(`/reports/countries?from=${month}T00:00:00Z&until=${next}T00:00:00Z`),
+    ],
+    [
+      'report: statement of a partner, a day',
+      operator(`/reports/partner?partner=1&from=${month}T00:00:00Z&until=${next}T00:00:00Z`),
+    ],
     ['readiness', { method: 'GET', path: '/readyz', headers: {}, body: '' }],
   ];
   return { dir, ours, orders, operations: new Map(operations), idleUs: 0 };

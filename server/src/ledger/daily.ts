@@ -69,6 +69,28 @@ export const uncounted = (before: string): string => `
 export const transfersOf = (name: string): string => `
   ${name} i cross join lateral (select * from transfers where entry = i.id offset 0) t`;
 
+/**
+ * Ids of the entries that complete the totals of earlier days to an instant: those of its own day, and those that no total counts.
+ *
+ * @param at the instant, and `day` the start of its day, as expressions of the statement
+ */
+export const entriesBefore = (at: string, day: string): string => `
+  (select id from entries where at >= ${day} and at < ${at} order by at offset 0)
+  union all select u.id from (${uncounted(day)}) u`;
+
+/**
+ * What accounts had on their credit side before an instant, in parts to be summed by account.
+ *
+ * @param accounts lists `id` and `code`; no account that shares its line of the trial balance with others
+ * @param entries  lists what `entriesBefore` found, for the same `day`
+ */
+export const owedBefore = (accounts: string, entries: string, day: string): string => `
+  select a.id, d.credits - d.debits as units
+    from ${accounts} a join daily_totals d on d.account = a.code where d.day < (${day} at time zone 'UTC')::date
+  union all
+  select a.id, case when t.credit = a.id then t.units else -t.units end
+    from ${transfersOf(entries)} join ${accounts} a on a.id in (t.debit, t.credit) where t.step in ('post', 'settle')`;
+
 /** Adds the entries of the next seals to the totals. @returns how many seals were added; 0 also while another server adds */
 export async function addToDailyTotals(tx: Tx, most = SEALS_AT_ONCE): Promise<number> {
   const next = await tx.row<{ after: bigint; upTo: bigint }>(

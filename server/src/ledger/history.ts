@@ -8,7 +8,6 @@ import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { startOfDay, transfersOf, uncounted } from './daily.ts';
 import { longReport } from './reports.ts';
-import { EITHER_SIDE } from './store.ts';
 
 export interface WalletAt {
   at: Date;
@@ -28,26 +27,28 @@ export async function custodyAt(
 ): Promise<WalletAt[]> {
   await longReport(tx);
   return await tx.rows<WalletAt>(
-    `with own as (
+    `with own as materialized (
             select id, code, split_part(code, ':', 2) as rail, split_part(code, ':', 3) as wallet, asset
               from accounts where kind = 'custody' and (debits <> 0 or credits <> 0) and ($2::text is null or asset = $2)),
           points as (select p.at, p.n, p.day from unnest($1::timestamptz[], $3::timestamptz[]) with ordinality as p (at, day, n)),
+          lacking as materialized (${uncounted('(select max(at) from points)')}),
           -- Of days before that of an instant, and of entries before that day which no total counts yet: the number of the
           -- last instant that they do not count for.
           earlier as (
             select o.id, width_bucket(d.day::timestamp at time zone 'UTC', $3::timestamptz[]) as n, d.debits - d.credits as units
               from own o join daily_totals d on d.account = o.code
             union all
-            select a.id, width_bucket(i.at, $3::timestamptz[]), case when t.debit = a.id then t.units else -t.units end
-              from ${transfersOf(`(${uncounted('(select max(at) from points)')})`)} ${EITHER_SIDE}
-             where t.step in ('post', 'settle') and a.id in (select id from own)),
-          stored as (select id, n, sum(units) as units from earlier group by 1, 2),
-          today as (
-            select a.id, i.n, sum(case when t.debit = a.id then t.units else -t.units end) as units
-              from (select p.n, e.id from points p cross join lateral (
-                      select id from entries where at >= p.day and at < p.at order by at offset 0) e) i
-             cross join lateral (select * from transfers where entry = i.id offset 0) t ${EITHER_SIDE}
-             where t.step in ('post', 'settle') and a.id in (select id from own)
+            select o.id, width_bucket(i.at, $3::timestamptz[]), case when t.debit = o.id then t.units else -t.units end
+              from ${transfersOf('lacking')} join own o on o.id in (t.debit, t.credit)
+             where t.step in ('post', 'settle')),
+          -- Computed once, and not for each wallet and instant.
+          stored as materialized (select id, n, sum(units) as units from earlier group by 1, 2),
+          today as materialized (
+            select o.id, i.n, sum(case when t.debit = o.id then t.units else -t.units end) as units
+              from ${transfersOf(`(
+                select p.n, e.id from points p cross join lateral (
+                  select id from entries where at >= p.day and at < p.at order by at offset 0) e)`)} join own o on o.id in (t.debit, t.credit)
+             where t.step in ('post', 'settle')
              group by 1, 2)
      select p.at, o.rail, o.wallet, o.asset,
             (coalesce((select sum(s.units) from stored s where s.id = o.id and s.n < p.n), 0) + coalesce(t.units, 0))::numeric(78,0)

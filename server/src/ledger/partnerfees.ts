@@ -7,6 +7,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { chart } from './chart.ts';
+import { entriesBefore, owedBefore, startOfDay, transfersOf } from './daily.ts';
 
 export const PARTNER_SETTLEMENT = 'partner_settlement';
 /** Undoes a settlement whose debit turned out to be one of our payouts. */
@@ -25,10 +26,13 @@ export interface PartnerFees {
   settledUnits: bigint;
 }
 
+/** Up to this span its entries are read; beyond it the postings of the partner's accounts, however long ago. */
+const SHORT_MS = 31 * 86_400_000;
+
 /**
  * Fees of a partner: first what it was owed at `from`, as a row without a day; then, per day until `until`, what it earned, what
  * it returned and what it was paid. One statement reads both, so the days continue the opening balance exactly. The cost grows
- * with the number of postings to the partner's accounts since `from`.
+ * with the entries of the span and of the day of `from`; in a span of more than a month, with the postings to the partner's accounts.
  *
  * @param input.assets the assets to include
  */
@@ -36,16 +40,20 @@ export async function partnerFees(
   tx: Tx,
   input: { partnerId: bigint; assets: readonly AssetCode[]; from: Date; until: Date },
 ): Promise<PartnerFees[]> {
+  const isShort = input.until.getTime() - input.from.getTime() <= SHORT_MS;
+  const moved = isShort
+    ? `${transfersOf('(select id, at, kind from entries where at >= $2 and at < $3 order by at offset 0)')}
+        join account a on a.id in (t.debit, t.credit) where t.step in ('post', 'settle')`
+    : `account a join transfers t on (t.debit = a.id or t.credit = a.id) and t.step in ('post', 'settle')
+        join entries i on i.id = t.entry where i.at >= $2 and i.at < $3`;
   const rows = await tx.rows<PartnerFeesRow>(
-    `with account as (select id, asset, credits - debits as owed from accounts where code = any($1)),
+    `with account as materialized (select id, code, asset from accounts where code = any($1)),
+          before as materialized (${entriesBefore('$2', '$5')}),
+          opening as materialized (${owedBefore('account', 'before', '$5')}),
           moved as (
-            select a.asset, e.at, e.kind, case when t.credit = a.id then t.units else -t.units end as units
-              from account a
-              join transfers t on (t.debit = a.id or t.credit = a.id) and t.step in ('post', 'settle')
-              join entries e on e.id = t.entry
-             where e.at >= $2)
+            select a.asset, i.at, i.kind, case when t.credit = a.id then t.units else -t.units end as units from ${moved})
      select null as day, a.asset, 0::bigint as earned, 0::bigint as returned, 0::bigint as settled,
-            (a.owed - coalesce((select sum(units) from moved m where m.asset = a.asset), 0))::numeric(78,0) as earned_units,
+            coalesce((select sum(o.units) from opening o where o.id = a.id), 0)::numeric(78,0) as earned_units,
             0::numeric(78,0) as returned_units, 0::numeric(78,0) as settled_units
        from account a
      union all
@@ -55,11 +63,11 @@ export async function partnerFees(
             coalesce(sum(units) filter (where units > 0 and kind <> all($4)), 0)::numeric(78,0),
             coalesce(sum(-units) filter (where units < 0 and kind <> all($4)), 0)::numeric(78,0),
             coalesce(sum(-units) filter (where kind = any($4)), 0)::numeric(78,0)
-       from moved where at < $3 group by 1, 2
+       from moved group by 1, 2
      order by 2, 1 nulls first`,
     [
       input.assets.map((asset) => chart.feePartner(input.partnerId, asset).code),
-      ...[input.from, input.until, SETTLEMENTS],
+      ...[input.from, input.until, SETTLEMENTS, startOfDay(input.from)],
     ],
   );
   return rows.map(({ earned, returned, settled, ...row }) => ({

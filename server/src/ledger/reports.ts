@@ -7,7 +7,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { AccountKind } from './chart.ts';
-import { LINE, sidesOf, startOfDay, transfersOf, uncounted } from './daily.ts';
+import { entriesBefore, LINE, sidesOf, startOfDay, transfersOf } from './daily.ts';
 import { SETTLEMENTS } from './partnerfees.ts';
 import { EITHER_SIDE } from './store.ts';
 
@@ -42,10 +42,7 @@ const NOW = summed(`select ${LINE} as account, a.kind, a.asset, a.side, ${SIDES}
  * Entries of earlier days that no total counts yet are added.
  */
 const THEN = `
-  with entry_ids as (
-         select id from entries where at >= $2 and at < $1
-         union all
-         select u.id from (${uncounted('$2')}) u),
+  with entry_ids as materialized (${entriesBefore('$1', '$2')}),
        posted as (select null::date as day, t.* from ${transfersOf('entry_ids')}),
        sides as (${sidesOf('posted')})
   ${summed(`

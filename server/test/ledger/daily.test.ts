@@ -1,6 +1,8 @@
 /** Balances of past instants, from daily totals, are the sums of the journal, whenever its entries were booked, sealed and summed. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import {
   addToDailyTotals,
   balancesAt,
@@ -8,6 +10,7 @@ import {
   custodyAt,
   hold,
   move,
+  partnerFees,
   post,
   release,
   seal,
@@ -20,6 +23,7 @@ import { patience } from '../support/patience.ts';
 import { fiat } from '../support/terms.ts';
 
 const bank = chart.custody('bank.one', 'main', 'inr');
+const fee = chart.feePartner(1n, 'inr');
 const order = (id: bigint) => chart.order(id, 1n, 'inr');
 const HOUR_MS = 3_600_000;
 const FIRST_MS = Date.UTC(2027, 0, 1);
@@ -99,7 +103,11 @@ test('entries of any day, sealed and summed in any order', async () => {
         ? (chance.next() < 0.5 ? settle : release)(ended)
         : held !== undefined
           ? hold(held, to, bank, 1n)
-          : [...move(bank, to, BigInt(10 + whole(90))), ...move(bank, from, 5n)];
+          : [
+              ...move(bank, to, BigInt(10 + whole(90))),
+              ...move(bank, from, 5n),
+              ...move(from, fee, BigInt(1 + whole(4))),
+            ];
     // Booked in any order, as by a clock that steps or a transaction that ends late.
     const posted = await fixture.db.asSystem((tx) =>
       post(tx, { id: `e${n}`, kind: 'test', at: new Date(FIRST_MS + whole(72 * 60) * 60_000), lines }),
@@ -120,6 +128,29 @@ test('entries of any day, sealed and summed in any order', async () => {
   assert.equal(rows?.days, 3n);
 });
 
+test('fees of a partner begin and end with its balance, in a short span and in a long one', async () => {
+  for (const [first, last] of [
+    [0, 72],
+    [5, 40],
+    [24, 48],
+    [30, 31],
+    [-900, 60],
+    [71, 2_000],
+  ] as const) {
+    const [from, until] = [at(first), at(last)];
+    const [opening, ...days] = await fixture.db.asSystem((tx) =>
+      partnerFees(tx, { partnerId: 1n, assets: ['inr'], from, until }),
+    );
+    const had = async (when: Date) => {
+      const found = await fixture.db.asSystem((tx) => balancesAt(tx, when));
+      return found.find(({ account }) => account === fee.code)?.balance ?? 0n;
+    };
+    assert.equal(opening?.earnedUnits, await had(from), `opening of ${first} to ${last}`);
+    const sum = days.reduce((all, { earnedUnits }) => all + earnedUnits, opening?.earnedUnits ?? 0n);
+    assert.equal(sum, await had(until), `closing of ${first} to ${last}`);
+  }
+});
+
 test('two servers at once count each seal once', async () => {
   for (const n of [1, 2, 3]) {
     await fixture.db.asSystem((tx) =>
@@ -137,4 +168,22 @@ test('two servers at once count each seal once', async () => {
     3,
   );
   await assertSame([0, 2, 24]);
+});
+
+test('totals that were changed are summed again after the documented statements', async () => {
+  const owner = new pg.Client({ connectionString: fixture.adminUrl });
+  await owner.connect();
+  try {
+    await owner.query('update cloverleaf.daily_totals set debits = debits + 1');
+    await assert.rejects(assertSame([40]), /trial balance at/);
+    const page = readFileSync(new URL('../../../docs/operating/reconciliation.md', import.meta.url), 'utf8');
+    const statements = /`(delete from cloverleaf\.daily_totals;[^`]+)`/.exec(page)?.[1];
+    assert.ok(statements, 'the page has no statements');
+    await owner.query(`begin; ${statements}; commit`);
+  } finally {
+    await owner.end();
+  }
+  await assertSame([40]);
+  while ((await fixture.db.asSystem((tx) => addToDailyTotals(tx))) > 0);
+  await assertSame([0, 40, 100]);
 });
