@@ -81,6 +81,7 @@ export {
 export { bookCost, fundsArrived } from './custody/facts.ts';
 export { followOnById } from './custody/lost-time.ts';
 export { movementKnown } from './custody/movements.ts';
+export { lockCreditsFrom, takeCreditsBack } from './custody/own-credits.ts';
 export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './deposits/dust.store.ts';
 export { type DustInput, lookDust, MAX_DUST, writeOffDust } from './deposits/dust.ts';
 export { heldDeposit } from './deposits/held.store.ts';

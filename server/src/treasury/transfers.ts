@@ -14,7 +14,8 @@
  * reads stored results of screening only: the job obtains them before it asks, and a transfer whose result is missing or too old
  * waits.
  *
- * Money that comes back from an own address to the paying wallet is booked the other way.
+ * Money that comes back from an own address to the paying wallet is booked the other way. If it is read before its transfer is
+ * booked, it waits in suspense until then.
  *
  * Not here: what operators decide (transfers.desk.ts); the native asset; transfers between chains or banks; money that an own
  * address sends elsewhere: our keys cannot sign that, and reconciliation shows it as a difference of that wallet.
@@ -26,7 +27,7 @@ import type { Handlers } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
 import { closeCases, openCase, type Screening } from '../compliance/index.ts';
 import { chart, isPosted, move, post, release, settle } from '../ledger/index.ts';
-import { bookCost, fundsArrived, type GateRules } from '../orders/index.ts';
+import { bookCost, fundsArrived, type GateRules, lockCreditsFrom, takeCreditsBack } from '../orders/index.ts';
 import { type ChainRail, ownWallet, type SendAnswer } from '../rails/chain.ts';
 import type { Rail, RailFact } from '../rails/rail.ts';
 import * as store from './transfers.store.ts';
@@ -213,7 +214,9 @@ export async function takeTransfer(
   if (row.state === 'settled' || row.state === 'failed') return;
   assert(row.state !== 'cancelled', `transfer ${fact.key} has left although it was cancelled`);
   const { key, reference } = { ...row, reference: fact.reference };
+  const { rail, asset, target: address } = row;
   const isFailed = fact.type === 'own_transfer_failed';
+  const credits = isFailed ? [] : await lockCreditsFrom(context, tx, { rail, asset, address });
   const posted = await post(tx, {
     id: `${key}:${isFailed ? 'released' : 'settled'}`,
     kind: isFailed ? 'transfer_released' : 'transfer',
@@ -222,6 +225,8 @@ export async function takeTransfer(
     lines: isFailed ? release(key) : settle(key),
   });
   assert(posted.outcome === 'posted', `transfer ${key} was booked before`);
+  const own = chart.custody(rail, ownWallet(row.addressId), asset);
+  await takeCreditsBack(tx, credits, { own, key, now });
   await bookCost(context, tx, fact);
   const why = isFailed ? fact.why : null;
   await store.endTransfer(tx, key, { state: isFailed ? 'failed' : 'settled', why, reference, now });

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
 import { CHAIN_RAIL, type Drills, openDrills } from '../support/drills.ts';
 
 let w: Drills;
@@ -187,3 +188,33 @@ test('a transfer to an own address that the restore lost: two people write it ag
   await w.isClean();
   assert.deepEqual([await w.paidTo(address), await w.nonceOf()], [['25'], nonce], 'it was sent again');
 });
+
+for (const isKnown of [true, false])
+  test(`what came back of a transfer before the restore is ours again after the match, ${isKnown ? 'which the backup has' : 'which people write again'}`, async () => {
+    const { address, path } = await ownAddress();
+    let restores = isKnown ? undefined : await w.backup();
+    await w.operates('/kill-switches', { kind: 'rail', subject: CHAIN_RAIL });
+    let { transfer: key } = await w.twoDo(path, { asset: 'usdc.base', amount: '25' });
+    await w.until('it waits', async () => (await transferOf(key)).why === 'a kill switch is on');
+    restores ??= await w.backup();
+    await w.lifts('rail', CHAIN_RAIL);
+    await settles(key);
+    await w.anvil.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    await w.anvil.rpc('anvil_impersonateAccount', [address]);
+    const args = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [w.hot as Hex, 25_000_000n] });
+    await w.anvil.rpc('eth_sendTransaction', [{ from: address, to: w.token, data: args }]);
+    await w.isFinal();
+
+    await restores();
+    const movement = await theMovement();
+    // It is read before the transfer is matched, and waits as money of an unknown sender.
+    await w.until('it has a case', async () => (await w.casesOf('unexpected_credit')).length === 1);
+    if (!isKnown) key = (await w.twoDo(path, { asset: 'usdc.base', amount: '25' })).transfer;
+    await w.lifts('rail', CHAIN_RAIL);
+    await w.lifts('payouts', 'all');
+    await w.twoDo(`/movements/${movement}/match`, { key });
+    await settles(key);
+    await noCases();
+    await w.isClean();
+    assert.deepEqual(await w.paidTo(address), ['25'], 'it was sent again');
+  });

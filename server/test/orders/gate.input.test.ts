@@ -705,6 +705,11 @@ test('a refund is held whose deposit a cancelled refund has paid after all, unle
   await pays(one);
   await rows.query('update payouts set units = 600001 where id = $1', [one.payoutId]);
   await holds(one, 'paid_before');
+  // What an order took of the deposit is not there to be refunded.
+  await rows.query('update deposits set units = 1400000 where id = $1', [one.depositId]);
+  await pays(one);
+  await rows.query('update deposits set taken_units = 400000 where id = $1', [one.depositId]);
+  await holds(one, 'paid_before');
 });
 
 test('returned or released money does not leave for an order whose deposit was reversed', async () => {

@@ -1,6 +1,8 @@
 /**
  * Money put away at an own address outside the server: two people for each step, one gate, sent once whatever is interrupted, and
  * books that agree with the chain to the unit afterwards.
+ *
+ * Long because its stories share one server.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
@@ -428,17 +430,22 @@ test('what lay at an address before is found by reconciliation, and booked by tw
   await world.reconciles();
 });
 
+/** Sends tokens from an own address to the hot wallet. */
+async function sendsBack(from: string, units: bigint): Promise<void> {
+  const { hot: to } = rail().walletAddresses;
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to as Hex, units] });
+  const token = world.tokenAddress('usdc', 'matic20');
+  await world.rpc('matic20', 'anvil_setBalance', [from, '0xde0b6b3a7640000']);
+  await world.rpc('matic20', 'anvil_impersonateAccount', [from]);
+  await world.rpc('matic20', 'eth_sendTransaction', [{ from, to: token, data }]);
+}
+
 test('what comes back from an own address is ours again, and no money of an unknown sender', async () => {
   const other = await registered();
   await settles(await sends('6', other.id));
   const before = await world.balances();
-  const { hot: to } = rail().walletAddresses;
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to as Hex, 3_000_000n] });
-  const token = world.tokenAddress('usdc', 'matic20');
-  await world.rpc('matic20', 'anvil_setBalance', [other.address, '0xde0b6b3a7640000']);
-  await world.rpc('matic20', 'anvil_impersonateAccount', [other.address]);
   const comesBack = async (left: bigint) => {
-    await world.rpc('matic20', 'eth_sendTransaction', [{ from: other.address, to: token, data }]);
+    await sendsBack(other.address, 3n * MILLION);
     await world.until('it is booked', async () => {
       await world.mines(1);
       return (await put(other.id)) === left;
@@ -452,6 +459,28 @@ test('what comes back from an own address is ours again, and no money of an unkn
   assert.equal(changes[`custody:${CHAIN}:hot:${USDC}`], 6n * MILLION);
   assert.equal(changes[`suspense:${CHAIN}:${USDC}`] ?? 0n, 0n);
   assert.equal(changes[`treasury:${USDC}`] ?? 0n, 0n);
+  await world.reconciles();
+});
+
+test('what comes back before the books have its transfer is ours again once they have it, also in parts', async () => {
+  const other = await registered();
+  const before = await world.balances();
+  const key = await sends('6', other.id);
+  await world.until('it is in a block', async () => {
+    await world.mines(1);
+    return (await world.tokensOf(other.address, 'usdc')) === '6';
+  });
+  await sendsBack(other.address, 2n * MILLION);
+  await sendsBack(other.address, 3n * MILLION);
+  // One step of the follower finds all of it final, and reads what came back first.
+  await world.mines(20);
+  await settles(key);
+  assert.equal(await put(other.id), MILLION);
+  const changes = await world.changesSince(before);
+  assert.equal(changes[`custody:${CHAIN}:hot:${USDC}`], -MILLION);
+  assert.equal(changes[`suspense:${CHAIN}:${USDC}`] ?? 0n, 0n);
+  const { cases } = (await ada.reads('/cases?kind=unexpected_credit')).body;
+  assert.deepEqual(cases, []);
   await world.reconciles();
 });
 

@@ -337,6 +337,38 @@ test('a payout of which a part was returned has only that part paid again', asyn
   assert.deepEqual(await world.changesSince(books), {});
 });
 
+test('a refund of which more is returned than was sent is owed as before, and the rest is in suspense with a case', async () => {
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+  await world.credits(order, '5000');
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  await world.rejects(order, { failure: 'other', fiatAccountId: BigInt(customer.fiatAccountId) });
+  const refundIs = (state: string) =>
+    world.until(`the refund is ${state}`, async () => {
+      await world.looksAtTheBank();
+      const [refund] = await refundsOf(order);
+      return refund?.state === state && refund;
+    });
+  await refundIs('settled');
+  const books = await world.balances();
+  const [paid] = (await world.traceOf(order)).payouts;
+  assert(paid);
+  const extra = 590n;
+  await world.bankReturns(paid.id, paid.units + extra);
+  assert.equal((await refundIs('returned')).netUnits, paid.units);
+  const asset = paid.asset;
+  const suspense = Object.entries(await world.changesSince(books)).find(([code]) => code.startsWith('suspense:'));
+  assert.equal(suspense?.[1], paid.units + extra);
+  const [rest] = await world.read((tx) =>
+    tx.rows<{ id: bigint; units: bigint }>(
+      `select id, units from deposits where order_id = $1 and asset = $2 and state = 'suspense' and origin = 'credit'`,
+      [order.id, asset],
+    ),
+  );
+  assert.equal(rest?.units, extra, 'nobody knows of the rest');
+  assert.deepEqual((await openCases(order)).map(({ kind }) => kind).toSorted(), ['payout_returned', 'refund_returned']);
+});
+
 test('a refund that the bank returned is paid again in the same amount, and its fees are kept once', async () => {
   const customer = await world.verifiedCustomer({ ending: '9002' });
   const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });

@@ -84,6 +84,16 @@ export async function lockDeposit(tx: Tx, rail: string, externalId: string): Pro
   ]);
 }
 
+/** Locks the credits to a paying wallet that belong to no order and are wholly in suspense, the oldest first. */
+export const lockCredits = (tx: Tx, { rail, asset }: { rail: string; asset: string }): Promise<DepositRow[]> =>
+  tx.rows<DepositRow>(
+    `select * from deposits
+      where state = 'suspense' and rail = $1 and asset = $2 and origin = 'credit' and order_id is null
+        and taken_units = 0 and refund_units = 0
+      order by seen_at, id for update`,
+    [rail, asset],
+  );
+
 export const findDeposit = (tx: Tx, rail: string, externalId: string) =>
   tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2', [rail, externalId]);
 

@@ -226,14 +226,18 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
     lines: move(chart.custody(rail.code, rail.wallets.payouts, asset), suspense, units),
   });
   assert(posted.outcome !== 'short', 'returned money could not be booked');
-  if (payout.refundId !== null && (await refundReturned(context, tx, payout, { units, why, now }))) return;
+  const refunds = payout.refundId === null ? undefined : await refundReturned(context, tx, payout, { units, why, now });
+  // Of more than was sent, the refund is owed its own amount. The rest is unassigned.
+  const isRest = refunds !== undefined;
+  const restUnits = units - (refunds ?? 0n);
+  if (restUnits === 0n) return;
 
   const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   const row = await depositStore.insertDeposit(tx, {
     rail: code,
     externalId: `returned:${fact.externalId}`,
     asset,
-    units,
+    units: restUnits,
     target: '',
     orderId: payout.orderId,
     partnerId: payout.partnerId,
@@ -242,7 +246,7 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
     facts: { payout: payout.id },
     seenAt: now,
     payer: 'unknown',
-    origin: payout.purpose === 'payout' ? 'returned' : 'credit',
+    origin: payout.purpose === 'payout' && !isRest ? 'returned' : 'credit',
   });
   await depositStore.changeDeposit(tx, row.id, {
     state: 'suspense',
@@ -255,11 +259,11 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
     subject: `deposit:${row.id}`,
     orderId: payout.orderId ?? undefined,
     partnerId: payout.partnerId ?? undefined,
-    reason: why,
-    facts: { units: String(units), asset, reference, payout: payout.id },
+    reason: isRest ? 'more came back than was sent: the rest is in suspense' : why,
+    facts: { units: String(restUnits), asset, reference, payout: payout.id },
     now,
   });
-  if (after === undefined || payout.purpose !== 'payout') return;
+  if (after === undefined || payout.purpose !== 'payout' || isRest) return;
   await change(tx, after, { exception: 'payout_returned', now });
   // Only a completed payment that was returned is paid again automatically. An operator decides about any other.
   if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;

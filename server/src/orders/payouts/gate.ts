@@ -438,7 +438,7 @@ async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<bo
  * Whether a refund would pay more than its deposit, because a cancelled refund of the deposit was paid after all. A partial recall
  * replaces a rejected refund by one of the rest, and the rail may settle the rejected one later.
  */
-async function isRefundedBefore(tx: Tx, { purpose, deposits, units }: Leaving): Promise<boolean> {
+async function isRefundedBefore(tx: Tx, { purpose, deposits, suspenseId, units }: Leaving): Promise<boolean> {
   const [deposit] = deposits;
   if (purpose !== 'refund' || deposit === undefined) return false;
   let paidUnits = 0n;
@@ -446,7 +446,9 @@ async function isRefundedBefore(tx: Tx, { purpose, deposits, units }: Leaving): 
     if (state === 'cancelled')
       for (const payout of await payoutsOfRefund(tx, id))
         if (payout.state === 'settled') paidUnits += unitsPaid(payout);
-  return paidUnits > 0n && paidUnits + units > deposit.units;
+  // What the deposit's order took of it is refunded from the order's account only.
+  const mostUnits = deposit.units - (suspenseId === null ? 0n : deposit.takenUnits);
+  return paidUnits > 0n && paidUnits + units > mostUnits;
 }
 
 /** Whether this rail cannot pay this asset to this destination. */

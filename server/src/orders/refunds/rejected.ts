@@ -79,16 +79,17 @@ export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Dat
  * covers the loss that was booked.
  *
  * @param units the amount that was returned: a bank may have kept some of it on the way
- * @returns false if this attempt did not settle the refund: the returned money is unassigned then
+ * @returns how much of it is the refund's, which is at most what was sent; undefined if this attempt did not settle the refund: the
+ *   returned money is unassigned then
  */
 export async function refundReturned(
   context: Rails,
   tx: Tx,
   payout: Payout,
   { units, why, now }: { units: bigint; why: string; now: Date },
-): Promise<boolean> {
+): Promise<bigint | undefined> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
-  if (locked === undefined || locked.refund.key !== payout.id || locked.refund.state !== 'settled') return false;
+  if (locked === undefined || locked.refund.key !== payout.id || locked.refund.state !== 'settled') return undefined;
   const { refund } = locked;
   await wakeDeposit(tx, locked.deposit, { by: 'the rail', why: 'some of it came back', now });
   const netUnits = units < refund.netUnits ? units : refund.netUnits;
@@ -100,13 +101,13 @@ export async function refundReturned(
     costUnits: refund.grossUnits - netUnits,
     now,
   });
-  if (await goesToLoss(tx, { ...locked, refund: back }, payout, why, now)) return true;
-  if (!isMade && (await endsCompensation(context, tx, locked, now))) return true;
-  if (!isMade && (await endsReleased(context, tx, locked, now))) return true;
+  if (await goesToLoss(tx, { ...locked, refund: back }, payout, why, now)) return netUnits;
+  if (!isMade && (await endsCompensation(context, tx, locked, now))) return netUnits;
+  if (!isMade && (await endsReleased(context, tx, locked, now))) return netUnits;
   await refundCase(tx, back, 'refund_returned', why, now);
   await announceRefund(tx, locked.order, now);
   if (isMade) await settleFound(context, tx, back.id, now);
-  return true;
+  return netUnits;
 }
 
 /**
