@@ -9,6 +9,8 @@
  * about at most 200 cases: a thousand cases are five messages. A message is tried for about a day, with growing pauses, and then
  * marked as failed.
  *
+ * A rule that is replaced or removed says so on its own channel, so that nobody silences it unnoticed.
+ *
  * Texts are kinds, numbers and times. A case's subject and reason may quote a bank or a person, and are left out.
  *
  * Not here: how a channel sends (channels/), when a case is due (compliance/due.ts).
@@ -85,6 +87,8 @@ export async function setAlertRule(
   const others = (await store.rules(tx)).filter(({ name }) => name !== input.name);
   if (others.length >= MAX_RULES) wrong.name = `must be that of a rule: there are ${MAX_RULES} already`;
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+  const before = await store.rule(tx, input.name);
+  if (before !== undefined) await tellEnd(tx, before, 'replaced', by.now);
   await store.remove(tx, input.name, by.now);
   await store.insertRule(tx, {
     ...{ name: input.name, channel: input.channel, about: input.about, kinds: [...kinds], asset, leastUnits, zone },
@@ -95,7 +99,15 @@ export async function setAlertRule(
 
 /** @throws Refusal 'unknown_alert' */
 export async function removeAlertRule(tx: Tx, name: string, now: Date): Promise<void> {
-  if ((await store.remove(tx, name, now)) === 0) throw new Refusal('unknown_alert');
+  const rule = await store.rule(tx, name);
+  if (rule === undefined || (await store.remove(tx, name, now)) === 0) throw new Refusal('unknown_alert');
+  await tellEnd(tx, rule, 'removed', now);
+}
+
+/** The last message of a rule, sent at any hour. */
+async function tellEnd(tx: Tx, rule: RuleRow, how: 'replaced' | 'removed', now: Date): Promise<void> {
+  const says = { title: `Cloverleaf: an alert rule was ${how}`, lines: [`Rule ${rule.name}: the audit says by whom.`] };
+  await write(tx, rule, 'change', { ...says, path: '/console/alerts', isUrgent: false }, now);
 }
 
 /** Stores a test message. @throws Refusal 'unknown_alert' */
@@ -109,7 +121,7 @@ export async function testAlertRule(tx: Tx, name: string, now: Date): Promise<bi
 async function write(
   tx: Tx,
   rule: RuleRow,
-  about: 'cases' | 'digest' | 'test',
+  about: 'cases' | 'digest' | 'test' | 'change',
   says: Says,
   now: Date,
 ): Promise<bigint | undefined> {

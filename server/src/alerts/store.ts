@@ -32,7 +32,7 @@ export interface MessageRow {
   id: bigint;
   rule: string;
   channel: string;
-  about: 'cases' | 'digest' | 'test';
+  about: 'cases' | 'digest' | 'test' | 'change';
   says: Says;
   createdAt: Date;
   attempts: number;

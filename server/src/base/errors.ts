@@ -120,6 +120,7 @@ export type RefusalCode =
   | 'unknown_attachment'
   | 'too_many_attachments'
   | 'own_recovery'
+  | 'notice_needed'
   | 'money_in_suspense'
   | 'partner_exists'
   // the request itself

@@ -10,6 +10,8 @@ export type HeldKind =
   | 'passkey'
   | 'session'
   | 'code';
+/** Kinds that let nobody in. Only these are released by their kind, and stay released in a later containment. */
+export const ADMITTING_NOBODY = ['endpoint', 'link', 'account', 'destination'] as const satisfies readonly HeldKind[];
 export type HeldState = 'held' | 'released' | 'rejected';
 
 export interface HeldRow {
@@ -42,6 +44,12 @@ export interface ContainmentRow {
 const ITEM = `id, containment_id, kind, subject, address, why, made_at, made_by_key, state, held_at, held_by, decided_at,
   decided_by`;
 const CONTAINMENT = 'id, since, api_key, opened_by, reason, opened_at, ended_at, ended_by';
+/** What operators have released, of those kinds, from a containment since $3 or since an earlier time. */
+const RELEASED = `released as (
+      select h.kind, h.subject, coalesce(h.address, '') as address, max(h.decided_at) as at
+        from held_items h join containments c on c.id = h.containment_id
+       where h.partner_id = $2 and h.state = 'released' and c.since <= $3
+         and h.kind in (${ADMITTING_NOBODY.map((kind) => `'${kind}'`).join(', ')}) group by 1, 2, 3)`;
 const HOLD = `insert into held_items (containment_id, partner_id, kind, subject, address, why, made_at, made_by_key, held_at, held_by)`;
 
 export const sql = {
@@ -50,7 +58,11 @@ export const sql = {
   isOpen: 'select 1 from containments where partner_id = $1 and ended_at is null limit 1',
   containments: `select ${CONTAINMENT} from containments where partner_id = $1 order by id desc limit 20`,
   // The key of an item's activity row. An item without a row, or a link from before keys were recorded, may come from any key.
-  hold: `with makers as (
+  // What was released stays released, unless it was made or changed after that.
+  hold: `with ${RELEASED}, changes as (
+      select subject, max(at) as at from partner_activity
+       where partner_id = $2 and at >= $3 and action in ('endpoint.made', 'endpoint.changed', 'endpoint.rotated', 'account.added',
+         'order.created', 'refund_destination.named', 'destination.added') group by subject), makers as (
       select action, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null and member_id is null) as is_unknown
         from partner_activity where partner_id = $2 and at >= $3 group by action, subject)
     ${HOLD}
@@ -59,11 +71,15 @@ export const sql = {
       from unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::text[], $13::text[])
         as found (kind, subject, address, why, made_at, action, about)
       left join makers m on m.action = found.action and m.subject = found.about
-     where $4::text is null or m.keys is null or m.is_unknown or $4 = any(m.keys)
+      left join released r on r.kind = found.kind and r.subject = found.subject and r.address = coalesce(found.address, '')
+      left join changes c on c.subject = found.about
+     where ($4::text is null or m.keys is null or m.is_unknown or $4 = any(m.keys))
+       and (r.at is null or greatest(found.made_at, c.at) >= r.at)
     on conflict do nothing returning kind, subject`,
-  holdLinks: `${HOLD}
+  holdLinks: `with ${RELEASED} ${HOLD}
     select $1::bigint, $2::bigint, 'link', substr(subject, 6), null, 'made since then', min(at), min(api_key), $5::timestamptz, $6::text
       from partner_activity where partner_id = $2 and at >= $3 and action = 'link.made' and ($4::text is null or api_key = $4)
+       and substr(subject, 6) not in (select r.subject from released r where r.kind = 'link')
      group by subject on conflict do nothing`,
   keysSince: `select key, created_at from api_keys
     where partner_id = $1 and (key = $3 or created_at >= $2 and revoked_at is null) order by created_at, key`,

@@ -12,6 +12,9 @@
  * - A held destination (a bank account, an address named for an order) receives no payouts. An older one is paid as usual, also
  *   for a newer order.
  *
+ * Another containment does not hold again what an operator has released, unless it reaches further back, the item was changed
+ * since, or it admits somebody: that it was honest does not say that it has not leaked since.
+ *
  * Releasing everything ends the containment, unless it holds something that admits somebody: that is decided by its number.
  *
  * Not here: endpoints, accounts and orders themselves (events, customers, orders), and the moment of paying (orders).
@@ -22,7 +25,7 @@ import { firstIdAt } from '../base/ids.ts';
 import type { ActivityKind } from './activity.ts';
 import { type ContainmentRow, type HeldKind, type HeldRow, type HeldState, sql } from './containment.store.ts';
 
-export type { HeldKind, HeldState } from './containment.store.ts';
+export { ADMITTING_NOBODY, type HeldKind, type HeldState } from './containment.store.ts';
 export const HELD_KINDS = [
   ...(['key', 'endpoint', 'link', 'account', 'destination'] as const),
   ...(['member', 'passkey', 'session', 'code'] as const),
@@ -232,7 +235,9 @@ export async function decideHeld(
   if (items === 'all') {
     const { kind = null, since = null, upTo = null } = only;
     rows = await tx.rows<HeldRow>(sql.decideAll, [partnerId, state, now, by, kind, since, upTo]);
-    if (state === 'released') await tx.run(sql.releaseLinks, [partnerId]);
+    // A link without a record has no kind, time or number.
+    const isLimited = kind !== null || since !== null || upTo !== null;
+    if (state === 'released' && !isLimited) await tx.run(sql.releaseLinks, [partnerId]);
   } else if ('kind' in items)
     rows = await tx.rows<HeldRow>(sql.decideSubject, [partnerId, items.kind, items.subject, state, now, by]);
   else rows = await tx.rows<HeldRow>(sql.decide, [partnerId, items, state, now, by]);
@@ -261,9 +266,7 @@ export async function freeOf(
  * since, an address named since for an order or a refund. Older destinations pass, and so does the address that an older order
  * had named by then. Stored rows only; two index look-ups, which find nothing when nothing is held.
  *
- * @param d.orderId the order paid; null for none, when the order is not created yet: then an address held for any order off
- * hee
- * or when the order does not exist yet; then an address held for any order of the partner counts as held
+ * @param d.orderId the order paid; null when it does not exist yet: then an address held for any order of the partner counts
  * @returns since when its partner is distrusted, why it is held, and whether it was rejected permanently
  */
 export async function heldDestination(

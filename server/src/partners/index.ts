@@ -43,6 +43,7 @@ export {
 } from './changes.ts';
 export { colourFault, contrast, GROUNDS, isReadable, type PageColours, pageColours } from './colours.ts';
 export {
+  ADMITTING_NOBODY,
   addedSince,
   type Containment,
   changedSince,

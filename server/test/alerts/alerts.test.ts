@@ -17,6 +17,7 @@ import {
   type Channel,
   type Message,
   type RuleInput,
+  removeAlertRule,
   setAlertRule,
 } from '../../src/alerts/index.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
@@ -260,6 +261,16 @@ describe('rules', () => {
     const [failed] = await fixture.db.asSystem((tx) => alertMessages(tx, { limit: 1 }));
     assert.notEqual(failed?.failedAt, null);
     assert.equal(new Set(ids).size, 1, 'the attempts have different ids');
+  });
+
+  test('a rule that is replaced or removed says so on its own channel, at any hour', async () => {
+    const hour = fixture.clock.now().getUTCHours();
+    await sets({ name: 'night', fromHour: (hour + 2) % 24, untilHour: (hour + 3) % 24 });
+    assert.deepEqual(await tells(), []);
+    await sets({ name: 'night', about: 'unclaimed', afterMinutes: 40_000 });
+    assert.deepEqual(await tells(), ['Cloverleaf: an alert rule was replaced']);
+    await fixture.db.asSystem((tx) => removeAlertRule(tx, 'night', fixture.clock.now()));
+    assert.deepEqual(await tells(), ['Cloverleaf: an alert rule was removed']);
   });
 
   test('a rule that cannot be is refused by its field', async () => {

@@ -109,10 +109,13 @@ export const ACTIONS = new Map<string, Action>();
 
 /** Type helper: keeps the types of the declared fields. */
 export function action<F extends Fields>(written: Action<F>): Action {
-  const made = written as unknown as Action;
+  const made = actionOfRequest(written);
   ACTIONS.set(made.name, made);
   return made;
 }
+
+/** An action with the file of one request: the list of all actions keeps the one without a file. */
+export const actionOfRequest = <F extends Fields>(written: Action<F>): Action => written as unknown as Action;
 
 /** Declares an action that may be planned: at once or at its time, it does the same. */
 export function plannable<F extends Fields>(

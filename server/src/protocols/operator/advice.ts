@@ -109,6 +109,10 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_passkey: advice('You have no such passkey.', 'Read `session/passkeys`.'),
   wrong_code: advice('The recovery code is wrong, or was used or replaced.', 'Use another recovery code.'),
   session_required: advice('The request came with a token.', 'Sign in to the console.'),
+  notice_needed: advice(
+    'The case is the notice of a proposal that waits out its delay.',
+    'Read the proposal. Confirm or decline it: that closes the case.',
+  ),
   own_recovery: advice('The case is about a passkey of your own.', 'Have another operator close it.'),
   too_many_requests: advice(
     'Too many logins came from this network, or too many files are being received.',

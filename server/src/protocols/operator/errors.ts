@@ -42,6 +42,11 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 403,
     say: () => 'Another operator has to close this case: it is about a passkey of your own.',
   },
+  notice_needed: {
+    status: 409,
+    say: (facts) =>
+      `Proposal ${facts.proposal} is open: this case is its notice, and closes when it is confirmed, declined or expires.`,
+  },
   address_not_allowed: { status: 403, say: () => 'Operators may not connect from this network address.' },
   cross_site: {
     status: 403,

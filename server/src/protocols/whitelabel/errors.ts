@@ -91,6 +91,7 @@ const NOT_OF_THIS_WIRE = {
   unknown_attachment: elsewhere,
   too_many_attachments: elsewhere,
   own_recovery: elsewhere,
+  notice_needed: elsewhere,
   unknown_identity: elsewhere,
   identity_bound: elsewhere,
   too_many_identities: elsewhere,

@@ -302,6 +302,8 @@ test('a statement that credits above the limit is taken in when another uploads 
   const waits = await post('bank/statements?asset=eur', third, ada, 'application/xml');
   const shown = (await get(`../proposals/${waits.json().proposal}`)).body;
   assert.deepEqual([shown.seen.creditUnits, shown.seen.lines], ['200', 1], JSON.stringify(shown));
+  const { now, problem } = (await get(`../proposals/${waits.json().proposal}/subject`)).body;
+  assert.deepEqual([now, problem], [null, 'not_comparable'], 'compared with a file that was sent in another request');
   const taken = await post('bank/statements?asset=eur&reason=compared', third, bob, 'application/xml');
   assert.deepEqual([taken.statusCode, taken.json().taken], [200, 'taken'], taken.body);
   const imports = await w.db.asSystem((tx) => w.desk.imports(tx));

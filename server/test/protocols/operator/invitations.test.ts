@@ -126,7 +126,10 @@ describe('an installation of one operator', () => {
     const said = await invitesAgain(ada, owner);
     assert.deepEqual([said.status, typeof said.body.readyAt], [202, 'string'], JSON.stringify(said.body));
     const { cases } = (await ada.reads('/cases?kind=action_delayed')).body;
-    assert.ok(cases.some(({ subject }: { subject: string }) => subject === `proposal:${said.body.proposal}`));
+    const notice = cases.find(({ subject }: { subject: string }) => subject === `proposal:${said.body.proposal}`);
+    const closed = await ada.does(`/cases/${notice.id}/close`, { outcome: 'nothing to see' });
+    assert.equal(closed.body.reason, 'notice_needed', 'a thief of the token ends the notice before alerts report it');
+    assert.match(closed.body.error, new RegExp(`Proposal ${said.body.proposal} is open`));
     assert.equal((await confirmedBy(ada, said)).body.reason, 'proposal_waits');
     world.clock.advance(3_600_000);
     // The database's clock cannot be moved, so the time that it stored is moved instead.

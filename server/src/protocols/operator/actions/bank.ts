@@ -14,7 +14,7 @@ import { Refusal } from '../../../base/errors.ts';
 import type { Need } from '../../../operators/index.ts';
 import { isSubmittingOff } from '../../../partners/index.ts';
 import { text } from '../../declaration/fields.ts';
-import { type Action, action } from '../action.ts';
+import { type Action, action, actionOfRequest } from '../action.ts';
 import { BANK } from '../declared/bank.ts';
 import type { BankDesk, OperatorDeps, StatementFile } from '../deps.ts';
 
@@ -102,7 +102,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
 
 /** A statement, with its file if uploaded. */
 export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, file: File | undefined): Action =>
-  action({
+  (file === undefined ? action : actionOfRequest)({
     ...BANK.take,
     // Its file is represented by its hash, in the proposal and in the audit.
     fields: { ...BANK.take.fields, sha256: text(64, /^[0-9a-f]{64}$/, 'the SHA-256 of the file') },

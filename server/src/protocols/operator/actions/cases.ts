@@ -20,9 +20,9 @@ import {
   type StoredAttachment,
 } from '../../../compliance/index.ts';
 import { isCaseHeld } from '../../../erasure/index.ts';
-import { findOperator, installation } from '../../../operators/index.ts';
+import { findOperator, findProposal, installation } from '../../../operators/index.ts';
 import { suspenseAbout } from '../../../orders/index.ts';
-import { type Action, action } from '../action.ts';
+import { type Action, action, actionOfRequest } from '../action.ts';
 import { CASES } from '../declared/cases.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { amountsIn } from '../read.ts';
@@ -61,9 +61,23 @@ async function requireNotOwnRecovery(tx: Tx, id: bigint, name: string): Promise<
   if ((await installation(tx)).operators !== 'one') throw new Refusal('own_recovery');
 }
 
+/**
+ * The case is the notice of an action that waits out its delay: a thief of the only operator's token must not end it before alerts
+ * report it. It closes when its proposal ends.
+ *
+ * @throws Refusal 'notice_needed'
+ */
+async function requireNoDelayedAction(tx: Tx, id: bigint): Promise<void> {
+  const there = await findCase(tx, id);
+  if (there?.found.kind !== 'action_delayed') return;
+  const proposal = await findProposal(tx, BigInt(String(there.found.facts.proposal)));
+  if (proposal?.state !== 'open') return;
+  throw new Refusal('notice_needed', { proposal: String(proposal.id) });
+}
+
 /** @param file undefined only in the list of actions: without a file nothing is attached */
 export const attachTo = (file: StoredAttachment | undefined): Action =>
-  action({
+  (file === undefined ? action : actionOfRequest)({
     ...CASES.attach,
     subject,
     async look(deps, tx, input) {
@@ -147,6 +161,7 @@ export const CASE_ACTIONS: readonly Action[] = [
     async perform(_deps, tx, input, { operator, now }) {
       await requireUnclaimed(tx, { id: input.case, by: operator.name });
       await requireNotOwnRecovery(tx, input.case, operator.name);
+      await requireNoDelayedAction(tx, input.case);
       const left = await leftInSuspense(tx, input.case);
       if (left !== undefined && input.leaveInSuspense !== true) throw new Refusal('money_in_suspense', { what: left });
       if (left !== undefined)

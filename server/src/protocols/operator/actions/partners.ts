@@ -4,6 +4,7 @@
  */
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import type { Doing } from '../../../operators/index.ts';
 import {
@@ -16,6 +17,7 @@ import {
   createPartner,
   findKey,
   findPartner,
+  type HeldLimits,
   heldByIds,
   heldCounts,
   logoPath,
@@ -87,8 +89,10 @@ const rule = async () => 'rule' as const;
 async function lookAtItems(
   deps: OperatorDeps,
   tx: Tx,
-  input: { partner: bigint; items: bigint[] | 'all' },
+  { kind, since, upTo, ...input }: { partner: bigint; items: bigint[] | 'all' } & HeldLimits,
 ): Promise<unknown> {
+  const [limit] = Object.keys(defined({ kind, since, upTo }));
+  if (input.items !== 'all' && limit !== undefined) throw malformed(limit, 'is possible only if items is all');
   const found = await lookAtHeld(deps, tx, input);
   return input.items === 'all' ? found : { ...found, items: await heldByIds(tx, input.partner, input.items) };
 }
@@ -163,9 +167,9 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     subject,
     look: lookAtItems,
     needs: rule,
-    async perform(_deps, tx, { partner, items }, { operator, now }) {
+    async perform(_deps, tx, { partner, items, ...only }, { operator, now }) {
       const state = 'released' as const;
-      return await decided(tx, { partnerId: partner, items, state, by: operator.name, now });
+      return await decided(tx, { partnerId: partner, items, only, state, by: operator.name, now });
     },
   }),
   action({
@@ -174,8 +178,6 @@ export const PARTNER_ACTIONS: readonly Action[] = [
     look: lookAtItems,
     async perform(_deps, tx, { partner, items, ...only }, { operator, now }) {
       const state = 'rejected' as const;
-      const [limit] = Object.keys(only);
-      if (items !== 'all' && limit !== undefined) throw malformed(limit, 'is possible only if items is all');
       return await decided(tx, { partnerId: partner, items, only, state, by: operator.name, now });
     },
   }),

@@ -66,7 +66,7 @@ export const ALERTS = {
       {
         rule: Type.String({ description: 'Name of the rule' }),
         channel: Type.String({ description: 'Channel' }),
-        about: Type.String({ description: 'cases, digest or test' }),
+        about: Type.String({ description: 'cases, digest, test, or change: the rule was replaced or removed' }),
         title: Type.String({ description: 'Title of the message' }),
         lines: Type.Array(Type.String(), { description: 'Text of the message' }),
         state: Type.String({ description: 'waiting, sent or failed' }),

@@ -196,7 +196,7 @@ export const CASES = {
       outcome: about(typed(200), 'How it ended, in words', 'the bank explained the charge'),
       leaveInSuspense: optional(about(flag, 'Close it although its money stays in suspense', true)),
     },
-    refuses: ['unknown_case', 'case_claimed', 'own_recovery', 'money_in_suspense'],
+    refuses: ['unknown_case', 'case_claimed', 'own_recovery', 'money_in_suspense', 'notice_needed'],
     gives: done(CASE),
     command: { words: 'case close', args: ['case', 'outcome'] },
   }),

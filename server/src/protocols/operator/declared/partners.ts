@@ -1,7 +1,15 @@
 /** Partners: their settings, keys, the keys' activity, and the items held since a leak. */
 import { Type } from 'typebox';
 import { MAX_ENDPOINTS } from '../../../events/index.ts';
-import { ACTIVITIES, HELD_KINDS, HELD_STATES, MAX_ACTIVITY, MAX_HELD, SCOPES } from '../../../partners/index.ts';
+import {
+  ACTIVITIES,
+  ADMITTING_NOBODY,
+  HELD_KINDS,
+  HELD_STATES,
+  MAX_ACTIVITY,
+  MAX_HELD,
+  SCOPES,
+} from '../../../partners/index.ts';
 import {
   about,
   flag,
@@ -364,7 +372,13 @@ export const PARTNERS = {
     says: 'Releases held items. With `all`, keys that were created since or named as leaked are revoked and sessions end instead; other keys, members, passkeys and codes stay held until each is named by its number.',
     right: 'partners',
     people: 'rules',
-    fields: { partner: id, items },
+    fields: {
+      partner: id,
+      items,
+      kind: optional(about(oneOf(ADMITTING_NOBODY), 'With all: only items of this kind', 'account')),
+      since: optional(about(time, 'With all: only items that were made at this time or later')),
+      upTo: optional(about(id, 'With all: only items up to this number', '37')),
+    },
     refuses: ['unknown_partner', 'unknown_held_item', 'unknown_endpoint', ...PROPOSES],
     gives: done([...SEEN, { 'items?': many(ITEM, 'The named items') }], [{ decided }, ...STILL]),
     command: { words: 'held release', args: ['partner', 'items'] },
