@@ -1,6 +1,9 @@
 /**
- * Searches a dump of the whole database for values that must not be in it in clear.
+ * Searches a dump of the whole database, and files as they are stored, for values that must not be in them in clear.
  */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
 
 export interface Found {
@@ -26,19 +29,35 @@ export async function findInDump(adminUrl: string, words: readonly string[]): Pr
     const found: Found[] = [];
     for (const { name } of tables) {
       const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t`);
-      for (const { row } of rows) {
-        const lower = row.toLowerCase();
-        for (const word of words) {
-          for (const [how, spelt] of Object.entries(spellings(word))) {
-            if (lower.includes(spelt)) found.push({ table: name, word, how });
-          }
-        }
-      }
+      for (const { row } of rows) for (const one of findInText(row, words)) found.push({ table: name, ...one });
     }
     return found;
   } finally {
     await client.end();
   }
+}
+
+/** The words that a text contains, in any of their spellings. */
+export function findInText(text: string, words: readonly string[]): { word: string; how: string }[] {
+  const lower = text.toLowerCase();
+  return words.flatMap((word) =>
+    Object.entries(spellings(word)).flatMap(([how, spelt]) => (lower.includes(spelt) ? [{ word, how }] : [])),
+  );
+}
+
+/**
+ * Searches the bytes of every file below a folder, and the names of the files. A file that ends with ".gz" is unpacked first.
+ *
+ * @param words ASCII, looked for as in `findInDump`
+ */
+export function findInFiles(folder: string, words: readonly string[]): { file: string; word: string; how: string }[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const file = join(entry.parentPath, entry.name);
+    const bytes = !entry.isFile() ? '' : readFileSync(file);
+    const unpacked = typeof bytes !== 'string' && file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+    const text = typeof unpacked === 'string' ? unpacked : unpacked.toString('latin1');
+    return findInText(`${entry.name}\n${text}`, words).map((one) => ({ file, ...one }));
+  });
 }
 
 /** Fewer characters of base64 stand in a ciphertext by chance: four of them, in any case, about once in a million places. */
