@@ -20,6 +20,7 @@ import { trustFundingSource } from '../../src/rails/chain.ts';
 import { PARTNERS } from '../../src/sandbox/catalogue.ts';
 import { seedCatalogue, seedMarkets } from '../../src/sandbox/seed.ts';
 import { folderOfRun, memoryFolder } from '../support/memory.ts';
+import { socketIn } from '../support/socket.ts';
 import { chanceOf } from './chance.ts';
 import { CLOCK_FILE, PREPARATION } from './database.ts';
 import { CLEARING_MS, CONFIRMATIONS } from './guard.ts';
@@ -73,11 +74,13 @@ export interface Place {
 /** A ground of its own. @returns what makes a database for one run */
 export async function prepareFixture() {
   const folder = join(folderOfGround(), 'simulation');
-  const postgres = await startPostgres({ dataDir: folder, fast: true, settings: SETTINGS });
+  const socket = socketIn(folder);
+  const postgres = await startPostgres({ dataDir: folder, fast: true, settings: { ...SETTINGS, ...socket.settings } });
+  const ownUrl = socket.urlOf(postgres);
   const clockFile = join(folder, 'postgres', CLOCK_FILE);
   writeFileSync(clockFile, String(MADE_AT.getTime()));
-  await onServer(postgres.adminUrl, `create database ${TEMPLATE}`);
-  const adminUrl = urlOf(postgres.adminUrl, TEMPLATE);
+  await onServer(ownUrl, `create database ${TEMPLATE}`);
+  const adminUrl = urlOf(ownUrl, TEMPLATE);
   const serverUrl = await migrate(adminUrl, PASSWORD);
   const admin = new pg.Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
@@ -173,7 +176,7 @@ export async function prepareFixture() {
     await db.close();
     await admin.end();
   }
-  return fixtureAt({ adminUrl: postgres.adminUrl, serverUrl, clockFile }, async () => {
+  return fixtureAt({ adminUrl: ownUrl, serverUrl, clockFile }, async () => {
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   });

@@ -1503,21 +1503,12 @@ const NO_SUCH_NAME = /error TS(?:2304|2305|2307|2551|2552|2724): /;
 
 /**
  * Planted bugs that name symbols missing in the source, in sentences: each would only throw, and show nothing. Every changed file
- * is beside its original, in a copy, and TypeScript reads them all at once.
+ * is beside its original, in a copy, and TypeScript reads them all at once, with what they import.
  */
 export function misnamed(): string[] {
   const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-planted-'));
   try {
-    for (const part of [
-      'server/src',
-      'server/test',
-      'console/src',
-      'sdk',
-      'scripts',
-      'bench',
-      'tsconfig.json',
-      'package.json',
-    ])
+    for (const part of ['server/src', 'tsconfig.json', 'package.json'])
       cpSync(join(root, part), join(copy, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     const owners = new Map<string, string>();
@@ -1535,11 +1526,18 @@ export function misnamed(): string[] {
       }
     }
     const tsc = join(root, 'node_modules', '.bin', 'tsc');
-    const { stdout, error } = spawnSync(process.execPath, [tsc, '--noEmit', '-p', '.'], {
+    // The changed files, and what they import: reading tests and tools with them takes twice as long, and shows no more.
+    writeFileSync(
+      join(copy, 'planted.json'),
+      JSON.stringify({ extends: './tsconfig.json', include: [], files: [...owners.keys()] }),
+    );
+    const { stdout, error } = spawnSync(process.execPath, [tsc, '--noEmit', '-p', 'planted.json'], {
       cwd: copy,
       encoding: 'utf8',
     });
     if (error !== undefined) throw error;
+    // With its place: what tsc says of its settings has none, and then it has read nothing.
+    if (/^error TS/m.test(stdout)) throw new Error(stdout.slice(0, 1_000));
     return stdout
       .split('\n')
       .filter((line) => NO_SUCH_NAME.test(line))

@@ -46,6 +46,10 @@ for (const { seed, orders, found } of KEPT)
 /**
  * Plays these until each of the wanted events happened in one of them. Which seed shows an event changes with everything that
  * changes the order of steps; all of them must be free of violations.
+ *
+ * When the lists were last noted, the first seed of each showed all of its events, or the first two did together. The others
+ * show as many as possible, and are a reserve. If a test plays several seeds again, note the seeds anew: play fifty that have
+ * such events (`hasStrays`, `forgets`, …), and put first those that show all in the fewest steps.
  */
 async function playUntil(
   wanted: readonly string[],
@@ -64,7 +68,8 @@ async function playUntil(
 const everyTenth = (from: number, times: number): number[] => Array.from({ length: times }, (_, n) => from + 10 * n);
 
 test('put back to an older copy: everybody has what is due once, and people end it by the documented actions', async () => {
-  const seeds = [402, 404, 509, 403, 511, 410, 91, 61, ...everyTenth(31, 3)];
+  // `lost_order` needs an order that the copy lacks, and a payment of it that is shown: one seed of nine.
+  const seeds = [91, 402, 11, 5, 3, 4, 404, 509, 403, 511, 410, 61];
   await playUntil(
     ['lost_order', 'cancelled what nobody mined'],
     seeds.map((seed) => ({ seed, orders: 10, restore: true })),
@@ -83,7 +88,7 @@ test('seed 20, put back: a payout comes back whose debit was read while the payo
 test('with money of no order: it goes back to its sender, is dust, or lies dormant, to the unit', async () => {
   await playUntil(
     ['returned to its account', 'returned to a signed address', 'corrected as dust', 'dust written off', 'woken'],
-    everyTenth(20, 8).map((seed) => ({ seed, orders: 6 })),
+    [160, 330, 60, ...everyTenth(20, 4)].map((seed) => ({ seed, orders: 6 })),
     ({ strays }) => {
       for (const never of ['returned to a thief', 'returned elsewhere', 'returned unconfirmed'])
         assert.equal(strays?.get(never), undefined, `it was ${never}`);
@@ -95,7 +100,8 @@ test('with money of no order: it goes back to its sender, is dust, or lies dorma
 test('with a bank that forgets keys: no payout of ours runs longer than the bank remembers, and none is paid twice', async () => {
   await playUntil(
     ['was off for longer than the bank remembers', 'asked the bank'],
-    [129, 259, 139, ...everyTenth(39, 9)].map((seed) => ({ seed, orders: 12 })),
+    // Operators ask about a payout that is unknown, or not shown, for too long: one seed of twelve.
+    [219, 199, 289, 89, 129, 79, 119, 99, 49, 39].map((seed) => ({ seed, orders: 12 })),
     ({ outages }) => outages,
   );
 });
@@ -103,7 +109,7 @@ test('with a bank that forgets keys: no payout of ours runs longer than the bank
 test('with a payout that stays unknown: two declare it never paid, and what the statement shows settles it', async () => {
   await playUntil(
     ['declared never paid', 'a declaration refused', 'settled by a line without its key'],
-    [189, 29, 229, 269, 149, 309].map((seed) => ({ seed, orders: 10 })),
+    [189, 229, 469, 69, 109, 389, 429].map((seed) => ({ seed, orders: 10 })),
     ({ outages }) => outages,
   );
 });
@@ -118,7 +124,7 @@ test('where things meet: law keeps what lies beside an order, and a hold stands 
       'held while the screener is asked about a refund',
       'a transfer prepared after its submission was over',
     ],
-    [43, 63, 23, ...everyTenth(73, 9)].map((seed) => ({ seed, orders: 10 })),
+    [233, 153, 373, 43, 63, 133, 123, 103, 23].map((seed) => ({ seed, orders: 10 })),
     ({ meetings }) => meetings,
   );
 });
@@ -126,7 +132,7 @@ test('where things meet: law keeps what lies beside an order, and a hold stands 
 test('without a reference: a credit is assigned before it has cleared, and what law lets go of it waits', async () => {
   await playUntil(
     ['assigned before it has cleared', 'let go by law at once'],
-    [18, 38, 58, 78, 98].map((seed) => ({ seed, orders: 10 })),
+    [258, 118, 218, 38, 18, 138, 278].map((seed) => ({ seed, orders: 10 })),
     ({ references, meetings }) => new Map([...(references ?? []), ...(meetings ?? [])]),
   );
 });
@@ -134,7 +140,7 @@ test('without a reference: a credit is assigned before it has cleared, and what 
 test('where rules change: what was denied, limited or screened meanwhile counts when money leaves', async () => {
   await playUntil(
     ['denied a destination', 'limited customers across their orders', 'switched off for long'],
-    everyTenth(6, 8).map((seed) => ({ seed, orders: 10 })),
+    [26, 176, 156, ...everyTenth(6, 6)].map((seed) => ({ seed, orders: 10 })),
     ({ rules }) => rules,
   );
 });
@@ -148,7 +154,7 @@ test('where what stands is laid again: approvals and proposals of before say not
       'deposit.release overtaken',
       'kill-switch.lift overtaken',
     ],
-    [11, 51, 32, 71, 31, 12].map((seed) => ({ seed, orders: 10 })),
+    [352, 251, 292, 112, 11, 12, 32, 71].map((seed) => ({ seed, orders: 10 })),
     ({ again }) => again,
   );
 });
@@ -156,7 +162,7 @@ test('where what stands is laid again: approvals and proposals of before say not
 test('with a bank that shows as paid what it has rejected: a deposit reversed meanwhile is owed', async () => {
   await playUntil(
     ['shown as paid after the coins were reversed'],
-    [14, 34, 54, 74, 94].map((seed) => ({ seed, orders: 10 })),
+    [174, 34, 14, 134, 54, 94].map((seed) => ({ seed, orders: 10 })),
     ({ contradictions }) => contradictions,
   );
 });
@@ -164,7 +170,8 @@ test('with a bank that shows as paid what it has rejected: a deposit reversed me
 test('with a bank that recalls parts: what had left of them is owed, to the unit, and the rest is not', async () => {
   await playUntil(
     ['a part recalled before anything left', 'a part recalled after the payout', 'a part recalled after a refund'],
-    [4, 15, 24, 35, 44, 55, 64, 75, 84, 95, 104, 115].map((seed) => ({ seed, orders: 10 })),
+    // A part recalled after a refund needs a refund of that very order: one seed of eight.
+    [104, 224, 15, 215, 44, 184, 264, 155, 164].map((seed) => ({ seed, orders: 10 })),
     ({ parts }) => parts,
   );
 });
@@ -179,7 +186,7 @@ test('with transfers to own addresses: each leaves once, and only past what peop
       'cancelled a transfer',
       'money came back',
     ],
-    [35, 50, 10, 30, 90, 15, 55, 70, 75, 95, 110, 115].map((seed) => ({ seed, orders: 4 })),
+    [315, 50, 35, 115, 170, 155, 75, 10, 30, 90, 150, 130].map((seed) => ({ seed, orders: 4 })),
     ({ own }) => own,
   );
 });
@@ -187,7 +194,7 @@ test('with transfers to own addresses: each leaves once, and only past what peop
 test('with transfers to own addresses, put back: what had left is matched, or ordered again and matched', async () => {
   await playUntil(
     ['matched after a restore', 'ordered again after a restore'],
-    [10, 30, 50, 70, 15, 35, 55, 75, 90, 95].map((seed) => ({ seed, orders: 4, restore: true })),
+    [275, 10, 130, 255, 90, 50, 315, 70].map((seed) => ({ seed, orders: 4, restore: true })),
     ({ own }) => own,
   );
 });
