@@ -43,6 +43,7 @@ export {
   EARNING_KINDS,
   type EarningKind,
   earnedWithin,
+  longReport,
   type PostedFor,
   postedFor,
   SHARED_KINDS,

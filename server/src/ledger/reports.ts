@@ -129,11 +129,11 @@ export interface PostedFor {
 /**
  * Everything posted for these orders, and to their customer's debt, before `until`, in posting order. Earlier lines than `from`
  * come first, summed by the kinds of their accounts, without an entry. Lines through accounts that many customers share stay
- * single, because only their order tells whose money was taken.
+ * single, because only their order tells whose money was taken. At most `most` lines are read.
  */
 export const postedFor = (
   tx: Tx,
-  input: { orderIds: readonly bigint[]; customerId: string; from: Date; until: Date },
+  input: { orderIds: readonly bigint[]; customerId: string; from: Date; until: Date; most: number },
 ): Promise<PostedFor[]> =>
   tx.rows<PostedFor>(
     `with owed as (select id from accounts where kind = 'receivable' and split_part(code, ':', 2) = $2),
@@ -160,8 +160,8 @@ export const postedFor = (
                     case credit_kind when 'receivable' then credit end as credit
                from lines where not is_single) earlier
       group by asset, debit, debit_kind, credit, credit_kind
-      order by seq, line`,
-    [input.orderIds, input.customerId, input.until, input.from, SHARED_KINDS],
+      order by seq, line limit $6`,
+    [input.orderIds, input.customerId, input.until, input.from, SHARED_KINDS, input.most],
   );
 
 /** Accounts with money of many customers. No row of the account says whose money it is. */

@@ -9,11 +9,13 @@
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import { type PostedFor, postedFor, SHARED_KINDS } from '../ledger/index.ts';
+import { longReport, type PostedFor, postedFor, SHARED_KINDS } from '../ledger/index.ts';
 import { newestOrders } from '../orders/index.ts';
 
-/** Beyond this number of orders no statement is made, because all their lines are read at once. */
-export const MOST_ORDERS = 5_000;
+/** Beyond this number of orders no statement is made: PostgreSQL sums what they had before the span. */
+const MOST_ORDERS = 200_000;
+/** Beyond this number of lines the span has to be shorter, because they are read at once. */
+const MOST_LINES = 50_000;
 
 export type What =
   | 'opening'
@@ -51,15 +53,24 @@ export interface StatementRow {
   entry: string | null;
 }
 
-/** @throws Refusal 'malformed_field' for a customer with too many orders */
+/**
+ * @param input `mostLines` is the greatest number of lines within the span
+ * @throws Refusal 'malformed_field' for a customer with too many orders, or a span with too many lines
+ */
 export async function customerStatement(
   tx: Tx,
-  input: { customerId: string; from: Date; until: Date },
+  { mostLines = MOST_LINES, ...input }: { customerId: string; from: Date; until: Date; mostLines?: number },
 ): Promise<StatementRow[]> {
   const orderIds = await newestOrders(tx, input.customerId, MOST_ORDERS + 1);
   if (orderIds.length > MOST_ORDERS)
     throw new Refusal('malformed_field', { fields: { customer: `must be one with at most ${MOST_ORDERS} orders` } });
-  return statementOf(await postedFor(tx, { ...input, orderIds }), input);
+  await longReport(tx);
+  const lines = await postedFor(tx, { ...input, orderIds, most: mostLines + 1 });
+  if (lines.length > mostLines)
+    throw new Refusal('malformed_field', {
+      fields: { until: `must be earlier: the span has more than ${mostLines} lines` },
+    });
+  return statementOf(lines, input);
 }
 
 /** Pure. @param lines in posting order, before `until`; sums of lines before `from` come first */

@@ -7,7 +7,13 @@ import { after, before, describe, test } from 'node:test';
 import { formatUnits, parseUnits, percentage } from '../../src/base/money.ts';
 import { seal, verifyJournal } from '../../src/ledger/index.ts';
 import { marketById } from '../../src/partners/index.ts';
-import { affectedOrders, customerStatement, type OtherTerms, revenue } from '../../src/reports/index.ts';
+import {
+  affectedOrders,
+  customerStatement,
+  type OtherTerms,
+  revenue,
+  type StatementRow,
+} from '../../src/reports/index.ts';
 import { oneOpensGates, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
 import { fetchDeclared } from '../support/declared.fetch.ts';
@@ -183,6 +189,22 @@ describe("an auditor's five questions", () => {
       after = `&after=${page.next}`;
     }
     assert.deepEqual(paged, lines);
+  });
+
+  test('a span with more lines than a statement may have is refused, and a shorter one answered', async () => {
+    const ask = (until: string | number, mostLines: number) =>
+      world.read((tx) =>
+        customerStatement(tx, { customerId: seller.id, from: new Date(begin), until: new Date(until), mostLines }),
+      );
+    const inside = (rows: StatementRow[]) => rows.filter(({ what }) => !/^(?:opening|closing)$/.test(what));
+    const rows = await ask(end, 1_000);
+    const posted = inside(rows).length;
+    assert.ok(posted > 3);
+    await assert.rejects(ask(end, 3), {
+      code: 'malformed_field',
+      facts: { fields: { until: 'must be earlier: the span has more than 3 lines' } },
+    });
+    assert.deepEqual(inside(await ask(new Date(begin).getTime() + 1, 3)), []);
   });
 
   test('statements of all customers sum to the customers’ money in the books', async () => {
