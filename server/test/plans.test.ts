@@ -40,6 +40,7 @@ import { requestLog } from '../src/protocols/request-log.store.ts';
 import { createQuote } from '../src/quotes/index.ts';
 import { indexPayers, payerIndexes } from '../src/rails/bank.ts';
 import { watchedAnywhere } from '../src/rails/chain.addresses.store.ts';
+import { findPayouts } from '../src/rails/payouts.queries.ts';
 import type { Rail } from '../src/rails/rail.ts';
 import { partnerStatement, revenue } from '../src/reports/index.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
@@ -509,6 +510,14 @@ describe('operators’ lists', () => {
       await chargedOf(tx, [1n, 2n, 3n]);
     });
     reports.assertCheap();
+  });
+
+  test('a search for a payout costs a page, whether it finds none, one, or an address that has all', async () => {
+    for (const text of ['none', '0xABC', 'payout_1000001', '']) {
+      const watch = watching(fixture.db, large);
+      await watch.db.asSystem((tx) => findPayouts(tx, text));
+      watch.assertCheap();
+    }
   });
 
   test('balances of a past instant cost the entries of its day, and not the journal', async () => {
