@@ -35,7 +35,7 @@ import { noteSigned, reportSigned, sendCancel, signedSince } from './chain.adopt
 import * as found from './chain.adopt.store.ts';
 import { type Engine, HOT } from './chain.engine.ts';
 import { lookForLost } from './chain.lost.ts';
-import { firstNonce, noteGap, surelyUnused } from './chain.nonces.ts';
+import { firstNonce, noteGap, noteReleased, surelyUnused } from './chain.nonces.ts';
 import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 
@@ -108,6 +108,7 @@ async function findNonces(engine: Engine, known: found.KnownNonces | undefined):
   await db.asSystem(async (tx) => {
     // Also in the first run: after a restore to before the first payout ever, that payout must be found, too.
     const next = await sendStore.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
+    await noteReleased(engine, tx, HOT, mined);
     if (mined > next) await noteGap(engine, tx, HOT, next, mined);
     else if (mined < next && unused !== undefined) {
       const lowest = await found.forgetUnused(tx, rail, HOT, unused);
@@ -116,7 +117,8 @@ async function findNonces(engine: Engine, known: found.KnownNonces | undefined):
     if (signed === undefined) return;
     const after = await noteSigned(engine, tx, signed, mined > next ? mined : next);
     await reportSigned(engine, tx, pending);
-    if (pending <= after) await found.noteLooked(tx, rail, HOT);
+    const free = await sendStore.freeNonce(tx, rail, HOT);
+    if (pending <= (free?.nonce ?? after)) await found.noteLooked(tx, rail, HOT);
   });
   memory.nonces = said;
   return false;

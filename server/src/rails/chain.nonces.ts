@@ -60,12 +60,11 @@ export async function takeNonce(
   const { rail } = engine;
   if (used.mined - next > NONCE_GAP)
     throw new Unavailable(rail, 'the node reports far more used nonces than our records have');
-  const free = await sendStore.freeNonce(tx, rail, wallet);
-  if (free !== undefined && used.mined > free.nonce) {
-    await sendStore.takeNonce(tx, free.id, 'a sender outside this server');
-    await noteGap(engine, tx, wallet, free.nonce, free.nonce + 1n);
+  if (await noteReleased(engine, tx, wallet, used.mined))
     return 'a nonce that was given up has been used: its transaction is read first';
-  }
+  const free = await sendStore.freeNonce(tx, rail, wallet);
+  if (free !== undefined && used.pending > free.nonce)
+    return 'a transaction under a nonce that was given up waits to be mined: it is read first';
   if (free !== undefined) await sendStore.takeNonce(tx, free.id, key);
   const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);
   if (nonce >= next) await sendStore.setNextNonce(tx, rail, wallet, nonce + 1n);
@@ -108,6 +107,24 @@ export async function noteGap(engine: Engine, tx: Tx, wallet: string, next: bigi
   log.warn({ rail, wallet, from: Number(next), used: Number(used) }, 'the chain has used nonces that the books lack');
   await found.noteNonces(tx, rail, wallet, next, used);
   await sendStore.setNextNonce(tx, rail, wallet, used);
+}
+
+/**
+ * Records released nonces that the chain has used: by another program, or before a restore. The wallet's next nonce stays, because
+ * later ones may be ours. The caller has locked the wallet's row.
+ *
+ * @returns whether there was one
+ */
+export async function noteReleased({ rail, log }: Engine, tx: Tx, wallet: string, mined: bigint): Promise<boolean> {
+  let hasSome = false;
+  for (;;) {
+    const free = await sendStore.freeNonce(tx, rail, wallet);
+    if (free === undefined || free.nonce >= mined) return hasSome;
+    log.warn({ rail, wallet, nonce: free.nonce }, 'the chain has used a nonce that was given up');
+    await sendStore.takeNonce(tx, free.id, 'a sender outside this server');
+    await found.noteNonces(tx, rail, wallet, free.nonce, free.nonce + 1n);
+    hasSome = true;
+  }
 }
 
 /**

@@ -1078,6 +1078,88 @@ describe('an EVM rail on a real node', () => {
       );
     });
 
+    describe('a released nonce', () => {
+      /** After a first payout. @param below the next nonce: those before it, except 0 and those of sends, are free */
+      async function releases(rail: ChainRail, below: bigint): Promise<void> {
+        await rows.query('update chain_nonces set next = $2 where rail = $1', [rail.code, below]);
+        await rows.query(
+          `insert into released_nonces (rail, wallet, nonce, key, why)
+           select $1, 'hot', n, 'nobody', 'a kill switch is on' from generate_series(1, $2::bigint - 1) n
+            where not exists (select from chain_sends where rail = $1 and nonce = n)`,
+          [rail.code, below],
+        );
+      }
+
+      test('that was used in the time lost by a restore is read before anything is sent, and the lost time is not over before', async (t) => {
+        const { rail, settings, facts } = await world();
+        await rail.send(sending(1n));
+        await anvil.mine(3);
+        await follow(rail);
+        await releases(rail, 3n);
+        const hashes = [await sendsUnknown(settings, 1n, 7n)];
+        await rows.query(
+          `insert into restores (backup_taken_at, restored_at) values (now() - interval '1 minute', now())`,
+        );
+        t.after(() => rows.query('delete from restores'));
+        const isLooked = async () =>
+          (await rows.query('select from chain_nonces where rail = $1 and looked_at is not null', [rail.code])).length >
+          0;
+        await follow(rail);
+        assert.equal(await isLooked(), false, 'a transaction that waits to be mined was overlooked');
+        hashes.push(await sendsUnknown(settings, 2n, 8n));
+        await anvil.mine(FINALITY + 2);
+        await follow(rail);
+        await follow(rail);
+        const found = facts.flatMap((fact) => (fact.type === 'send_found' ? [fact.reference] : []));
+        assert.deepEqual([found, await isLooked()], [hashes, true]);
+      });
+
+      test('that waits to be mined for another transaction is not taken', async () => {
+        const { rail, settings, rowsOf } = await world();
+        await rail.send(sending(1n));
+        await anvil.mine(3);
+        await follow(rail);
+        await releases(rail, 2n);
+        await sendsUnknown(settings, 1n, 7n);
+        const payout = sending(3n, fresh());
+        assert.equal((await rail.send(payout)).outcome, 'unknown');
+        assert.deepEqual(await rowsOf(payout.key), [], 'a second transaction was signed under the nonce');
+        await anvil.mine(FINALITY + 2);
+        await rail.send(payout);
+        await follow(rail);
+        assert.equal((await rail.send(payout)).outcome, 'submitted');
+        assert.equal((await rowsOf(payout.key))[0]?.nonce, 2n);
+      });
+
+      test('that another program has used makes no later nonce of ours free', async () => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, settings, rowsOf } = await world({
+          mayLeave: async (_, { key }) => says.get(key) ?? { outcome: 'pay' },
+        });
+        await rail.send(sending(1n));
+        await anvil.mine(3);
+        await follow(rail);
+        await releases(rail, 2n);
+        await rows.query('update released_nonces set taken_by = $2 where rail = $1', [rail.code, 'a send']);
+        const later = sending(3n, fresh());
+        await rail.send(later);
+        assert.equal((await rowsOf(later.key))[0]?.nonce, 2n);
+        // Its bytes have reached no node, and wait.
+        await anvil.rpc('anvil_dropAllTransactions');
+        says.set(later.key, { outcome: 'wait', why: 'a kill switch is on' });
+        await rows.query('update chain_sends set broadcast_at = null where key = $1', [later.key]);
+        await rows.query('update released_nonces set taken_by = null where rail = $1', [rail.code]);
+        await sendsUnknown(settings, 1n, 7n);
+        await anvil.mine();
+        const payout = sending(4n, fresh());
+        assert.equal((await rail.send(payout)).outcome, 'unknown');
+        await anvil.mine(FINALITY + 2);
+        await follow(rail);
+        await rail.send(payout);
+        assert.equal((await rowsOf(payout.key))[0]?.nonce, 3n, 'it took the nonce of another payout');
+      });
+    });
+
     test('a node without the state of old blocks is read block by block', async (t) => {
       const node = await tampering(t);
       const { rail, settings, facts } = await world({ rpcUrl: node.url });
