@@ -57,3 +57,20 @@ export const PLACES: readonly Group[] = Object.entries(OF).map(([name, rows]) =>
   pages: rows.map(([to, page, key]) => ({ to, name: page, key })),
 }));
 export const PAGES: readonly Place[] = PLACES.flatMap(({ pages }) => pages);
+
+/** Pages that others link to. The palette leads to them as well. */
+export const INNER_PAGES = [
+  { to: '/cases/urgent', name: 'Most urgent cases' },
+  { to: '/monitoring/try', name: 'Try a rule of monitoring' },
+  { to: '/treasury/history', name: 'Wallets over time' },
+  { to: '/treasury/sweeps', name: 'Sweeps' },
+  { to: '/treasury/own', name: 'Own addresses' },
+  { to: '/breaks/movements', name: 'Movements' },
+  { to: '/reports/trial-balance', name: 'Trial balance' },
+  { to: '/reports/revenue', name: 'Revenue' },
+  { to: '/reports/statement', name: 'Statement of a customer' },
+  { to: '/reports/partner', name: 'Statement of a partner' },
+  { to: '/reports/reconciliation', name: 'Reconciliation' },
+  { to: '/reports/affected', name: 'Affected orders' },
+  { to: '/changes', name: 'Changes of terms' },
+] as const;

@@ -8,7 +8,7 @@ import { every } from './live.ts';
 import { OtherWays, SignIn } from './pages/signin.tsx';
 import { SsoAnswer } from './pages/sso.tsx';
 import { login } from './passkey.ts';
-import { PAGES, PLACES } from './places.ts';
+import { INNER_PAGES, PAGES, PLACES } from './places.ts';
 import { ANSWER_PAGE } from './sso.ts';
 
 export const useSession = () =>
@@ -94,10 +94,12 @@ function useChoices(): (wanted: string) => readonly Choice[] {
           },
         ]
       : []),
-    ...PAGES.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase())).map(({ name, to }) => ({
-      name,
-      run: () => navigate({ to }),
-    })),
+    ...[...PAGES, ...INNER_PAGES]
+      .filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))
+      .map(({ name, to }) => ({
+        name,
+        run: () => navigate({ to }),
+      })),
     ...(wanted.length > 1
       ? [{ name: `Find ${wanted}`, run: () => navigate({ to: '/search', search: { text: wanted } }) }]
       : []),

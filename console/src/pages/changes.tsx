@@ -72,6 +72,7 @@ export const Changes = () => (
     filters={[
       { name: 'what', label: 'Of', choices: ['market', 'fee', 'limit', 'exposure', 'policy'] },
       { name: 'market', label: 'Market' },
+      { name: 'partner', label: 'Own terms of partner' },
       ...within('Changed'),
     ]}
     columns={COLUMNS}

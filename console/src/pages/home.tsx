@@ -7,6 +7,7 @@ import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
 import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
 import { ACTION } from './proposals.tsx';
+import { LEVEL_TONES, type Level } from './treasury.tsx';
 import { type KindCount, Ordered, URGENT, type Urgent } from './urgent.tsx';
 
 const SOON_MS = 5_000;
@@ -155,7 +156,7 @@ export function Home() {
         </div>
         <div>
           <HealthChecks health={health.data} loading={loadingOf(health)} />
-          <Treasury checks={health.data?.checks} loading={loadingOf(health)} />
+          <Treasury />
         </div>
       </div>
     </>
@@ -208,29 +209,30 @@ const saidOf = (check: Readonly<Record<string, unknown>>): string =>
 
 const isTreasury = ({ name }: Health['checks'][number]): boolean => name.startsWith('treasury ');
 
-/** Our own funds, wallet by wallet, from the health checks; the lowest are listed first. */
-function Treasury({ checks, loading }: { checks: Health['checks'] | undefined; loading: string }) {
-  const levels = checks
-    ?.filter(isTreasury)
-    .toSorted((a, b) => Number(a.ok) - Number(b.ok))
-    .flatMap((check) =>
-      detailsOf(check).map(([wallet, level]) => ({
-        ...{ asset: check.name.replace('treasury ', ''), ok: String(level).startsWith('ok') },
-        ...{ wallet, level: String(level) },
-      })),
-    );
-  const low = levels?.filter(({ ok }) => !ok) ?? [];
+/** Our own funds: the wallets below their levels, with what each lacks. */
+function Treasury() {
+  const found = useQuery({
+    queryKey: ['treasury', 'levels'],
+    queryFn: () => read<{ levels: Level[] }>('/treasury/levels'),
+    refetchInterval: every(SOON_MS),
+  });
+  const levels = found.data?.levels;
+  const low = levels?.filter(({ state }) => state !== 'ok') ?? [];
   return (
-    <section className="panel">
+    <section className="panel" aria-label="Treasury">
       <div className="title">
         <h2>Treasury</h2>
         <Link to="/treasury">All wallets</Link>
       </div>
-      {levels === undefined && <span className="muted">{loading}</span>}
-      {low.map(({ asset, wallet, level }) => (
-        <div key={`${asset} ${wallet}`}>
-          <State state="low" tone="bad" /> <b>{asset}</b> {wallet}
-          <div className="muted">{level.replace(/[0-9]+(\.[0-9]+)?/g, grouped)}</div>
+      {levels === undefined && <span className="muted">{loadingOf(found)}</span>}
+      {low.map(({ account, asset, rail, wallet, state, freeUnits, lowUnits, missingUnits, waitingOrders }) => (
+        <div key={account}>
+          <State state={state} tone={LEVEL_TONES[state as keyof typeof LEVEL_TONES] ?? 'plain'} /> <b>{asset}</b> {rail}{' '}
+          {wallet}
+          <div className="muted">
+            free {grouped(freeUnits)} of {grouped(lowUnits)}, lacks {grouped(missingUnits)}
+            {waitingOrders !== '0' && `; orders that wait: ${waitingOrders}`}
+          </div>
         </div>
       ))}
       {levels !== undefined && (

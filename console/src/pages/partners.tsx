@@ -373,6 +373,16 @@ const Lists = ({ partner }: { partner: string }) => {
           </Link>
         </li>
         <li>
+          <Link to="/changes" search={search}>
+            History of its terms
+          </Link>
+        </li>
+        <li>
+          <Link to="/audit" search={{ subject: `partner:${partner}` }}>
+            What operators did
+          </Link>
+        </li>
+        <li>
           <Link to="/reports/partner" search={search}>
             Statement
           </Link>

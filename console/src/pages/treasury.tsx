@@ -8,7 +8,7 @@ import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { Amount, type Column, Id, State, Time } from '../ui.tsx';
 
-interface Level {
+export interface Level {
   readonly rail: string;
   readonly wallet: string;
   readonly asset: string;
@@ -21,7 +21,7 @@ interface Level {
   readonly waitingUnits: string;
   readonly readAt: string | null;
 }
-const LEVEL_TONES = { ok: 'ok', low: 'warn', alarm: 'bad' } as const;
+export const LEVEL_TONES = { ok: 'ok', low: 'warn', alarm: 'bad' } as const;
 const isNothing = (units: string) => /^-?0(\.0+)?$/.test(units);
 const Sum = ({ units, asset }: { units: string; asset: string }) =>
   isNothing(units) ? <span className="muted">none</span> : <Amount units={units} asset={asset} />;

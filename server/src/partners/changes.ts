@@ -87,11 +87,12 @@ export async function setByPeople(
   return ({ what, marketId, partnerId = null, item = '' }) => known.has(keyOf([what, marketId, partnerId, item]));
 }
 
-/** The latest changes, newest first: of one market or all, of one kind, within a time span. */
+/** The latest changes, newest first: of one market or all, of one partner's own terms, of one kind, within a time span. */
 export async function marketChanges(
   tx: Tx,
   input: {
     marketId?: bigint | undefined;
+    partnerId?: bigint | undefined;
     what?: MarketChange['what'] | undefined;
     item?: string | undefined;
     from?: Date | undefined;
@@ -101,8 +102,9 @@ export async function marketChanges(
     limit: number;
   },
 ): Promise<MarketChange[]> {
-  const { marketId = null, what = null, item = null, from = null, until = null, below = null, limit } = input;
-  const rows = await tx.rows<ChangeRow>(sql.changes, [marketId, limit, what, from, until, below, item]);
+  const { marketId = null, partnerId = null, what = null, item = null } = input;
+  const { from = null, until = null, below = null, limit } = input;
+  const rows = await tx.rows<ChangeRow>(sql.changes, [marketId, limit, what, from, until, below, item, partnerId]);
   return rows.map(changeOf);
 }
 

@@ -218,7 +218,7 @@ export const sql = {
   changes: `select ${CHANGE} from market_changes
     where ($1::bigint is null or market_id = $1) and ($3::text is null or what = $3)
       and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)
-      and ($7::text is null or item = $7)
+      and ($7::text is null or item = $7) and ($8::bigint is null or partner_id = $8)
     order by id desc limit $2`,
   change: `select ${CHANGE} from market_changes where id = $1`,
   setByPeople: `select what, market_id, partner_id, item

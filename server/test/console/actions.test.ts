@@ -81,8 +81,8 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   'review.document': ['file'],
   'operator.revoke-token': ['token'],
   'operator.unbind': ['identity'],
-  'held.release': ['items'],
   // One item at a time: limits are for all of them, at the terminal.
+  'held.release': ['items', 'kind', 'since', 'upTo'],
   'held.reject': ['items', 'kind', 'since', 'upTo'],
   'alert.test': ['name'],
   'alert.remove': ['name'],

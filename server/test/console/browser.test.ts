@@ -261,7 +261,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
     });
 
   if (isLong)
-    test('keys are explained, and the palette leads to a page and to an order', async () => {
+    test('keys are explained, and the palette leads to any page and to an order', async () => {
       const { page } = ada;
       await goes(page, '/');
       await heading(page, 'What needs a person');
@@ -277,6 +277,10 @@ describe('the console in a browser', { skip: noChromium }, () => {
       await page.keyboard.type(String(held.id));
       await page.keyboard.press('Enter');
       await heading(page, `Order ${held.id}`);
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('trial bal');
+      await page.keyboard.press('Enter');
+      await heading(page, 'Trial balance');
     });
 
   if (isLong)

@@ -332,6 +332,15 @@ describe('the lists of the console', { skip: noChromium }, () => {
     assert.equal(await page.getByText('s3cr3t').count(), 0, 'a query of an endpoint is shown');
     await page.getByRole('region', { name: 'Caps' }).getByText('100\u202f000').waitFor();
     await isGood(page, `Shop ${SCRIPT}`, 'Partner');
+    await page.getByRole('link', { name: 'History of its terms' }).click();
+    await page.waitForURL(new RegExp(`/changes\\?partner=${partner}$`));
+    await page.getByRole('link', { name: 'exposure inr' }).waitFor();
+    const changes = await csvOf();
+    assert.equal(changes[0]?.what, 'exposure');
+    assert.ok(changes.every(({ partnerId }) => partnerId === partner));
+    await goes(`/partners/${partner}`);
+    await page.getByRole('link', { name: 'What operators did' }).click();
+    await page.waitForURL(new RegExp(`/audit\\?subject=partner%3A${partner}$`));
   });
 
   test('markets show the state of their prices, and a market its fees for a partner', async () => {

@@ -10,6 +10,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { MONITORING_KINDS } from '../../../console/src/actions.risk.ts';
 import { type DeclaredForm, OTHER, type OtherPlace, othersOf, placeOfCase } from '../../../console/src/other.ts';
+import { INNER_PAGES, PAGES } from '../../../console/src/places.ts';
 import { KINDS } from '../../src/monitoring/index.ts';
 import { consoleForms } from '../../src/protocols/operator/consoleforms.ts';
 import type { DeclaredAction } from '../../src/protocols/operator/declare.ts';
@@ -122,4 +123,27 @@ test('the page of a case offers the actions on its subject', () => {
 
 test('the page on which a rule of monitoring is tried has every kind', () => {
   assert.deepEqual([...MONITORING_KINDS].toSorted(), Object.keys(KINDS).toSorted());
+});
+
+describe('a page of the console', () => {
+  const named = [...PAGES, ...INNER_PAGES];
+  const paths = [...(sources.get('main.tsx') ?? '').matchAll(/(?:route|lazy)\('([^'$]+)'/g)].map(
+    ([, path = '']) => path,
+  );
+
+  test('that is no record has a name in the palette', () => {
+    assert.ok(paths.length > 40, `${paths.length} pages`);
+    assert.deepEqual(named.map(({ to }) => to).toSorted(), paths.filter((path) => path !== '/search').toSorted());
+    assert.equal(new Set(named.map(({ name }) => name)).size, named.length, 'two pages have one name');
+  });
+
+  test('has a key of its own, which the handbook names', () => {
+    const text = readFileSync(new URL('../../../docs/operating/console.md', import.meta.url), 'utf8');
+    const keys = PAGES.map(({ key }) => key);
+    assert.equal(new Set(keys).size, keys.length, 'two pages have one key');
+    assert.deepEqual(
+      keys.filter((key) => !text.includes(`\`g ${key}\``)),
+      [],
+    );
+  });
 });

@@ -111,6 +111,22 @@ describe('triage at the console', { skip: noChromium }, () => {
     await isGood(page, 'Most urgent cases');
   });
 
+  test('home names the wallets below their levels, with what each lacks and the orders that wait for it', async () => {
+    await page.route('**/treasury/levels', async (route) => {
+      const response = await route.fetch();
+      const { levels } = (await response.json()) as { levels: Record<string, unknown>[] };
+      const low = { state: 'alarm', freeUnits: '1200', lowUnits: '5000', missingUnits: '3800' };
+      const json = { levels: levels.map((one, at) => (at === 0 ? { ...one, ...low, waitingOrders: '2' } : one)) };
+      await route.fulfill({ response, json });
+    });
+    await goes('/');
+    const treasury = region('Treasury');
+    await treasury.getByText('lacks').waitFor();
+    assert.match(await treasury.innerText(), /alarm.*free 1\W?200 of 5\W?000, lacks 3\W?800; orders that wait: 2/s);
+    await isGood(page, 'What needs a person', 'Home with a wallet below its level');
+    await page.unroute('**/treasury/levels');
+  });
+
   test('breaks are narrowed in the URL, and the CSV has the rows shown', async () => {
     // Without what is in transit of the order.
     await goes(`/breaks?until=${encodeURIComponent(ago(0.5).toISOString())}`);

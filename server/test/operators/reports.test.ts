@@ -338,6 +338,16 @@ describe("an auditor's five questions", () => {
     );
     assert.deepEqual((await reads(`/changes?what=fee&until=2020-01-01T00:00:00Z`)).changes, []);
   });
+
+  test('the changes of one partner are those of its own terms, and no others', async () => {
+    const partner = String((await world.traceOf(dear)).order.partnerId);
+    await done(`/partners/${partner}/caps`, { fiat: 'inr', max: '9000000', reason: 'as its contract says' });
+    const { changes } = await reads(`/changes?partner=${partner}&limit=200`);
+    assert.ok(changes.length > 0 && changes.every(({ partnerId }: Came) => partnerId === partner));
+    const [{ what, item, why }] = changes;
+    assert.deepEqual([what, item, why], ['exposure', 'inr', 'as its contract says']);
+    assert.deepEqual((await reads(`/changes?partner=${partner}&market=${market}&what=exposure`)).changes, []);
+  });
 });
 
 describe('a fee that was wrong for an hour', () => {

@@ -358,9 +358,9 @@ export const READS: readonly Read[] = [
   }),
   read({
     ...TERMS_OF_TRADE.changes,
-    async answer(_deps, tx, { market: marketId, limit: most = 50, ...rest }) {
+    async answer(_deps, tx, { market: marketId, partner: partnerId, limit: most = 50, ...rest }) {
       requireSpan(rest);
-      const found = await marketChanges(tx, { marketId, ...rest, limit: most + 1 });
+      const found = await marketChanges(tx, { marketId, partnerId, ...rest, limit: most + 1 });
       const markets = new Map((await allMarkets(tx)).map((one) => [one.id, one]));
       const known = await assets(tx);
       const changes = found.slice(0, most).map((one) => ({ ...one, changed: changed(one, markets, known) }));

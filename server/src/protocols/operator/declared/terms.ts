@@ -291,6 +291,7 @@ export const TERMS_OF_TRADE = {
     says: 'Lists changes of terms, the newest first.',
     fields: {
       market: optional(id),
+      partner: optional(about(id, "Only changes of this partner's own terms", '1')),
       what: optional(about(oneOf(CHANGED), 'Only changes of this kind')),
       ...{ from: optional(time), until: optional(time) },
       ...{ below: optional(id), limit: limit(MAX_CHANGES) },
