@@ -25,6 +25,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
      update (confirmed_at)`,
     'a program adds a destination, and its customer confirms it; from when on it is usable does not change',
   ],
+  names_to_compare: ['insert; update (revision)', 'triggers say that names must be compared'],
   customer_keys: [
     'insert (customer_id, partner_id, wrapped, created_at)',
     'the key of a customer’s files is made with the first of them',
@@ -301,6 +302,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   ],
   return_links: ['insert, update', 'an operator asks a customer where coins go back to, and the customer confirms'],
   released_nonces: ['insert, update', 'nonces of reservations that were given up, until a send takes them'],
+  names_to_compare: ['insert, delete; update (revision)', 'names that change must be compared, until they are'],
   name_screenings: ['insert, update', 'what names were compared with, until names, rules or findings change'],
   address_hits: [
     'insert; update (state, people, reason, decided_at)',

@@ -143,6 +143,21 @@ interface TextPart extends Omit<Part, 'rewrite'> {
 }
 const isText = (part: Part | TextPart): part is TextPart => 'types' in part;
 
+/**
+ * Every table that may have values of the master key. `texts` is an SQL expression of its text columns, in which marked texts may
+ * occur; undefined for a table with encrypted columns.
+ */
+export async function encryptedTables(client: pg.Client): Promise<{ table: string; texts?: string }[]> {
+  const texts = await textParts(client);
+  return [
+    ...PARTS.map(({ table }) => ({ table })),
+    ...texts.map(({ table, writes }) => ({ table, texts: textOf(writes) })),
+  ];
+}
+
+const textOf = (columns: readonly string[]): string =>
+  `concat_ws(' ', ${columns.map((one) => `${quoted(one)}::text`).join(', ')})`;
+
 /** All text columns of all tables. */
 async function textParts(client: pg.Client): Promise<TextPart[]> {
   const { rows } = await client.query<{ table: string; columns: string[]; types: string[]; owned: boolean }>(
@@ -163,7 +178,7 @@ async function textParts(client: pg.Client): Promise<TextPart[]> {
       reads: owned ? ['partner_id'] : [],
       writes: columns,
       types,
-      where: `concat_ws(' ', ${columns.map((one) => `${quoted(one)}::text`).join(', ')}) ~ '${TOKEN_SQL}'
+      where: `${textOf(columns)} ~ '${TOKEN_SQL}'
         ${table === 'audit' ? 'or id in (select audit_id from audit_reencrypted)' : ''}`,
     }));
 }

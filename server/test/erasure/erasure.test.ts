@@ -33,7 +33,7 @@ import {
 import type { ListEntry } from '../../src/compliance/sanctions/entry.ts';
 import { newestVersion, takeList } from '../../src/compliance/sanctions/lists.ts';
 import { rulesText } from '../../src/compliance/sanctions/match.ts';
-import { keepResult } from '../../src/compliance/sanctions/results.ts';
+import { keepResults } from '../../src/compliance/sanctions/results.ts';
 import { knownOf } from '../../src/compliance/sanctions/subjects.ts';
 import * as customers from '../../src/customers/index.ts';
 import { type Erasing, replayErasures } from '../../src/erasure/index.ts';
@@ -380,8 +380,9 @@ test('afterwards names are not compared any more, the result says that they were
 
   // A comparison that had read the names before the erasure.
   const version = await db.asSystem(newestVersion);
-  const late = { key: `customer:${id}`, known, knownNow: async () => known, found: [], version, now: clock.now() };
-  await db.asSystem((tx) => keepResult(tx, vault, { ...late, rules: rulesText(RULES, ['uk']) }));
+  const compared = [{ key: `customer:${id}`, known, found: [] }];
+  const late = { compared, knownNow: async () => known, version, now: clock.now() };
+  await db.asSystem((tx) => keepResults(tx, vault, { ...late, rules: rulesText(RULES, ['uk']) }));
   await sanctions.ensure(moneyOf(id));
   await sanctions.handlers.screen_names?.('all');
   const rows = await results();

@@ -11,7 +11,6 @@
  */
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
-import { assert } from '../../base/errors.ts';
 import { closeCases, upsertCase } from '../cases.ts';
 import { type Explanation, type Subject, subjectText } from './match.ts';
 import { nameOf } from './names.ts';
@@ -104,86 +103,156 @@ export const openInputs = (
 export const caseSubject = (owner: string): string => `sanctions:${owner}`;
 const CASE = 'sanctions_hit';
 
-/** Stores the result and the hits of one subject, and opens or closes the case of its owner. */
-export async function keepResult(
+/** A subject with the names that were compared. */
+export interface Compared {
+  readonly key: string;
+  readonly known: Known;
+  readonly found: readonly FoundHit[];
+}
+
+interface Kept {
+  compared: readonly Compared[];
+  /** Reads a subject's names again, in the transaction that stores the results. */
+  knownNow: (key: string) => Promise<Known>;
+  rules: string;
+  version: bigint;
+  now: Date;
+}
+
+/**
+ * Stores the results and hits of these subjects, and opens or closes the case of each owner.
+ *
+ * Locks customers, then results, then hits, then cases, each kind in one order: as decisions and erasures do.
+ */
+export async function keepResults(tx: Tx, vault: Vault, k: Kept): Promise<void> {
+  const { rules, version, now } = k;
+  const { storable, erased } = await withoutErased(tx, k);
+  const keys = storable.map(({ key }) => key);
+  const current = new Map((await tx.rows<CurrentRow>(sql.currentOf, [keys])).map((row) => [row.subject, row] as const));
+  const same: { id: bigint; of: Compared }[] = [];
+  const changed: (Compared & { digest: Buffer; before: CurrentRow | undefined })[] = [];
+  for (const of of storable) {
+    const { key, known } = of;
+    const before = current.get(key);
+    // Another process has meanwhile stored a result for a newer version, or for newer names.
+    if (before !== undefined && (before.screenedTo > version || before.revision > known.revision)) continue;
+    const digests = vault.indexes(...inputsKey(known.owner, known.subjects));
+    if (before !== undefined && isSame(before, { of, digests, rules })) same.push({ id: before.id, of });
+    else changed.push({ ...of, digest: digests[0] as Buffer, before });
+  }
+  const ended = changed.flatMap(({ before }) => (before === undefined ? [] : [before.id]));
+  const [inserted] = await awaitAll(
+    insertChanged(tx, vault, { changed, ended, rules, version, now }),
+    same.length === 0
+      ? 0
+      : tx.run(sql.moveOn, [same.map(({ id }) => id), version, now, same.map(({ of }) => of.known.revision)]),
+  );
+  if (inserted.length > 0) await keepHits(tx, vault, { inserted, version, now });
+  const done = [...same.map(({ of }) => of), ...inserted.map(({ of }) => of), ...erased];
+  await tx.run(sql.wereCompared, [done.map(({ key }) => key), done.map(({ known }) => known.revision)]);
+}
+
+type CurrentRow = ResultRow & { revision: number };
+
+/**
+ * An erasure may have committed since the names were read: erased names are not stored again. Payers of later deposits are stored.
+ */
+async function withoutErased(tx: Tx, { compared, knownNow }: Kept): Promise<Record<'storable' | 'erased', Compared[]>> {
+  const ids = [...new Set(compared.flatMap(({ known }) => known.customerId ?? []))];
+  const rows = ids.length === 0 ? [] : await tx.rows<Erased & { id: string }>(sql.erasedLocked, [ids]);
+  const gone = new Set(rows.filter(({ erased }) => erased).map(({ id }) => id));
+  const storable: Compared[] = [];
+  const erased: Compared[] = [];
+  for (const of of compared) {
+    const { key, known } = of;
+    const isGone = known.customerId !== null && gone.has(known.customerId);
+    const isStorable = !isGone || (key.startsWith('payer:') && textOf(await knownNow(key)) === textOf(known));
+    (isStorable ? storable : erased).push(of);
+  }
+  return { storable, erased };
+}
+
+/** Whether a result says the same as the row: then only the row's version changes. */
+function isSame(row: ResultRow, { of, digests, rules }: { of: Compared; digests: Buffer[]; rules: string }): boolean {
+  const text = (found: readonly FoundEntry[]): string =>
+    JSON.stringify(found.map(({ entryId, score }) => [entryId, score]));
+  return (
+    row.inputs !== null &&
+    row.rules === rules &&
+    digests.some((one) => row.inputsDigest.equals(one)) &&
+    text(row.found) === text(of.found)
+  );
+}
+
+/** @returns the rows of those that no other transaction has inserted meanwhile */
+async function insertChanged(
   tx: Tx,
   vault: Vault,
-  r: {
-    key: string;
-    known: Known;
-    /** Reads the subject's names again, in the transaction that stores the result. */
-    knownNow: (tx: Tx) => Promise<Known>;
-    found: readonly FoundHit[];
+  i: {
+    changed: readonly (Compared & { digest: Buffer })[];
+    ended: readonly bigint[];
     rules: string;
     version: bigint;
     now: Date;
   },
+): Promise<{ id: bigint; of: Compared }[]> {
+  if (i.ended.length > 0) tx.defer(sql.endResults, [i.ended, i.now]);
+  const ordered = i.changed.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const rows = await awaitAll(
+    ...ordered.map(({ key, known: { owner, partnerId, customerId, subjects, revision }, found, digest }) => {
+      const kept: FoundEntry[] = found.map(({ entryId, score }) => ({ entryId, score }));
+      const inputs = vault.encrypt(JSON.stringify(subjects), inputsContext(key));
+      const about = [key, owner, partnerId, customerId, inputs, digest, revision, subjects.length];
+      const result = [i.rules, i.version, JSON.stringify(kept), i.now];
+      return tx.row<{ id: bigint }>(sql.insertResult, [...about, ...result]);
+    }),
+  );
+  return ordered.flatMap((of, at) => {
+    const id = rows[at]?.id;
+    return id === undefined ? [] : [{ id, of }];
+  });
+}
+
+/** Stores the hits of new results, and updates the case of each owner. */
+async function keepHits(
+  tx: Tx,
+  vault: Vault,
+  h: { inserted: readonly { id: bigint; of: Compared }[]; version: bigint; now: Date },
 ): Promise<void> {
-  const { key, known, found, rules, version, now } = r;
-  const { owner, customerId, partnerId, revision, subjects } = known;
-  if (customerId !== null && (await tx.row<Erased>(sql.isErasedLocked, [customerId]))?.erased) {
-    // An erasure may have committed since the names were read: erased names are not stored again. Payers of later deposits are
-    // stored.
-    if (!key.startsWith('payer:')) return;
-    if (textOf(await r.knownNow(tx)) !== textOf(known)) return;
-  }
-  const digests = vault.indexes(...inputsKey(owner, subjects));
-  const kept: FoundEntry[] = found.map(({ entryId, score }) => ({ entryId, score }));
-  const before = await tx.row<ResultRow>(sql.current, [key]);
-  // Another process has stored a result for a newer version meanwhile.
-  if (before !== undefined && before.screenedTo > version) return;
-  const isSame =
-    before !== undefined &&
-    digests.some((one) => before.inputsDigest.equals(one)) &&
-    before.rules === rules &&
-    before.inputs !== null &&
-    JSON.stringify(before.found.map(({ entryId, score }) => [entryId, score])) ===
-      JSON.stringify(kept.map(({ entryId, score }) => [entryId, score]));
-  if (isSame) return void (await tx.run(sql.moveOn, [before.id, version, revision, now]));
-  if (before !== undefined) await tx.run(sql.endResult, [before.id, now]);
-  const inputs = vault.encrypt(JSON.stringify(subjects), inputsContext(key));
-  const names = subjects.length;
-  const row = await tx.row<{ id: bigint }>(sql.insertResult, [
-    ...[
-      key,
-      owner,
-      partnerId,
-      customerId,
-      inputs,
-      digests[0],
-      revision,
-      names,
-      rules,
-      version,
-      JSON.stringify(kept),
-      now,
-    ],
-  ]);
-  assert(row !== undefined, 'the inserted result was not returned');
-  for (const { entryId, score, subject, explanation } of found) {
-    const [name, ...oldNames] = vault.indexes(...nameKey(owner, explanation));
-    const sealed: Sealed = { explanation, subject };
-    const bytes = vault.encrypt(JSON.stringify(sealed), explanationContext(owner));
-    const [input, ...oldInputs] = vault.indexes(...inputKey(owner, subject));
-    if (oldInputs.length > 0) await tx.run(sql.renewHit, [owner, entryId, input, oldInputs]);
-    const hit = [owner, key, row.id, customerId, entryId, input, name, score, bytes, now];
-    await tx.run(sql.insertHit, [...hit, [name, ...oldNames]]);
-  }
-  await tx.run(sql.goneHits, [key, version]);
-  await updateOwnerCase(tx, { owner, now });
+  for (const { id, of } of h.inserted)
+    for (const { entryId, score, subject, explanation } of of.found) {
+      const { owner, customerId } = of.known;
+      const [name, ...oldNames] = vault.indexes(...nameKey(owner, explanation));
+      const sealed: Sealed = { explanation, subject };
+      const bytes = vault.encrypt(JSON.stringify(sealed), explanationContext(owner));
+      const [input, ...oldInputs] = vault.indexes(...inputKey(owner, subject));
+      if (oldInputs.length > 0) tx.defer(sql.renewHit, [owner, entryId, input, oldInputs]);
+      const hit = [owner, of.key, id, customerId, entryId, input, name, score, bytes, h.now];
+      tx.defer(sql.insertHit, [...hit, [name, ...oldNames]]);
+    }
+  await tx.run(sql.goneHits, [h.inserted.map(({ of }) => of.key), h.version]);
+  await updateOwnerCases(tx, { owners: h.inserted.map(({ of }) => of.known.owner), now: h.now });
 }
 
 /** One case for each owner with open hits; it closes with the last of them. */
-export async function updateOwnerCase(tx: Tx, { owner, now }: { owner: string; now: Date }): Promise<void> {
-  const { count = 0n } = (await tx.row<{ count: bigint }>(sql.openOf, [owner])) ?? {};
-  const about = { kind: CASE, subject: caseSubject(owner) } as const;
-  if (count === 0n) return await closeCases(tx, { ...about, outcome: 'decided, or no longer found', now });
-  await upsertCase(tx, {
-    ...about,
-    reason: 'a name is similar to one on a sanctions list',
-    facts: { owner, open: count },
-    now,
-  });
+export async function updateOwnerCases(
+  tx: Tx,
+  { owners, now }: { owners: readonly string[]; now: Date },
+): Promise<void> {
+  const rows = await tx.rows<{ owner: string; count: bigint }>(sql.openOf, [owners]);
+  const open = new Map(rows.map(({ owner, count }) => [owner, count]));
+  const subject = owners.filter((owner) => !open.has(owner)).map(caseSubject);
+  const reason = 'a name is similar to one on a sanctions list';
+  await awaitAll(
+    subject.length === 0
+      ? undefined
+      : closeCases(tx, { kind: CASE, subject, outcome: 'decided, or no longer found', now }),
+    ...[...open]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([owner, count]) =>
+        upsertCase(tx, { kind: CASE, subject: caseSubject(owner), reason, facts: { owner, open: count }, now }),
+      ),
+  );
 }
 
 interface Erased {

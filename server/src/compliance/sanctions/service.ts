@@ -2,8 +2,8 @@
  * Sanctions screening of a running server: reads the configured lists, compares names with them, and reports the results.
  *
  * Two recurring jobs. One for each list reads its source and stores changes. The other compares the subjects that are due: all
- * of them after a new version, and new customers and accounts; in parts, each stored when it is done, so that the job resumes
- * where it ended. A customer who is due and about to be paid is compared immediately (`ensure`).
+ * of them after a new version, and new customers and accounts; in parts (compare.ts), each stored when it is done, so that the job
+ * resumes where it ended. A customer who is due and about to be paid is compared immediately (`ensure`).
  *
  * A subject that cannot be compared, such as one whose data does not decrypt, is paused, so that it does not hold up the others,
  * and a case names it. Its money stays: it has no result for the newest lists.
@@ -23,13 +23,14 @@ import type { Http } from '../../base/http.ts';
 import type { Handled, Handlers } from '../../base/jobs.ts';
 import { closeCases, upsertCase } from '../cases.ts';
 import type { Hit, Screening, StoredScreening } from '../screener.ts';
+import { type ComparisonDeps, compare, compareAll, type EntryIndex } from './compare.ts';
 import { fetchList, type Source } from './fetch.ts';
-import { type NameIndex, openIndex } from './find.ts';
+import { openIndex } from './find.ts';
 import { entriesAt, type ListState, listStates, newestVersion, takeList } from './lists.ts';
 import { type MatchRules, rulesText } from './match.ts';
-import { type FoundHit, keepResult, type Standing, standingOf } from './results.ts';
+import { type Standing, standingOf } from './results.ts';
 import { sql } from './store.ts';
-import { knownOf, type PayerOf } from './subjects.ts';
+import type { PayerOf } from './subjects.ts';
 
 export const REFRESH_LIST = 'refresh_sanctions';
 export const SCREEN_NAMES = 'screen_names';
@@ -39,8 +40,8 @@ const REFRESH_EVERY_MS = 3_600_000;
 const REFRESH_FAILED_MS = 300_000;
 /** A new customer's name is compared within this time. */
 const DUE_EVERY_MS = 15_000;
-/** Subjects per run: a few seconds at most. */
-const DUE_AT_ONCE = 100;
+/** Subjects of each kind in one run: a second or two. */
+const DUE_AT_ONCE = 250;
 /** A subject that cannot be compared is tried again after this time; until then it keeps no place in a run. */
 const FAILED_AGAIN_MS = 600_000;
 /** If more fail, the fault is not theirs: the job itself fails, and says so, until it ends. */
@@ -67,7 +68,6 @@ export interface Sanctions extends StoredScreening {
   readonly handlers: Handlers;
 }
 
-type Index = NameIndex<{ id: bigint }>;
 type Failed = Map<string, { at: number; error: string }>;
 
 export function openSanctions(deps: SanctionsDeps): Sanctions {
@@ -76,11 +76,10 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
   const rules = rulesText(deps.rules, codes);
   /** Subjects that could not be compared: when that was last tried, and its error. */
   const failed: Failed = new Map();
-  let missingReadAt = 0;
-  let built: { version: bigint; index: Promise<Index> } | undefined;
+  let built: { version: bigint; index: Promise<EntryIndex> } | undefined;
 
   /** The index of the newest version; built once. */
-  async function indexNow(): Promise<{ version: bigint; index: Index }> {
+  async function indexNow(): Promise<{ version: bigint; index: EntryIndex }> {
     const version = await db.asSystem(newestVersion);
     if (version === 0n) throw new Unavailable('sanctions lists', 'no list has been read yet');
     if (built === undefined || built.version < version) {
@@ -94,17 +93,10 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     return { version: built.version, index: await built.index };
   }
 
-  async function screenOne(key: string): Promise<void> {
-    const { version, index } = await indexNow();
-    const knownNow = (tx: Tx) => knownOf(tx, vault, deps.payerOf, key);
-    const known = await db.asSystem(knownNow);
-    const found: FoundHit[] = known.subjects.flatMap((subject) =>
-      index
-        .find(subject, deps.rules)
-        .map(({ score, explanation, of }) => ({ entryId: String(of.id), score, explanation, subject })),
-    );
-    await db.asSystem((tx) => keepResult(tx, vault, { key, known, knownNow, found, rules, version, now: clock.now() }));
-  }
+  const comparison: ComparisonDeps = {
+    ...{ db, vault, clock, payerOf: deps.payerOf, rules: deps.rules, rulesText: rules },
+    indexNow,
+  };
 
   const stands = (tx: Tx, input: Screening): Promise<Standing> =>
     standingOf(tx, { keys: keysOf(input), customerId: input.customerId, rules });
@@ -143,22 +135,12 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     if (newest === 0n) return { againInMs: DUE_EVERY_MS };
     const now = clock.now().getTime();
     for (const [subject, { at }] of failed) if (now - at >= FAILED_AGAIN_MS) failed.delete(subject);
-    // New customers do not wait for a whole register that is compared again. Finding them costs more than a run has time for.
-    const few = now - missingReadAt >= DUE_EVERY_MS ? DUE_AT_ONCE / 2 : 0;
-    const { due, hasReadMissing } = await db.asSystem((tx) =>
-      dueOf(tx, { newest, rules, few, not: [...failed.keys()] }),
-    );
-    if (hasReadMissing) missingReadAt = now;
-    for (const { subject } of due) {
-      try {
-        await screenOne(subject);
-      } catch (error) {
-        // The lists or the database are away: that is no fault of the subject, and the job is tried again.
-        if (error instanceof Unavailable || failed.size >= MOST_FAILED) throw error;
-        failed.set(subject, { at: now, error: error instanceof Error ? error.name : 'Error' });
-      }
-    }
-    const isAll = due.length < DUE_AT_ONCE;
+    const { due, isAll } = await db.asSystem((tx) => dueOf(tx, { newest, rules, not: [...failed.keys()] }));
+    await compareAll(comparison, due, (subject, error) => {
+      // Too many failed: the fault is not theirs, and the job is tried again.
+      if (failed.size >= MOST_FAILED) throw error;
+      failed.set(subject, { at: now, error: error instanceof Error ? error.name : 'Error' });
+    });
     if (isAll || failed.size > 0) await db.asSystem((tx) => updateFailedCase(tx, failed, clock.now()));
     return { againInMs: isAll ? DUE_EVERY_MS : 0 };
   }
@@ -167,7 +149,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     lists: codes,
     async ensure(input) {
       const { unscreened } = await db.asSystem((tx) => stands(tx, input));
-      for (const key of unscreened) await screenOne(key);
+      if (unscreened.length > 0) await compare(comparison, unscreened);
     },
     async read(tx, input) {
       const { hits, nameless } = await stands(tx, input);
@@ -189,7 +171,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
   };
 }
 
-async function buildIndex(db: Database, of: { version: bigint; lists: readonly string[] }): Promise<Index> {
+async function buildIndex(db: Database, of: { version: bigint; lists: readonly string[] }): Promise<EntryIndex> {
   const index = openIndex<{ id: bigint }>();
   for await (const entries of entriesAt((body) => db.asSystem(body), of))
     for (const [at, { id, content }] of entries.entries()) {
@@ -199,12 +181,17 @@ async function buildIndex(db: Database, of: { version: bigint; lists: readonly s
   return index;
 }
 
-/** Subjects to compare in one run: those compared before, and at least `few` of those that never were. */
-async function dueOf(tx: Tx, q: { newest: bigint; rules: string; few: number; not: readonly string[] }) {
-  const again = await tx.rows<{ subject: string }>(sql.due, [q.newest, q.rules, DUE_AT_ONCE, q.not]);
-  const most = Math.max(DUE_AT_ONCE - again.length, q.few);
-  const missing = most === 0 ? [] : await tx.rows<{ subject: string }>(sql.missing, [most, q.not]);
-  return { due: [...again, ...missing], hasReadMissing: most > 0 };
+/**
+ * Subjects to compare in one run: those without a result for their names, then those compared with older lists. Each kind has its
+ * place, so new customers do not wait for a whole register that is compared again.
+ */
+async function dueOf(tx: Tx, q: { newest: bigint; rules: string; not: readonly string[] }) {
+  const [missing, again] = await awaitAll(
+    tx.rows<{ subject: string }>(sql.missing, [DUE_AT_ONCE, q.not]),
+    tx.rows<{ subject: string }>(sql.due, [q.newest, q.rules, DUE_AT_ONCE, q.not]),
+  );
+  const due = [...new Set([...missing, ...again].map(({ subject }) => subject))];
+  return { due, isAll: missing.length < DUE_AT_ONCE && again.length < DUE_AT_ONCE };
 }
 
 /** One case for all subjects that cannot be compared. An error may quote a name, so only its class is in it. */

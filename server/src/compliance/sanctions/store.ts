@@ -64,28 +64,29 @@ export const sql = {
     from name_screenings s
     left join customer_details d on s.subject = 'customer:' || d.customer_id and d.customer_id = $2
     where s.subject = any($1::text[]) and s.ended_at is null`,
-  current: `select ${RESULT} from name_screenings where subject = $1 and ended_at is null for update`,
   resultById: `select ${RESULT} from name_screenings where id = $1`,
-  moveOn: 'update name_screenings set screened_to = $2, revision = $3, at = $4 where id = $1',
-  endResult: 'update name_screenings set ended_at = $2 where id = $1',
+  // In one order, so that two transactions cannot wait for each other.
+  currentOf: `select ${RESULT}, revision from name_screenings where subject = any($1::text[]) and ended_at is null
+    order by subject for update`,
+  moveOn: `update name_screenings s set screened_to = $2, revision = one.revision, at = $3
+    from unnest($1::bigint[], $4::integer[]) as one (id, revision) where s.id = one.id`,
+  endResults: 'update name_screenings set ended_at = $2 where id = any($1::bigint[])',
+  // No row is returned for a subject whose result another transaction inserts at the same time.
   insertResult: `insert into name_screenings (subject, owner, partner_id, customer_id, inputs, inputs_digest, revision, names, rules,
-      screened_to, found, first_at, at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb, $12, $12) returning id`,
+      screened_to, found, first_at, at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb, $12, $12)
+    on conflict (subject) where ended_at is null do nothing returning id`,
+  // A row that is locked gets a newer revision just now, so it stays.
+  wereCompared: `delete from names_to_compare where subject in (
+      select n.subject from names_to_compare n join unnest($1::text[], $2::integer[]) as one (subject, revision)
+        on n.subject = one.subject and n.revision <= one.revision for update of n skip locked)`,
   isErased: 'select erased_at is not null as erased from customers where id = $1',
-  // An erasure locks the row for update: it waits until this result is stored, or this statement sees it.
-  isErasedLocked: 'select erased_at is not null as erased from customers where id = $1 for share',
+  // An erasure locks the row for update: it waits until these results are stored, or this statement sees it.
+  erasedLocked: `select id, erased_at is not null as erased from customers where id = any($1::text[]) order by id for share`,
   // Payers are not compared here: that happens when their money is about to leave.
   due: `select subject from name_screenings
     where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) and subject <> all($4::text[])
     order by screened_to, id limit $3`,
-  missing: `select subject from (select 'customer:' || d.customer_id as subject from customer_details d
-      where not exists (select from name_screenings s
-        where s.subject = 'customer:' || d.customer_id and s.ended_at is null and s.revision = d.version + d.names_revision)
-    union all
-    select 'account:' || a.id from fiat_accounts a
-      join customers c on c.id = a.customer_id and c.erased_at is null
-      where not exists (select from name_screenings s
-        where s.subject = 'account:' || a.id and s.ended_at is null)) as unscreened
-    where subject <> all($2::text[]) limit $1`,
+  missing: 'select subject from names_to_compare where subject <> all($2::text[]) order by subject limit $1',
   accountOwner: 'select customer_id, partner_id, sender_of from fiat_accounts where id = $1',
   depositOwner: `select o.customer_id, d.partner_id from deposits d left join orders o on o.id = d.order_id where d.id = $1`,
 
@@ -104,10 +105,10 @@ export const sql = {
   renewHit: `update sanctions_hits set inputs_digest = $3 where owner = $1 and entry_id = $2 and inputs_digest = any($4)
       and not exists (select from sanctions_hits s where s.owner = $1 and s.entry_id = $2 and s.inputs_digest = $3)`,
   goneHits: `update sanctions_hits h set state = 'gone' from sanctions_entries e
-    where h.subject = $1 and h.state = 'open' and e.id = h.entry_id and e.removed_in <= $2`,
+    where h.subject = any($1::text[]) and h.state = 'open' and e.id = h.entry_id and e.removed_in <= $2`,
   standingHits: `select h.id, h.subject, h.state, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
     where (h.owner = $1 or h.subject = any($2::text[])) and h.state in ('open', 'true_hit') order by h.id limit 100`,
-  openOf: `select count(*) as count from sanctions_hits where owner = $1 and state = 'open'`,
+  openOf: `select owner, count(*) as count from sanctions_hits where owner = any($1::text[]) and state = 'open' group by owner`,
   hits: `select ${HIT}, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
     where h.state = $1 and h.id > $2 order by h.id limit $3`,
   lockCustomerOf: `select from customers where id = (select customer_id from sanctions_hits where id = $1) for no key update`,

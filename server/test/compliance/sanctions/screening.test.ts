@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Tx } from '../../../src/base/db.ts';
+import type { Database, Tx } from '../../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../../src/base/errors.ts';
 import {
   decideHit,
@@ -66,9 +66,16 @@ after(async () => {
   if (dir !== undefined) rmSync(dir, { recursive: true });
 });
 
-const open = (more: { maxAgeMs?: number; threshold?: number; source?: { list: 'ofac'; from: string } } = {}) =>
+interface Options {
+  db?: Database;
+  maxAgeMs?: number;
+  threshold?: number;
+  source?: { list: 'ofac'; from: string };
+}
+
+const open = (more: Options = {}) =>
   openSanctions({
-    db: fixture.db,
+    db: more.db ?? fixture.db,
     vault: fixture.vault,
     clock: fixture.clock,
     ask: async () => assert.fail('these lists are files'),
@@ -104,11 +111,14 @@ async function businessOf(details: Record<string, string>): Promise<string> {
   return id;
 }
 
-async function customerNamed(firstName: string, lastName: string, more: Record<string, string> = {}): Promise<string> {
+async function customerNamed(
+  firstName: string,
+  lastName: string,
+  more: Record<string, string> = {},
+  clientCustomerId = `${firstName} ${lastName}`,
+): Promise<string> {
   const given = { partnerId: partner.id, phone: newPhone(), kind: 'INDIVIDUAL', now: now() } as const;
-  const { id } = await inTx((tx) =>
-    enroll(tx, fixture.vault, { ...given, clientCustomerId: `${firstName} ${lastName}` }),
-  );
+  const { id } = await inTx((tx) => enroll(tx, fixture.vault, { ...given, clientCustomerId }));
   await gives(id, { firstName, lastName, ...more });
   return id;
 }
@@ -458,6 +468,123 @@ test('comparing a whole register again resumes from its position, and equal resu
   assert.equal(due.length, 0);
 });
 
+/** A database whose transactions of the system are counted. `before` runs before each, `then` after it with its result. */
+function counted({
+  before = () => {},
+  then = async () => {},
+}: {
+  before?: (number: number) => void;
+  then?: (result: unknown) => Promise<void>;
+} = {}) {
+  let count = 0;
+  const asSystem: Database['asSystem'] = async (body) => {
+    count += 1;
+    before(count);
+    const result = await fixture.db.asSystem(body);
+    await then(result);
+    return result;
+  };
+  return { db: { ...fixture.db, asSystem }, count: () => count };
+}
+
+const PETRONIUS = ['Petronius', 'Quillfeather'] as const;
+
+test('many customers are compared in few transactions; a process that ends keeps those done, and a hit opens its case once', async () => {
+  const calm = open();
+  await lists(calm, [TARAS]);
+  const ids: string[] = [];
+  for (let at = 0; at < 160; at += 1)
+    ids.push(
+      await customerNamed(...(at % 50 === 7 ? PETRONIUS : (['Emma', 'Svenningsen'] as const)), {}, `many-${at}`),
+    );
+  await screens(calm);
+  const listed = ids.filter((_, at) => at % 50 === 7);
+  await lists(calm, [TARAS, { id: 'UK9', name: 'Petronius Quillfeather' }]);
+
+  // The process ends at a transaction in the middle.
+  const dying = counted({
+    before: (number) => {
+      if (number > 12) throw new Error('the process has ended');
+    },
+  });
+  await assert.rejects(screens(open({ db: dying.db })));
+  const done = await currentOf(ids);
+  assert.ok(done > 0 && done < ids.length, `${done} results of ${ids.length} were kept`);
+
+  const whole = counted();
+  const sanctions = open({ db: whole.db });
+  let isOver = false;
+  const watched = (async () => {
+    while (!isOver)
+      for (const id of listed) {
+        const seen = await inTx(async (tx) => {
+          const wait = await sanctions.wait(tx, input(id));
+          return wait === undefined ? (await sanctions.read(tx, input(id))).hits.length : undefined;
+        });
+        assert.notEqual(seen, 0, 'the gate read a result without its hit');
+      }
+  })();
+  await screens(sanctions);
+  isOver = true;
+  await watched;
+  assert.equal(await currentOf(ids), ids.length);
+  assert.ok(whole.count() < 60, `${whole.count()} transactions`);
+  for (const id of listed) assert.equal((await openHits(id)).length, 1);
+  const opened = (await inTx((tx) => listCases(tx, { open: true, kind: 'sanctions_hit', limit: 200 }))).filter(
+    ({ facts }) => listed.some((id) => facts.owner === `customer:${id}`),
+  );
+  assert.deepEqual(
+    opened.map(({ facts }) => facts.open),
+    listed.map(() => '1'),
+  );
+});
+
+test('a name that changes while it is compared is compared again, and nothing is searched for afterwards', async () => {
+  const id = await customerNamed('Emma', 'Beforehand');
+  const account = await inTx(async (tx) =>
+    addFiatAccount(tx, fixture.vault, {
+      ...{ customer: await findCustomer(tx, id), fiat: 'inr', now: now() },
+      details: { account: '7100000001', name: 'Emma Beforehand' },
+    }),
+  );
+  let hasChanged = false;
+  const { db } = counted({
+    // The names were read, and their result is not stored yet.
+    then: async (read) => {
+      if (hasChanged || !Array.isArray(read) || !read.some((one) => one?.owner === `customer:${id}`)) return;
+      hasChanged = true;
+      await gives(id, { firstName: 'Emma', lastName: 'Afterwards' });
+    },
+  });
+  const sanctions = open({ db });
+  await lists(sanctions, [TARAS]);
+  await sanctions.handlers.screen_names?.('all');
+  assert.ok(hasChanged);
+  assert.deepEqual(await waiting(), [`customer:${id}`]);
+  assert.equal((await inTx((tx) => sanctions.wait(tx, input(id))))?.cause, 'screening');
+  await screens(sanctions);
+  assert.equal(await inTx((tx) => sanctions.wait(tx, { ...input(id), fiatAccountId: account.id })), undefined);
+  assert.deepEqual(await waiting(), []);
+});
+
+const screens = async (sanctions: ReturnType<typeof open>) => {
+  while ((await sanctions.handlers.screen_names?.('all'))?.againInMs === 0);
+};
+const currentOf = async (ids: readonly string[]): Promise<number> =>
+  (
+    await inTx((tx) =>
+      tx.rows(
+        `select from name_screenings where ended_at is null and subject = any($1)
+          and screened_to = (select max(id) from sanctions_versions)`,
+        [ids.map((id) => `customer:${id}`)],
+      ),
+    )
+  ).length;
+const waiting = async () =>
+  (await inTx((tx) => tx.rows<{ subject: string }>('select subject from names_to_compare order by subject'))).map(
+    ({ subject }) => subject,
+  );
+
 test('a hundred subjects that cannot be read hold up no other, and one case names them until they can', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS]);
@@ -469,16 +596,13 @@ test('a hundred subjects that cannot be read hold up no other, and one case name
       await addFiatAccount(tx, fixture.vault, { customer, fiat: 'inr', details, now: now() });
     }
   });
-  const screens = async () => {
-    for (;;) if ((await sanctions.handlers.screen_names?.('all'))?.againInMs !== 0) return;
-  };
-  await screens();
+  await screens(sanctions);
   const spoil = () =>
     inTx((tx) => tx.run(`update fiat_accounts set details = '\\x00'::bytea || details where customer_id = $1`, [id]));
   await spoil();
   await lists(sanctions, [TARAS, OTHER]);
   const late = await customerNamed('Emma', 'Latecomer');
-  await screens();
+  await screens(sanctions);
   const stale = async () =>
     await inTx((tx) =>
       tx.rows<{ subject: string }>(`select subject from name_screenings s where ended_at is null
@@ -496,10 +620,10 @@ test('a hundred subjects that cannot be read hold up no other, and one case name
   await inTx((tx) =>
     tx.run(`update fiat_accounts set details = substring(details from 2) where customer_id = $1`, [id]),
   );
-  await screens();
+  await screens(sanctions);
   assert.equal((await stale()).length, 101, 'they are tried again only after a pause');
   fixture.clock.advance(600_000);
-  await screens();
+  await screens(sanctions);
   assert.deepEqual(await stale(), []);
   assert.deepEqual(await cases('names_unscreened'), []);
 });

@@ -1,0 +1,111 @@
+/**
+ * Comparing many subjects: their names are read in one transaction, compared in memory, and their results stored in another.
+ *
+ * A part is stored whole or not at all, and is then done: a process that ends loses only the parts under way. Several parts are
+ * under way at once, so that the database works on one while another is compared. If a part fails, each of its subjects is
+ * compared alone, so that one that cannot be compared does not hold up the others.
+ *
+ * Not here: which subjects are due (service.ts), what is stored (results.ts).
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import { awaitAll, type Database } from '../../base/db.ts';
+import { Unavailable } from '../../base/errors.ts';
+import type { NameIndex } from './find.ts';
+import type { MatchRules } from './match.ts';
+import { type Compared, type FoundHit, keepResults } from './results.ts';
+import { knownOf, type PayerOf } from './subjects.ts';
+
+export type EntryIndex = NameIndex<{ id: bigint }>;
+
+export interface ComparisonDeps {
+  readonly db: Database;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly payerOf: PayerOf;
+  readonly rules: MatchRules;
+  /** `rules` and the lists, as results store them. */
+  readonly rulesText: string;
+  /** The index of the newest version of the lists. */
+  readonly indexNow: () => Promise<{ version: bigint; index: EntryIndex }>;
+}
+
+/** Subjects of one part. Their customers are locked while its results are stored: some milliseconds. */
+const PART = 50;
+/** One more than two, because storing takes the database about as long as comparing takes this process. */
+const PARTS_UNDER_WAY = 3;
+
+/** Compares these subjects in one part. @throws the first error; then none of them is stored */
+export async function compare(deps: ComparisonDeps, keys: readonly string[]): Promise<void> {
+  const { db, vault, clock, payerOf, rules } = deps;
+  const { version, index } = await deps.indexNow();
+  const known = await db.asSystem((tx) => awaitAll(...keys.map((key) => knownOf(tx, vault, payerOf, key))));
+  const compared: Compared[] = [];
+  for (const [at, key] of keys.entries()) {
+    const of = known[at];
+    if (of === undefined) continue;
+    const found = of.subjects.flatMap((subject): FoundHit[] =>
+      index
+        .find(subject, rules)
+        .map(({ score, explanation, of: { id } }) => ({ entryId: String(id), score, explanation, subject })),
+    );
+    compared.push({ key, known: of, found });
+    // The event loop gets a turn, so that the server answers requests meanwhile.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await db.asSystem((tx) =>
+    keepResults(tx, vault, {
+      ...{ compared, rules: deps.rulesText, version, now: clock.now() },
+      knownNow: (key) => knownOf(tx, vault, payerOf, key),
+    }),
+  );
+}
+
+/**
+ * Compares these subjects in parts.
+ *
+ * @param onFailed called for each subject that cannot be compared
+ * @throws Unavailable when the lists are away; and what `onFailed` throws. Parts that are under way end first
+ */
+export async function compareAll(
+  deps: ComparisonDeps,
+  keys: readonly string[],
+  onFailed: (key: string, error: unknown) => void,
+): Promise<void> {
+  const parts = Array.from({ length: Math.ceil(keys.length / PART) }, (_, at) =>
+    keys.slice(at * PART, (at + 1) * PART),
+  ).values();
+  let isOver = false;
+  const works = async (): Promise<void> => {
+    for (const part of parts) {
+      if (isOver) return;
+      try {
+        await comparePart(deps, part, onFailed);
+      } catch (error) {
+        isOver = true;
+        throw error;
+      }
+    }
+  };
+  await awaitAll(...Array.from({ length: PARTS_UNDER_WAY }, works));
+}
+
+async function comparePart(
+  deps: ComparisonDeps,
+  part: readonly string[],
+  onFailed: (key: string, error: unknown) => void,
+): Promise<void> {
+  try {
+    return await compare(deps, part);
+  } catch (error) {
+    // The lists are away: that is no fault of the subjects, and the job is tried again.
+    if (error instanceof Unavailable) throw error;
+  }
+  for (const key of part)
+    try {
+      await compare(deps, [key]);
+    } catch (error) {
+      if (error instanceof Unavailable) throw error;
+      onFailed(key, error);
+    }
+}
