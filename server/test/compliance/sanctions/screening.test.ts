@@ -493,10 +493,10 @@ test('many customers are compared in few transactions; a process that ends keeps
   const calm = open();
   await lists(calm, [TARAS]);
   const ids: string[] = [];
-  for (let at = 0; at < 160; at += 1)
-    ids.push(
-      await customerNamed(...(at % 50 === 7 ? PETRONIUS : (['Emma', 'Svenningsen'] as const)), {}, `many-${at}`),
-    );
+  for (let at = 0; at < 160; at += 1) {
+    const [first, last] = at % 50 === 7 ? PETRONIUS : (['Emma', 'Svenningsen'] as const);
+    ids.push(await customerNamed(first, last, {}, `many-${at}`));
+  }
   await screens(calm);
   const listed = ids.filter((_, at) => at % 50 === 7);
   await lists(calm, [TARAS, { id: 'UK9', name: 'Petronius Quillfeather' }]);
