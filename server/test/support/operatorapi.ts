@@ -11,7 +11,7 @@ import { noCorrections, noTreasury } from './corrections.ts';
 import type { Fixture } from './fixture.ts';
 
 type Deps = Parameters<typeof operator>[0];
-type Own = Partial<Omit<Deps, 'db' | 'vault' | 'clock' | 'orders'>> & {
+type Own = Partial<Omit<Deps, 'db' | 'vault' | 'clock'>> & {
   rails?: ReadonlyMap<string, Rail>;
   log?: object;
 };
@@ -24,7 +24,7 @@ export function operatorApi(
   const { rails = new Map<string, Rail>(), log = fixture.log, ...deps } = own;
   return operator({
     ...{ db, vault, clock },
-    // The rest of the context is for payouts, which these tests do not make.
+    // The rest of the context is for payouts, which most of these tests do not make.
     orders: { db, vault, clock, log, rails } as unknown as OrdersContext,
     submitAgain: async () => {},
     publicUrl: () => 'https://pages.test',

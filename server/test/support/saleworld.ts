@@ -12,6 +12,7 @@ import { chart, move, post } from '../../src/ledger/index.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import { askGate, type Order, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
 import { createPartner, marketById, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
+import type { BankContext } from '../../src/rails/bank.ts';
 import { type Gate, openSubmissions, type PayoutContext, payoutHandlers } from '../../src/rails/payouts.ts';
 import type { PayoutStatus, Rail, RailFact, Sending, Sent } from '../../src/rails/rail.ts';
 import type { Fixture } from './fixture.ts';
@@ -21,6 +22,10 @@ import { fiat, marketTerms } from './terms.ts';
 export interface SaleWorldOptions {
   screener?: (usual: Screener) => Screener;
   bank?: Partial<Rail>;
+  /** Instead of the bank in memory: a rail of this code, on the world's context. */
+  openBank?: (code: string, context: BankContext) => Rail;
+  /** Details of a customer's account; each customer needs another number. */
+  account?: () => Record<string, string>;
   submitMs?: number;
 }
 
@@ -48,7 +53,9 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
     targets,
     readTo: async () => clock.now(),
   };
-  const rails = new Map([onChain as Rail, atBank as Rail].map((rail) => [rail.code, rail]));
+  const bankContext = { db, clock, vault, log, report: (tx: Tx, fact: RailFact) => report(tx, fact) };
+  const theBank = options.openBank?.('bank.test', bankContext) ?? (atBank as Rail);
+  const rails = new Map([onChain as Rail, theBank].map((rail) => [rail.code, rail]));
   const usual = openScreener({ db, vault });
   const payouts: PayoutContext = {
     ...{ db, clock, log, rails, ...defined({ submitMs: options.submitMs }) },
@@ -96,7 +103,7 @@ export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions 
         const customer = await enroll(tx, vault, { ...name, now });
         await recordLogin(tx, customer.id, now);
         await recordVerification(tx, { customer, verifier: 'test', outcome: 'verified', level: 2, now });
-        const details = { account: String(Math.random()) };
+        const details = { account: String(Math.random()), ...options.account?.() };
         const account = await addFiatAccount(tx, vault, { customer, fiat: 'inr', details, now });
         return await openOrders({ ...context, vault }).create(tx, {
           ...{ partner, customer, depositUnits, fiatAccountId: account.id, now },
