@@ -406,7 +406,7 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/orders/payouts/facts.ts',
-        from: "    asset,\n    units,\n    target: '',\n    orderId: payout.orderId,",
+        from: "    asset,\n    units: restUnits,\n    target: '',\n    orderId: payout.orderId,",
         to: "    asset,\n    units: payout.units,\n    target: '',\n    orderId: payout.orderId,",
       },
       {
