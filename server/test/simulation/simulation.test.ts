@@ -182,7 +182,6 @@ test('with transfers to own addresses: each leaves once, and only past what peop
       'two people sent',
       'three people sent',
       'one person alone: own_proposal',
-      'held: screening denies its address',
       'cancelled a transfer',
       'money came back',
     ],
