@@ -1,5 +1,5 @@
--- A message about a change of its own rule: a rule that is replaced or removed says so on its channel, so that nobody silences
--- the notices of an installation unnoticed. A server of the previous version sends such a message like any other.
+-- Messages about the end of a rule: when an operator replaces or removes a rule, its channel gets a last message, so that one operator
+-- cannot silence an installation's alerts unnoticed. A server of the previous version sends such a message like any other.
 
 set search_path = cloverleaf;
 

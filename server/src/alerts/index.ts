@@ -9,7 +9,7 @@
  * about at most 200 cases: a thousand cases are five messages. A message is tried for about a day, with growing pauses, and then
  * marked as failed.
  *
- * A rule that is replaced or removed says so on its own channel, so that nobody silences it unnoticed.
+ * When a rule is replaced or removed, its channel gets a last message, so that one operator cannot silence it unnoticed.
  *
  * Texts are kinds, numbers and times. A case's subject and reason may quote a bank or a person, and are left out.
  *
@@ -106,7 +106,10 @@ export async function removeAlertRule(tx: Tx, name: string, now: Date): Promise<
 
 /** The last message of a rule, sent at any hour. */
 async function tellEnd(tx: Tx, rule: RuleRow, how: 'replaced' | 'removed', now: Date): Promise<void> {
-  const says = { title: `Cloverleaf: an alert rule was ${how}`, lines: [`Rule ${rule.name}: the audit says by whom.`] };
+  const says = {
+    title: `Cloverleaf: an alert rule was ${how}`,
+    lines: [`Rule ${rule.name}. The audit names who did it.`],
+  };
   await write(tx, rule, 'change', { ...says, path: '/console/alerts', isUrgent: false }, now);
 }
 

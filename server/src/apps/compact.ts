@@ -4,8 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { SettingError } from '../base/env.ts';
-import { Unavailable } from '../base/errors.ts';
-import { onDatabase } from '../composition/command.ts';
+import { onDatabase, runCommand } from '../composition/command.ts';
 import { readConfig } from '../config.ts';
 import { type CompactReport, compact } from '../rotation/index.ts';
 
@@ -44,11 +43,4 @@ function readTimeout(args: string[]): number {
   throw new SettingError(`--lock-timeout must be a whole number from 1 to 999\n${HELP}`);
 }
 
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const expected = error instanceof SettingError || error instanceof Unavailable;
-    process.stderr.write(`${expected ? (error as Error).message : ((error as Error)?.stack ?? String(error))}\n`);
-    process.exit(2);
-  },
-);
+runCommand(main, 2);

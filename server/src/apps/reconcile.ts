@@ -7,10 +7,9 @@ import pg from 'pg';
 import { systemClock } from '../base/clock.ts';
 import { openDatabase, txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
-import { Unavailable } from '../base/errors.ts';
 import { openLog } from '../base/log.ts';
 import { migrateFor } from '../base/migrate.ts';
-import { configuredVault, onDatabase, vaultIfThere } from '../composition/command.ts';
+import { configuredVault, onDatabase, runCommand, vaultIfThere } from '../composition/command.ts';
 import { type Config, readConfig } from '../config.ts';
 import { productionProfile } from '../production/index.ts';
 import { reconcileAll } from '../reconcile/all.ts';
@@ -101,11 +100,4 @@ function parsed(args: string[], options: NonNullable<ParseArgsConfig['options']>
   }
 }
 
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const expected = error instanceof SettingError || error instanceof Unavailable;
-    process.stderr.write(`${expected ? (error as Error).message : ((error as Error)?.stack ?? String(error))}\n`);
-    process.exit(COULD_NOT);
-  },
-);
+runCommand(main, COULD_NOT);

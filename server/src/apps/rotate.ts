@@ -6,9 +6,8 @@
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
-import { Unavailable } from '../base/errors.ts';
 import { migrateFor } from '../base/migrate.ts';
-import { configuredVault, onDatabase } from '../composition/command.ts';
+import { configuredVault, onDatabase, runCommand } from '../composition/command.ts';
 import { readConfig } from '../config.ts';
 import { noteRotation, type RotationReport, rotate } from '../rotation/index.ts';
 
@@ -58,11 +57,4 @@ function readBatch(args: string[]): number {
   throw new SettingError(`--batch must be a whole number from 1 to 9999\n${HELP}`);
 }
 
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const expected = error instanceof SettingError || error instanceof Unavailable;
-    process.stderr.write(`${expected ? (error as Error).message : ((error as Error)?.stack ?? String(error))}\n`);
-    process.exit(2);
-  },
-);
+runCommand(main, 2);

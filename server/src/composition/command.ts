@@ -31,6 +31,21 @@ export function vaultIfThere({ masterKey, oldMasterKey, dataDir }: Config): Vaul
 }
 
 /**
+ * Runs a command and ends its process with the returned code, or with `failed` and a message. What an operator can mend (a setting, a
+ * system that is away) has no stack in it.
+ */
+export function runCommand(main: () => Promise<number>, failed: number): void {
+  main().then(
+    (code) => process.exit(code),
+    (error: unknown) => {
+      const isExpected = error instanceof SettingError || error instanceof Unavailable;
+      process.stderr.write(`${isExpected ? error.message : ((error as Error)?.stack ?? String(error))}\n`);
+      process.exit(failed);
+    },
+  );
+}
+
+/**
  * The database of this configuration: the operator's own, that of the running server, or the embedded one, started for this
  * command. If no server runs, the data folder is locked, so that none starts meanwhile.
  */

@@ -10,8 +10,8 @@ export type HeldKind =
   | 'passkey'
   | 'session'
   | 'code';
-/** Kinds that let nobody in. Only these are released by their kind, and stay released in a later containment. */
-export const ADMITTING_NOBODY = ['endpoint', 'link', 'account', 'destination'] as const satisfies readonly HeldKind[];
+/** Kinds that are no credentials: they give access to nothing. Only these are released by kind, and stay released in a later containment. */
+export const NOT_CREDENTIALS = ['endpoint', 'link', 'account', 'destination'] as const satisfies readonly HeldKind[];
 export type HeldState = 'held' | 'released' | 'rejected';
 
 export interface HeldRow {
@@ -49,7 +49,7 @@ const RELEASED = `released as (
       select h.kind, h.subject, coalesce(h.address, '') as address, max(h.decided_at) as at
         from held_items h join containments c on c.id = h.containment_id
        where h.partner_id = $2 and h.state = 'released' and c.since <= $3
-         and h.kind in (${ADMITTING_NOBODY.map((kind) => `'${kind}'`).join(', ')}) group by 1, 2, 3)`;
+         and h.kind in (${NOT_CREDENTIALS.map((kind) => `'${kind}'`).join(', ')}) group by 1, 2, 3)`;
 const HOLD = `insert into held_items (containment_id, partner_id, kind, subject, address, why, made_at, made_by_key, held_at, held_by)`;
 
 export const sql = {

@@ -13,9 +13,9 @@
  *   for a newer order.
  *
  * Another containment does not hold again what an operator has released, unless it reaches further back, the item was changed
- * since, or it admits somebody: that it was honest does not say that it has not leaked since.
+ * since, or it is a credential: one that was honest may have leaked since.
  *
- * Releasing everything ends the containment, unless it holds something that admits somebody: that is decided by its number.
+ * Releasing everything ends the containment, unless it holds credentials: each of these is decided by its number.
  *
  * Not here: endpoints, accounts and orders themselves (events, customers, orders), and the moment of paying (orders).
  */
@@ -25,7 +25,7 @@ import { firstIdAt } from '../base/ids.ts';
 import type { ActivityKind } from './activity.ts';
 import { type ContainmentRow, type HeldKind, type HeldRow, type HeldState, sql } from './containment.store.ts';
 
-export { ADMITTING_NOBODY, type HeldKind, type HeldState } from './containment.store.ts';
+export { type HeldKind, type HeldState, NOT_CREDENTIALS } from './containment.store.ts';
 export const HELD_KINDS = [
   ...(['key', 'endpoint', 'link', 'account', 'destination'] as const),
   ...(['member', 'passkey', 'session', 'code'] as const),

@@ -43,7 +43,6 @@ export {
 } from './changes.ts';
 export { colourFault, contrast, GROUNDS, isReadable, type PageColours, pageColours } from './colours.ts';
 export {
-  ADMITTING_NOBODY,
   addedSince,
   type Containment,
   changedSince,
@@ -64,6 +63,7 @@ export {
   isLinkHeld,
   MAX_HELD,
   MOST_SINCE_MS,
+  NOT_CREDENTIALS,
   namedSince,
   newestHeld,
   openContainment,

@@ -1,7 +1,7 @@
 /**
  * What a containment holds of a team (partners/containment.ts): a thief with a session of an owner leaves more than keys.
  *
- * Everything that admits somebody and was made since the time is held as one item: a member who was invited; a passkey, a session
+ * Every credential that was made since the time is held as one item: a member who was invited; a passkey, a session
  * or the codes of an older member. A held member signs in by nothing, so of a member who was invited since nothing else is listed;
  * and a session is listed only if its passkey is not.
  *

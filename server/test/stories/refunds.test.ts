@@ -32,6 +32,13 @@ const actions = (order: Sale | Purchase) => ({
   now: world.clock.now(),
 });
 const refundsOf = async (order: Sale | Purchase) => (await world.traceOf(order)).refunds;
+/** Waits for a state of the order's first refund, while the bank's statement is read. */
+const refundIs = (order: Sale | Purchase, state: string) =>
+  world.until(`the refund is ${state}`, async () => {
+    await world.looksAtTheBank();
+    const [refund] = await refundsOf(order);
+    return refund?.state === state && refund;
+  });
 const openCases = async (order: Sale | Purchase) => (await world.casesOf(order)).filter(({ open }) => open);
 
 async function names(order: Sale | Purchase, to: Record<string, string>) {
@@ -343,19 +350,13 @@ test('a refund of which more is returned than was sent is owed as before, and th
   await world.credits(order, '5000');
   await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
   await world.rejects(order, { failure: 'other', fiatAccountId: BigInt(customer.fiatAccountId) });
-  const refundIs = (state: string) =>
-    world.until(`the refund is ${state}`, async () => {
-      await world.looksAtTheBank();
-      const [refund] = await refundsOf(order);
-      return refund?.state === state && refund;
-    });
-  await refundIs('settled');
+  await refundIs(order, 'settled');
   const books = await world.balances();
   const [paid] = (await world.traceOf(order)).payouts;
   assert(paid);
   const extra = 590n;
   await world.bankReturns(paid.id, paid.units + extra);
-  assert.equal((await refundIs('returned')).netUnits, paid.units);
+  assert.equal((await refundIs(order, 'returned')).netUnits, paid.units);
   const asset = paid.asset;
   const suspense = Object.entries(await world.changesSince(books)).find(([code]) => code.startsWith('suspense:'));
   assert.equal(suspense?.[1], paid.units + extra);
@@ -365,7 +366,7 @@ test('a refund of which more is returned than was sent is owed as before, and th
       [order.id, asset],
     ),
   );
-  assert.equal(rest?.units, extra, 'nobody knows of the rest');
+  assert.equal(rest?.units, extra, 'the rest has no deposit');
   assert.deepEqual((await openCases(order)).map(({ kind }) => kind).toSorted(), ['payout_returned', 'refund_returned']);
 });
 
@@ -379,19 +380,14 @@ test('a refund that the bank returned is paid again in the same amount, and its 
   await world.credits(order, '5000');
   await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
   await world.rejects(order, { failure: 'other', fiatAccountId: BigInt(customer.fiatAccountId) });
-  const refundIs = (state: string) =>
-    world.until(`the refund is ${state}`, async () => {
-      await world.looksAtTheBank();
-      return (await refundsOf(order))[0]?.state === state;
-    });
-  await refundIs('returned');
+  await refundIs(order, 'returned');
   const { fiatAccountId = '' } = await world.told('bank/addFiatAccount', {
     customerId: customer.id,
     fiatAccount: '000177770000',
     ifsc: 'HDFC0000001',
   });
   assert.equal((await names(order, { fiatAccountId })).status, 200);
-  await refundIs('settled');
+  await refundIs(order, 'settled');
   const [refund] = await refundsOf(order);
   const kept = refund?.costUnits ?? 0n;
   assert.ok(kept > 0n);

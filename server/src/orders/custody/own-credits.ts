@@ -1,7 +1,7 @@
 /**
  * Credits from an own address that the books received before the transfer there: one step of a chain may make both final, and a
  * restored database reads the credit before two people have matched the transfer. They wait in suspense, as money of an unknown
- * sender. Once the transfer is booked, they are what came back of it: custody moves, and nobody is owed them.
+ * sender. When the transfer is booked, they are booked as its return: custody moves, and suspense no longer owes them.
  *
  * Not here: a credit for which the books have enough at the own address (treasury/transfers.ts).
  */
@@ -15,7 +15,7 @@ import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 
 /**
- * Locks the credits from an address that are wholly in suspense and that nobody has begun to decide, the oldest first. Deposits
+ * Locks the credits from an address that are wholly in suspense and undecided, the oldest first. Deposits
  * are locked before accounts, so the caller has booked nothing yet.
  */
 export async function lockCreditsFrom(

@@ -102,7 +102,7 @@ describe('releasing all', () => {
     ]);
   });
 
-  test('takes no kind that admits somebody, and takes limits only with all', async () => {
+  test('takes no kind of credential, and takes limits only with all', async () => {
     await suspends({ key: owner.apiKey });
     const [item] = await held();
     const path = `/partners/${shop.partner.id}/held/release`;
@@ -157,7 +157,7 @@ describe('what an operator has released', () => {
     assert.deepEqual(accountsHeld(await suspends()), [`endpoint ${hook}`]);
   });
 
-  test('is held again if it admits somebody: that it was honest does not say that it has not leaked since', async () => {
+  test('is held again if it is a credential: one that was honest may have leaked since', async () => {
     const { apiKey } = await newKey('new');
     const { stillHeld } = await suspends();
     const item = stillHeld.find(({ kind, subject }: Came) => kind === 'key' && subject === apiKey);

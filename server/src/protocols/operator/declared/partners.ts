@@ -3,11 +3,11 @@ import { Type } from 'typebox';
 import { MAX_ENDPOINTS } from '../../../events/index.ts';
 import {
   ACTIVITIES,
-  ADMITTING_NOBODY,
   HELD_KINDS,
   HELD_STATES,
   MAX_ACTIVITY,
   MAX_HELD,
+  NOT_CREDENTIALS,
   SCOPES,
 } from '../../../partners/index.ts';
 import {
@@ -37,6 +37,12 @@ const DELIVERY_STATES = ['waiting', 'delivered', 'dead', 'dropped'] as const;
 const endpoint = about(text(80, /^[\x21-\x7e]+$/, 'the id of an endpoint'), 'Id of the endpoint', 'we_1');
 const sequence = Type.Integer({ description: 'Position among the events about the same subject' });
 const newestHeld = maybe(Type.String({ description: 'Number of the newest held item' }));
+/** Limits of a decision about all held items. */
+const onlyOf = <K extends string>(kinds: readonly K[]) => ({
+  kind: optional(about(oneOf(kinds), 'With all: only items of this kind', 'account')),
+  since: optional(about(time, 'With all: only items that were made at this time or later')),
+  upTo: optional(about(id, 'With all: only items up to this number, so that none held later is decided', '37')),
+});
 const decision = {
   decidedAt: maybe(Type.String({ description: 'When it was decided: ISO 8601 in UTC' })),
   decidedBy: maybe(Type.String({ description: 'Who decided it' })),
@@ -375,9 +381,7 @@ export const PARTNERS = {
     fields: {
       partner: id,
       items,
-      kind: optional(about(oneOf(ADMITTING_NOBODY), 'With all: only items of this kind', 'account')),
-      since: optional(about(time, 'With all: only items that were made at this time or later')),
-      upTo: optional(about(id, 'With all: only items up to this number', '37')),
+      ...onlyOf(NOT_CREDENTIALS),
     },
     refuses: ['unknown_partner', 'unknown_held_item', 'unknown_endpoint', ...PROPOSES],
     gives: done([...SEEN, { 'items?': many(ITEM, 'The named items') }], [{ decided }, ...STILL]),
@@ -392,9 +396,7 @@ export const PARTNERS = {
     fields: {
       partner: id,
       items,
-      kind: optional(about(oneOf(HELD_KINDS), 'With all: only items of this kind', 'account')),
-      since: optional(about(time, 'With all: only items that were made at this time or later')),
-      upTo: optional(about(id, 'With all: only items up to this number, so that none held later is rejected', '37')),
+      ...onlyOf(HELD_KINDS),
     },
     refuses: ['unknown_partner', 'unknown_held_item', 'unknown_endpoint'],
     gives: done([...SEEN, { 'items?': many(ITEM, 'The named items') }], [{ decided }, ...STILL]),
