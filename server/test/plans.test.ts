@@ -550,7 +550,6 @@ describe('operators’ lists', () => {
         partnerId: 1n,
         from: new Date(past.getTime() - 86_400_000),
         until: past,
-        now: new Date(),
       }),
     );
     // Entries without a seal may be that far below the newest one: they are read, and no more, however long the journal is.

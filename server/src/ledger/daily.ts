@@ -9,8 +9,15 @@
 import type { Tx } from '../base/db.ts';
 import { LOOK_BACK } from './seals.ts';
 
-/** The line of the trial balance that an account `a` belongs to: orders' accounts share one per asset, and so do debts. */
-export const LINE = `case when a.kind in ('order', 'receivable') then a.kind || ':*:' || a.asset else a.code end`;
+/**
+ * Orders' accounts share one line of the trial balance per asset, and so do debts. Sums are grouped by kind, asset and this column
+ * (null for a shared line) and get their name afterwards, because there are several accounts per order.
+ *
+ * @param code an expression for the account's code, beside a column `kind`
+ */
+export const ownCode = (code: string): string => `case when kind in ('order', 'receivable') then null else ${code} end`;
+/** The name of a line, from columns `own`, `kind` and `asset`. */
+export const LINE = `coalesce(own, kind || ':*:' || asset)`;
 
 /** Seals summed at once: each has at most a thousand entries. */
 const SEALS_AT_ONCE = 20;
@@ -43,9 +50,10 @@ const totalsOf = (after: string, upTo: string) => `
          select ${DAY} as day, t.* from sealed_entries s join entries e on e.seq = s.entry_seq join transfers t on t.entry = e.id
           where s.seal > ${after} and s.seal <= ${upTo}),
        sides as (${sidesOf('posted')})
-  select s.day, ${LINE} as account, a.kind, a.asset, min(a.side) as side, sum(s.debits) as debits, sum(s.credits) as credits,
-         sum(s.debits_held) as debits_held, sum(s.credits_held) as credits_held
-    from sides s join accounts a on a.id = s.account group by 1, 2, 3, 4`;
+  select day, ${LINE} as account, kind, asset, side, debits, credits, debits_held, credits_held
+    from (select s.day, ${ownCode('a.code')} as own, a.kind, a.asset, min(a.side) as side, sum(s.debits) as debits,
+                 sum(s.credits) as credits, sum(s.debits_held) as debits_held, sum(s.credits_held) as credits_held
+            from sides s join accounts a on a.id = s.account group by 1, 2, 3, 4) g`;
 
 /**
  * Id and time of the entries before an instant that no total counts: those of seals that are not summed yet, and those without a

@@ -7,7 +7,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { AccountKind } from './chart.ts';
-import { entriesBefore, LINE, sidesOf, startOfDay, transfersOf } from './daily.ts';
+import { entriesBefore, LINE, ownCode, sidesOf, startOfDay, transfersOf } from './daily.ts';
 import { SETTLEMENTS } from './partnerfees.ts';
 import { EITHER_SIDE } from './store.ts';
 
@@ -24,31 +24,32 @@ export interface AccountAt {
   balance: bigint;
 }
 
-/** Lines of the trial balance, from accounts or parts of their sums. Rows of one line are added up before the line gets its name. */
+/** Lines of the trial balance, from accounts or parts of their sums. */
 const summed = (accounts: string) => `
-  select g.account, g.kind, g.asset, g.debits::numeric(78,0) as debits, g.credits::numeric(78,0) as credits,
-         g.debits_held::numeric(78,0) as held_debits, g.credits_held::numeric(78,0) as held_credits,
-         ((g.debits - g.credits) * case when g.side = 'debit' then 1 else -1 end)::numeric(78,0) as balance
-    from (select a.account, a.kind, a.asset, min(a.side) as side, sum(a.debits) as debits, sum(a.credits) as credits,
-                 sum(a.debits_held) as debits_held, sum(a.credits_held) as credits_held
+  select ${LINE} as account, kind, asset, debits::numeric(78,0), credits::numeric(78,0), debits_held::numeric(78,0) as held_debits,
+         credits_held::numeric(78,0) as held_credits,
+         ((debits - credits) * case when side = 'debit' then 1 else -1 end)::numeric(78,0) as balance
+    from (select own, kind, asset, min(side) as side, sum(debits) as debits, sum(credits) as credits,
+                 sum(debits_held) as debits_held, sum(credits_held) as credits_held
             from (${accounts}) a group by 1, 2, 3) g
-   where g.debits <> 0 or g.credits <> 0 or g.debits_held <> 0 or g.credits_held <> 0 order by 1`;
+   where debits <> 0 or credits <> 0 or debits_held <> 0 or credits_held <> 0 order by 1`;
 
 const SIDES = 'debits, credits, debits_held, credits_held';
 /** Current balances, from the account rows. */
-const NOW = summed(`select ${LINE} as account, a.kind, a.asset, a.side, ${SIDES} from accounts a`);
+const NOW = summed(`select ${ownCode('code')} as own, kind, asset, side, ${SIDES} from accounts`);
 /**
  * At an instant, from the totals of the days before it and the entries of its own day; $2 is the start of that day, in UTC.
  * Entries of earlier days that no total counts yet are added.
  */
 const THEN = `
   with entry_ids as materialized (${entriesBefore('$1', '$2')}),
+       -- One sum for all: each belongs to the instant.
        posted as (select null::date as day, t.* from ${transfersOf('entry_ids')}),
        sides as (${sidesOf('posted')})
   ${summed(`
-    select account, kind, asset, side, ${SIDES} from daily_totals where day < ($2 at time zone 'UTC')::date
+    select ${ownCode('account')} as own, kind, asset, side, ${SIDES} from daily_totals where day < ($2 at time zone 'UTC')::date
     union all
-    select ${LINE}, a.kind, a.asset, a.side, s.debits, s.credits, s.debits_held, s.credits_held
+    select ${ownCode('a.code')}, a.kind, a.asset, a.side, s.debits, s.credits, s.debits_held, s.credits_held
       from sides s join accounts a on a.id = s.account`)}`;
 
 /** Statement timeout of a report. The terminal waits as long. */

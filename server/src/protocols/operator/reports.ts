@@ -58,10 +58,9 @@ export const REPORTS: readonly Read[] = [
   }),
   read({
     ...REPORTS_OF.partner,
-    async answer({ clock }, tx, { partner, from, until }) {
+    async answer(_deps, tx, { partner, from, until }) {
       await narrowed(tx, { partner, from, until });
-      const span = { from, until, now: clock.now() };
-      const { lines, totals, orders } = await partnerStatement(tx, { partnerId: partner, ...span });
+      const { lines, totals, orders } = await partnerStatement(tx, { partnerId: partner, from, until });
       const name = (await findPartner(tx, { id: partner }))?.name;
       return { partner, name, from, until, orders, totals, lines };
     },

@@ -37,7 +37,7 @@ export const STATEMENT_HANDLERS: readonly Handled[] = [
   reads(STATEMENT.books, async ({ values, caller, readOnly, deps }) => {
     requireOrder(values);
     const { from, until } = values;
-    const input = { partnerId: caller.partner.id, from, until, now: deps.clock.now() };
+    const input = { partnerId: caller.partner.id, from, until };
     const volume = await readOnly(async (tx) => ({ known: await assets(tx), ...(await partnerVolume(tx, input)) }));
     // The journal has no rows of a partner: the system role reads the accounts of this one alone.
     const account = await deps.db.asSystem((system) => partnerAccount(system, input));
