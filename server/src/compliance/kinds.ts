@@ -257,7 +257,7 @@ export const CASE_KINDS = {
   unexpected_credit: {
     means: 'Money arrived at the wallet or account for payouts, from an unknown sender.',
     remedy:
-      'Find out whose it is. If it is yours, list the sender as a funding source. Otherwise return it, or assign it to its order.',
+      'Find out whose it is. If it is yours, list the sender as a funding source. Otherwise return it, or assign it to its order. If it came from an own address whose transfer is not booked yet, wait: the server books it with that transfer.',
     who: 'operator',
     page: PAGE,
   },
