@@ -69,12 +69,13 @@ export const sql = {
     select $1::bigint, $2::bigint, found.kind, found.subject, found.address, found.why, found.made_at,
         case when $4::text = any(m.keys) then $4 else m.keys[1] end, $5::timestamptz, $6::text
       from unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::text[], $13::text[])
-        as found (kind, subject, address, why, made_at, action, about)
+        with ordinality as found (kind, subject, address, why, made_at, action, about, n)
       left join makers m on m.action = found.action and m.subject = found.about
       left join released r on r.kind = found.kind and r.subject = found.subject and r.address = coalesce(found.address, '')
       left join changes c on c.subject = found.about
      where ($4::text is null or m.keys is null or m.is_unknown or $4 = any(m.keys))
        and (r.at is null or greatest(found.made_at, c.at) >= r.at)
+     order by found.n
     on conflict do nothing returning kind, subject`,
   holdLinks: `with ${RELEASED} ${HOLD}
     select $1::bigint, $2::bigint, 'link', substr(subject, 6), null, 'made since then', min(at), min(api_key), $5::timestamptz, $6::text

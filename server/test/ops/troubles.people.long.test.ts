@@ -39,13 +39,14 @@ releases it without checking who has the case.`);
   names.address = world.newAddress();
   names.other = world.newAddress();
   await types(`npm run operator -- order refund <order> other --address <address> --reason 'no papers came'`);
+  // The second action is refused in any state; the page shows the last one.
+  await world.refundArrives(sale, -2);
   says('A moment later ada does the same, with another address from an older mail:');
   await types(
     `OPERATOR_TOKEN_FILE=ada.token npm run operator -- order refund <order> other --address <other> --reason 'no papers came'`,
     1,
   );
   says("The first action counts. The server refuses the second and names the order's state. The coins leave once.");
-  await world.refundArrives(sale, -2);
   await types('npm run operator -- order <order> --brief');
   await types('npm run operator -- audit --subject order:<order>');
   await types('npm run operator -- case <case>');
