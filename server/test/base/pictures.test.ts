@@ -148,9 +148,10 @@ describe('the process that decodes', () => {
   test('encodes again what it had begun when something else killed it', async () => {
     const encoding = reencode(large(), as('image/png'));
     const pid = await until('a process decodes', () => drawers()[0]);
+    // Its process has 18,000 pages when it waits, and 25,200 at most with this picture.
     await until(
       'it works on the picture',
-      () => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) > 25_000,
+      () => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) > 23_500,
     );
     process.kill(pid, 'SIGKILL');
     assert.equal((await encoding)?.width, 7_000);

@@ -41,6 +41,7 @@ releases it without checking who has the case.`);
   await types(`npm run operator -- order refund <order> other --address <address> --reason 'no papers came'`);
   // The second action is refused in any state; the page shows the last one.
   await world.refundArrives(sale, -2);
+  await world.until('it is refunded', async () => (await world.stateOf(sale)) === 'refunded');
   says('A moment later ada does the same, with another address from an older mail:');
   await types(
     `OPERATOR_TOKEN_FILE=ada.token npm run operator -- order refund <order> other --address <other> --reason 'no papers came'`,
