@@ -5,6 +5,12 @@ const RULES = { people: 'rules' } as const;
 const ONE = { people: 'one' } as const;
 const TERMS = { ...RULES, right: 'terms' } as const;
 const PARTNER = '/partners/:partner';
+const OWN_TERMS: readonly FormField[] = [
+  { name: 'quoteShape', label: 'Form of quotes', hint: 'The form that its program expects', choices: ['A', 'B'] },
+  { name: 'toleranceBps', label: 'Price may move by', hint: 'Basis points between quote and order', unit: 'bps' },
+  { name: 'tradeLevel', label: 'Level required to trade', hint: 'Verification level, 0 to 4' },
+  { name: 'requestsPerMinute', label: 'Requests a minute', hint: 'At most, for each key' },
+];
 
 export const PARTNER_ACTIONS = {
   create: {
@@ -12,16 +18,19 @@ export const PARTNER_ACTIONS = {
     says: 'Creates a partner without keys and caps.',
     fields: [
       { name: 'name', label: 'Name', isRequired: true },
-      { name: 'quoteShape', label: 'Form of quotes', hint: 'The form that its program expects', choices: ['A', 'B'] },
-      { name: 'toleranceBps', label: 'Price may move by', hint: 'Basis points between quote and order' },
-      { name: 'tradeLevel', label: 'Level required to trade', hint: 'Verification level, 0 to 4' },
-      { name: 'requestsPerMinute', label: 'Requests a minute', hint: 'At most, for each key' },
+      ...OWN_TERMS,
       {
         name: 'corsOrigins',
         label: 'Origins',
         hint: 'Origins whose pages may use its keys, separated by commas: https://shop.example',
       },
     ],
+  },
+  set: {
+    ...{ ...TERMS, name: 'partner.set', label: 'Change terms', path: PARTNER },
+    says: 'Changes terms of the partner. Fields that you do not change keep their values.',
+    fields: [...OWN_TERMS, FROM_WHEN],
+    isPartial: true,
   },
   suspend: {
     ...{ ...ONE, name: 'partner.suspend', label: 'Suspend', path: `${PARTNER}/suspend`, right: 'block' },

@@ -276,7 +276,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   partner_activity: ['insert', ONCE],
   partner_branding: ['insert, update, delete', 'a team sets how its pages look, and operators reset it'],
   partner_members: ['insert, update', 'people of a team are invited, join, change role and are removed'],
-  partners: ['insert, update', 'operators make, suspend and resume partners'],
+  partners: ['insert, update', 'operators make, change, suspend and resume partners'],
   payouts: ['insert, update', 'money that goes out'],
   planned_changes: [
     'insert; update (state, ended_at, ended_by, failed_why)',

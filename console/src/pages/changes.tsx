@@ -70,7 +70,7 @@ export const Changes = () => (
     list="changes"
     cursor="below"
     filters={[
-      { name: 'what', label: 'Of', choices: ['market', 'fee', 'limit', 'exposure', 'policy'] },
+      { name: 'what', label: 'Of', choices: ['market', 'fee', 'limit', 'exposure', 'policy', 'partner'] },
       { name: 'market', label: 'Market' },
       { name: 'partner', label: 'Own terms of partner' },
       ...within('Changed'),

@@ -139,6 +139,17 @@ const CAPS: readonly Column<Cap>[] = [
   { head: 'At most', cell: ({ maxUnits, asset }) => <Amount units={maxUnits} asset={asset} />, className: 'number' },
 ];
 
+/** The terms that a form changes, as it shows them. */
+const termsOf = ({
+  quoteShape,
+  toleranceBps,
+  tradeLevel,
+  requestsPerMinute,
+}: Partner): Readonly<Record<string, string>> => ({
+  ...{ quoteShape, toleranceBps },
+  ...{ tradeLevel: String(tradeLevel), requestsPerMinute: String(requestsPerMinute) },
+});
+
 interface Branding {
   readonly displayName: string | null;
   readonly accent: string | null;
@@ -217,7 +228,16 @@ export function PartnerPage() {
           </div>
           <div>
             <section className="panel">
-              <h2>Terms</h2>
+              <div className="title">
+                <h2>Terms</h2>
+                <button
+                  type="button"
+                  disabled={!may(PARTNER_ACTIONS.set.right)}
+                  onClick={() => setForm({ form: 'set', partner, now: termsOf(one) })}
+                >
+                  {PARTNER_ACTIONS.set.label}
+                </button>
+              </div>
               <dl className="facts">
                 <Fact name="Level required to trade">{one.tradeLevel}</Fact>
                 <Fact name="Price may move by">{one.toleranceBps} bps</Fact>

@@ -36,10 +36,11 @@ const WORDS: Readonly<Record<string, string>> = {
   'market.set': 'Terms',
   'limit.set': 'Limit',
   'cap.set': 'Cap',
+  'partner.set': 'Terms',
   'policy.set': 'Policy',
   'customer-limit.set': 'Limit of customers',
 };
-const FORMS = [...Object.values(MARKET_ACTIONS), PARTNER_ACTIONS.cap, LIMIT_SET];
+const FORMS = [...Object.values(MARKET_ACTIONS), PARTNER_ACTIONS.cap, PARTNER_ACTIONS.set, LIMIT_SET];
 const isQuestion = (name: unknown): name is Question => QUESTIONS.some((one) => one === name);
 /** Fields that say which term it is: they stand first, without their names. */
 const WHICH = ['kind', 'question', 'per'];

@@ -22,6 +22,8 @@ export interface OfPartner {
   readonly key?: string;
   /** The cap that is changed. */
   readonly cap?: { readonly asset: string; readonly maxUnits: string };
+  /** The terms that are changed, as they are now. */
+  readonly now?: Typed;
 }
 
 const partnerEffects: Readonly<
@@ -34,6 +36,14 @@ const partnerEffects: Readonly<
         {tradeLevel || '1'} of verification on.
       </p>
       {(corsOrigins ?? '') !== '' && <p>Pages of {corsOrigins} may call with its keys.</p>}
+    </>
+  ),
+  set: (typed) => (
+    <>
+      <Later typed={typed} />
+      <p>
+        A higher level is asked of all its customers before their next order. Its programs must know the form of quotes.
+      </p>
     </>
   ),
   suspend: ({ since, key }) => (
@@ -77,7 +87,7 @@ export function PartnerDialog(p: {
       action={PARTNER_ACTIONS[form]}
       {...(p.about === undefined ? {} : { about: p.about })}
       given={given}
-      now={cap === undefined ? {} : { fiat: cap.asset, max: cap.maxUnits }}
+      now={cap === undefined ? (p.of.now ?? {}) : { fiat: cap.asset, max: cap.maxUnits }}
       effect={(typed) => partnerEffects[form](typed, { ...p.of, caps: p.caps ?? [] })}
       onClose={p.onClose}
     />

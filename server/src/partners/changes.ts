@@ -1,5 +1,5 @@
 /**
- * Changes: the previous value of a market, fee, limit, cap or policy, and who changed it and why.
+ * Changes: the previous value of a market, fee, limit, cap, policy or partner, and who changed it and why.
  *
  * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a term to
  * its present value leaves no row: a sandbox sets its terms at every start, except those that an operator has set.
@@ -17,7 +17,7 @@ export const UNSAID: Reason = { by: 'the program', why: 'as configured' };
 
 export interface MarketChange {
   id: bigint;
-  what: 'market' | 'fee' | 'limit' | 'exposure' | 'policy';
+  what: 'market' | 'fee' | 'limit' | 'exposure' | 'policy' | 'partner';
   marketId: bigint | null;
   partnerId: bigint | null;
   /** The kind of a fee, the level of a limit, the fiat of a cap, the question of a policy. */
@@ -125,5 +125,6 @@ export const feeRow = (tx: Tx, marketId: bigint, partnerId: bigint | null, kind:
   jsonOf(tx, sql.feeJson, [marketId, partnerId, kind]);
 export const limitRow = (tx: Tx, marketId: bigint, level: number) => jsonOf(tx, sql.limitJson, [marketId, level]);
 export const capRow = (tx: Tx, partnerId: bigint, fiat: string) => jsonOf(tx, sql.capJson, [partnerId, fiat]);
+export const partnerRow = (tx: Tx, partnerId: bigint) => jsonOf(tx, sql.partnerJson, [partnerId]);
 export const policyRow = (tx: Tx, marketId: bigint, partnerId: bigint | null, question: string) =>
   jsonOf(tx, sql.policyJson, [marketId, partnerId, question]);

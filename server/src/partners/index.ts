@@ -37,6 +37,7 @@ export {
   limitRow,
   type MarketChange,
   marketChanges,
+  partnerRow,
   policyRow,
   type Reason,
   setByPeople,
@@ -152,6 +153,7 @@ export {
   partnerIds,
   resumePartner,
   setOrigins,
+  setPartner,
   suspendedSince,
   suspendPartner,
 } from './partners.ts';

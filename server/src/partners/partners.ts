@@ -4,6 +4,7 @@
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { closeActivity } from './activity.ts';
+import { partnerRow, type Reason, recordChange } from './changes.ts';
 import { type PartnerRow, partnerById, partnerByName, sql } from './store.ts';
 
 export interface Partner {
@@ -63,6 +64,26 @@ export const listPartners = async (tx: Tx, input: { after: bigint; limit: number
 /** Ids of all partners. */
 export const partnerIds = async (tx: Tx): Promise<bigint[]> =>
   (await tx.rows<{ id: bigint }>(sql.partnerIds)).map(({ id }) => id);
+
+/**
+ * Changes the partner's terms; those that are left out stay. Requests have them within REMEMBER_MS; orders and quotes made before
+ * keep theirs.
+ */
+export async function setPartner(
+  tx: Tx,
+  p: { id: bigint } & Partial<Pick<Partner, 'quoteShape' | 'toleranceBps' | 'tradeLevel' | 'requestsPerMinute'>>,
+  reason: Reason,
+): Promise<void> {
+  const before = await partnerRow(tx, p.id);
+  await tx.run(sql.setPartner, [
+    p.id,
+    p.quoteShape ?? null,
+    p.toleranceBps ?? null,
+    p.tradeLevel ?? null,
+    p.requestsPerMinute ?? null,
+  ]);
+  await recordChange(tx, { what: 'partner', partnerId: p.id, before, after: await partnerRow(tx, p.id), reason });
+}
 
 /** Origins whose pages may call with its keys; a change takes effect within REMEMBER_MS. */
 export async function setOrigins(tx: Tx, id: bigint, origins: readonly string[]): Promise<void> {

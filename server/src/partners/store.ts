@@ -143,6 +143,12 @@ export const sql = {
   suspend: `update partners set suspended_at = greatest($2, suspended_at + interval '1 millisecond') where id = $1`,
   setOrigins: 'update partners set cors_origins = $2 where id = $1',
   resume: 'update partners set suspended_at = null where id = $1',
+  // Terms that are not given stay. Other columns have ways of their own.
+  setPartner: `update partners set quote_shape = coalesce($2, quote_shape), tolerance_bps = coalesce($3, tolerance_bps),
+      trade_level = coalesce($4, trade_level), requests_per_minute = coalesce($5, requests_per_minute) where id = $1`,
+  // Locked, so that the history of two changes made at the same moment has the values that each replaced.
+  partnerJson: `select json_build_object('quote_shape', quote_shape, 'tolerance_bps', tolerance_bps, 'trade_level', trade_level,
+      'requests_per_minute', requests_per_minute)::text as json from partners where id = $1 for no key update`,
   assets: 'select code, kind, coin, chain, contract, decimals, native from assets',
   // Decimals, chain and contract define what booked units mean, so this never changes them.
   upsertAsset: `insert into assets (code, kind, coin, chain, contract, decimals, native) values ($1, $2, $3, $4, $5, $6, $7)

@@ -1165,7 +1165,10 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a deny list is not asked when a transfer to an own address leaves',
     kinds: ['paid_against'],
-    own: true,
+    test: {
+      file: 'server/test/stories/own-address.test.ts',
+      name: 'an address on a deny list gets nothing, however many agreed before, and a cancelled transfer frees its money',
+    },
     changes: [
       {
         file: TRANSFERS,
@@ -1189,7 +1192,10 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a transfer leaves although the rules now ask for a third person',
     kinds: ['paid_against'],
-    own: true,
+    test: {
+      file: 'server/test/stories/own-address.test.ts',
+      name: 'a rule that asks for more people by now holds what fewer agreed to',
+    },
     changes: [{ file: TRANSFERS, from: 'if (new Set(people).size < needed) return', to: 'if (needed === 0) return' }],
   },
   {

@@ -2,6 +2,7 @@
  * Actions on the terms of trade: markets, fees, limits, caps, policies. Each is also recorded in the module's own history.
  */
 import type { Tx } from '../../../base/db.ts';
+import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits, parseRate, parseUnits } from '../../../base/money.ts';
 import { type Doing, MAX_PLANNED, plans } from '../../../operators/index.ts';
@@ -17,11 +18,13 @@ import {
   lockMarkets,
   type Market,
   type PolicyQuestion,
+  partnerRow,
   policyRow,
   requirePolicy,
   setExposureCap,
   setFee,
   setLimit,
+  setPartner,
   setPolicy,
   upsertMarket,
 } from '../../../partners/index.ts';
@@ -258,6 +261,20 @@ export const TERM_ACTIONS: readonly Action[] = [
       await capFrom(tx, input);
     },
     perform: async (tx, input, doing) => await setExposureCap(tx, await capFrom(tx, input), reasonOf(doing)),
+  }),
+  plannable({
+    ...TERMS_OF_TRADE.partner,
+    subject: ({ partner }) => `partner:${partner}`,
+    async look(tx, { partner }) {
+      await requirePartner(tx, partner);
+      return json(await partnerRow(tx, partner));
+    },
+    check: async (tx, { partner }) => void (await requirePartner(tx, partner)),
+    async perform(tx, { partner, quoteShape, toleranceBps, tradeLevel, requestsPerMinute }, doing) {
+      const tolerance = toleranceBps === undefined ? undefined : BigInt(toleranceBps);
+      const terms = defined({ quoteShape, toleranceBps: tolerance, tradeLevel, requestsPerMinute });
+      await setPartner(tx, { id: partner, ...terms }, reasonOf(doing));
+    },
   }),
   action({
     ...UNCLAIMED.dust,

@@ -1,4 +1,5 @@
 /** Fields shared by several declarations. */
+import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import { POLICY_QUESTIONS } from '../../../partners/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
 import { about, amount, type Field, id, listOf, oneOf, optional, text, whole } from '../../declaration/fields.ts';
@@ -26,6 +27,16 @@ export const itemsOf = (most: number): Field<bigint[] | 'all'> => ({
   schema: { anyOf: [listOf(id, most).schema, { const: 'all' }] },
   read: (given) => (given === 'all' ? given : listOf(id, most).read(given)),
 });
+
+/** A partner's own terms, when it is created and when they are changed. */
+export const partnerTerms = {
+  quoteShape: optional(about(oneOf(['A', 'B']), 'Format of quotes that its program expects')),
+  toleranceBps: optional(
+    about(whole(0, 10_000), 'Tolerated change of the price between quote and order, in basis points', 50),
+  ),
+  tradeLevel: optional(about(whole(0, HIGHEST_LEVEL), 'Verification level required for trading', 1)),
+  requestsPerMinute: optional(about(whole(0, 1_000_000), 'Maximum number of requests per minute and key', 600)),
+};
 
 /** Terms to compare with those the orders were charged by, given in one of three ways. */
 export const TERMS = {

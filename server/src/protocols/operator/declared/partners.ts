@@ -26,7 +26,7 @@ import {
 import { OPERATION, PROTOCOLS } from '../../request-log.store.ts';
 import { act, FILTERS, limit, look, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
-import { itemsOf, keyName } from './forms.ts';
+import { itemsOf, keyName, partnerTerms } from './forms.ts';
 
 const MAX_PARTNERS = 200;
 const MAX_REQUESTS = 200;
@@ -172,12 +172,7 @@ export const PARTNERS = {
     people: 'one',
     fields: {
       name: about(text(60), 'Name of the partner', 'Shop'),
-      quoteShape: optional(about(oneOf(['A', 'B']), 'Format of quotes that its program expects')),
-      toleranceBps: optional(
-        about(whole(0, 10_000), 'Tolerated change of the price between quote and order, in basis points', 50),
-      ),
-      tradeLevel: optional(about(whole(0, 4), 'Verification level required for trading', 1)),
-      requestsPerMinute: optional(about(whole(0, 1_000_000), 'Maximum number of requests per minute and key', 600)),
+      ...partnerTerms,
       corsOrigins: optional(
         about(listOf(origin, 20), 'Origins whose pages may use its keys', ['https://shop.example']),
       ),

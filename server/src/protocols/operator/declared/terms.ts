@@ -17,11 +17,11 @@ import {
 } from '../../declaration/fields.ts';
 import { act, effectiveAt, limit, look, PROPOSES } from '../declare.ts';
 import { done, many, maybe, rows, thing } from '../replies.ts';
-import { coinCode, fiatCode, policyQuestion } from './forms.ts';
+import { coinCode, fiatCode, partnerTerms, policyQuestion } from './forms.ts';
 
 const DAY_S = 86_400;
 const MAX_CHANGES = 200;
-const CHANGED = ['market', 'fee', 'limit', 'exposure', 'policy'] as const;
+const CHANGED = ['market', 'fee', 'limit', 'exposure', 'policy', 'partner'] as const;
 const code = text(40, /^[a-z0-9.]+$/, "an asset's code");
 const railCode = text(40, /^[a-z0-9.-]+$/, "a rail's code");
 const times = {
@@ -267,6 +267,18 @@ export const TERMS_OF_TRADE = {
     refuses: ['unknown_partner', 'malformed_amount', ...PROPOSES],
     gives: kept('The stored cap, in smallest units'),
     command: { words: 'cap set', args: ['partner', 'fiat', 'max'] },
+  }),
+  partner: act({
+    name: 'partner.set',
+    path: '/partners/:partner',
+    says: 'Changes terms of a partner; terms that are left out do not change. Its team changes its origins and branding.',
+    right: 'terms',
+    people: 'rules',
+    plans: true,
+    fields: { partner: id, ...partnerTerms, effectiveAt },
+    refuses: ['unknown_partner', ...PROPOSES],
+    gives: kept('The stored terms'),
+    command: { words: 'partner set' },
   }),
   policy: act({
     name: 'policy.set',
