@@ -329,6 +329,19 @@ describe('the forms of the console', { skip: noChromium }, () => {
     const made = await ada.person.does(`/partners/${id}/keys`, { label: 'main', scopes: ['read'] });
     assert.equal(made.status, 200);
 
+    await world.read((tx) => takes(tx, 2, { action: 'partner.set' }));
+    await form.opens('Change terms');
+    await form.effect().getByText('Nothing is changed yet.').waitFor();
+    await form.dialog().getByLabel('Level required to trade').fill('2');
+    await form.dialog().getByLabel('Price may move by').fill('75');
+    await form.effect().getByText('50 bps becomes 75 bps').waitFor();
+    await isGood(page, 'Corner shop', 'Form, terms of a partner');
+    await form.sends('a wider margin');
+    await form.isConfirmedBy(bea.page, 'partner.set', `partner:${id}`);
+    await page.getByText('75 bps', { exact: true }).waitFor();
+    const own = (await ada.person.reads(`/partners/${id}`)).body;
+    assert.deepEqual([own.tradeLevel, own.toleranceBps, own.quoteShape], [2, '75', 'B']);
+
     await form.opens('Set a cap');
     await form.dialog().getByLabel('Fiat').fill('inr');
     await form.dialog().getByLabel('At most').fill('50000');
