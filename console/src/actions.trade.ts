@@ -8,7 +8,7 @@ const PARTNER = '/partners/:partner';
 const OWN_TERMS: readonly FormField[] = [
   { name: 'quoteShape', label: 'Form of quotes', hint: 'The form that its program expects', choices: ['A', 'B'] },
   { name: 'toleranceBps', label: 'Price may move by', hint: 'Basis points between quote and order', unit: 'bps' },
-  { name: 'tradeLevel', label: 'Level required to trade', hint: 'Verification level, 0 to 4' },
+  { name: 'tradeLevel', label: 'Level required to trade', hint: 'Verification level, 0 to 5' },
   { name: 'requestsPerMinute', label: 'Requests a minute', hint: 'At most, for each key' },
 ];
 
