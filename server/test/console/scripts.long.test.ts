@@ -45,8 +45,13 @@ describe('the console under attack', { skip: noChromium }, () => {
       const { suspense } = (await ada.person.reads('/suspense')).body;
       return suspense.find((one: { asset: string }) => one.asset === 'inr')?.deposit;
     });
+    await world.pays(sale, '20');
+    await world.until('it is paid out', async () => (await world.stateOf(sale)) === 'settled');
+    const [payout] = (await ada.person.reads(`/payouts?partner=${partner}`)).body.payouts;
     const now = world.clock.now();
     await world.read(async (tx) => {
+      // As a bank explains a rejection, in its own words.
+      await tx.run('update payouts set why = $1 where id = $2', [script('bank'), payout.id]);
       await tx.run('update partners set name = $1 where id = $2', [script('partner'), partner]);
       const reason = script('case');
       await openCase(tx, { kind: 'treasury_low', subject: 'scripts', reason, facts: { note: script('fact') }, now });
@@ -73,6 +78,8 @@ describe('the console under attack', { skip: noChromium }, () => {
       [`/partners/${partner}`, ['partner', 'key', 'switch']],
       [`/cases/${about}`, ['case', 'fact', 'note', 'file']],
       ['/cases', ['case']],
+      ['/payouts', ['bank']],
+      [`/payouts/${payout.id}`, ['bank']],
       ['/kill-switches', ['switch']],
       [`/proposals/${proposal}`, ['proposal']],
       ['/audit', ['audit', 'note', 'switch', 'proposal']],
