@@ -331,6 +331,24 @@ describe('a payout through a manual bank', () => {
     assert.deepEqual([await w.state(a), await w.state(b)], ['settled', 'submitted']);
   });
 
+  it('of a file that a debit of another amount names cannot be withdrawn', async () => {
+    // The bank booked the file as one debit, without the payment that it could not make.
+    const ids = [await w.pays(930n), await w.pays(940n)];
+    const batch = await w.closes();
+    const debit = { units: -940n, ref: 'PART', text: `SAMMLER CLOVERLEAF-${batch.id} ANZAHL 1` };
+    await w.takes(w.nextStatement([debit]));
+    assert.equal(w.of('unexplained_debit').at(-1)?.units, 940n);
+    await assert.rejects(
+      w.withdraws(batch.id, 'I believe that it was not uploaded.'),
+      refusedBatch(/A statement shows a debit that names this file, so it was uploaded/),
+    );
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, batch.id)),
+      refusedBatch(/A statement shows a debit that names this file/),
+    );
+    assert.deepEqual([await w.state(ids[0] ?? ''), await w.state(ids[1] ?? '')], ['submitted', 'submitted']);
+  });
+
   it('taken off the list is in no file, and one that does not fit any file is rejected at once', async () => {
     const id = await w.pays(950n);
     await w.asks((desk, tx) => desk.takeOff(tx, id));
@@ -395,6 +413,18 @@ describe('a payout through a manual bank', () => {
     await w.withdraws(id, 'It was never uploaded, says the bank.');
     await w.looksAt(stays);
     assert.equal(await w.state(stays), 'rejected');
+  });
+
+  it('that another debit paid keeps its whole file from being downloaded', async () => {
+    const [paid, other] = [await w.pays(976n), await w.pays(977n)];
+    const { id } = await w.closes();
+    // A person was in a hurry, paid it on the bank's own page, and named it there.
+    await w.takes(w.nextStatement([{ units: -976n, endToEnd: carried(paid), ref: 'D10' }]));
+    assert.deepEqual([await w.state(paid), await w.state(other)], ['settled', 'submitted']);
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, id)),
+      refusedBatch(new RegExp(`1 of its payouts .*paid.*: ${paid}`)),
+    );
   });
 
   it('that was killed while its file was being closed still waits', async () => {
@@ -555,6 +585,44 @@ describe('a statement file', () => {
     assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
     await bookedIs(141_233n);
   });
+
+  for (const version of ['001.02', '001.08'] as const)
+    it(`in pages (${version}) is complete for its day only with the last of them`, async () => {
+      const w = await manualWorld();
+      try {
+        const day = (ago: number) => new Date(w.clock.now().getTime() - ago * DAY_MS).toISOString().slice(0, 10);
+        const at = day(3);
+        await w.imports(camt({ version, id: 'S-BEFORE', sequence: 16, from: day(4), entries: [] }));
+        const pages = [1, 2, 3].map((number) =>
+          camt({
+            ...{ version, id: 'S-PAGES', sequence: 17, from: at, page: { number, isLast: number === 3 } },
+            opening: BigInt(number - 1) * 100n,
+            entries: [{ units: 100n, ref: `P${number}`, text: `page ${number}` }],
+          }),
+        );
+        const isRead = async () => {
+          await w.rail.observe();
+          const readTo = await w.asks(async (_desk, tx) => await w.rail.readTo?.(tx, 'eur'));
+          return Number(readTo ?? 0) >= Date.parse(`${at}T00:00:00Z`) + DAY_MS;
+        };
+        for (const [nr, isComplete] of [
+          [1, false],
+          [0, false],
+          [2, true],
+        ] as const) {
+          await w.imports(pages[nr] ?? '');
+          assert.equal(await isRead(), isComplete, `after page ${nr + 1}`);
+        }
+        assert.equal((await w.imports(`${pages[1]}\n`)).import.newLines, 0);
+        assert.deepEqual(
+          w.of('deposit_confirmed').map(({ units }) => units),
+          [100n, 100n, 100n],
+        );
+        assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
+      } finally {
+        await w.stop();
+      }
+    });
 
   it('that shows known lines with other texts is refused as a whole', async () => {
     const altered = lines.map((line, i) => (i === 2 ? { ...line, text: 'other words' } : line));

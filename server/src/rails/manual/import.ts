@@ -357,8 +357,9 @@ async function placeStatement(
   statement: ReadStatement & { standsTo: string },
   ids: readonly string[],
 ): Promise<{ id: bigint; isNew: boolean }> {
-  const { id, sequence, from, to, standsTo, shownTo = null, opening, closing } = statement;
-  const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : [id, String(sequence), from, to];
+  const { id, sequence, page, from, to, standsTo, shownTo = null, opening, closing } = statement;
+  const named = [id, String(sequence), from, to, ...(page === undefined ? [] : [String(page)])];
+  const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : named;
   const identity = createHash('sha256').update(JSON.stringify(said)).digest();
   const there = await statementStore.statementByIdentity(tx, rail, asset, identity);
   if (there === undefined) {

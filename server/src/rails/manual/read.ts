@@ -9,6 +9,8 @@ export interface ReadStatement {
   id: string;
   /** The bank's number of the statement, if it has one. */
   sequence: bigint | null;
+  /** The number of its page, if the bank splits the statement: all of them have the same id. */
+  page?: number;
   /** Days of the first and the last line, or the days that the file states, as `YYYY-MM-DD`. */
   from: string;
   to: string;
