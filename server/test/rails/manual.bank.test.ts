@@ -427,6 +427,26 @@ describe('a payout through a manual bank', () => {
     );
   });
 
+  it('is listed whatever this machine’s clock says, and never after the time of its submission', async (t) => {
+    const real = Date.now;
+    const { mock } = t.mock.method(Date, 'now', () => real() - 3_600_000);
+    const behind = await w.pays(981n);
+    assert.equal(await w.state(behind), 'submitted');
+    // A worker that was frozen for longer than its submission, on a machine whose clock is ahead.
+    const late = await w.pays(982n, { name: '', account: 'x' });
+    await w.rows.query(
+      `update payouts set state = 'submitting', ended_at = null, submitting_until = now() - interval '1 s' where id = $1`,
+      [late],
+    );
+    mock.mockImplementation(() => real() + 3_600_000);
+    const destination = { kind: 'account', details: PAYEE } as const;
+    const notAfter = new Date(Date.now() + 10_000);
+    const sent = await w.rail.send({ key: late, asset: 'eur', units: 982n, destination, notAfter });
+    assert.equal(sent.outcome, 'unknown');
+    mock.restore();
+    await w.asks((desk, tx) => desk.takeOff(tx, behind));
+  });
+
   it('that was killed while its file was being closed still waits', async () => {
     const id = await w.pays(980n);
     const client = await w.db.session();
@@ -445,12 +465,15 @@ describe('a payout through a manual bank', () => {
   it('whose worker ended after it was listed is submitted; one whose worker ended before has never arrived', async () => {
     const dies = async (listed: boolean) => {
       const id = await w.pays(990n, { name: '', account: 'x' });
-      await w.rows.query(
-        `update payouts set state = 'submitting', ended_at = null, submitting_until = now() - interval '1 hour' where id = $1`,
-        [id],
-      );
+      const submitting = (left: string) =>
+        w.rows.query(
+          `update payouts set state = 'submitting', ended_at = null, submitting_until = now() + $2::interval where id = $1`,
+          [id, left],
+        );
+      await submitting('1 minute');
       const destination = { kind: 'account', details: PAYEE } as const;
       if (listed) await w.rail.send({ key: id, asset: 'eur', units: 990n, destination });
+      await submitting('-1 hour');
       await w.looksAt(id);
       return id;
     };

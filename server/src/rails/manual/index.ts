@@ -179,6 +179,8 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
     async send({ key, asset, units, destination, notAfter }: Sending): Promise<Sent> {
       const account = accountOf(asset);
       if (account === undefined) return { outcome: 'rejected', why: 'currency_not_held' };
+      if (notAfter !== undefined && Date.now() > notAfter.getTime())
+        return { outcome: 'unknown', why: 'the submission took too long' };
       const payee = payeeOf(destination, account);
       if ('why' in payee) return { outcome: 'rejected', why: payee.why };
       const endToEnd = endToEndOf(key);
@@ -186,7 +188,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       const details = vault.encrypt(JSON.stringify(payee), detailsPlace(code, key));
       try {
         const fresh = await db.asSystem((tx) =>
-          store.insertListed(tx, code, { key, endToEnd, asset, units, details, now: clock.now(), notAfter }),
+          store.insertListed(tx, code, { key, endToEnd, asset, units, details, now: clock.now() }),
         );
         if (fresh) return { outcome: 'submitted', reference: endToEnd };
         return { outcome: 'unknown', why: 'it is on the list already, or it is too late to list it' };
