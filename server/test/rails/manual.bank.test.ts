@@ -11,7 +11,7 @@ import { lockPayout, recordRejected, whyNotUnpaid } from '../../src/rails/payout
 import { testRail } from '../contracts/rail.ts';
 import { type ManualWorld, manualWorld, PAYEE } from '../support/manualworld.ts';
 import { patience } from '../support/patience.ts';
-import { camt, germanCsv } from '../support/statements.ts';
+import { camt, DAY, germanCsv } from '../support/statements.ts';
 import { targetOf } from '../support/targets.ts';
 
 const refusedFile = (why: RegExp) => (error: { code?: string; facts?: { why?: string } }) => {
@@ -646,6 +646,33 @@ describe('a statement file', () => {
         await w.stop();
       }
     });
+
+  it('in CSV whose rows add up from either end is read in the order that continues the books', async () => {
+    const w = await manualWorld();
+    try {
+      // The newest row comes first: 100.00 came back, after it had been charged. Both rows are of one day.
+      const newestFirst = (text: string) => {
+        const oldestFirst = germanCsv(
+          [
+            { units: -10_000n, on: DAY, text: `${text} out` },
+            { units: 10_000n, on: DAY, text: `${text} back` },
+          ],
+          { opening: 10_000n },
+        );
+        const rows = oldestFirst.split('\r\n');
+        return [...rows.slice(0, 3), rows[4], rows[3], ''].join('\r\n');
+      };
+      await assert.rejects(w.imports(newestFirst('first')), refusedFile(/add up from either end/));
+      await w.imports(camt({ from: '2026-11-19', opening: 10_000n, entries: [] }));
+      const { gaps } = await w.imports(newestFirst('second'));
+      assert.deepEqual(gaps, []);
+      assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
+      const [statement] = await w.asks((desk, tx) => desk.statements(tx, 'eur', { from: DAY, to: DAY }));
+      assert.deepEqual([statement?.opening, statement?.closing], [10_000n, 10_000n]);
+    } finally {
+      await w.stop();
+    }
+  });
 
   it('that shows known lines with other texts is refused as a whole', async () => {
     const altered = lines.map((line, i) => (i === 2 ? { ...line, text: 'other words' } : line));

@@ -19,6 +19,8 @@ export interface ReadStatement {
   /** Smallest units, negative for an overdrawn account; both are null if the file has none. */
   opening: bigint | null;
   closing: bigint | null;
+  /** The balances if the lines are in the opposite order, where the file does not tell which it is. */
+  reversed?: { opening: bigint; closing: bigint };
   lines: ReadLine[];
 }
 
