@@ -340,11 +340,30 @@ describe('a payout through a manual bank', () => {
     assert.equal(w.of('unexplained_debit').at(-1)?.units, 940n);
     await assert.rejects(
       w.withdraws(batch.id, 'I believe that it was not uploaded.'),
-      refusedBatch(/A statement shows a debit that names this file, so it was uploaded/),
+      refusedBatch(/A statement shows a debit that names this file or its payouts, so it was uploaded/),
     );
     await assert.rejects(
       w.asks((desk, tx) => desk.file(tx, batch.id)),
       refusedBatch(/A statement shows a debit that names this file/),
+    );
+    assert.deepEqual([await w.state(ids[0] ?? ''), await w.state(ids[1] ?? '')], ['submitted', 'submitted']);
+  });
+
+  it('that is named in details which do not add up to their debit keeps its file from being withdrawn', async () => {
+    const ids = [await w.pays(931n), await w.pays(941n)];
+    const batch = await w.closes();
+    // The bank booked both as one debit and added a charge that it did not state.
+    const parts = [
+      { units: -931n, endToEnd: carried(ids[0] ?? '') },
+      { units: -941n, endToEnd: carried(ids[1] ?? '') },
+    ];
+    await w.takes(w.nextStatement([{ units: -1_900n, ref: 'CHARGED', parts }]));
+    assert.equal(w.of('unexplained_debit').at(-1)?.units, 1_900n);
+    const named = refusedBatch(/A statement shows a debit that names this file/);
+    await assert.rejects(w.withdraws(batch.id, 'I believe that it was not uploaded.'), named);
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, batch.id)),
+      named,
     );
     assert.deepEqual([await w.state(ids[0] ?? ''), await w.state(ids[1] ?? '')], ['submitted', 'submitted']);
   });

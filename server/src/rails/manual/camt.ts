@@ -250,7 +250,8 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
       bankRef: batchRef(entry, details),
     }));
   }
-  // If several details do not add up to the entry's amount, none is trusted. Their text still helps an operator.
+  // If several details do not add up to the entry's amount, none is trusted. What they name was paid or tried all the same.
+  const mentions = entry.details.length > 1 ? entry.details.flatMap(namesIn) : [];
   const only: Details = entry.details.length === 1 ? (entry.details[0] ?? noDetails()) : noDetails();
   const chargeUnits = side === 'debit' ? chargeOf(entry, only, units, context) : 0n;
   return [
@@ -261,9 +262,14 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
       units: units - chargeUnits,
       chargeUnits,
       bankRef: meant(entry.serviceRef ?? '') || meant(only.serviceRef ?? ''),
+      ...(mentions.length === 0 ? {} : { mentions }),
     },
   ];
 }
+
+/** Where a detail may name a payout or a file of ours. */
+const namesIn = ({ endToEnd, batch, texts }: Details): string[] =>
+  [endToEnd, batch, texts.join(' ')].flatMap((text) => (text ? [text.slice(0, LONGEST_TEXT)] : []));
 
 /** The parts of an entry, if its details add up to its amount exactly. */
 function partsOf(entry: Entry, side: 'credit' | 'debit', units: bigint, context: Context) {

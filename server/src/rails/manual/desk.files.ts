@@ -248,10 +248,10 @@ async function there({ rail }: Desk, tx: Tx, id: bigint): Promise<store.BatchRow
 }
 
 const NAMED =
-  'A statement shows a debit that names this file, so it was uploaded. Declare the debit foreign first if it paid nothing of it.';
+  'A statement shows a debit that names this file or its payouts, so it was uploaded. Declare the debit foreign first if it paid nothing of it.';
 
 /**
- * Whether a debit that no payout explains names this file: the bank booked the file as one, with another amount than ours (without
+ * Whether a debit that no payout explains names this file or payouts of it: the bank booked the file as one, with another amount than ours (without
  * a payment that it could not make, or with a charge).
  */
 export async function isNamedByDebit(
@@ -261,9 +261,11 @@ export async function isNamedByDebit(
   { id, asset }: Pick<store.BatchRow, 'id' | 'asset'>,
 ): Promise<boolean> {
   const debits = await statementStore.unexplainedDebits(tx, rail, asset);
+  if (debits.length === 0) return false;
+  const keys = new Set((await store.payoutsOfBatch(tx, id)).map(({ key }) => key));
   return debits.some(({ externalId, content }) => {
-    const { file } = JSON.parse(vault.decrypt(content, contentPlace(rail, externalId))) as LineContent;
-    return file === String(id);
+    const { names } = JSON.parse(vault.decrypt(content, contentPlace(rail, externalId))) as LineContent;
+    return names !== undefined && (names.file === String(id) || names.payouts.some((key) => keys.has(key)));
   });
 }
 

@@ -116,7 +116,7 @@ export function openManualDesk(settings: ManualBankSettings, context: DeskContex
 function lineOf({ code, accounts }: ManualBankSettings, vault: Vault, row: statementStore.LineRow): StatementLine {
   const account = accounts.find(({ asset }) => asset === row.asset);
   const said = vault.decrypt(row.content, contentPlace(code, row.externalId));
-  const { bookedTime, file: _file, ...content } = JSON.parse(said) as LineContent;
+  const { bookedTime, names: _names, ...content } = JSON.parse(said) as LineContent;
   return {
     ...content,
     externalId: row.externalId,

@@ -19,8 +19,8 @@ export type LineContent = Pick<
   'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free' | 'bookedOn'
 > &
   Pick<ReadLine, 'bookedTime'> & {
-    /** Number of the file of ours that a debit names, if no payout of it is named instead. */
-    file?: string;
+    /** The file and the payouts of ours that a debit names, if it is not the debit of one payout. */
+    names?: { file?: string; payouts: readonly string[] };
   };
 export const LINES_AT_ONCE = 2000;
 export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
@@ -122,9 +122,13 @@ function relationsOf(context: BankContext, asset: string, line: ReadLine): Buffe
   return reference === '' ? [] : context.vault.indexes(`${asset} ${reference}`, 'manual_lines.relation');
 }
 
-function fileIn(line: ReadLine): string | undefined {
-  const id = line.direction === 'debit' ? batchIn(line) : undefined;
-  return id === undefined ? undefined : String(id);
+function namesIn(line: ReadLine): LineContent['names'] {
+  if (line.direction === 'credit') return undefined;
+  const { mentions = [] } = line;
+  const file = batchIn({ ...line, text: [line.text, ...mentions].join(' ') });
+  const payouts = [...new Set(mentions.flatMap((one) => keyIn(one) ?? []))];
+  if (file === undefined && payouts.length === 0) return undefined;
+  return { ...defined({ file: file === undefined ? undefined : String(file) }), payouts };
 }
 
 function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineContent {
@@ -140,7 +144,7 @@ function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineCont
       : {}),
     ...(isFunding ? { funding: true } : {}),
     ...(line.dayIs === 'valued' ? { bookedOn: 'unknown' } : {}),
-    ...defined({ bookedTime: line.bookedTime, file: key === undefined && !comesBack ? fileIn(line) : undefined }),
+    ...defined({ bookedTime: line.bookedTime, names: key === undefined && !comesBack ? namesIn(line) : undefined }),
     free: {
       // Our reference may be in either of the two.
       text: `${line.text} ${line.endToEnd}`.trim(),

@@ -43,6 +43,8 @@ export interface ReadLine {
   /** The file of ours for which the line was booked, by the name that the bank repeats; '' if it repeats none. */
   batch: string;
   text: string;
+  /** The names in details that do not add up to the line: they settle nothing, and show which files were uploaded. */
+  mentions?: readonly string[];
   name: string;
   account: string;
   /** Whether the line reverses an earlier line. */
