@@ -191,14 +191,19 @@ export const worthOf = (terms: {
 }): bigint => (terms.depositAsset === terms.fiatAsset ? terms.depositUnits : terms.grossUnits);
 
 /**
- * The maximum that an order may accept without exceeding a limit, in the units of its deposit, at its own rate. Undefined if no
- * limit covers it. Takes the customer's lock, so the maximum is valid until `tx` ends.
+ * The maximum that an order may accept without exceeding a limit, in the units of its deposit, at its own rate: now, and at its
+ * creation, because the gate counts the orders before that. Undefined if no limit covers it. Takes the customer's lock, so the
+ * maximum is valid until `tx` ends.
  */
 export async function mostWithinLimits(tx: Tx, order: Order, now: Date): Promise<bigint | undefined> {
   const { id: customerId, level } = await findCustomer(tx, order.customerId);
   const market = await marketById(tx, order.marketId);
   const limits = await lockLimitsOf(tx, { customer: { id: customerId, level }, market });
-  const uses = await usesOf(tx, limits, { customerId, now, orderId: order.id });
+  const { id: orderId, createdAt } = order;
+  const uses = [
+    ...(await usesOf(tx, limits, { customerId, orderId, now })),
+    ...(await usesOf(tx, limits, { customerId, orderId, now: createdAt, upTo: { createdAt, id: orderId } })),
+  ];
   const least = leastLeft(uses)?.leftUnits;
   if (least === undefined || depositAsset(market).code === market.fiat.code) return least;
   return quoteToBase(least, order.rate, { base: market.crypto.decimals, quote: market.fiat.decimals }, 'down');

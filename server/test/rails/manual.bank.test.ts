@@ -11,7 +11,7 @@ import { lockPayout, recordRejected, whyNotUnpaid } from '../../src/rails/payout
 import { testRail } from '../contracts/rail.ts';
 import { type ManualWorld, manualWorld, PAYEE } from '../support/manualworld.ts';
 import { patience } from '../support/patience.ts';
-import { camt, germanCsv } from '../support/statements.ts';
+import { camt, DAY, germanCsv } from '../support/statements.ts';
 import { targetOf } from '../support/targets.ts';
 
 const refusedFile = (why: RegExp) => (error: { code?: string; facts?: { why?: string } }) => {
@@ -331,6 +331,43 @@ describe('a payout through a manual bank', () => {
     assert.deepEqual([await w.state(a), await w.state(b)], ['settled', 'submitted']);
   });
 
+  it('of a file that a debit of another amount names cannot be withdrawn', async () => {
+    // The bank booked the file as one debit, without the payment that it could not make.
+    const ids = [await w.pays(930n), await w.pays(940n)];
+    const batch = await w.closes();
+    const debit = { units: -940n, ref: 'PART', text: `SAMMLER CLOVERLEAF-${batch.id} ANZAHL 1` };
+    await w.takes(w.nextStatement([debit]));
+    assert.equal(w.of('unexplained_debit').at(-1)?.units, 940n);
+    await assert.rejects(
+      w.withdraws(batch.id, 'I believe that it was not uploaded.'),
+      refusedBatch(/A statement shows a debit that names this file or its payouts, so it was uploaded/),
+    );
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, batch.id)),
+      refusedBatch(/A statement shows a debit that names this file/),
+    );
+    assert.deepEqual([await w.state(ids[0] ?? ''), await w.state(ids[1] ?? '')], ['submitted', 'submitted']);
+  });
+
+  it('that is named in details which do not add up to their debit keeps its file from being withdrawn', async () => {
+    const ids = [await w.pays(931n), await w.pays(941n)];
+    const batch = await w.closes();
+    // The bank booked both as one debit and added a charge that it did not state.
+    const parts = [
+      { units: -931n, endToEnd: carried(ids[0] ?? '') },
+      { units: -941n, endToEnd: carried(ids[1] ?? '') },
+    ];
+    await w.takes(w.nextStatement([{ units: -1_900n, ref: 'CHARGED', parts }]));
+    assert.equal(w.of('unexplained_debit').at(-1)?.units, 1_900n);
+    const named = refusedBatch(/A statement shows a debit that names this file/);
+    await assert.rejects(w.withdraws(batch.id, 'I believe that it was not uploaded.'), named);
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, batch.id)),
+      named,
+    );
+    assert.deepEqual([await w.state(ids[0] ?? ''), await w.state(ids[1] ?? '')], ['submitted', 'submitted']);
+  });
+
   it('taken off the list is in no file, and one that does not fit any file is rejected at once', async () => {
     const id = await w.pays(950n);
     await w.asks((desk, tx) => desk.takeOff(tx, id));
@@ -397,6 +434,38 @@ describe('a payout through a manual bank', () => {
     assert.equal(await w.state(stays), 'rejected');
   });
 
+  it('that another debit paid keeps its whole file from being downloaded', async () => {
+    const [paid, other] = [await w.pays(976n), await w.pays(977n)];
+    const { id } = await w.closes();
+    // A person was in a hurry, paid it on the bank's own page, and named it there.
+    await w.takes(w.nextStatement([{ units: -976n, endToEnd: carried(paid), ref: 'D10' }]));
+    assert.deepEqual([await w.state(paid), await w.state(other)], ['settled', 'submitted']);
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, id)),
+      refusedBatch(new RegExp(`1 of its payouts .*paid.*: ${paid}`)),
+    );
+  });
+
+  it('is listed whatever this machine’s clock says, and never after the time of its submission', async (t) => {
+    const real = Date.now;
+    const { mock } = t.mock.method(Date, 'now', () => real() - 3_600_000);
+    const behind = await w.pays(981n);
+    assert.equal(await w.state(behind), 'submitted');
+    // A worker that was frozen for longer than its submission, on a machine whose clock is ahead.
+    const late = await w.pays(982n, { name: '', account: 'x' });
+    await w.rows.query(
+      `update payouts set state = 'submitting', ended_at = null, submitting_until = now() - interval '1 s' where id = $1`,
+      [late],
+    );
+    mock.mockImplementation(() => real() + 3_600_000);
+    const destination = { kind: 'account', details: PAYEE } as const;
+    const notAfter = new Date(Date.now() + 10_000);
+    const sent = await w.rail.send({ key: late, asset: 'eur', units: 982n, destination, notAfter });
+    assert.equal(sent.outcome, 'unknown');
+    mock.restore();
+    await w.asks((desk, tx) => desk.takeOff(tx, behind));
+  });
+
   it('that was killed while its file was being closed still waits', async () => {
     const id = await w.pays(980n);
     const client = await w.db.session();
@@ -415,12 +484,15 @@ describe('a payout through a manual bank', () => {
   it('whose worker ended after it was listed is submitted; one whose worker ended before has never arrived', async () => {
     const dies = async (listed: boolean) => {
       const id = await w.pays(990n, { name: '', account: 'x' });
-      await w.rows.query(
-        `update payouts set state = 'submitting', ended_at = null, submitting_until = now() - interval '1 hour' where id = $1`,
-        [id],
-      );
+      const submitting = (left: string) =>
+        w.rows.query(
+          `update payouts set state = 'submitting', ended_at = null, submitting_until = now() + $2::interval where id = $1`,
+          [id, left],
+        );
+      await submitting('1 minute');
       const destination = { kind: 'account', details: PAYEE } as const;
       if (listed) await w.rail.send({ key: id, asset: 'eur', units: 990n, destination });
+      await submitting('-1 hour');
       await w.looksAt(id);
       return id;
     };
@@ -554,6 +626,71 @@ describe('a statement file', () => {
     await w.rail.observe();
     assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
     await bookedIs(141_233n);
+  });
+
+  for (const version of ['001.02', '001.08'] as const)
+    it(`in pages (${version}) is complete for its day only with the last of them`, async () => {
+      const w = await manualWorld();
+      try {
+        const day = (ago: number) => new Date(w.clock.now().getTime() - ago * DAY_MS).toISOString().slice(0, 10);
+        const at = day(3);
+        await w.imports(camt({ version, id: 'S-BEFORE', sequence: 16, from: day(4), entries: [] }));
+        const pages = [1, 2, 3].map((number) =>
+          camt({
+            ...{ version, id: 'S-PAGES', sequence: 17, from: at, page: { number, isLast: number === 3 } },
+            opening: BigInt(number - 1) * 100n,
+            entries: [{ units: 100n, ref: `P${number}`, text: `page ${number}` }],
+          }),
+        );
+        const isRead = async () => {
+          await w.rail.observe();
+          const readTo = await w.asks(async (_desk, tx) => await w.rail.readTo?.(tx, 'eur'));
+          return Number(readTo ?? 0) >= Date.parse(`${at}T00:00:00Z`) + DAY_MS;
+        };
+        for (const [nr, isComplete] of [
+          [1, false],
+          [0, false],
+          [2, true],
+        ] as const) {
+          await w.imports(pages[nr] ?? '');
+          assert.equal(await isRead(), isComplete, `after page ${nr + 1}`);
+        }
+        assert.equal((await w.imports(`${pages[1]}\n`)).import.newLines, 0);
+        assert.deepEqual(
+          w.of('deposit_confirmed').map(({ units }) => units),
+          [100n, 100n, 100n],
+        );
+        assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
+      } finally {
+        await w.stop();
+      }
+    });
+
+  it('in CSV whose rows add up from either end is read in the order that continues the books', async () => {
+    const w = await manualWorld();
+    try {
+      // The newest row comes first: 100.00 came back, after it had been charged. Both rows are of one day.
+      const newestFirst = (text: string) => {
+        const oldestFirst = germanCsv(
+          [
+            { units: -10_000n, on: DAY, text: `${text} out` },
+            { units: 10_000n, on: DAY, text: `${text} back` },
+          ],
+          { opening: 10_000n },
+        );
+        const rows = oldestFirst.split('\r\n');
+        return [...rows.slice(0, 3), rows[4], rows[3], ''].join('\r\n');
+      };
+      await assert.rejects(w.imports(newestFirst('first')), refusedFile(/add up from either end/));
+      await w.imports(camt({ from: '2026-11-19', opening: 10_000n, entries: [] }));
+      const { gaps } = await w.imports(newestFirst('second'));
+      assert.deepEqual(gaps, []);
+      assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
+      const [statement] = await w.asks((desk, tx) => desk.statements(tx, 'eur', { from: DAY, to: DAY }));
+      assert.deepEqual([statement?.opening, statement?.closing], [10_000n, 10_000n]);
+    } finally {
+      await w.stop();
+    }
   });
 
   it('that shows known lines with other texts is refused as a whole', async () => {

@@ -372,6 +372,22 @@ describe('a CSV statement', () => {
     { units: 0n, text: 'nothing' },
   ];
 
+  it('is read by its dates where its rows add up from either end', async () => {
+    const text = germanCsv(
+      [
+        { units: -100n, on: '2026-11-19' },
+        { units: 100n, on: '2026-11-20' },
+      ],
+      { opening: 100n },
+    );
+    const rows = text.split('\r\n');
+    const newestFirst = [...rows.slice(0, 3), rows[4], rows[3], ''].join('\r\n');
+    for (const one of [text, newestFirst]) {
+      const [statement] = await readCsv(one);
+      assert.deepEqual([statement?.opening, statement?.closing, statement?.reversed], [100n, 100n, undefined]);
+    }
+  });
+
   it('is read with its amounts, days, returns and balances', async () => {
     const [one] = await readCsv(germanCsv(LINES, { opening: -100n }));
     assert.deepEqual(

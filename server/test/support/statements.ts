@@ -38,6 +38,8 @@ export interface BankStatement {
   closing?: bigint;
   /** First and last time of the statement, where the bank gives them: ISODateTimes. */
   period?: readonly [string, string];
+  /** Where the bank splits the statement: the number of the page, and whether it is the last. Its other ends are interim balances. */
+  page?: { number: number; isLast: boolean };
   entries: readonly BankEntry[];
 }
 
@@ -62,12 +64,18 @@ export function camt(...statements: BankStatement[]): string {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.${version}">
 <BkToCstmrStmt>
-<GrpHdr><MsgId>M1</MsgId><CreDtTm>2026-11-20T18:00:00Z</CreDtTm></GrpHdr>
+<GrpHdr><MsgId>M1</MsgId><CreDtTm>2026-11-20T18:00:00Z</CreDtTm>${version === '001.02' ? pageOf(statements[0]) : ''}</GrpHdr>
 ${statements.map(statementOf).join('\n')}
 </BkToCstmrStmt>
 </Document>
 `;
 }
+
+/** The oldest version numbers the pages of the message. */
+const pageOf = (one: BankStatement | undefined): string =>
+  one?.page === undefined
+    ? ''
+    : tag('MsgPgntn', tag('PgNb', String(one.page.number)) + tag('LastPgInd', String(one.page.isLast)));
 
 function statementOf(one: BankStatement): string {
   const { version = '001.08', currency = 'EUR', entries, from = DAY, to = from } = one;
@@ -80,11 +88,14 @@ function statementOf(one: BankStatement): string {
     '<Stmt>',
     tag('Id', one.id ?? `S-${from}`),
     tag('ElctrncSeqNb', one.sequence === undefined ? undefined : String(one.sequence)),
+    one.page === undefined || version === '001.02'
+      ? ''
+      : tag('StmtPgntn', tag('PgNb', String(one.page.number)) + tag('LastPgInd', String(one.page.isLast))),
     '<CreDtTm>2026-11-20T18:00:00Z</CreDtTm>',
     one.period === undefined ? '' : tag('FrToDt', tag('FrDtTm', one.period[0]) + tag('ToDtTm', one.period[1])),
     `<Acct><Id>${account}</Id><Ccy>${currency}</Ccy></Acct>`,
-    balance('OPBD', opening, from),
-    balance('CLBD', closing, to),
+    balance((one.page?.number ?? 1) > 1 ? 'ITBD' : 'OPBD', opening, from),
+    balance(one.page?.isLast === false ? 'ITBD' : 'CLBD', closing, to),
     ...entries.map((entry) => entryOf({ on: to, currency, ...entry }, version)),
     '</Stmt>',
   ].join('\n');

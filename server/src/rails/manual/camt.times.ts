@@ -5,7 +5,7 @@
  */
 import { isDay } from '../../base/clock.ts';
 import { defined } from '../../base/defined.ts';
-import { instantsAt } from '../../base/zones.ts';
+import { dayStart, instantsAt } from '../../base/zones.ts';
 import type { ReadLine, ReadStatement } from './read.ts';
 
 const dayOf = (said: string): string => said.slice(0, 10);
@@ -30,8 +30,8 @@ export function bookedOf({
 
 /** The days of a statement, and the time up to which it shows lines; undefined if it names no day. */
 export function spanOf(
-  done: { from: string; to: string; balances: readonly { at?: string }[]; lines: readonly ReadLine[] },
-  closing: { at?: string },
+  done: { from: string; to: string; isLast: string; balances: readonly { at?: string }[]; lines: readonly ReadLine[] },
+  closing: { kind?: string; at?: string },
   timeZone: string,
 ): Pick<ReadStatement, 'from' | 'to' | 'shownTo'> | undefined {
   const days = done.lines.map(({ bookedOn }) => bookedOn).toSorted();
@@ -42,10 +42,13 @@ export function spanOf(
   const first = [dayOf(done.from), days[0], ends[0]].find(isADay);
   const last = [dayOf(done.to), ends.at(-1), days.at(-1)].find(isADay);
   if (first === undefined || last === undefined) return undefined;
+  const to = [last, days.at(-1) ?? last].toSorted().at(-1) ?? last;
+  // After this page come further lines, of its last day at the earliest.
+  const isCut = closing.kind === 'ITBD' || done.isLast === 'false' || done.isLast === '0';
   return {
     from: [first, days[0] ?? first].toSorted()[0] ?? first,
-    to: [last, days.at(-1) ?? last].toSorted().at(-1) ?? last,
-    ...defined({ shownTo: shownTo(done, closing, timeZone) }),
+    to,
+    ...defined({ shownTo: isCut ? dayStart(timeZone, to) : shownTo(done, closing, timeZone) }),
   };
 }
 

@@ -11,70 +11,29 @@
  */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes';
 import { parseUnits } from '../../base/money.ts';
+import {
+  type Amount,
+  type Balance,
+  type Details,
+  type Entry,
+  NOWHERE,
+  noDetails,
+  type Place,
+  ROOT,
+  type Statement,
+} from './camt.elements.ts';
 import { bookedOf, spanOf } from './camt.times.ts';
 import { type Chunks, decode, refuseFile } from './decode.ts';
 import { addsUp, LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
 import { type ManualAccount, plainAccount } from './settings.ts';
 
 const NAMESPACE = /^urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.0[2-8]$/;
-const STATEMENT = 'Document/BkToCstmrStmt/Stmt';
 const DEEPEST = 40;
 const MOST_STATEMENTS = 400;
 /** The longest text in the schema has 500 characters. */
 const LONGEST_ELEMENT = 2_000;
 /** Longer than any real name, attribute or comment. */
 const LONGEST_ATTRIBUTES = 20;
-
-interface Amount {
-  text: string;
-  currency: string;
-}
-
-interface Details {
-  amount?: Amount;
-  transactionAmount?: Amount;
-  sign?: string;
-  serviceRef?: string;
-  endToEnd?: string;
-  transactionId?: string;
-  charges: Amount[];
-  family?: string;
-  batch?: string;
-  returnReason?: string;
-  isReturn?: boolean;
-  names: { debtor?: string; creditor?: string };
-  accounts: { debtor?: string; creditor?: string };
-  texts: string[];
-}
-
-interface Entry extends Details {
-  reversal?: string;
-  status?: string;
-  /** A day, or a time. */
-  booked?: string;
-  valued?: string;
-  details: Details[];
-}
-
-interface Balance {
-  kind?: string;
-  amount?: Amount;
-  sign?: string;
-  /** A day, or a time. */
-  at?: string;
-}
-
-interface Statement {
-  id: string;
-  sequence: string;
-  /** Times of its period, or ''. */
-  from: string;
-  to: string;
-  accounts: string[];
-  currency: string;
-  balances: Balance[];
-  lines: ReadLine[];
-}
 
 /**
  * @param decimals of the account's asset
@@ -103,6 +62,7 @@ function openReader(account: ManualAccount, decimals: number) {
   let namespace: string | undefined;
   let text = '';
   let currency = '';
+  const header = { page: '' };
   let statement: Statement | undefined;
   let balance: Balance | undefined;
   let entry: Entry | undefined;
@@ -132,7 +92,10 @@ function openReader(account: ManualAccount, decimals: number) {
     switch (place.is) {
       case 'statement':
         if (read.length >= MOST_STATEMENTS) throw refuseFile(`The file has more than ${MOST_STATEMENTS} statements.`);
-        statement = { id: '', sequence: '', from: '', to: '', accounts: [], currency: '', balances: [], lines: [] };
+        statement = {
+          ...{ id: '', sequence: '', from: '', to: '', page: header.page, isLast: '', currency: '' },
+          ...{ accounts: [], balances: [], lines: [] },
+        };
         entries = 0;
         break;
       case 'balance':
@@ -157,7 +120,8 @@ function openReader(account: ManualAccount, decimals: number) {
   function close(): void {
     const place = places.pop();
     if (place?.is !== undefined) end(place.is);
-    else if (place?.leaf !== undefined) place.leaf({ statement, balance, entry, details }, text.trim(), currency);
+    else if (place?.leaf !== undefined)
+      place.leaf({ header, statement, balance, entry, details }, text.trim(), currency);
     text = '';
   }
 
@@ -195,8 +159,6 @@ function openReader(account: ManualAccount, decimals: number) {
   };
 }
 
-const noDetails = (): Details => ({ charges: [], names: {}, accounts: {}, texts: [] });
-
 interface Context {
   account: ManualAccount;
   decimals: number;
@@ -223,6 +185,7 @@ function finish(
   const result: ReadStatement = {
     id: done.id.slice(0, LONGEST_TEXT),
     sequence: /^\d{1,18}$/.test(done.sequence) ? BigInt(done.sequence) : null,
+    ...(/^\d{1,5}$/.test(done.page) ? { page: Number(done.page) } : {}),
     ...span,
     opening: signed(opening, context),
     closing: signed(closing, context),
@@ -287,7 +250,8 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
       bankRef: batchRef(entry, details),
     }));
   }
-  // If several details do not add up to the entry's amount, none is trusted. Their text still helps an operator.
+  // If several details do not add up to the entry's amount, none is trusted. What they name was paid or tried all the same.
+  const mentions = entry.details.length > 1 ? entry.details.flatMap(namesIn) : [];
   const only: Details = entry.details.length === 1 ? (entry.details[0] ?? noDetails()) : noDetails();
   const chargeUnits = side === 'debit' ? chargeOf(entry, only, units, context) : 0n;
   return [
@@ -298,9 +262,14 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
       units: units - chargeUnits,
       chargeUnits,
       bankRef: meant(entry.serviceRef ?? '') || meant(only.serviceRef ?? ''),
+      ...(mentions.length === 0 ? {} : { mentions }),
     },
   ];
 }
+
+/** Where a detail may name a payout or a file of ours. */
+const namesIn = ({ endToEnd, batch, texts }: Details): string[] =>
+  [endToEnd, batch, texts.join(' ')].flatMap((text) => (text ? [text.slice(0, LONGEST_TEXT)] : []));
 
 /** The parts of an entry, if its details add up to its amount exactly. */
 function partsOf(entry: Entry, side: 'credit' | 'debit', units: bigint, context: Context) {
@@ -365,127 +334,3 @@ function described(
       : {}),
   };
 }
-
-// Leaf elements, by their path below the object to which they belong.
-
-type Leaf<T> = (into: T, said: string, currency: string) => void;
-
-const STATEMENT_LEAVES: Readonly<Record<string, Leaf<Statement> | undefined>> = {
-  '/Id': (into, said) => void (into.id = said),
-  '/ElctrncSeqNb': (into, said) => void (into.sequence = said),
-  '/LglSeqNb': (into, said) => void (into.sequence ||= said),
-  '/FrToDt/FrDtTm': (into, said) => void (into.from = said),
-  '/FrToDt/ToDtTm': (into, said) => void (into.to = said),
-  '/Acct/Id/IBAN': (into, said) => void into.accounts.push(said),
-  '/Acct/Id/Othr/Id': (into, said) => void into.accounts.push(said),
-  '/Acct/Ccy': (into, said) => void (into.currency = said),
-};
-
-const BALANCE: Readonly<Record<string, Leaf<Balance> | undefined>> = {
-  '/Tp/CdOrPrtry/Cd': (into, said) => void (into.kind = said),
-  '/Amt': (into, text, currency) => void (into.amount = { text, currency }),
-  '/CdtDbtInd': (into, said) => void (into.sign = said),
-  '/Dt/Dt': (into, said) => void (into.at = said),
-  '/Dt/DtTm': (into, said) => void (into.at = said),
-};
-
-const SHARED: Readonly<Record<string, Leaf<Details> | undefined>> = {
-  '/Amt': (into, text, currency) => void (into.amount = { text, currency }),
-  '/CdtDbtInd': (into, said) => void (into.sign = said),
-  // Version 001.02 lists charges; later versions have a record for each.
-  '/Chrgs/Amt': (into, text, currency) => void into.charges.push({ text, currency }),
-  '/Chrgs/Rcrd/Amt': (into, text, currency) => void into.charges.push({ text, currency }),
-  '/BkTxCd/Domn/Fmly/SubFmlyCd': (into, said) => void (into.family = said),
-};
-
-const ENTRY: Readonly<Record<string, Leaf<Entry> | undefined>> = {
-  ...SHARED,
-  '/RvslInd': (into, said) => void (into.reversal = said),
-  '/Sts': (into, said) => void (into.status ??= said),
-  '/Sts/Cd': (into, said) => void (into.status = said),
-  '/Sts/Prtry': (into, said) => void (into.status = said),
-  '/BookgDt/Dt': (into, said) => void (into.booked = said),
-  '/BookgDt/DtTm': (into, said) => void (into.booked = said),
-  '/ValDt/Dt': (into, said) => void (into.valued = said),
-  '/ValDt/DtTm': (into, said) => void (into.valued = said),
-  '/AcctSvcrRef': (into, said) => void (into.serviceRef = said),
-  '/NtryDtls/Btch/PmtInfId': (into, said) => void (into.batch = said),
-  '/NtryDtls/Btch/MsgId': (into, said) => void (into.batch ??= said),
-  '/AddtlNtryInf': (into, said) => void into.texts.push(said),
-};
-
-const DETAILS: Readonly<Record<string, Leaf<Details> | undefined>> = {
-  ...SHARED,
-  '/AmtDtls/TxAmt/Amt': (into, text, currency) => void (into.transactionAmount = { text, currency }),
-  '/Refs/AcctSvcrRef': (into, said) => void (into.serviceRef = said),
-  '/Refs/EndToEndId': (into, said) => void (into.endToEnd = said),
-  '/Refs/PmtInfId': (into, said) => void (into.batch = said),
-  '/Refs/TxId': (into, said) => void (into.transactionId = said),
-  '/RtrInf': (into) => void (into.isReturn = true),
-  '/RtrInf/Rsn/Cd': (into, said) => void (into.returnReason = said),
-  '/RmtInf/Ustrd': (into, said) => void into.texts.push(said),
-  '/RmtInf/Strd/CdtrRefInf/Ref': (into, said) => void into.texts.push(said),
-  '/AddtlTxInf': (into, said) => void into.texts.push(said),
-  ...party('Dbtr', 'debtor'),
-  ...party('Cdtr', 'creditor'),
-};
-
-/** Later versions have a party element in between; version 001.02 does not. */
-function party(element: string, ours: 'debtor' | 'creditor'): Record<string, Leaf<Details>> {
-  const name: Leaf<Details> = (into, said) => void (into.names[ours] = said);
-  const account: Leaf<Details> = (into, said) => void (into.accounts[ours] = said);
-  return {
-    [`/RltdPties/${element}/Nm`]: name,
-    [`/RltdPties/${element}/Pty/Nm`]: name,
-    [`/RltdPties/${element}Acct/Id/IBAN`]: account,
-    [`/RltdPties/${element}Acct/Id/Othr/Id`]: account,
-  };
-}
-
-// Places: the tables above as a tree, built once. Building and comparing the path of each element took as long as the XML parser.
-
-/** The objects that are being read at a leaf. */
-interface UnderWay {
-  statement: Statement | undefined;
-  balance: Balance | undefined;
-  entry: Entry | undefined;
-  details: Details | undefined;
-}
-
-interface Place {
-  readonly below: Map<string, Place>;
-  /** The object that begins and ends with this element. */
-  is?: keyof UnderWay;
-  leaf?: (at: UnderWay, said: string, currency: string) => void;
-}
-
-const NOWHERE: Place = { below: new Map() };
-const ROOT: Place = { below: new Map() };
-
-function placeAt(path: string): Place {
-  let place = ROOT;
-  for (const name of path.split('/')) {
-    const next = place.below.get(name) ?? { below: new Map() };
-    place.below.set(name, next);
-    place = next;
-  }
-  return place;
-}
-
-function places<K extends keyof UnderWay>(
-  path: string,
-  is: K,
-  leaves: Readonly<Record<string, Leaf<NonNullable<UnderWay[K]>> | undefined>>,
-): void {
-  placeAt(path).is = is;
-  for (const [below, leaf] of Object.entries(leaves))
-    placeAt(`${path}${below}`).leaf = (at, said, currency) => {
-      const into = at[is];
-      if (into !== undefined) leaf?.(into, said, currency);
-    };
-}
-
-places(STATEMENT, 'statement', STATEMENT_LEAVES);
-places(`${STATEMENT}/Bal`, 'balance', BALANCE);
-places(`${STATEMENT}/Ntry`, 'entry', ENTRY);
-places(`${STATEMENT}/Ntry/NtryDtls/TxDtls`, 'details', DETAILS);

@@ -138,16 +138,24 @@ function readRow(
 const isOurs = (text: string, account: ManualAccount): boolean =>
   text !== '' && [account.iban, account.accountNumber].filter(Boolean).map(plainAccount).includes(plainAccount(text));
 
-/** Opening and closing balance from the balance column, which must lead from row to row. */
-function balancesOf(rows: readonly Row[]): { opening: bigint | null; closing: bigint | null } {
+/**
+ * Opening and closing balance from the balance column, which must lead from row to row. Rows that cancel each other out may lead in
+ * either order: then their days decide, and if they are all of one day, the books (import.ts).
+ */
+function balancesOf(rows: readonly Row[]): Pick<ReadStatement, 'opening' | 'closing' | 'reversed'> {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined || first.balance === null || last.balance === null)
     return { opening: null, closing: null };
   const leads = (order: readonly Row[]): boolean =>
     order.every((row, i) => i === 0 || row.balance === (order[i - 1]?.balance ?? 0n) + row.signed);
-  if (leads(rows)) return { opening: first.balance - first.signed, closing: last.balance };
-  if (leads(rows.toReversed())) return { opening: last.balance - last.signed, closing: first.balance };
-  throw refuseFile('The balances of the rows do not add up: rows are missing, altered, or in another order.');
+  const down = { opening: first.balance - first.signed, closing: last.balance };
+  const up = { opening: last.balance - last.signed, closing: first.balance };
+  const [leadsDown, leadsUp] = [leads(rows), leads(rows.toReversed())];
+  if (!leadsDown && !leadsUp)
+    throw refuseFile('The balances of the rows do not add up: rows are missing, altered, or in another order.');
+  if (!leadsDown || !leadsUp || down.opening === up.opening) return leadsDown ? down : up;
+  const [from, to] = [first.line.bookedOn, last.line.bookedOn];
+  return from === to ? { ...down, reversed: up } : from < to ? down : up;
 }
 
 /** Signed smallest units; undefined if the text is no amount in this format. */

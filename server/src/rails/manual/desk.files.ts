@@ -7,6 +7,7 @@
  * Not here: operators' steps and their order (desk.ts); the format of a file (files.ts).
  */
 import { createHash } from 'node:crypto';
+import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
@@ -15,6 +16,7 @@ import { openTyped } from '../../base/typed.ts';
 import type { BankContext } from '../bank.ts';
 import { type Gate, type PayoutState, payoutByKey } from '../payouts.ts';
 import { batchName, FILE_TYPES, writeFile } from './files.ts';
+import { contentPlace, type LineContent } from './lines.ts';
 import type { PayeeDetails } from './payee.ts';
 import type { ManualAccount, ManualBankSettings } from './settings.ts';
 import * as statementStore from './statements.store.ts';
@@ -193,6 +195,7 @@ export async function withdrawBatch(
   if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being imported. Retry in a few seconds.');
   if ((await store.shownOfBatch(tx, rail, id)) > 0)
     throw refuse('A statement shows payouts of this file, so it was uploaded.');
+  if (await isNamedByDebit(vault, tx, rail, batch)) throw refuse(NAMED);
   const now = clock.now();
   await store.markWithdrawn(tx, id, { by, why, now });
   const keys = (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
@@ -244,6 +247,28 @@ async function there({ rail }: Desk, tx: Tx, id: bigint): Promise<store.BatchRow
   return batch;
 }
 
+const NAMED =
+  'A statement shows a debit that names this file or its payouts, so it was uploaded. Declare the debit foreign first if it paid nothing of it.';
+
+/**
+ * Whether a debit that no payout explains names this file or payouts of it: the bank booked the file as one, with another amount than ours (without
+ * a payment that it could not make, or with a charge).
+ */
+export async function isNamedByDebit(
+  vault: Vault,
+  tx: Tx,
+  rail: string,
+  { id, asset }: Pick<store.BatchRow, 'id' | 'asset'>,
+): Promise<boolean> {
+  const debits = await statementStore.unexplainedDebits(tx, rail, asset);
+  if (debits.length === 0) return false;
+  const keys = new Set((await store.payoutsOfBatch(tx, id)).map(({ key }) => key));
+  return debits.some(({ externalId, content }) => {
+    const { names } = JSON.parse(vault.decrypt(content, contentPlace(rail, externalId))) as LineContent;
+    return names !== undefined && (names.file === String(id) || names.payouts.some((key) => keys.has(key)));
+  });
+}
+
 /**
  * The payouts of a file that have not ended. One may still be `submitting`: its worker died after it had listed the payout, and
  * before it recorded that.
@@ -262,8 +287,16 @@ const ENDED: readonly string[] = ['settled', 'returned', 'rejected'] satisfies P
 async function mayLeave(desk: Desk, tx: Tx, id: bigint): Promise<store.BatchRow> {
   const batch = await there(desk, tx, id);
   if (batch.withdrawnAt !== null) throw refuse('The file was withdrawn: it must not be uploaded.');
+  if (await isNamedByDebit(desk.context.vault, tx, desk.rail, batch)) throw refuse(NAMED);
+  const list = await store.payoutsOfBatch(tx, id);
+  // The bank paid them: through this file, which must not be uploaded twice, or in another way.
+  const paid = list.filter(({ state }) => state === 'settled' || state === 'returned');
+  if (paid.length > 0)
+    throw refuse(
+      `${paid.length} of its payouts were paid: ${named(paid.map(({ key, state }) => ({ key, why: state ?? '' })))}. The file must not be uploaded any more.`,
+    );
   // Another attempt may pay their orders, or refund their deposits.
-  const over = (await store.payoutsOfBatch(tx, id)).filter(({ state }) => state === 'rejected');
+  const over = list.filter(({ state }) => state === 'rejected');
   if (over.length > 0)
     throw refuse(
       `${over.length} of its payouts ended unpaid: ${named(over.map(({ key }) => ({ key, why: 'ended' })))}. Withdraw the file if it was not uploaded.`,

@@ -149,10 +149,12 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
   const gaps: string[] = [];
   let taken = await takenSoFar(tx, rail, asset);
   let at = 0;
-  for (const statement of statements) {
-    const lines = statement.lines.map((line, i) => ({ line, id: ids[at + i] ?? '' }));
+  for (const read of statements) {
+    const lines = read.lines.map((line, i) => ({ line, id: ids[at + i] ?? '' }));
     at += lines.length;
     const fresh = lines.filter(({ id }) => !known.has(id));
+    const freshSum = total(fresh.map(({ line }) => line));
+    const statement = inItsOrder(read, taken, freshSum);
     const standsTo = await standsToOf(tx, file, statement.to, now);
     if (taken === undefined && statement.from > dayOf(now, 1))
       throw refuseFile(
@@ -167,7 +169,6 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     );
     const ends = endsOf(statement);
     if (taken !== 'unbalanced' && ends !== undefined) {
-      const freshSum = total(fresh.map(({ line }) => line));
       const days = [...new Set(fresh.map(({ line }) => line.bookedOn))].toSorted();
       const said = { ...ends, to: standsTo, id: place.id, lines: lines.map(({ id }) => id), days };
       const isTorn = taken !== undefined && missing(taken) !== 0n;
@@ -205,6 +206,19 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     'statement taken in',
   );
   return { outcome: 'taken', import: imported, gaps };
+}
+
+/** With the balances that continue the books, where the file alone does not tell the order of its lines. */
+function inItsOrder(
+  { reversed, ...read }: ReadStatement,
+  taken: Taken | undefined | 'unbalanced',
+  freshSum: bigint,
+): ReadStatement {
+  if (reversed === undefined || taken === 'unbalanced') return read;
+  if (taken === undefined)
+    throw refuseFile('The rows of the first statement add up from either end: import a period that has more rows.');
+  const closing = taken.first.opening + taken.sum + freshSum;
+  return read.closing !== closing && reversed.closing === closing ? { ...read, ...reversed } : read;
 }
 
 /** The known lines among these: by id, or worded as in the other format. @throws Refusal 'file_refused' */
@@ -357,8 +371,9 @@ async function placeStatement(
   statement: ReadStatement & { standsTo: string },
   ids: readonly string[],
 ): Promise<{ id: bigint; isNew: boolean }> {
-  const { id, sequence, from, to, standsTo, shownTo = null, opening, closing } = statement;
-  const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : [id, String(sequence), from, to];
+  const { id, sequence, page, from, to, standsTo, shownTo = null, opening, closing } = statement;
+  const named = [id, String(sequence), from, to, ...(page === undefined ? [] : [String(page)])];
+  const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : named;
   const identity = createHash('sha256').update(JSON.stringify(said)).digest();
   const there = await statementStore.statementByIdentity(tx, rail, asset, identity);
   if (there === undefined) {

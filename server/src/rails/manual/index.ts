@@ -21,6 +21,7 @@ import type { AssetCode } from '../../base/money.ts';
 import { dayEnd, dayIn, dayStart, instantsAt } from '../../base/zones.ts';
 import { type Bank, type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
 import type { Payee, PayoutStatus, RailHealth, Sending, Sent } from '../rail.ts';
+import { isNamedByDebit } from './desk.files.ts';
 import { type DeskContext, detailsPlace, type ManualDesk, missingOf, openDesk, unlist } from './desk.ts';
 import { contentPlace, type LineContent } from './lines.ts';
 import { endToEndOf, payeeOf } from './payee.ts';
@@ -53,17 +54,18 @@ export function manualBank(settings: ManualBankSettings, context: BankContext): 
     unlist: (tx, key, why) => unlist(tx, settings.code, key, { why, now: context.clock.now() }),
     waitsForPerson: (tx, key) => waitsForPerson(tx, settings.code, key),
     mayYetPay: async (tx, payout) =>
-      (await mayYetLeave(tx, settings.code, payout.key)) ?? (await rail.mayYetPay?.(tx, payout)),
+      (await mayYetLeave(context, tx, settings.code, payout.key)) ?? (await rail.mayYetPay?.(tx, payout)),
   };
 }
 
 /** A payout whose file an operator may still upload cannot be declared never paid. A file that a statement shows was uploaded. */
-async function mayYetLeave(tx: Tx, code: string, key: string): Promise<string | undefined> {
+async function mayYetLeave({ vault }: BankContext, tx: Tx, code: string, key: string): Promise<string | undefined> {
   const listed = await store.readListed(tx, code, key);
   if (listed === undefined || listed.rejectedAt !== null) return undefined;
   const { batchId } = listed;
   if (batchId === null) return `it waits on the list of ${code}: take it off the list`;
   if ((await store.shownOfBatch(tx, code, batchId)) > 0) return undefined;
+  if (await isNamedByDebit(vault, tx, code, { id: batchId, asset: listed.asset })) return undefined;
   return `it is in file ${batchId}, which is not in the statement: withdraw the file`;
 }
 
@@ -114,7 +116,7 @@ export function openManualDesk(settings: ManualBankSettings, context: DeskContex
 function lineOf({ code, accounts }: ManualBankSettings, vault: Vault, row: statementStore.LineRow): StatementLine {
   const account = accounts.find(({ asset }) => asset === row.asset);
   const said = vault.decrypt(row.content, contentPlace(code, row.externalId));
-  const { bookedTime, ...content } = JSON.parse(said) as LineContent;
+  const { bookedTime, names: _names, ...content } = JSON.parse(said) as LineContent;
   return {
     ...content,
     externalId: row.externalId,
@@ -177,6 +179,8 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
     async send({ key, asset, units, destination, notAfter }: Sending): Promise<Sent> {
       const account = accountOf(asset);
       if (account === undefined) return { outcome: 'rejected', why: 'currency_not_held' };
+      if (notAfter !== undefined && Date.now() > notAfter.getTime())
+        return { outcome: 'unknown', why: 'the submission took too long' };
       const payee = payeeOf(destination, account);
       if ('why' in payee) return { outcome: 'rejected', why: payee.why };
       const endToEnd = endToEndOf(key);
@@ -184,7 +188,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       const details = vault.encrypt(JSON.stringify(payee), detailsPlace(code, key));
       try {
         const fresh = await db.asSystem((tx) =>
-          store.insertListed(tx, code, { key, endToEnd, asset, units, details, now: clock.now(), notAfter }),
+          store.insertListed(tx, code, { key, endToEnd, asset, units, details, now: clock.now() }),
         );
         if (fresh) return { outcome: 'submitted', reference: endToEnd };
         return { outcome: 'unknown', why: 'it is on the list already, or it is too late to list it' };

@@ -5,6 +5,7 @@ import { defined } from '../../base/defined.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
 import type { Ends } from './continuity.ts';
 import { refuseFile } from './decode.ts';
+import { batchIn } from './files.ts';
 import { keyIn } from './payee.ts';
 import type { ReadLine, ReadStatement } from './read.ts';
 import { returnReason } from './reasons.ts';
@@ -17,7 +18,10 @@ export type LineContent = Pick<
   StatementLine,
   'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free' | 'bookedOn'
 > &
-  Pick<ReadLine, 'bookedTime'>;
+  Pick<ReadLine, 'bookedTime'> & {
+    /** The file and the payouts of ours that a debit names, if it is not the debit of one payout. */
+    names?: { file?: string; payouts: readonly string[] };
+  };
 export const LINES_AT_ONCE = 2000;
 export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
 
@@ -118,6 +122,15 @@ function relationsOf(context: BankContext, asset: string, line: ReadLine): Buffe
   return reference === '' ? [] : context.vault.indexes(`${asset} ${reference}`, 'manual_lines.relation');
 }
 
+function namesIn(line: ReadLine): LineContent['names'] {
+  if (line.direction === 'credit') return undefined;
+  const { mentions = [] } = line;
+  const file = batchIn({ ...line, text: [line.text, ...mentions].join(' ') });
+  const payouts = [...new Set(mentions.flatMap((one) => keyIn(one) ?? []))];
+  if (file === undefined && payouts.length === 0) return undefined;
+  return { ...defined({ file: file === undefined ? undefined : String(file) }), payouts };
+}
+
 function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineContent {
   const comesBack = line.reversal || line.returned !== undefined;
   const key = keyIn(line.endToEnd, line.text);
@@ -131,7 +144,7 @@ function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineCont
       : {}),
     ...(isFunding ? { funding: true } : {}),
     ...(line.dayIs === 'valued' ? { bookedOn: 'unknown' } : {}),
-    ...defined({ bookedTime: line.bookedTime }),
+    ...defined({ bookedTime: line.bookedTime, names: key === undefined && !comesBack ? namesIn(line) : undefined }),
     free: {
       // Our reference may be in either of the two.
       text: `${line.text} ${line.endToEnd}`.trim(),

@@ -9,6 +9,8 @@ export interface ReadStatement {
   id: string;
   /** The bank's number of the statement, if it has one. */
   sequence: bigint | null;
+  /** The number of its page, if the bank splits the statement: all of them have the same id. */
+  page?: number;
   /** Days of the first and the last line, or the days that the file states, as `YYYY-MM-DD`. */
   from: string;
   to: string;
@@ -17,6 +19,8 @@ export interface ReadStatement {
   /** Smallest units, negative for an overdrawn account; both are null if the file has none. */
   opening: bigint | null;
   closing: bigint | null;
+  /** The balances if the lines are in the opposite order, where the file does not tell which it is. */
+  reversed?: { opening: bigint; closing: bigint };
   lines: ReadLine[];
 }
 
@@ -39,6 +43,8 @@ export interface ReadLine {
   /** The file of ours for which the line was booked, by the name that the bank repeats; '' if it repeats none. */
   batch: string;
   text: string;
+  /** The names in details that do not add up to the line: they settle nothing, and show which files were uploaded. */
+  mentions?: readonly string[];
   name: string;
   account: string;
   /** Whether the line reverses an earlier line. */

@@ -266,3 +266,16 @@ export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
 
 /** The line that represents the balance before the first statement. */
 export const openingId = (asset: AssetCode): string => `opening:${asset}`;
+
+/** Debits that no payout explains and about which operators have not decided, with their encrypted content. */
+export const unexplainedDebits = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+): Promise<Pick<LineRow, 'externalId' | 'content'>[]> =>
+  tx.rows(
+    `select m.external_id, m.content
+       from bank_lines l join manual_lines m on m.rail = l.rail and m.external_id = l.external_id
+      where l.rail = $1 and l.asset = $2 and l.direction = 'debit' and l.meaning = 'unexplained' and l.foreign_at is null`,
+    [rail, asset],
+  );

@@ -29,8 +29,10 @@ const LISTED = `key, end_to_end, asset, units, listed_at, batch_id,
   rejected_at, rejected_why`;
 
 /**
- * @param notAfter real time; the database checks it when it writes the row
- * @returns whether the row is new; false if the key is already listed or the time is over
+ * Lists a payout, unless its submission is over: a worker that was frozen meanwhile must not list a payout that another one has
+ * ended. The payout's row decides, by the database's clock, as for that other worker.
+ *
+ * @returns whether the row is new; false if the key is already listed or its submission is over
  */
 export async function insertListed(
   tx: Tx,
@@ -42,23 +44,15 @@ export async function insertListed(
     units: bigint;
     details: Buffer;
     now: Date;
-    notAfter: Date | undefined;
   },
 ): Promise<boolean> {
   const rows = await tx.run(
     `insert into manual_payouts (rail, key, end_to_end, asset, units, details, listed_at)
-     select $1, $2, $3, $4, $5::numeric, $6, $7 where $8::timestamptz is null or clock_timestamp() <= $8
+     select $1, $2, $3, $4, $5::numeric, $6, $7
+      where not exists (select from payouts where rail = $1 and id = $2
+                         and (state not in ('created', 'submitting') or submitting_until < clock_timestamp()))
      on conflict do nothing`,
-    [
-      rail,
-      listed.key,
-      listed.endToEnd,
-      listed.asset,
-      listed.units,
-      listed.details,
-      listed.now,
-      listed.notAfter ?? null,
-    ],
+    [rail, listed.key, listed.endToEnd, listed.asset, listed.units, listed.details, listed.now],
   );
   return rows > 0;
 }

@@ -122,8 +122,18 @@ test('a file downloaded twice and its statement taken in twice after settling pa
   assert.equal(again.json().taken, 'known', again.body);
   await w.rail.observe();
   assert.deepEqual(await books(), once);
-  // The bank recognises a file by its id, so a second download has to be the same file.
-  assert.equal((await download()).body, first.body);
+  // Nobody needs the file any more, and not every bank recognises it by its id.
+  const late = await post(`bank/files/${file}/download`, { reason: 'to be uploaded' });
+  assert.deepEqual(
+    [late.statusCode, late.json()],
+    [
+      409,
+      {
+        error: `1 of its payouts were paid: ${id} (settled). The file must not be uploaded any more.`,
+        reason: 'batch_refused',
+      },
+    ],
+  );
   assert.deepEqual(await books(), once);
 });
 

@@ -311,4 +311,20 @@ describe('an order under way', () => {
     assert.equal((await w.becomes(order, 'settled')).pay.amount, '5');
     await s.goesBy('offramp', 'usdc', {});
   });
+
+  test('accepts no more than fitted when it was created, so that the gate does not hold it', async () => {
+    const { s } = w;
+    await s.goesBy('offramp', 'usdc', { overpaid: { acceptBps: 10_000, beyond: 'refund_excess' } });
+    await limits('900');
+    const customerId = await w.customer();
+    await w.sells('5', { customerId });
+    await ages(customerId, 20);
+    const order = await w.sells('5', { customerId });
+    // The first order is more than a day old now, but was not when the second one was created.
+    await ages(customerId, 5);
+    await s.pays(w.sale(order), '9');
+    await s.mines(3);
+    assert.equal((await w.becomes(order, 'settled')).pay.amount, '5');
+    await s.goesBy('offramp', 'usdc', {});
+  });
 });
