@@ -70,12 +70,13 @@ export function connectRails(base: Base, world: Environment): RailParts {
   let chains: ReadonlyMap<string, ChainRail> = new Map();
   const report: Report = async (tx, fact) => {
     const isCredit = fact.type === 'credit_unexpected' || fact.type === 'funding_confirmed';
-    if (isCredit && (await takeReturned({ clock, rails }, tx, fact))) return;
+    const left = isCredit ? await takeReturned({ clock, rails }, tx, fact) : fact;
+    if (left === undefined) return;
     await orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
       own.key.startsWith(TRANSFER_KEY)
         ? takeTransfer({ clock, rails }, tx, own)
         : takeOwnTransfer({ clock, chains }, tx, own),
-    )(tx, fact);
+    )(tx, left);
   };
   rails = registry.rails(world.connections, {
     ...{ db, clock, log, report, vault, pollMs: 1_000 },

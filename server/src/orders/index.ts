@@ -80,7 +80,7 @@ export {
 } from './custody/correct.ts';
 export { bookCost, fundsArrived } from './custody/facts.ts';
 export { followOnById } from './custody/lost-time.ts';
-export { movementKnown } from './custody/movements.ts';
+export { haltCleared, movementKnown } from './custody/movements.ts';
 export { lockCreditsFrom, takeCreditsBack } from './custody/own-credits.ts';
 export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './deposits/dust.store.ts';
 export { type DustInput, lookDust, MAX_DUST, writeOffDust } from './deposits/dust.ts';

@@ -1,6 +1,6 @@
 /**
- * SQL of found_movements. Of other tables of the rails it reads payouts and deposit_addresses, and writes chain_sends and
- * chain_nonces.
+ * SQL of found_movements. Of other tables of the rails it reads payouts, deposit_addresses and released_nonces, and writes
+ * chain_sends and chain_nonces.
  */
 import { awaitAll, type Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -67,20 +67,20 @@ export const noteHash = (tx: Tx, rail: string, wallet: string, hash: string): Pr
   ]);
 
 /**
- * Removes nonces that were reported as used and are not, because of a reorg or another node. Only if no transaction of ours was
- * signed or sent after them.
+ * Removes nonces that were reported as used and are not, because of a reorg or another node. A nonce that a send of ours has stays
+ * recorded until that send is mined. If the signer's journal has a transaction from `used` on, all of them wait for that one.
  *
- * @returns the lowest one, which is the next nonce to be taken
+ * @returns the removed nonces, which no row has any more
  */
-export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: bigint): Promise<bigint | undefined> {
+export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: bigint): Promise<bigint[]> {
   const rows = await tx.rows<{ nonce: bigint }>(
     `delete from found_movements f where rail = $1 and wallet = $2 and state = 'unread' and hash is null and nonce >= $3
-        and not exists (select from chain_sends s where s.rail = $1 and s.wallet = $2 and s.nonce >= $3)
+        and not exists (select from chain_sends s where s.rail = $1 and s.wallet = $2 and s.nonce = f.nonce)
         and not exists (select from found_movements g where g.rail = $1 and g.wallet = $2 and g.nonce >= $3 and g.signed)
       returning nonce`,
     [rail, wallet, used],
   );
-  return rows.map(({ nonce }) => nonce).toSorted((a, b) => (a < b ? -1 : 1))[0];
+  return rows.map(({ nonce }) => nonce);
 }
 
 /**
@@ -104,7 +104,7 @@ export interface KnownNonces {
   isWaiting: boolean;
   /** Whether a restore has lost time in which the wallet's sends are not known yet. */
   isUnlooked: boolean;
-  /** The wallet's next nonce; null if it has never sent through these books. */
+  /** The lowest nonce that no row has; null if the wallet has never sent through these books. */
   next: bigint | null;
 }
 
@@ -112,7 +112,11 @@ export async function knownNonces(tx: Tx, rail: string, wallet: string): Promise
   const [waiting, isLost, row] = await awaitAll(
     waitingFound(tx, rail, 1),
     isUnlooked(tx, rail, wallet),
-    tx.row<{ next: bigint }>('select next from chain_nonces where rail = $1 and wallet = $2', [rail, wallet]),
+    tx.row<{ next: bigint }>(
+      `select least(next, (select min(nonce) from released_nonces where rail = $1 and wallet = $2 and taken_by is null)) as next
+         from chain_nonces where rail = $1 and wallet = $2`,
+      [rail, wallet],
+    ),
   );
   return { isWaiting: waiting.length > 0, isUnlooked: isLost, next: row?.next ?? null };
 }

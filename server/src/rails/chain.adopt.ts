@@ -110,10 +110,10 @@ async function findNonces(engine: Engine, known: found.KnownNonces | undefined):
     const next = await sendStore.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
     await noteReleased(engine, tx, HOT, mined);
     if (mined > next) await noteGap(engine, tx, HOT, next, mined);
-    else if (mined < next && unused !== undefined) {
-      const lowest = await found.forgetUnused(tx, rail, HOT, unused);
-      if (lowest !== undefined) await sendStore.setNextNonce(tx, rail, HOT, lowest);
-    }
+    else if (mined < next && unused !== undefined)
+      // The next nonce stays, because sends of ours or other free nonces may be above them.
+      for (const nonce of await found.forgetUnused(tx, rail, HOT, unused))
+        await sendStore.addFree(tx, rail, HOT, nonce, 'the transaction that had used it has left the chain');
     if (signed === undefined) return;
     const after = await noteSigned(engine, tx, signed, mined > next ? mined : next);
     await reportSigned(engine, tx, pending);

@@ -290,3 +290,17 @@ export async function payerOf(tx: Tx, rail: string, externalId: string): Promise
   );
   return row?.payer || undefined;
 }
+
+/** Which of these credits came from an address. */
+export async function creditsFrom(
+  tx: Tx,
+  rail: string,
+  payer: string,
+  externalIds: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.rows<{ externalId: string }>(
+    'select external_id from chain_credits where rail = $1 and external_id = any($2::text[]) and payer = $3',
+    [rail, externalIds, payer],
+  );
+  return rows.map(({ externalId }) => externalId);
+}

@@ -4,6 +4,7 @@
  * The engine's functions are in chain.*.ts in this folder and take it as their first parameter. Nothing in `memory` is needed
  * after a restart: everything that decides about money is a row.
  */
+import type { Tx } from '../base/db.ts';
 import { freeTargets, type TargetsAhead, targetsAhead } from './ahead.ts';
 import type { ChainAdapter, ChainPace, RailContext } from './chain.adapter.ts';
 import * as store from './chain.store.ts';
@@ -65,10 +66,13 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
 }
 
 /** Halts the rail until an operator clears the halt. Reported once. */
-export async function haltRail(engine: Engine, why: string): Promise<void> {
-  const { rail, db, log, report } = engine;
+export const haltRail = (engine: Engine, why: string): Promise<boolean> =>
+  engine.db.asSystem((tx) => haltIn(engine, tx, why));
+
+/** As `haltRail`, in the caller's transaction. @returns false if it was already halted */
+export async function haltIn({ rail, log, report }: Engine, tx: Tx, why: string): Promise<boolean> {
+  if (!(await store.haltChain(tx, rail, why))) return false;
+  await report(tx, { type: 'rail_halted', rail, why });
   log.error({ rail, why }, 'rail halted');
-  await db.asSystem(async (tx) => {
-    if (await store.haltChain(tx, rail, why)) await report(tx, { type: 'rail_halted', rail, why });
-  });
+  return true;
 }

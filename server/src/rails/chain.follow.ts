@@ -22,7 +22,7 @@ import { branchOf, firstNotBefore } from './chain.branch.ts';
 import { contractsOf } from './chain.contracts.ts';
 import * as depositStore from './chain.deposits.store.ts';
 import { arrivalsIn, keepLost, reportCredits, reportFates, takeDeposit } from './chain.deposits.ts';
-import { type Engine, haltRail } from './chain.engine.ts';
+import { type Engine, haltIn } from './chain.engine.ts';
 import * as store from './chain.store.ts';
 
 type Head = Awaited<ReturnType<ChainAdapter['head']>>;
@@ -47,21 +47,17 @@ export async function followStep(engine: Engine): Promise<Step> {
 
   const node = await adapter.head();
   if (node.chainId !== adapter.chainId)
-    return await halted(engine, `the node is on chain ${node.chainId}, not ${adapter.chainId}`);
+    return await halt(engine, cursor, `the node is on chain ${node.chainId}, not ${adapter.chainId}`);
   if (cursor.genesisHash !== null && node.genesisHash !== cursor.genesisHash) {
-    return await halted(engine, `the node has another genesis block: ${node.genesisHash}`);
+    return await halt(engine, cursor, `the node has another genesis block: ${node.genesisHash}`);
   }
   if (cursor.headNumber === null || cursor.headHash === null) return await begin(engine, node, cursor.finalized);
 
   const known = { number: cursor.headNumber, hash: cursor.headHash };
   const branch = await branchOf(engine, known, cursor.finalized, node.newest);
   if (branch === 'nothing new') return { caughtUp: true, halted: false };
-  if (branch === 'too deep') {
-    // Since we read our position, another process may have dropped the block with which we compared.
-    const now = await db.asSystem((tx) => store.cursorOf(tx, rail));
-    if (now?.headHash !== known.hash || now.finalized !== cursor.finalized) return { caughtUp: false, halted: false };
-    return await halted(engine, `a reorg deeper than ${finality} blocks, below block ${known.number}`);
-  }
+  if (branch === 'too deep')
+    return await halt(engine, cursor, `a reorg deeper than ${finality} blocks, below block ${known.number}`);
 
   const { ancestor, fresh } = branch;
   const head = fresh.at(-1) ?? ancestor;
@@ -147,9 +143,17 @@ function finalAt({ adapter }: Engine, node: Head, head: Block, before: bigint): 
   return depth > before ? depth : before;
 }
 
-async function halted(engine: Engine, why: string): Promise<Step> {
-  await haltRail(engine, why);
-  return { caughtUp: true, halted: true };
+/**
+ * Halts the rail, unless its row has changed since this step has read it. Another process may have dropped the block with which
+ * this step compared, or an operator may have cleared a halt: then the next step decides with new answers.
+ */
+async function halt(engine: Engine, seen: store.Cursor, why: string): Promise<Step> {
+  const { rail, db } = engine;
+  const isHalted = await db.asSystem(async (tx) => {
+    const now = await store.lockCursor(tx, rail);
+    return now?.version === seen.version && (await haltIn(engine, tx, why));
+  });
+  return { caughtUp: isHalted, halted: isHalted };
 }
 
 function only(blocks: readonly Block[]): Block {

@@ -18,9 +18,11 @@ export interface Cursor {
   headNumber: bigint | null;
   headHash: string | null;
   headAt: Date | null;
+  /** Changes with every update of the row, so that a result can be compared with the row that it began with. */
+  version: string;
 }
 
-const CURSOR = 'chain_id, genesis_hash, halted_why, finalized, head_number, head_hash, head_at';
+const CURSOR = 'chain_id, genesis_hash, halted_why, finalized, head_number, head_hash, head_at, xmin::text as version';
 
 export async function ensureChain(tx: Tx, rail: string, chain: string, finality: number): Promise<void> {
   await tx.run(

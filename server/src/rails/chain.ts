@@ -114,6 +114,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
       const address = await depositStore.payerOf(tx, rail, externalId);
       return address === undefined ? undefined : { address };
     },
+    cameFrom: (tx, address, externalIds) => depositStore.creditsFrom(tx, rail, address, externalIds),
     ...defined({ isSignedBy: adapter.isSignedBy, hasCode: adapter.hasCode }),
     async readTo(tx) {
       const cursor = await store.cursorOf(tx, rail);

@@ -12,7 +12,7 @@ import * as addressStore from './chain.addresses.store.ts';
 import { dropKeptUnder, type KnownNonces, knownNonces } from './chain.adopt.store.ts';
 import { movedBy, passNonces } from './chain.batch.ts';
 import * as depositStore from './chain.deposits.store.ts';
-import { type Engine, HOT, haltRail } from './chain.engine.ts';
+import { type Engine, HOT, haltIn } from './chain.engine.ts';
 import { isBatch, isOwn, SANDBOX_KEY } from './chain.keys.ts';
 import type { SendVersion } from './chain.sends.store.ts';
 import * as sendStore from './chain.sends.store.ts';
@@ -110,23 +110,21 @@ const isStillShallow = (
 
 /**
  * Records that none of the versions can ever take effect. A query for the send's key then answers that it is absent, so it may be
- * sent again, through the gate, under another slot or deadline.
+ * sent again, through the gate, under another slot or deadline. Only a transaction uses up a slot: so one that is not ours has
+ * used it, and the rail halts with the same commit.
  */
 async function endAbsent(engine: Engine, versions: readonly SendVersion[], proof: string): Promise<void> {
   const { rail, db, log } = engine;
   const { key, wallet } = newestOf(versions);
   const ids = versions.map(({ id }) => id);
+  const stolen = `what wallet ${wallet} was to spend was spent by a transaction that is not ours (key ${key})`;
   await db.asSystem(async (tx) => {
     const cursor = await store.lockCursor(tx, rail);
-    if (cursor?.haltedWhy === null) await sendStore.markAbsent(tx, rail, key, ids, proof);
+    if (cursor?.haltedWhy !== null) return;
+    await sendStore.markAbsent(tx, rail, key, ids, proof);
+    if (versions.some(({ slots }) => slots.length > 0)) await haltIn(engine, tx, stolen);
   });
   log.warn({ rail, key, proof }, 'send proved absent');
-  // Only a transaction uses up a slot, so a transaction that is not ours has used it.
-  if (versions.some(({ slots }) => slots.length > 0))
-    await haltRail(
-      engine,
-      `what wallet ${wallet} was to spend was spent by a transaction that is not ours (key ${key})`,
-    );
 }
 
 /** @param finalized the finalized block before the receipt was requested */

@@ -135,6 +135,7 @@ export const beginSubmission = (tx: Tx, payout: Payout, submitMs: number): Promi
     [payout.id, payout.state, payout.submissions, submitMs / 1000],
   );
 
+/** The first acceptance closes the case of an unknown outcome, so a later one opens a case again. */
 export const recordSubmitted = (
   tx: Tx,
   payout: Payout,
@@ -142,7 +143,7 @@ export const recordSubmitted = (
 ): Promise<number> =>
   tx.run(
     `update payouts set state = 'submitted', reference = coalesce($4, reference), submitted_at = coalesce(submitted_at, $5),
-            unknown_since = null, why = null
+            unknown_since = null, why = null, alarmed_at = case when submitted_at is null then null else alarmed_at end
       where id = $1 and state = $2 and submissions = $3`,
     [payout.id, payout.state, payout.submissions, reference ?? null, now],
   );
@@ -171,8 +172,13 @@ export const cancelUnsubmitted = (tx: Tx, id: string, { why, now }: { why: strin
 export const notePaidUnits = (tx: Tx, id: string, units: bigint): Promise<number> =>
   tx.run('update payouts set paid_units = $2 where id = $1', [id, units]);
 
-export const recordAlarm = (tx: Tx, id: string, now: Date): Promise<number> =>
-  tx.run('update payouts set alarmed_at = $2 where id = $1', [id, now]);
+/** Records that a case was opened about a submitted payout. */
+export const recordAlarm = (tx: Tx, { id, submissions }: Payout, now: Date): Promise<number> =>
+  tx.run(`update payouts set alarmed_at = $2 where id = $1 and state = 'submitted' and submissions = $3`, [
+    id,
+    now,
+    submissions,
+  ]);
 
 /** Records what a rail observed, independent of the submission: the caller holds the lock and has checked the state. */
 export const recordEnd = (

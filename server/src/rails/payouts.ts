@@ -342,7 +342,7 @@ async function ask(context: RunContext, payout: Payout): Promise<Handled> {
       }
       case 'unknown':
         // If the rail currently has no answer about a submitted payout, it stays submitted.
-        if (payout.state === 'submitted') return { againInMs: submittedPause(payout.submittedAt, context.clock.now()) };
+        if (payout.state === 'submitted') return await stillSubmitted(context, tx, payout, context.clock.now());
         return await recordStillUnknown(context, tx, payout, status.why);
     }
   });
@@ -412,12 +412,17 @@ async function recordTaken(
   if (payout.submittedAt === null)
     await context.report(tx, { type: 'payout_submitted', rail: payout.rail, key: payout.id });
   unlessOutrun(await recordSubmitted(tx, payout, { reference, now }));
-  if (payout.alarmedAt === null && payout.submittedAt !== null && now >= later(payout.submittedAt, SHOWN_AFTER_MS)) {
-    const why = 'accepted, and not shown as paid since';
-    await context.report(tx, { type: 'payout_unknown', rail: payout.rail, key: payout.id, why });
-    await recordAlarm(tx, payout.id, now);
+  return await stillSubmitted(context, tx, payout, now);
+}
+
+/** A payout that was accepted long ago and is not shown as paid opens a case, whether its rail still knows it or has no answer. */
+async function stillSubmitted(context: PayoutContext, tx: Tx, payout: Payout, now: Date): Promise<Handled> {
+  const { id: key, rail, submittedAt, alarmedAt } = payout;
+  if (alarmedAt === null && submittedAt !== null && now >= later(submittedAt, SHOWN_AFTER_MS)) {
+    await context.report(tx, { type: 'payout_unknown', rail, key, why: 'accepted, and not shown as paid since' });
+    unlessOutrun(await recordAlarm(tx, payout, now));
   }
-  return { againInMs: submittedPause(payout.submittedAt, now) };
+  return { againInMs: submittedPause(submittedAt, now) };
 }
 
 /** The receiver of the fact may record the rejection itself, or leave it to the call here. */

@@ -74,6 +74,8 @@ export interface Rail {
    * rows only; undefined if it is not stored.
    */
   payerOf?(tx: Tx, externalId: string): Promise<Payer | undefined>;
+  /** For a chain: which of these credits to the paying wallet came from an address. Reads rows only, in one statement. */
+  cameFrom?(tx: Tx, address: string, externalIds: readonly string[]): Promise<string[]>;
   /** For a chain: whether the key of an address signed this text (EIP-191). Never true for a contract, which has no key. Pure. */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
 

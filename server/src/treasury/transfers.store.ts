@@ -101,6 +101,9 @@ export async function write(
   return row as WalletTransfer;
 }
 
+export const hasTransfer = async (tx: Tx, addressId: bigint): Promise<boolean> =>
+  (await tx.row('select from treasury_transfers where address_id = $1 limit 1', [addressId])) !== undefined;
+
 export const findTransfer = (tx: Tx, key: string): Promise<WalletTransfer | undefined> =>
   tx.row<WalletTransfer>(`select ${TRANSFER} from treasury_transfers where key = $1`, [key]);
 

@@ -235,28 +235,34 @@ export async function takeTransfer(
   else await closeCases(tx, { kind: 'transfer_held', subject: key, outcome: 'it has arrived', now });
 }
 
+type Credit = Extract<RailFact, { type: 'credit_unexpected' | 'funding_confirmed' }>;
+
 /**
  * Books money that came back from an own address: custody moves the other way.
  *
- * @returns false for any other credit, and if the books have less at that address
+ * A funding source may be an own address, too. If the books have less there, its money is not booked as funding: the transfer
+ * that it came from may not be booked yet, and both would count. It waits in suspense like that of any own address. An address
+ * that was ended and never got a transfer is a funding source again.
+ *
+ * @returns what is left to be booked: nothing, the fact itself, or a credit in place of a funding
  */
 export async function takeReturned(
   { clock, rails }: { clock: Clock; rails: ReadonlyMap<string, Rail> },
   tx: Tx,
-  fact: Extract<RailFact, { type: 'credit_unexpected' | 'funding_confirmed' }>,
-): Promise<boolean> {
+  fact: Credit,
+): Promise<Credit | undefined> {
   const { rail: code, externalId, asset, units, reference, payer } = fact;
   const from = payer === undefined ? undefined : await store.addressAt(tx, code, payer);
   const rail = rails.get(code);
-  if (from === undefined || rail === undefined) return false;
+  if (from === undefined || payer === undefined || rail === undefined) return fact;
   // Such a credit was booked before the address was registered.
-  for (const before of ['credit', 'fund']) if (await isPosted(tx, `${before}_${code}_${externalId}`)) return false;
+  for (const before of ['credit', 'fund']) if (await isPosted(tx, `${before}_${code}_${externalId}`)) return fact;
   const to = chart.custody(code, rail.wallets.payouts, asset);
   const posted = await post(tx, {
     ...{ id: `back_${code}_${externalId}`, kind: 'transfer_back', at: clock.now(), facts: { reference } },
     lines: move(to, chart.custody(code, ownWallet(from.id), asset), units),
   });
-  if (posted.outcome === 'short') return false;
-  await fundsArrived(tx, clock.now());
-  return true;
+  if (posted.outcome !== 'short') return void (await fundsArrived(tx, clock.now()));
+  if (from.endedAt !== null && !(await store.hasTransfer(tx, from.id))) return fact;
+  return { type: 'credit_unexpected', rail: code, externalId, asset, units, reference, payer };
 }

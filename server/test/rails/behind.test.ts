@@ -3,7 +3,7 @@
  * and adopted payouts are not sent again.
  */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
 import { type FakeChain, fakeChain, TOKEN } from '../support/fakechain.ts';
@@ -36,8 +36,10 @@ after(async () => {
   await fixture.stop();
 });
 beforeEach(async () => {
-  for (const table of ['found_movements', 'chain_sends', 'chain_nonces', 'chain_blocks', 'chains'])
+  await rows.query('alter table chain_sends disable trigger delete_unsigned');
+  for (const table of ['found_movements', 'released_nonces', 'chain_sends', 'chain_nonces', 'chain_blocks', 'chains'])
     await rows.query(`delete from ${table}`);
+  await rows.query('alter table chain_sends enable trigger delete_unsigned');
   chain = fakeChain({ finality: FINALITY });
   says = { mined: 0n, pending: 0n };
   sent = undefined;
@@ -61,6 +63,10 @@ async function look(): Promise<void> {
 }
 const unread = async (): Promise<string[]> =>
   (await rows.query(`select nonce::text as nonce from found_movements where state = 'unread' order by nonce`)).map(
+    (row) => String(row.nonce),
+  );
+const free = async (): Promise<string[]> =>
+  (await rows.query('select nonce::text as nonce from released_nonces where taken_by is null order by nonce')).map(
     (row) => String(row.nonce),
   );
 const next = async (): Promise<string> =>
@@ -93,7 +99,82 @@ test('used nonces are forgotten once a newer final block shows them as unused, b
   aheadMs = 60_000;
   chain.mineEmpty(5);
   await look();
-  assert.deepEqual([await unread(), await next()], [['0'], '1']);
+  assert.deepEqual([await unread(), await free()], [['0'], ['1', '2']]);
+});
+
+describe('nonces that were given up and that a reorg has freed again', () => {
+  const PAID = '0xfriend';
+  const reserved = async () =>
+    (await rows.query('select nonce::text as nonce from chain_sends order by nonce')).map((row) => Number(row.nonce));
+  const pays = (key: string) =>
+    rail.send({ key, asset: 'usdc.fake', units: 5n, destination: { kind: 'address', address: PAID } });
+
+  beforeEach(async () => {
+    Object.assign(chain.adapter, {
+      call: () => ({ target: TOKEN, value: 0n, data: Buffer.from([1]) }),
+      prepare: async () => ({ fee: { price: '1' }, slots: [], deadline: null, body: null }),
+      sign: async (_: string, __: unknown, { nonce }: { nonce: bigint }) => ({
+        raw: Buffer.from([1]),
+        hash: `0xsigned${nonce}`,
+      }),
+      broadcast: async () => ({ taken: true }),
+      fates: async (sends: readonly unknown[]) => sends.map(() => ({ is: 'open' })),
+    });
+    says = { mined: 1n, pending: 1n };
+    await rows.query(`update chain_nonces set next = 4 where rail = $1`, [RAIL]);
+    for (const nonce of [1, 2, 3])
+      await rows.query(
+        `insert into released_nonces (rail, wallet, nonce, key, why) values ($1, 'hot', $2, 'nobody', 'a test')`,
+        [RAIL, nonce],
+      );
+    await look();
+  });
+
+  /** Another program uses the nonces below `mined`, and a reorg removes its transactions. */
+  async function usedAndFreed(mined: bigint): Promise<void> {
+    says = { mined, pending: mined };
+    chain.mine();
+    await look();
+    assert.equal((await pays('pay_1_1')).outcome, 'unknown');
+    says = { mined: 1n, pending: 1n };
+    aheadMs = 60_000;
+    chain.mineEmpty(5);
+    await look();
+    assert.deepEqual(await unread(), []);
+  }
+
+  for (const [mined, all] of [
+    [2n, 'the lowest of three'],
+    [3n, 'two of three'],
+    [4n, 'all three'],
+  ] as const)
+    test(`are taken in order, and none twice or never: ${all}`, async () => {
+      await usedAndFreed(mined);
+      for (const key of ['pay_1_1', 'pay_2_1', 'pay_3_1', 'pay_4_1'])
+        assert.equal((await pays(key)).outcome, 'submitted', `${key} was not sent`);
+      assert.deepEqual(await reserved(), [1, 2, 3, 4]);
+    });
+
+  test('block nothing where a send of ours with a later nonce waits for them', async () => {
+    await rows.query(
+      `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, reserved_at)
+       values ($1, 'hot', 4, 'pay_9_1', 1, $2, '\\x01', 0, 'usdc.fake', 5, '{}', '0xlater', '\\x01', 'signed', now())`,
+      [RAIL, TOKEN],
+    );
+    await rows.query('update chain_nonces set next = 5 where rail = $1', [RAIL]);
+    await usedAndFreed(2n);
+    for (const key of ['pay_1_1', 'pay_2_1', 'pay_3_1', 'pay_4_1'])
+      assert.equal((await pays(key)).outcome, 'submitted', `${key} was not sent`);
+    assert.deepEqual(await reserved(), [1, 2, 3, 4, 5]);
+  });
+
+  test('and that are used again are found although nothing is sent', async () => {
+    await usedAndFreed(3n);
+    says = { mined: 3n, pending: 3n };
+    chain.mine();
+    await look();
+    assert.deepEqual(await unread(), ['1', '2']);
+  });
 });
 
 test('the rail may have paid any order until the wallet was read since the restore, without a pending transaction', async () => {

@@ -548,6 +548,72 @@ describe('following a chain', () => {
     assert.equal((await rail.health()).healthy, true);
   });
 
+  describe('a step that began before an operator cleared a halt', () => {
+    /** Another process's step, after the node has answered `call` and before it has used the answer. */
+    async function suspended(call: 'head' | 'blocks'): Promise<{ goesOn(): Promise<unknown> }> {
+      const real = chain.adapter[call] as (...asked: bigint[]) => Promise<unknown>;
+      const { finalized } = await cursor();
+      let calls = 0;
+      const thaw = Promise.withResolvers<void>();
+      const asked = Promise.withResolvers<void>();
+      Object.assign(chain.adapter, {
+        [call]: async (...input: bigint[]) => {
+          const answer = await real(...input);
+          calls += 1;
+          // The first head only shows whether there is anything to read; the step reads its own.
+          if (call === 'head' ? calls === 1 : input[0] !== finalized) return answer;
+          asked.resolve();
+          await thaw.promise;
+          return answer;
+        },
+      });
+      const looking = open().observe();
+      await asked.promise;
+      Object.assign(chain.adapter, { [call]: real });
+      return {
+        goesOn: async () => {
+          thaw.resolve();
+          await looking;
+        },
+      };
+    }
+    const cursor = async () => {
+      const [row] = await rows.query('select finalized::text as finalized, halted_why from chains');
+      return { finalized: BigInt(String(row?.finalized)), why: row?.halted_why };
+    };
+
+    for (const [what, call] of [
+      ['another chain id', 'head'],
+      ['another genesis block', 'head'],
+      ['a reorg deeper than finality', 'blocks'],
+    ] as const)
+      for (const restart of [false, true])
+        test(`does not halt the rail again: ${what}${restart ? ', restarted' : ''}`, async () => {
+          chain.mineEmpty(2 * FINALITY);
+          await follow();
+          const { head } = chain.adapter;
+          const before = chain.snapshot();
+          if (call === 'blocks') {
+            chain.drop(FINALITY + 2);
+            chain.mineEmpty(FINALITY + 4);
+          } else {
+            const lie = what === 'another chain id' ? { chainId: 8n } : { genesisHash: '0xother' };
+            chain.adapter.head = async () => ({ ...(await head()), ...lie });
+          }
+          const step = await suspended(call);
+          await follow();
+          assert.deepEqual(take(), ['rail_halted']);
+          chain.adapter.head = head;
+          if (!restart) chain.revert(before);
+          await fixture.db.asSystem((tx) => clearHalt(tx, RAIL, { restart }));
+          await step.goesOn();
+          assert.deepEqual([take(), (await cursor()).why], [[], null]);
+          chain.mine();
+          await follow();
+          assert.equal((await rail.health()).healthy, true);
+        });
+  });
+
   test('a node on another chain halts the rail', async () => {
     chain.adapter.head = async () => ({
       chainId: 8n,

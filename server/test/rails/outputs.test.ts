@@ -295,9 +295,20 @@ describe('sending on a chain of outputs', () => {
       'it was absent although a reorg may still restore it',
     );
     chain.mineEmpty(2);
+    const dies = chainRail(chain.adapter, {
+      ...fixture,
+      report: async () => {
+        throw new Error('the process ends here');
+      },
+    });
+    await assert.rejects(look(dies), /the process ends here/);
     await look();
     await look();
-    assert.deepEqual(typesOf(facts), ['rail_halted']);
+    assert.deepEqual(
+      typesOf(facts),
+      ['rail_halted'],
+      'a process that ended before it halted the rail prevented the halt',
+    );
     assert.equal((await rail.status('pay_1_1')).outcome, 'absent');
     assert.equal((await pay('pay_1_1', 5_000n)).outcome, 'unknown', 'a halted rail sent a payout');
     await fixture.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: false }));

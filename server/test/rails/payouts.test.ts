@@ -619,6 +619,37 @@ describe('a payout that is rejected', () => {
     assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 1]);
   });
 
+  it('that was accepted, and about which the rail has no answer for days, opens one case', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    await w.looksAt(id);
+    const silent = behaving(w.rail, { status: async () => ({ outcome: 'unknown', why: 'no answer' }) });
+    await w.looksAt(id, silent);
+    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 0]);
+    w.clock.advance(3 * DAY_MS);
+    for (let i = 0; i < 2; i += 1)
+      assert.ok((await w.looksAt(id, silent))?.againInMs, 'the rail is not asked any more');
+    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 1]);
+  });
+
+  it('that was unknown for long before it was accepted opens a case again if it is not shown as paid', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    const unknown = async () => ({ outcome: 'unknown' as const, why: 'no answer' });
+    const silent = behaving(w.rail, { send: unknown, status: unknown });
+    await w.looksAt(id, silent);
+    w.clock.advance(16 * 60_000);
+    await w.looksAt(id, silent);
+    assert.equal(w.of('payout_unknown').length, 1);
+    // This fact closes the case.
+    const accepted = behaving(w.rail, { status: async () => ({ outcome: 'known' }) });
+    await w.looksAt(id, accepted);
+    assert.deepEqual([await w.state(id), w.of('payout_submitted').length], ['submitted', 1]);
+    w.clock.advance(3 * DAY_MS);
+    for (let i = 0; i < 2; i += 1) await w.looksAt(id, accepted);
+    assert.equal(w.of('payout_unknown').length, 2);
+  });
+
   it('after it was accepted does not follow from absence alone', async () => {
     // Accepted within its time also on a busy machine: otherwise absence would prove that it never left.
     const w = await make({ deduplicatesForMs: 0, submitMs: 2_000, graceMs: 0 });

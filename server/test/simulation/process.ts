@@ -127,14 +127,15 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   // As composition/rails.ts connects them.
   const report: Report = async (tx, fact) => {
     const isCredit = fact.type === 'credit_unexpected' || fact.type === 'funding_confirmed';
-    if (isCredit && (await takeReturned({ clock, rails }, tx, fact))) return;
+    const left = isCredit ? await takeReturned({ clock, rails }, tx, fact) : fact;
+    if (left === undefined) return;
     await orderFacts(
       { rails, clock, comparePayer: (tx2, id, text) => comparePayer(tx2, vault, id, text) },
       (tx2, own) =>
         own.key.startsWith(TRANSFER_KEY)
           ? takeTransfer({ clock, rails }, tx2, own)
           : takeOwnTransfer({ clock, chains }, tx2, own),
-    )(tx, fact);
+    )(tx, left);
   };
   const mayLeave: RailContext['mayLeave'] = async (tx, what) => {
     const answer = what.key.startsWith(TRANSFER_KEY)

@@ -456,7 +456,7 @@ test('what comes back from an own address is ours again, and no money of an unkn
   };
   await comesBack(3n * MILLION);
   // Also where operators have listed it as a source of their own money.
-  await world.read((tx) => trustFundingSource(tx, CHAIN, other.address, 'the safe'));
+  await trusts(other.address);
   await comesBack(0n);
   const changes = await world.changesSince(before);
   assert.equal(changes[`custody:${CHAIN}:hot:${USDC}`], 6n * MILLION);
@@ -465,8 +465,10 @@ test('what comes back from an own address is ours again, and no money of an unkn
   await world.reconciles();
 });
 
-test('what comes back before the books have its transfer is ours again once they have it, also in parts', async () => {
-  const other = await registered();
+const trusts = (address: string) => world.read((tx) => trustFundingSource(tx, CHAIN, address, 'the safe'));
+
+/** Money is put away, and sent back in two parts, before the books have the first transfer. */
+async function comesBackEarly(other: { id: string; address: string }): Promise<void> {
   const before = await world.balances();
   const opened = async () => (await ada.reads('/cases?kind=unexpected_credit')).body.cases;
   const others = await opened();
@@ -484,8 +486,38 @@ test('what comes back before the books have its transfer is ours again once they
   const changes = await world.changesSince(before);
   assert.equal(changes[`custody:${CHAIN}:hot:${USDC}`], -MILLION);
   assert.equal(changes[`suspense:${CHAIN}:${USDC}`] ?? 0n, 0n);
+  assert.equal(changes[`treasury:${USDC}`] ?? 0n, 0n, 'money that came back was booked as new');
   assert.deepEqual(await opened(), others);
   await world.reconciles();
+}
+
+test('what comes back before the books have its transfer is ours again once they have it, also in parts', async () =>
+  await comesBackEarly(await registered()));
+
+test('the same where the own address becomes a funding source later', async () => {
+  const other = await registered();
+  await trusts(other.address);
+  await comesBackEarly(other);
+});
+
+test('the same where a funding source becomes an own address later, but not where that was a mistake that was ended', async () => {
+  const address = world.newAddress();
+  await trusts(address);
+  await comesBackEarly(await registered(address));
+
+  const mistaken = world.newAddress();
+  await trusts(mistaken);
+  const { id } = await registered(mistaken);
+  assert.equal((await nia.does(`/treasury/own-addresses/${id}/end`)).status, 200);
+  const payer = await world.sells('5', 'usdc');
+  await world.pays({ ...payer, depositAddress: mistaken }, '5');
+  await world.mines(1);
+  const before = await world.balances();
+  await sendsBack(mistaken, 5n * MILLION);
+  await world.until('it is booked as funding', async () => {
+    await world.mines(1);
+    return (await world.changesSince(before))[`treasury:${USDC}`] === 5n * MILLION;
+  });
 });
 
 test('at a terminal: registered, sent, listed', async () => {

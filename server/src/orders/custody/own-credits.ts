@@ -10,7 +10,7 @@ import { closeCases } from '../../compliance/index.ts';
 import { type Account, chart, move, post } from '../../ledger/index.ts';
 import type { Rail } from '../../rails/rail.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
-import { areHeld } from '../deposits/held.store.ts';
+import { heldAmong } from '../deposits/held.store.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 
@@ -24,12 +24,12 @@ export async function lockCreditsFrom(
   from: { rail: string; asset: string; address: string },
 ): Promise<DepositRow[]> {
   const { rail, asset, address } = from;
-  const credits: DepositRow[] = [];
-  for (const row of await depositStore.lockCredits(tx, { rail, asset })) {
-    const payer = await rails.get(rail)?.payerOf?.(tx, row.externalId);
-    if (payer?.address === address && !(await areHeld(tx, [row]))) credits.push(row);
-  }
-  return credits;
+  const all = await depositStore.creditsInSuspense(tx, { rail, asset });
+  const ours = (await rails.get(rail)?.cameFrom?.(tx, address, all)) ?? [];
+  const credits = await depositStore.lockCredits(tx, { rail, asset, externalIds: ours });
+  // Read after the lock: an operator may just have held one.
+  const held = await heldAmong(tx, credits);
+  return credits.filter(({ id }) => !held.has(id));
 }
 
 /** Books them as come back from the own address, as far as the books have that much there. */

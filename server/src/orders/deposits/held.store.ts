@@ -15,10 +15,17 @@ export const heldDeposit = (tx: Tx, id: bigint): Promise<HeldDeposit | undefined
 
 /** Whether any of these deposits is held. */
 export const areHeld = async (tx: Tx, deposits: readonly { id: bigint }[]): Promise<boolean> =>
-  deposits.length > 0 &&
-  (await tx.row('select from held_deposits where deposit_id = any($1::bigint[]) limit 1', [
-    deposits.map(({ id }) => id),
-  ])) !== undefined;
+  (await heldAmong(tx, deposits)).size > 0;
+
+/** The numbers of those that are held. */
+export async function heldAmong(tx: Tx, deposits: readonly { id: bigint }[]): Promise<ReadonlySet<bigint>> {
+  if (deposits.length === 0) return new Set();
+  const rows = await tx.rows<{ depositId: bigint }>(
+    'select deposit_id from held_deposits where deposit_id = any($1::bigint[])',
+    [deposits.map(({ id }) => id)],
+  );
+  return new Set(rows.map(({ depositId }) => depositId));
+}
 
 /** A repeated hold is a new one, with its own time, because an older proposal to release refers to the earlier hold. */
 export async function insertHeld(tx: Tx, id: bigint, { by, why, at }: HeldDeposit): Promise<void> {

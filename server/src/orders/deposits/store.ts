@@ -84,14 +84,24 @@ export async function lockDeposit(tx: Tx, rail: string, externalId: string): Pro
   ]);
 }
 
-/** Locks the credits to a paying wallet that belong to no order and are wholly in suspense, the oldest first. */
-export const lockCredits = (tx: Tx, { rail, asset }: { rail: string; asset: string }): Promise<DepositRow[]> =>
+/** The credits to a paying wallet that belong to no order and are wholly in suspense. */
+const CREDITS = `state = 'suspense' and rail = $1 and asset = $2 and origin = 'credit' and order_id is null
+        and taken_units = 0 and refund_units = 0`;
+
+/** External ids of such credits, from any sender. Locks nothing. */
+export const creditsInSuspense = async (tx: Tx, { rail, asset }: { rail: string; asset: string }): Promise<string[]> =>
+  (await tx.rows<{ externalId: string }>(`select external_id from deposits where ${CREDITS}`, [rail, asset])).map(
+    ({ externalId }) => externalId,
+  );
+
+/** Locks those of these credits that are still wholly in suspense, the oldest first. */
+export const lockCredits = (
+  tx: Tx,
+  { rail, asset, externalIds }: { rail: string; asset: string; externalIds: readonly string[] },
+): Promise<DepositRow[]> =>
   tx.rows<DepositRow>(
-    `select * from deposits
-      where state = 'suspense' and rail = $1 and asset = $2 and origin = 'credit' and order_id is null
-        and taken_units = 0 and refund_units = 0
-      order by seen_at, id for update`,
-    [rail, asset],
+    `select * from deposits where ${CREDITS} and external_id = any($3::text[]) order by seen_at, id for update`,
+    [rail, asset, externalIds],
   );
 
 export const findDeposit = (tx: Tx, rail: string, externalId: string) =>

@@ -7,8 +7,8 @@
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { closeCases } from '../../../compliance/index.ts';
 import { confirmers } from '../../../operators/index.ts';
+import { haltCleared } from '../../../orders/index.ts';
 import {
   findPartner,
   type KillSwitchKind,
@@ -75,6 +75,8 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     async look({ chainHalts }, tx, { rail }) {
       if (!chainHalts.codes.includes(rail))
         throw new Refusal('malformed_field', { fields: { rail: `must be one of ${chainHalts.codes.join(', ')}` } });
+      // Before the chain's row: whoever explains its last unknown transaction locks them in this order.
+      await lockKillSwitches(tx);
       const why = await chainHalts.why(tx, rail);
       return { halted: why !== null, ...defined({ why: why ?? undefined }) };
     },
@@ -85,11 +87,8 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     },
     async perform({ chainHalts }, tx, { rail, restart = false }, { operator, now }) {
       await chainHalts.clear(tx, rail, { restart });
-      // The kill switch that the server sets when others use our nonces has the same case, and stays.
-      if ((await killSwitches(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === MACHINE))
-        return;
       const outcome = `cleared by ${operator.name}${restart ? ', read again from below the final block' : ''}`;
-      await closeCases(tx, { kind: 'rail_halted', subject: rail, outcome, now });
+      await haltCleared(tx, { rail, outcome, now });
     },
   }),
 ];
