@@ -14,7 +14,8 @@
  * The pairs: requests over HTTP (operations.ts), whole lives and then the sweeps they leave (lives.ts, sweeps.ts), webhooks
  * sent again (posting.ts), the follower of a chain (follower.ts), a bank's statement (statement.ts). Between them the time from
  * settled to the webhook's arrival is measured (webhooks.ts); if they arrive more slowly than required the figures are still
- * written, and the bench exits with 1. `--only` takes the beginning or a part of a name.
+ * written, and the bench exits with 1. The console is opened in a real browser, up to the first row of its orders (console.ts); the
+ * bench also exits with 1 if the page has more bytes than it may have. `--only` takes the beginning or a part of a name.
  *
  * `--quick` ends within three minutes: smaller sizes, one round, and parts that cannot begin in time are skipped and named.
  * `--full` runs nine rounds.
@@ -30,6 +31,7 @@ import { parseArgs } from 'node:util';
 import { runningPostgres } from '../server/src/base/postgres.ts';
 import { writeCharts } from './charts.ts';
 import { type Cluster, startCluster } from './cluster.ts';
+import { type FirstRow, MOST_COMPRESSED_BYTES, measureConsole } from './console.ts';
 import { startRowsLimit } from './creation.ts';
 import { measureFollower } from './follower.ts';
 import { measureHotAccount } from './hot.ts';
@@ -41,12 +43,12 @@ import { type Made, OPERATIONS, type Operation, operationsOn } from './operation
 import { type Ours, startOurs } from './ours.ts';
 import type { Pair } from './pairs.ts';
 import { measurePosting } from './posting.ts';
-import { heardLine, type Results, report, table } from './report.ts';
+import { firstRowLine, heardLine, type Results, report, table } from './report.ts';
 import { measureStatement } from './statement.ts';
 import { measureSweeps } from './sweeps.ts';
 import { type Heard, measureWebhooks, WANTED_PER_SECOND } from './webhooks.ts';
 
-const PARTS = ['idle', 'lives', 'webhooks', 'posting', 'follower', 'statement'] as const;
+const PARTS = ['idle', 'lives', 'webhooks', 'console', 'posting', 'follower', 'statement'] as const;
 
 const { values } = parseArgs({
   options: {
@@ -66,6 +68,7 @@ const SIZES = quick
   ? {
       share: 0.2,
       idleMs: 1_000,
+      opened: 3,
       lives: 16,
       paid: 40,
       entries: 300,
@@ -75,6 +78,7 @@ const SIZES = quick
   : {
       share: 1,
       idleMs: 3_000,
+      opened: 10,
       lives: 200,
       paid: 200,
       entries: 5_000,
@@ -140,10 +144,11 @@ async function run(): Promise<void> {
   // A latency at a lower rate than requested does not count.
   const heard = results.webhooks;
   if (!quick && heard !== undefined && heard.eventsPerSecond < WANTED_PER_SECOND) process.exitCode = 1;
+  if ((results.firstRow?.compressedBytes ?? 0) > MOST_COMPRESSED_BYTES) process.exitCode = 1;
 }
 
 /** The parts that need a server of ours. */
-async function serve(cluster: Cluster): Promise<{ idle?: Idle; webhooks?: Heard; hot?: string }> {
+async function serve(cluster: Cluster): Promise<{ idle?: Idle; webhooks?: Heard; firstRow?: FirstRow; hot?: string }> {
   const dataDir = join(folder, 'ours');
   const profiles = fileURLToPath(new URL('results/profile', import.meta.url));
   const ours = await startOurs(dataDir, ending, values.profile ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`] : []);
@@ -153,11 +158,16 @@ async function serve(cluster: Cluster): Promise<{ idle?: Idle; webhooks?: Heard;
   if (idle !== undefined) process.stdout.write(`${idleLine(idle)}\n`);
   let hot: string | undefined;
   let webhooks: Heard | undefined;
+  let firstRow: FirstRow | undefined;
   // Webhooks need existing orders.
-  if ([...OPERATIONS, 'webhooks', 'posting'].some((name) => only === undefined || name.includes(only))) {
+  if ([...OPERATIONS, 'webhooks', 'console', 'posting'].some((name) => only === undefined || name.includes(only))) {
     const { operations, orders } = await operationsOn(ours);
     if (isDue('webhooks')) webhooks = await measureWebhooks(ours, orders.slice(0, SIZES.paid));
     if (webhooks !== undefined) process.stdout.write(`${heardLine(webhooks)}\n`);
+    if (isDue('console')) {
+      firstRow = await measureConsole({ baseUrl: ours.baseUrl, dataDir, orders: orders.length }, SIZES.opened);
+      process.stdout.write(`${firstRow === undefined ? 'console: no Chromium here' : firstRowLine(firstRow)}\n`);
+    }
     await overHttp({ ours, adminUrl, cluster, operations, orders });
   }
   if (idle !== undefined) {
@@ -172,7 +182,7 @@ async function serve(cluster: Cluster): Promise<{ idle?: Idle; webhooks?: Heard;
     // The events that are sent again are those of the earlier parts.
     if (isDue('posting')) take(await measurePosting(server, FEW_ROUNDS));
   }
-  return { ...(idle && { idle }), ...(webhooks && { webhooks }), ...(hot && { hot }) };
+  return { ...(idle && { idle }), ...(webhooks && { webhooks }), ...(firstRow && { firstRow }), ...(hot && { hot }) };
 }
 
 async function overHttp(on: {

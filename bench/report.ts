@@ -2,6 +2,7 @@
  * The figures for people: a table for the terminal, a page for the docs.
  */
 import { chartName } from './charts.ts';
+import type { FirstRow } from './console.ts';
 import { type Idle, idleLine } from './idle.ts';
 import type { Figures, Pair } from './pairs.ts';
 import { type Heard, WANTED_PER_SECOND } from './webhooks.ts';
@@ -18,6 +19,7 @@ export interface Results {
   idle?: Idle;
   pairs: readonly Pair[];
   webhooks?: Heard;
+  firstRow?: FirstRow;
   /** Entries per second on one account, as text. */
   hot?: string;
   /** Parts that could not begin within the time of --quick. */
@@ -59,8 +61,11 @@ export function table(pairs: readonly Pair[], withHeadings: boolean): string {
 export const heardLine = ({ eventsPerSecond, settled }: Heard): string =>
   `settled → webhook received: p50 ${settled.p50} ms, p99 ${settled.p99} ms (${settled.count} orders, ${eventsPerSecond.toFixed(0)} events/s${eventsPerSecond < WANTED_PER_SECOND ? `: below the ${WANTED_PER_SECOND} wanted` : ''})`;
 
+export const firstRowLine = ({ orders, rounds, coldMs, warmMs, ...sent }: FirstRow): string =>
+  `console, navigation → first of ${orders} orders on the screen: ${coldMs.p50} ms (at most ${coldMs.most}) without a cache, ${warmMs.p50} ms (at most ${warmMs.most}) with one, ${rounds} times each; ${sent.requests} replies of ${(sent.bytes / 1_000).toFixed(0)} kB, ${(sent.compressedBytes / 1_000).toFixed(0)} kB compressed`;
+
 export function report(results: Results): string {
-  const { at, node, machine, concurrency, rounds, load, idle, pairs, webhooks, hot } = results;
+  const { at, node, machine, concurrency, rounds, load, idle, pairs, webhooks, firstRow, hot } = results;
   const missed = pairs.filter(({ ratio, goal }) => ratio < goal);
   const line = (row: readonly string[]) => `| ${row.join(' | ')} |`;
   const parts = [
@@ -70,6 +75,7 @@ export function report(results: Results): string {
     WHAT_IT_IS,
     [line(HEADINGS), line(HEADINGS.map(() => '---')), ...pairs.map((pair) => line(cells(pair)))].join('\n'),
     ...(webhooks === undefined ? [] : [`${heardLine(webhooks)}.`]),
+    ...(firstRow === undefined ? [] : [`${firstRowLine(firstRow)}.`]),
     ...(idle === undefined ? [] : [`A fresh sandbox, ${idleLine(idle)}.`]),
     ...(hot === undefined ? [] : [`${hot}.`]),
     ELSEWHERE,

@@ -266,6 +266,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   operator_sessions: ['insert, update, delete', 'sessions begin, are seen, end and are forgotten'],
   operator_sso_logins: ['insert, delete', 'a login at the provider is used once, or forgotten'],
   operator_tokens: ['insert, update', 'tokens are made, used and revoked'],
+  operator_views: [
+    'insert, delete; update (search, saved_at)',
+    'operators save views of lists, replace and delete them',
+  ],
   operators: ['insert, update', 'operators are added, change role and are disabled'],
   order_counts: ['insert, update', REQUESTS],
   order_history: ['insert; update (facts)', 'inserted once; an erasure takes out what operators typed'],

@@ -6,6 +6,7 @@ import { OPERATOR_ACTIONS, RULE_SET } from '../actions.people.ts';
 import { read } from '../api.ts';
 import { useFilters } from '../filters.tsx';
 import { every } from '../live.ts';
+import { AllowedNetworks } from '../networks.tsx';
 import { Pending } from '../pending.tsx';
 import { RowLink } from '../rowlink.tsx';
 import { hours, type Rule, useRules } from '../rules.ts';
@@ -259,6 +260,7 @@ export function Operators() {
         keyOf={({ id }) => id}
         empty="There is no operator."
       />
+      <AllowedNetworks />
       <div className="title">
         <h2>How many people an action takes</h2>
         <button type="button" disabled={!may(RULE_SET.right)} onClick={() => setRule('new')}>

@@ -1,8 +1,9 @@
-/** Your own sessions, passkeys and recovery codes. */
+/** Your own sessions, passkeys and recovery codes, and from where operators may connect. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { read, type SessionRow, send } from '../api.ts';
 import { Codes } from '../codes.tsx';
+import { AllowedNetworks } from '../networks.tsx';
 import { OtherActions } from '../others.tsx';
 import { enrolAnother } from '../passkey.ts';
 import { useSession } from '../shell.tsx';
@@ -77,6 +78,7 @@ export function Sessions() {
           <Codes codes={codes} />
         </section>
       )}
+      <AllowedNetworks />
       <OtherActions of="self" known={{}} title="Tokens for the terminal" />
     </>
   );

@@ -94,7 +94,7 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
   if (unknown.length > 0) throw new Misuse(`--${unknown[0]} is not an option of this command\n${usage(command)}`);
   if (dryRun && command.dryRun === undefined)
     throw new Misuse(`--dry-run is not an option of this command\n${usage(command)}`);
-  const wantsReason = command.method === 'POST' && !dryRun && command.reasonIsOptional !== true;
+  const wantsReason = takesReason(command) && !dryRun && command.reasonIsOptional !== true;
   if (wantsReason && options.reason === undefined) throw new Misuse('an action needs --reason "why"');
   if (brief && command.brief === undefined)
     throw new Misuse(`--brief is not an option of this command\n${usage(command)}`);
@@ -138,9 +138,12 @@ function overview(words: readonly string[]): string {
   ].join('\n');
 }
 
+const takesReason = ({ method, withoutReason }: Pick<Command, 'method' | 'withoutReason'>): boolean =>
+  method === 'POST' && withoutReason !== true;
+
 function usage({ words, args, options = [], brief, about, method, pages, csv, ...how }: Command): string {
   const reason = how.reasonIsOptional === true ? '[--reason <why>]' : '--reason <why>';
-  const typed = [words, ...args.map((name) => `<${name}>`), ...(method === 'POST' ? [reason] : [])];
+  const typed = [words, ...args.map((name) => `<${name}>`), ...(takesReason({ method, ...how }) ? [reason] : [])];
   const more = [
     ...options.map((name) => `[--${name} <value>]`),
     ...(how.getsFile === true ? ['[--out <file>]'] : []),
@@ -210,7 +213,7 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
   const sent = command.sendsFile === true ? statementIn(given) : undefined;
   const attached = command.sendsForm === true ? statementIn(given) : undefined;
   for (const name of command.options ?? []) if (options[name] !== undefined) given[name] = options[name];
-  if (command.method === 'POST' && !dryRun && options.reason !== undefined) given.reason = options.reason;
+  if (takesReason(command) && !dryRun && options.reason !== undefined) given.reason = options.reason;
   const path = command.path.replace(/:(\w+)/g, (_, name: string) => {
     const value = given[name] ?? '';
     delete given[name];

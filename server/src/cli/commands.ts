@@ -13,7 +13,7 @@ export interface Command {
   args: readonly string[];
   /** Fields that may follow as `--name value`. An action also takes `--reason`. */
   options?: readonly string[];
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   path: string;
   /** Its effect, in one sentence. */
   about: string;
@@ -40,6 +40,8 @@ export interface Command {
   getsFile?: true;
   /** An action that has a default reason. */
   reasonIsOptional?: true;
+  /** Changes no business data: it takes no `--reason`. */
+  withoutReason?: true;
   /** The request of `--dry-run`: shows the effect and changes nothing. */
   dryRun?: Pick<Command, 'method' | 'path' | 'list' | 'columns'>;
 }

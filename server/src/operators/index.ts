@@ -1,7 +1,7 @@
 /**
  * Operators: the people who run this installation, each with a name, a role and tokens (people.ts); their actions (audit.ts,
- * sealed by seals.ts); how many of them an action takes (rules.ts); actions that wait for others' approval (proposals.ts); and
- * decided changes that wait for their time (planned.ts).
+ * sealed by seals.ts); how many of them an action takes (rules.ts); actions that wait for others' approval (proposals.ts);
+ * decided changes that wait for their time (planned.ts); and the views of lists that each of them has saved (views.ts).
  *
  * Not here: which actions exist (protocols/operator).
  */
@@ -120,3 +120,4 @@ export {
 } from './sessions.ts';
 export type { Operator } from './store.ts';
 export { PROPOSAL_STATES, type ProposalRow, type ProposalState, type Role, type Rule } from './store.ts';
+export { deleteView, MAX_VIEWS, saveView, viewsOf } from './views.ts';

@@ -29,7 +29,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    world = await openStory({ operators: 'two' });
+    world = await openStory({ operators: 'two', settings: { OPERATOR_NETWORKS: '127.0.0.0/8,203.0.113.0/24' } });
     // A passkey belongs to a host name, and an IP address is not one.
     origin = world.server.baseUrl.replace('127.0.0.1', 'localhost');
     await world.read((tx) => takes(tx, 2, { right: 'money' }));
@@ -216,7 +216,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
       const { page } = ada;
       await goes(page, '/kill-switches');
       await page.getByRole('button', { name: 'Set a kill switch' }).click();
-      await page.getByLabel('Kind').selectOption('rail');
+      await page.getByLabel('Kind', { exact: true }).selectOption('rail');
       await page.getByLabel('Which').fill('evm.erc20');
       await page.getByLabel('Reason').fill(SCRIPT);
       await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
@@ -248,7 +248,7 @@ describe('the console in a browser', { skip: noChromium }, () => {
         await route.abort();
       });
       await page.getByRole('button', { name: 'Set a kill switch' }).click();
-      await page.getByLabel('Kind').selectOption('rail');
+      await page.getByLabel('Kind', { exact: true }).selectOption('rail');
       await page.getByLabel('Which').fill('evm.matic20');
       await page.getByLabel('Reason').fill('looks like theft');
       await page.getByRole('dialog').getByRole('button', { name: 'Set a kill switch' }).click();
@@ -327,6 +327,10 @@ describe('the console in a browser', { skip: noChromium }, () => {
     const { page } = bea;
     await goes(page, '/sessions');
     await page.getByText('this one').waitFor();
+    const allowed = page.getByRole('region', { name: 'Allowed networks' });
+    await allowed.getByText('127.0.0.0/8, 203.0.113.0/24').waitFor();
+    await allowed.getByText('within').waitFor();
+    await allowed.getByText('OPERATOR_NETWORKS').waitFor();
     await isGood(page, 'Sessions and passkeys');
     await page
       .getByRole('row', { name: /this one/ })

@@ -184,17 +184,59 @@ describe('the lists of the console', { skip: noChromium }, () => {
     await page.getByRole('alert').getByText('must be given with min or max').waitFor();
   });
 
-  test('a view is saved under a name in this browser, opened and forgotten', async () => {
+  test('a view is saved under a name, is there in another browser, and is deleted there', async () => {
+    const other = await openDesk(browser, origin);
     await goes('/deposits?state=applied');
     await page.getByRole('button', { name: 'Save this view' }).click();
     await page.getByLabel('Name of the view').fill(`Paid ${SCRIPT}`);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('link', { name: `Paid ${SCRIPT}` }).waitFor();
+    await other.page.goto(`${origin}/console/deposits`);
+    await enrol(other.page, ada.person.token);
+    await signIn(other.page, 'ada');
+    await other.page.getByRole('link', { name: `Paid ${SCRIPT}` }).click();
+    await other.page.waitForURL(/\?state=applied$/);
+    await isGood(other.page, 'Deposits', 'Deposits, a saved view');
+    assert.equal(await other.page.getByRole('button', { name: 'Save this view' }).count(), 0, 'it is saved already');
+    await other.page.getByRole('button', { name: 'Delete the view' }).click();
+    await other.page.getByRole('link', { name: `Paid ${SCRIPT}` }).waitFor({ state: 'detached' });
+    await goes('/deposits?state=applied');
+    await page.getByRole('button', { name: 'Save this view' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: `Paid ${SCRIPT}` }).count(), 0);
+    assert.deepEqual(other.amiss, []);
+    await other.close();
+  });
+
+  test('views that an earlier version kept in this browser are offered once, and moved beside those of the server', async () => {
+    const search = 'state=applied&asset=usdc.matic20';
+    await ada.person.sends('/session/views', { page: '/deposits', name: 'Paid', search });
+    await page.evaluate(
+      `localStorage.setItem('views ada /deposits', ${JSON.stringify(
+        JSON.stringify([
+          { name: 'Paid', filters: { state: 'held' } },
+          { name: 'Of one asset', filters: { asset: 'a&b' } },
+        ]),
+      )})`,
+    );
     await goes('/deposits');
-    await page.getByRole('link', { name: `Paid ${SCRIPT}` }).click();
-    await page.waitForURL(/\?state=applied$/);
-    await isGood(page, 'Deposits', 'Deposits, a saved view');
-    await page.getByRole('button', { name: 'Forget the view' }).click();
-    await page.getByRole('link', { name: `Paid ${SCRIPT}` }).waitFor({ state: 'detached' });
+    const offer = page.getByRole('region', { name: 'Views of this browser' });
+    await offer.getByRole('link', { name: 'Of one asset' }).waitFor();
+    await isGood(page, 'Deposits', 'Deposits, views of this browser');
+    await offer.getByRole('button', { name: 'Keep in all browsers' }).click();
+    await offer.waitFor({ state: 'detached' });
+    const { views } = (await ada.person.reads('/session/views')).body;
+    assert.deepEqual(
+      views.map(({ name, search: filters }: Came) => [name, filters]),
+      [
+        ['Paid', search],
+        ['Paid 2', 'state=held'],
+        ['Of one asset', 'asset=a%26b'],
+      ],
+    );
+    await page.reload();
+    await page.getByRole('link', { name: 'Paid 2' }).click();
+    await page.waitForURL(/\?state=held$/);
+    assert.equal(await offer.count(), 0);
   });
 
   test('a long list works by keyboard from end to end, although the page contains only the visible rows', async () => {

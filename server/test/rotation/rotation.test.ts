@@ -13,7 +13,7 @@ import { openVault, type Vault } from '../../src/base/crypto.ts';
 import { type Database, openDatabase, txOn } from '../../src/base/db.ts';
 import { migrateFor } from '../../src/base/migrate.ts';
 import { joinServers } from '../../src/base/servers.ts';
-import { encryptTyped, openTyped } from '../../src/base/typed.ts';
+import { encryptTyped, encryptTypedSame, openTyped } from '../../src/base/typed.ts';
 import {
   attachFile,
   decideHit,
@@ -33,7 +33,14 @@ import {
 import type { ListCode, ListEntry } from '../../src/compliance/sanctions/entry.ts';
 import { takeList } from '../../src/compliance/sanctions/lists.ts';
 import * as customers from '../../src/customers/index.ts';
-import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
+import {
+  createOperator,
+  recordByMachine,
+  saveView,
+  sealAudit,
+  verifyAudit,
+  viewsOf,
+} from '../../src/operators/index.ts';
 import { createKey, createPartner, openPartners, upsertAsset } from '../../src/partners/index.ts';
 import { indexPayers, payerIndexes, payerNumber } from '../../src/rails/bank.ts';
 import { noteRotation, rotate } from '../../src/rotation/index.ts';
@@ -55,6 +62,7 @@ let partnerId = 0n;
 let apiKey = '';
 let apiSecret = '';
 let first = '';
+let operatorId: bigint;
 let auditSeal: { number: bigint; hash: string };
 let attachment: { caseId: bigint; id: string };
 const blobs = openFolder(freshFolder('attachments'));
@@ -79,6 +87,8 @@ before(async () => {
       await recordByMachine(tx, { action: 'a.test', subject: `s:${n}`, reason: encryptTyped(vault, SAID), now });
     const destinations = [{ kind: 'account' as const, value: 'GB33BUKB20201555555555' }];
     await replaceDenyList(tx, vault, { list: 'test', version: '1', destinations, now: new Date(0) });
+    ({ id: operatorId } = await createOperator(tx, { name: 'ada', role: 'viewer', now }));
+    await saveView(tx, vault, { operatorId, page: '/orders', ...viewUnder(vault), now });
   });
   await db.asPartner(partnerId, async (tx) => {
     for (let n = 0; n < MANY; n += 1) {
@@ -138,6 +148,12 @@ before(async () => {
 after(async () => {
   await owner?.end();
   await fixture?.stop();
+});
+
+const VIEW = { name: 'Quagmire', search: 'customer=Zebulon' };
+const viewUnder = (vault: Vault) => ({
+  name: encryptTypedSame(vault, VIEW.name),
+  search: encryptTyped(vault, VIEW.search),
 });
 
 const runs = (): ChildProcess =>
@@ -248,6 +264,11 @@ async function readsAll(db: Database, vault: Vault): Promise<void> {
   assert.deepEqual((await openPartners({ db, vault, clock }).credential(apiKey))?.secrets, [apiSecret]);
   const { rows } = await owner.query<{ reason: string }>('select reason from audit');
   for (const { reason } of rows) assert.equal(openTyped(vault, reason), SAID);
+  const views = await db.asSystem((tx) => viewsOf(tx, operatorId));
+  assert.deepEqual(
+    views.map(({ name, search }) => ({ name: openTyped(vault, name), search: openTyped(vault, search) })),
+    [VIEW],
+  );
   const asked = await db.asSystem((tx) => customers.informationOf(tx, vault, { customerId: first, limit: 5 }));
   assert.deepEqual(
     asked.map(({ question, answer }) => [question, answer]),
@@ -350,6 +371,9 @@ test('afterwards the new key alone reads and finds everything, and the old one n
   try {
     await noteRotation(db, alone);
     await readsAll(db, alone);
+    const again = { operatorId, page: '/orders', ...viewUnder(alone), now: new Date() };
+    await db.asSystem((tx) => saveView(tx, alone, again));
+    assert.equal((await db.asSystem((tx) => viewsOf(tx, operatorId))).length, 1, 'a view is found by its name');
     const { hits } = await db.asSystem((tx) => screenOwn(tx, alone, paid));
     assert.deepEqual(
       hits.map(({ rule }) => rule),

@@ -89,6 +89,8 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_session: advice('You have no such session.', 'Read `sessions`.'),
   unknown_identity: advice('The operator has no such account.', 'Read `operator identities`.'),
   identity_bound: advice('The account is already bound to an operator.', 'Unbind it from that operator first.'),
+  unknown_view: advice('You have no such saved view.', 'Read `views`.'),
+  too_many_views: advice('An operator has at most 50 saved views.', 'Delete one first.'),
   too_many_identities: advice('An operator has at most five accounts.', 'Unbind one first.'),
   sso_off: advice('OIDC_ISSUER is not set.', 'Sign in with a passkey, or set it.'),
   sso_unavailable: advice(

@@ -34,7 +34,7 @@ function commandOf(declared: Declared, command: CommandOf): Command {
   const meanings = [...args, ...options].flatMap((name) =>
     fields[name] === undefined ? [] : [[name, `${meaningOf(declared, name)}${wordsOf(fields[name])}`] as const],
   );
-  const { people, reasonIsOptional } = declared as DeclaredAction;
+  const { people, reasonIsOptional, withoutReason } = declared as DeclaredAction;
   const { dryRun } = command;
   return {
     words: command.words,
@@ -52,6 +52,7 @@ function commandOf(declared: Declared, command: CommandOf): Command {
     ...given('sendsForm', command.sendsForm),
     ...given('getsFile', command.getsFile),
     ...given('reasonIsOptional', reasonIsOptional),
+    ...given('withoutReason', withoutReason),
     ...(dryRun === undefined
       ? {}
       : {

@@ -94,6 +94,10 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   erasure_refused: { status: 409, say: (facts) => String(facts.why) },
   batch_refused: { status: 409, say: (facts) => String(facts.why) },
   identity_bound: { status: 409, say: () => 'This account is already bound to an operator.' },
+  too_many_views: {
+    status: 409,
+    say: (facts) => `An operator has at most ${facts.most} saved views: delete one first.`,
+  },
   too_many_identities: { status: 409, say: (facts) => `At most ${facts.most} accounts are bound to one operator.` },
   sso_off: { status: 404, say: () => 'Single sign-on is not set up on this server.' },
   sso_unavailable: {
@@ -187,6 +191,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_session: missing('session of yours'),
   unknown_passkey: missing('passkey of yours'),
   unknown_identity: missing('account of this operator'),
+  unknown_view: missing('saved view of yours'),
   unknown_proposal: missing('proposal'),
   unknown_plan: missing('planned change'),
   unknown_partner: missing('partner'),

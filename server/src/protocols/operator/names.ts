@@ -25,6 +25,7 @@ export const NAMES: Readonly<Record<string, Name>> = {
   passkey: name('Number of the passkey', '2'),
   credential: name('Response of the authenticator, in the WebAuthn format', { id: 'AQID', response: {} }),
   token: name('Number of the token', '7'),
+  view: name('Number of the saved view', '5'),
   identity: name('Number of the bound account', '3'),
 
   // Why

@@ -18,7 +18,9 @@ import {
   passkeysOf,
   revokePasskey,
   sessionsOf,
+  viewsOf,
 } from '../../operators/index.ts';
+import { addressAllowed } from '../authorize.ts';
 import { requireOwnSite, siteOf } from '../browser.ts';
 import type { Caller } from './action.ts';
 import { SESSIONS } from './declared/session.ts';
@@ -28,6 +30,7 @@ import { type Read, read } from './read.ts';
 import { recoveryRoutes } from './recover.ts';
 import { COOKIE, type Inside, record, routeIn, shownSession } from './signin.ts';
 import { ssoRoutes } from './sso.ts';
+import { viewRoutes } from './views.ts';
 
 /** @throws Refusal 'unauthenticated' | 'cross_site' */
 export async function identify(deps: OperatorDeps, request: FastifyRequest): Promise<Caller> {
@@ -69,6 +72,17 @@ export const SESSION_READS: readonly Read[] = [
       })),
     }),
   }),
+  read({
+    ...SESSIONS.network,
+    answer: async ({ networks = [] }, _tx, _input, { address }) => ({
+      ...{ address, networks, setting: 'OPERATOR_NETWORKS' },
+      within: networks.filter((one) => addressAllowed([one], address)),
+    }),
+  }),
+  read({
+    ...SESSIONS.views,
+    answer: async (_deps, tx, _input, { operator }) => ({ views: await viewsOf(tx, operator.id) }),
+  }),
 ];
 
 /** Mounts the endpoints of logins, passkeys and sessions. */
@@ -77,6 +91,7 @@ export function sessionRoutes(deps: OperatorDeps, inside: FastifyInstance, o: In
   const route = routeIn(deps, inside, o);
   recoveryRoutes(deps, route, o.callerOf);
   ssoRoutes(deps, route);
+  viewRoutes(deps, route, o.callerOf);
 
   route(SESSIONS.loginOptions, async () => ({
     options: await db.asSystem((tx) => loginOptions(tx, siteOf(deps), deps.clock.now())),

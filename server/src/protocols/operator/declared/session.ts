@@ -1,6 +1,9 @@
-/** Sessions of the console: passkeys, logins and their endings. They have no commands: a terminal uses a token. */
+/**
+ * Sessions of the console: passkeys, logins and their endings. They have no commands: a terminal uses a token. What an operator has
+ * at either, saved views and the networks to connect from, has commands.
+ */
 import { Type } from 'typebox';
-import { about, id, object, text } from '../../declaration/fields.ts';
+import { about, type Field, id, object, text, typed } from '../../declaration/fields.ts';
 import { type Declared, look } from '../declare.ts';
 import { maybe, rows, thing } from '../replies.ts';
 
@@ -30,8 +33,30 @@ const code = about(
   'One of your recovery codes; case, spaces and dashes are ignored',
   '7k2m9-4pqxa-b3c8d-e5f6g',
 );
+const page = about(
+  text(100, /^(?:\/[A-Za-z0-9_-]+)+$/, 'the path of a list, such as /orders, of at most 100 characters'),
+  'The list: its path in this interface',
+  '/orders',
+);
+const viewName: Field<string> = about(
+  {
+    ...text(60, /^\S(?:.*\S)?$/, 'a name of 1 to 60 characters on one line, without spaces around it'),
+    typed: 'looked up',
+  },
+  'Name of the view. A view of the same list and name is replaced',
+  'Held, above 10,000',
+);
+const search = about(
+  typed(
+    2_000,
+    /^[A-Za-z0-9._~*'()!%&=+:,@/-]+$/,
+    'filters as in a URL, such as state=on_hold&partner=1, of 1 to 2000 characters',
+  ),
+  'The filters, as in the URL of the console after its question mark',
+  'state=on_hold&partner=1',
+);
 export const written = <F extends Declared['fields']>(
-  declared: Pick<Declared<F>, 'method' | 'path' | 'says' | 'fields' | 'gives' | 'refuses' | 'isOpen'>,
+  declared: Pick<Declared<F>, 'method' | 'path' | 'says' | 'fields' | 'gives' | 'refuses' | 'isOpen' | 'command'>,
 ): Declared<F> => ({ ...declared, right: 'read', withoutReason: true }) as Declared<F>;
 const ended = (what: string) => thing([{ ended: Type.Literal(true, { description: what }) }]);
 
@@ -155,5 +180,54 @@ export const SESSIONS = {
     fields: {},
     refuses: ['step_up_required', 'session_required'],
     gives: thing([{ codes: Type.Array(Type.String(), { description: 'The codes. They are shown only once' }) }]),
+  }),
+  network: look({
+    path: '/session/network',
+    says: 'Shows the networks from which operators may connect, and the address that this request came from.',
+    fields: {},
+    gives: thing([
+      {
+        address: Type.String({ description: 'Address that this request came from, as the server sees it' }),
+        networks: Type.Array(Type.String(), {
+          description: 'Networks from which operators may connect; empty where every address is allowed',
+        }),
+        within: Type.Array(Type.String(), { description: 'Those of the networks that contain the address' }),
+        setting: Type.String({ description: 'Setting of the server that names the networks' }),
+      },
+    ]),
+    command: { words: 'network' },
+  }),
+  views: look({
+    path: '/session/views',
+    says: 'Lists the views of lists that you have saved, in any browser.',
+    fields: {},
+    gives: rows('views', [
+      'id',
+      {
+        page: Type.String({ description: 'The list: its path in this interface' }),
+        name: Type.String({ description: 'Name of the view' }),
+        search: Type.String({ description: 'The filters, as in the URL of the console' }),
+        savedAt: moment('When it was saved'),
+      },
+    ]),
+    command: { words: 'views', list: 'views', columns: ['id', 'page', 'name', 'search', 'savedAt'] },
+  }),
+  saveView: written({
+    method: 'POST',
+    path: '/session/views',
+    says: 'Saves the filters of a list under a name, for you alone. It replaces your earlier view of this list with this name.',
+    fields: { page, name: viewName, search },
+    refuses: ['too_many_views'],
+    gives: thing([{ view: Type.String({ description: 'Number of the saved view' }) }]),
+    command: { words: 'view save', args: ['page', 'name', 'search'] },
+  }),
+  deleteView: written({
+    method: 'DELETE',
+    path: '/session/views/:view',
+    says: 'Deletes one of your saved views.',
+    fields: { view: id },
+    refuses: ['unknown_view'],
+    gives: thing([{ deleted: Type.Literal(true, { description: 'The view is gone' }) }]),
+    command: { words: 'view delete' },
   }),
 };
