@@ -10,6 +10,8 @@ import {
   faultOf,
   fieldsOf,
   formFor,
+  minimumTotalShareOf,
+  ownersFault,
   PERSON_FORM,
   readPeople,
   saveForm,
@@ -154,6 +156,14 @@ describe('forms', () => {
       [{ customerId: requirement }, ['customerId']],
       [{ a: requirement, documents: { 1: { idName: 'Pass', files: ['../../etc/passwd'] } } }, ['documents.1.files']],
       [{ a: requirement, documents: { x: { idName: 'Pass', files: ['a.jpg'] } } }, ['documents.x']],
+      ...[0, -1, 100.01, 33.333, '75', null, Number.NaN].map(
+        (minimumTotalShare): [Record<string, unknown>, string[]] => [
+          { a: requirement, owners: { minimumTotalShare } },
+          ['owners.minimumTotalShare'],
+        ],
+      ),
+      [{ a: requirement, owners: { minimumTotalShare: 75, atLeast: 1 } }, ['owners.atLeast']],
+      [{ a: requirement, owners: 75 }, ['owners']],
     ];
     for (const [bad, paths] of wrong) {
       const error = await save({ form: bad, level: 5 }).catch((thrown: unknown) => thrown);
@@ -161,6 +171,26 @@ describe('forms', () => {
       assert.deepEqual(Object.keys(error.facts.fields as object), paths);
     }
     assert.equal(await shown({ kind: 'BUSINESS', level: 5 }), 'For any');
+  });
+
+  test('owners are asked for in forms of businesses only; a group of that name, as before, is a group', async () => {
+    const owners = { minimumTotalShare: 75 };
+    const person = save({ kind: 'INDIVIDUAL', form: { ...form('PAN'), owners } });
+    await assert.rejects(person, ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === 'owners');
+    const group = { owners: { largest: { label: 'Largest', required: 1 as const } } };
+    await save({ country: 'AT', form: group });
+    assert.equal(await shown({ kind: 'BUSINESS', country: 'AT' }), 'Largest');
+    for (const [asked, percent] of [
+      [{ owners }, 75],
+      [group, undefined],
+      [{ owners: { minimumTotalShare: '75' } }, undefined],
+      [BUSINESS_FORM, undefined],
+    ] as const)
+      assert.equal(minimumTotalShareOf(asked), percent);
+    // 57.01 + 18.02 is 75.03 in hundredths, and 75.03000000000001 in floating point.
+    const named = ['57.01', '18.02'].map((share) => ({ share }));
+    assert.equal(ownersFault({ owners: { minimumTotalShare: 75.03 } }, named), undefined);
+    assert.match(ownersFault({ owners: { minimumTotalShare: 75.04 } }, named) ?? '', /at least 75\.04 percent/);
   });
 
   test('a pattern of a partner’s own form that backtracks is refused', async () => {

@@ -5,7 +5,8 @@
  * A customer has at most one submission under way. While something is missing it is `open`, and a retry with its id adds to it.
  * When it is complete, its answers become the customer's details (details.ts) and go to the verifier like those from our own
  * pages; the result closes it, or opens it again with a reason per field. Then only rejected parts may change: accepted parts
- * may be sent again unchanged, which has no effect.
+ * may be sent again unchanged, which has no effect. An answer that the form does not accept any more counts as missing: the form
+ * may have changed, or a document expired, since the answer was given.
  *
  * Reasons are codes: they are stored unencrypted, and contain no personal data.
  */
@@ -22,10 +23,10 @@ import { announceReview } from '../verification.ts';
 import { type Answers, checkAnswers, exampleOf } from './answers.ts';
 import { type DocumentRow, recordFiles, type StoredFile } from './documents.ts';
 import { type Expiry, expiryIn, saveExpiry } from './expiry.ts';
-import { fieldsOf, missingSlots, slotsOf } from './form.ts';
+import { type Form, fieldsOf, minimumTotalShareOf, missingSlots, slotsOf } from './form.ts';
 import { type ChosenForm, formById } from './forms.ts';
 import { FIELD_REASONS, type FieldReason, type FieldReasons, REMEDIES, stateAfter } from './outcome.ts';
-import type { Person } from './people.ts';
+import { ownersFault, ownersRule, type Person, storedOwnersFault } from './people.ts';
 import { newestSubmission, type SubmissionRow, sql } from './store.ts';
 
 export interface Submission {
@@ -88,6 +89,8 @@ export async function submit(
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   const before = await addedTo(tx, customer, s);
   const { faults, answers: taken } = checkAnswers(form.form, given.answers, now);
+  const short = given.owners && ownersFault(form.form, given.owners);
+  if (short !== undefined) faults.owners = short;
   if (Object.keys(faults).length > 0) throw new Refusal('malformed_field', { fields: faults });
   const known = before === undefined ? {} : openAnswers(vault, before);
   const said: Record<string, string> = { ...given.more, ...taken };
@@ -95,16 +98,18 @@ export async function submit(
     if (given[role] !== undefined) said[role] = JSON.stringify(given[role]);
   const sent = given.files ?? [];
   const there = await digestsBefore(tx, before);
-  requireAsked(before, { known, said, there, sent, faults: checkAnswers(form.form, known, now).faults });
+  requireAsked(before, { known, said, there, sent, faults: checkStored(form.form, known, now).faults });
   const answers = { ...known, ...said };
-  const { missing } = checkAnswers(form.form, answers, now);
+  const { missing, faults: lapsed } = checkStored(form.form, answers, now);
   const slots = new Set([...there.keys(), ...sent.map(({ slot }) => slot)]);
   missing.push(...missingSlots(form, slots));
   if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
+  if (Object.keys(lapsed).length > 0 && !s.inParts) throw new Refusal('malformed_field', { fields: lapsed });
   const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
   // A part that the verifier asked for again stays required until it is sent.
   for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
     if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
+  for (const name of Object.keys(lapsed)) reasons[name] ??= 'missing';
 
   if (taken.country !== undefined && fieldsOf(form.form).some(isCountryField))
     await setCountry(tx, { customerId, country: taken.country, by: 'form', now });
@@ -131,6 +136,16 @@ export async function submit(
 /** The country that the customer answers here is the customer's country. */
 const isCountryField = ({ name, type }: { name: string; type?: string }): boolean =>
   name === 'country' && type === 'country';
+
+/** Checks the stored answers of a submission. Owners who hold too little are a fault; without any, `owners` is missing. */
+function checkStored(form: Form, answers: Answers, now: Date): { faults: Record<string, string>; missing: string[] } {
+  const { faults, missing } = checkAnswers(form, answers, now);
+  const owners = storedOwnersFault(form, answers);
+  if (owners === undefined) return { faults, missing };
+  return answers.owners === undefined
+    ? { faults, missing: [...missing, 'owners'] }
+    : { faults: { ...faults, owners }, missing };
+}
 
 async function digestsBefore(tx: Tx, before: SubmissionRow | undefined): Promise<Map<string, Buffer>> {
   if (before === undefined) return new Map();
@@ -291,7 +306,7 @@ export async function missingOf(
   const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
   if (current?.state === 'in_review') return { fields: [], files: [] };
   const answers = current === undefined ? {} : openAnswers(vault, current);
-  const { missing, faults } = checkAnswers(form.form, answers, now);
+  const { missing, faults } = checkStored(form.form, answers, now);
   const files = missingSlots(form, new Set((await digestsBefore(tx, current)).keys()));
   const again = Object.entries(current?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));
   const slots = slotsOf(form.form);
@@ -368,9 +383,18 @@ export function saidReasons({ form }: ChosenForm, reasons: FieldReasons): Record
       const field = fields.get(name);
       const example = field === undefined ? undefined : exampleOf(field);
       const said = FIELD_REASONS[code] ?? FIELD_REASONS.not_accepted;
+      const percent = name === 'owners' ? minimumTotalShareOf(form) : undefined;
+      if (percent !== undefined) return [name, `${said}: they ${ownersRule(percent)}`];
       return [name, example === undefined ? said : `${said}, for example ${example}`];
     }),
   );
+}
+
+/** What to do about a reason, with the rule about owners if the form has one. */
+function remedyOf(form: Form, name: string, reason: FieldReason): string {
+  const percent = name === 'owners' ? minimumTotalShareOf(form) : undefined;
+  const more = percent === undefined ? '' : ` The owners ${ownersRule(percent)}.`;
+  return `${REMEDIES[reason]}${more}`;
 }
 
 interface Need {
@@ -391,7 +415,7 @@ export function neededOf({ form }: ChosenForm, { state, reasons }: Pick<Submissi
     const field = fields.get(name);
     return {
       ...{ name, what: slots.has(name) ? 'file' : 'field', reason },
-      ...{ means: FIELD_REASONS[reason], remedy: REMEDIES[reason] },
+      ...{ means: FIELD_REASONS[reason], remedy: remedyOf(form, name, reason) },
       example: (field === undefined || field.type === 'file' ? undefined : exampleOf(field)) ?? null,
     };
   });
