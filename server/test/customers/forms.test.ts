@@ -89,6 +89,43 @@ describe('answers', () => {
     assert.match(faultOf({ name: 'note' }, 'x'.repeat(257), NOW) ?? '', /at most 256/);
   });
 
+  test('a text of characters that nobody sees, or with more marks than a script has, is no answer', () => {
+    const hidden = [
+      '\u200b',
+      '\u2060\u2060',
+      '\u3164',
+      '\u00ad',
+      '\u202eAsha',
+      'Asha\u200f',
+      'As\u200bha',
+      '\u2800',
+      'A\ufe0f',
+    ];
+    const zalgo = `A${'\u0301'.repeat(7)}sha`;
+    for (const text of [...hidden, 'Asha\u200d', '\u200cAsha', 'A\u200d\u200dsha', zalgo, '\u{e0041}Asha']) {
+      const why = faultOf({ name: 'firstName' }, text, NOW);
+      assert.equal(why, 'must have only characters that can be seen, for example Asha', JSON.stringify(text));
+      const read = readPeople('directors', [{ firstName: text, lastName: 'Rao' }], NOW);
+      assert.ok('faults' in read, JSON.stringify(text));
+      assert.match(read.faults['directors[0].firstName'] ?? '', /characters that can be seen, for example Asha/);
+    }
+    // Right to left, with a joiner within a word, with marks apart from their letters, in Han with a variant, in Tibetan.
+    const names = [
+      'عائشة',
+      'نازنین\u200cزهرا',
+      'क्\u200dष',
+      'Ng\u0075\u0302\u0303n',
+      '葛\u{e0100}城',
+      'བསྒྲུབས',
+      'Ōtaki',
+      'יְרוּשָׁלִַם',
+    ];
+    for (const text of names) {
+      assert.equal(faultOf({ name: 'firstName' }, text, NOW), undefined, JSON.stringify(text));
+      assert.ok('people' in readPeople('directors', [{ firstName: text, lastName: text }], NOW), text);
+    }
+  });
+
   test('owners hold at most 100 percent together, to two places', () => {
     const owner = (share: string) => ({ firstName: 'Asha', lastName: 'Rao', share });
     assert.ok('people' in readPeople('owners', [owner('50.01'), owner('49.99')], NOW));

@@ -5,7 +5,7 @@
  * to at least so much (`owners.minimumTotalShare`, form.ts).
  */
 import { isPlain } from '../../base/fields.ts';
-import { faultOf } from './answers.ts';
+import { faultOf, isVisible, VISIBLE_RULE } from './answers.ts';
 import { type Form, minimumTotalShareOf } from './form.ts';
 
 export interface Person {
@@ -80,6 +80,7 @@ export const ownersRule = (percent: number): string =>
 
 function nameFault(text: string | undefined, name: string): string | undefined {
   const example = name === 'firstName' ? 'Asha' : 'Rao';
+  if (text !== undefined && !isVisible(text)) return `${VISIBLE_RULE}, for example ${example}`;
   return text !== undefined && text.trim() !== '' && text.length <= MAX_NAME_CHARS && isPlain(text)
     ? undefined
     : `must be a name of 1 to ${MAX_NAME_CHARS} characters, for example ${example}`;

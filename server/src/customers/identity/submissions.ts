@@ -20,7 +20,7 @@ import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
 import { lockGivenDetails, saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
-import { type Answers, checkAnswers, exampleOf } from './answers.ts';
+import { type Answers, checkAnswers, exampleOf, isVisible, VISIBLE_RULE } from './answers.ts';
 import { type DocumentRow, recordFiles, type StoredFile } from './documents.ts';
 import { type Expiry, expiryIn, saveExpiry } from './expiry.ts';
 import { type Form, fieldsOf, minimumTotalShareOf, missingSlots, slotsOf } from './form.ts';
@@ -89,11 +89,13 @@ export async function submit(
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   const before = await addedTo(tx, customer, s);
   const { faults, answers: taken } = checkAnswers(form.form, given.answers, now);
+  const more = Object.entries(given.more ?? {}).filter(([, text]) => text.trim() !== '');
+  for (const [name, text] of more) if (!isVisible(text)) faults[name] = VISIBLE_RULE;
   const short = given.owners && ownersFault(form.form, given.owners);
   if (short !== undefined) faults.owners = short;
   if (Object.keys(faults).length > 0) throw new Refusal('malformed_field', { fields: faults });
   const known = before === undefined ? {} : openAnswers(vault, before);
-  const said: Record<string, string> = { ...given.more, ...taken };
+  const said: Record<string, string> = { ...Object.fromEntries(more), ...taken };
   for (const role of ['owners', 'directors'] as const)
     if (given[role] !== undefined) said[role] = JSON.stringify(given[role]);
   const sent = given.files ?? [];
@@ -108,7 +110,7 @@ export async function submit(
   const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
   // A part that the verifier asked for again stays required until it is sent.
   for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
-    if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
+    if (code !== 'missing' && !isGivenAgain({ said, sent }, name)) reasons[name] ??= code;
   for (const name of Object.keys(lapsed)) reasons[name] ??= 'missing';
 
   if (taken.country !== undefined && fieldsOf(form.form).some(isCountryField))
@@ -181,10 +183,9 @@ function requireAsked(
   throw new Refusal('malformed_field', { fields: Object.fromEntries(changed.map((name) => [name, why])) });
 }
 
-const isGivenAgain = (given: Given, name: string): boolean =>
-  Object.hasOwn(given.answers, name) ||
-  given[name as 'owners' | 'directors'] !== undefined ||
-  (given.files ?? []).some(({ slot }) => slot === name);
+/** Whether this request has the part. An empty text is not in it: what was rejected stays so. */
+const isGivenAgain = ({ said, sent }: { said: Answers; sent: readonly StoredFile[] }, name: string): boolean =>
+  Object.hasOwn(said, name) || sent.some(({ slot }) => slot === name);
 
 /**
  * Adds files. To an open submission they are added like every other part; for one that the verifier has, or has had, they are
