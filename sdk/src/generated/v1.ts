@@ -352,6 +352,8 @@ export interface CustomerRequirements {
   }[];
   /** Whether a document is required */
   readonly needsDocument: boolean;
+  /** Percent that the `owners` of a business must hold together; null: the form does not ask for owners */
+  readonly ownersMinimumTotalShare: string | null;
 }
 
 /** The delivery of an event to an endpoint */

@@ -99,11 +99,18 @@ export {
 } from './identity/documents.ts';
 export { emptyDraft, emptyOldDrafts, openDraft, saveDraft } from './identity/drafts.ts';
 export { dueExpiries, type ExpiryRow, followExpiry } from './identity/expired.ts';
-export { documentsOf, FIELD_TYPES, type Form, fieldsOf, type Requirement } from './identity/form.ts';
+export {
+  documentsOf,
+  FIELD_TYPES,
+  type Form,
+  fieldsOf,
+  minimumTotalShareOf,
+  type Requirement,
+} from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { FILE_RULE, type FileType, inspect, isPlainText } from './identity/inspect.ts';
 export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
-export { type Person, readPeople } from './identity/people.ts';
+export { ownersFault, type Person, readPeople, sharesOf, storedOwnersFault } from './identity/people.ts';
 export {
   addInformationFiles,
   askInformation,

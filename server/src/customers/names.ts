@@ -66,9 +66,10 @@ function bestOf(word: string, among: readonly string[]): [number, number] {
 
 const wordsOf = (name: string): string[] =>
   name
-    .slice(0, LONGEST_NAME)
+    // Also characters that nobody sees: joiners of a script, and those that only divide or reorder what is shown.
     .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[\p{M}\p{DI}]/gu, '')
+    .slice(0, LONGEST_NAME)
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')

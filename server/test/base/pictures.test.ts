@@ -168,6 +168,17 @@ describe('the process that decodes', () => {
     }
   });
 
+  test('may encode the largest WEBP that is accepted, with transparency, within its bounds', async () => {
+    const largest = await sharp({
+      create: { width: 4_000, height: 4_000, channels: 4, background: { r: 9, g: 99, b: 199, alpha: 0.5 } },
+    })
+      .webp({ lossless: true, effort: 0 })
+      .toBuffer();
+    assert.deepEqual(inspect(largest), { type: 'image/webp' });
+    const encoded = await reencode(largest, as('image/webp'));
+    assert.equal(encoded?.width, 4_000);
+  });
+
   test('that died between two pictures is replaced by another', async () => {
     assert.ok((await reencode(png(), as('image/png'))) !== undefined);
     const [pid = 0] = drawers();

@@ -10,6 +10,8 @@ import {
   faultOf,
   fieldsOf,
   formFor,
+  minimumTotalShareOf,
+  ownersFault,
   PERSON_FORM,
   readPeople,
   saveForm,
@@ -87,6 +89,43 @@ describe('answers', () => {
     assert.match(faultOf({ name: 'note' }, 'x'.repeat(257), NOW) ?? '', /at most 256/);
   });
 
+  test('a text of characters that nobody sees, or with more marks than a script has, is no answer', () => {
+    const hidden = [
+      '\u200b',
+      '\u2060\u2060',
+      '\u3164',
+      '\u00ad',
+      '\u202eAsha',
+      'Asha\u200f',
+      'As\u200bha',
+      '\u2800',
+      'A\ufe0f',
+    ];
+    const zalgo = `A${'\u0301'.repeat(7)}sha`;
+    for (const text of [...hidden, 'Asha\u200d', '\u200cAsha', 'A\u200d\u200dsha', zalgo, '\u{e0041}Asha']) {
+      const why = faultOf({ name: 'firstName' }, text, NOW);
+      assert.equal(why, 'must have only characters that can be seen, for example Asha', JSON.stringify(text));
+      const read = readPeople('directors', [{ firstName: text, lastName: 'Rao' }], NOW);
+      assert.ok('faults' in read, JSON.stringify(text));
+      assert.match(read.faults['directors[0].firstName'] ?? '', /characters that can be seen, for example Asha/);
+    }
+    // Right to left, with a joiner within a word, with marks apart from their letters, in Han with a variant, in Tibetan.
+    const names = [
+      'عائشة',
+      'نازنین\u200cزهرا',
+      'क्\u200dष',
+      'Ng\u0075\u0302\u0303n',
+      '葛\u{e0100}城',
+      'བསྒྲུབས',
+      'Ōtaki',
+      'יְרוּשָׁלִַם',
+    ];
+    for (const text of names) {
+      assert.equal(faultOf({ name: 'firstName' }, text, NOW), undefined, JSON.stringify(text));
+      assert.ok('people' in readPeople('directors', [{ firstName: text, lastName: text }], NOW), text);
+    }
+  });
+
   test('owners hold at most 100 percent together, to two places', () => {
     const owner = (share: string) => ({ firstName: 'Asha', lastName: 'Rao', share });
     assert.ok('people' in readPeople('owners', [owner('50.01'), owner('49.99')], NOW));
@@ -154,6 +193,14 @@ describe('forms', () => {
       [{ customerId: requirement }, ['customerId']],
       [{ a: requirement, documents: { 1: { idName: 'Pass', files: ['../../etc/passwd'] } } }, ['documents.1.files']],
       [{ a: requirement, documents: { x: { idName: 'Pass', files: ['a.jpg'] } } }, ['documents.x']],
+      ...[0, -1, 100.01, 33.333, '75', null, Number.NaN].map(
+        (minimumTotalShare): [Record<string, unknown>, string[]] => [
+          { a: requirement, owners: { minimumTotalShare } },
+          ['owners.minimumTotalShare'],
+        ],
+      ),
+      [{ a: requirement, owners: { minimumTotalShare: 75, atLeast: 1 } }, ['owners.atLeast']],
+      [{ a: requirement, owners: 75 }, ['owners']],
     ];
     for (const [bad, paths] of wrong) {
       const error = await save({ form: bad, level: 5 }).catch((thrown: unknown) => thrown);
@@ -161,6 +208,26 @@ describe('forms', () => {
       assert.deepEqual(Object.keys(error.facts.fields as object), paths);
     }
     assert.equal(await shown({ kind: 'BUSINESS', level: 5 }), 'For any');
+  });
+
+  test('owners are asked for in forms of businesses only; a group of that name, as before, is a group', async () => {
+    const owners = { minimumTotalShare: 75 };
+    const person = save({ kind: 'INDIVIDUAL', form: { ...form('PAN'), owners } });
+    await assert.rejects(person, ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === 'owners');
+    const group = { owners: { largest: { label: 'Largest', required: 1 as const } } };
+    await save({ country: 'AT', form: group });
+    assert.equal(await shown({ kind: 'BUSINESS', country: 'AT' }), 'Largest');
+    for (const [asked, percent] of [
+      [{ owners }, 75],
+      [group, undefined],
+      [{ owners: { minimumTotalShare: '75' } }, undefined],
+      [BUSINESS_FORM, undefined],
+    ] as const)
+      assert.equal(minimumTotalShareOf(asked), percent);
+    // 57.01 + 18.02 is 75.03 in hundredths, and 75.03000000000001 in floating point.
+    const named = ['57.01', '18.02'].map((share) => ({ share }));
+    assert.equal(ownersFault({ owners: { minimumTotalShare: 75.03 } }, named), undefined);
+    assert.match(ownersFault({ owners: { minimumTotalShare: 75.04 } }, named) ?? '', /at least 75\.04 percent/);
   });
 
   test('a pattern of a partner’s own form that backtracks is refused', async () => {

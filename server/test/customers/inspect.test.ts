@@ -186,6 +186,8 @@ const BAD: Record<string, [Buffer, RegExp]> = {
     /whole/,
   ],
   'a WEBP of 16384 by 16384': [webp({ width: 16_383, height: 16_383 }), /pixels/],
+  'a WEBP of 49 million pixels': [webp({ width: 7_000, height: 7_000 }), /a side and 16 million in all as a WEBP$/],
+  'a WEBP of 16.004 million pixels': [webp({ width: 4_001, height: 4_000 }), /16 million/],
   'a WEBP with a ZIP behind it': [Buffer.concat([webp(), ZIP]), /nothing behind its end/],
   'a WEBP with a page in a chunk': [
     webp({ more: Buffer.concat([text('XMP '), Buffer.from([38, 0, 0, 0]), PAGE]) }),

@@ -14,6 +14,8 @@ for (const [own, payer] of [
   ['Sukarno', 'SUKARNO'],
   ['Asha Devi Chatterjee', 'Asha Devi Chaterjee'],
   ['Maria Fernanda Gonzalez', 'Maria Fernanda Gonzales'],
+  ['نازنین\u200cزهرا رضایی', 'نازنینزهرا رضایی'],
+  ['Asha Rao', '\u202eA\u00adsha R\u200bao'],
 ] as const) {
   test(`"${payer}" is ${own}`, () => assert.equal(compared([own], payer).match, 'same'));
 }

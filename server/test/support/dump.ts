@@ -15,7 +15,7 @@ export interface Found {
 /**
  * Searches every column of every row of every table of ours, and everything else in the schemas of this database.
  *
- * @param words looked for as they are, in any case, as hex of their bytes (so within bytea) and, if they have eight bytes or more, as
+ * @param words looked for as they are, in any case, as in a URL or a form, as hex of their bytes (so within bytea) and, if they have eight bytes or more, as
  *   base64 at any offset
  */
 export async function findInDump(adminUrl: string, words: readonly string[]): Promise<Found[]> {
@@ -70,6 +70,8 @@ function spellings(word: string): Record<string, string> {
     plain: word.toLowerCase(),
     'plain, as JSON': JSON.stringify(word).slice(1, -1).toLowerCase(),
     'without spaces': word.replace(/[\s-]/g, '').toLowerCase(),
+    'in a URL': encodeURIComponent(word).toLowerCase(),
+    'in a form': new URLSearchParams({ '': word }).toString().slice(1).toLowerCase(),
     hex: bytes.toString('hex'),
     'hex of lower case': Buffer.from(word.toLowerCase()).toString('hex'),
     'hex of upper case': Buffer.from(word.toUpperCase()).toString('hex'),

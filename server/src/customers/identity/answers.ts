@@ -44,6 +44,17 @@ const OURS = new Map(
 );
 const fits = (regex: string, text: string): boolean => OURS.get(regex)?.test(text) ?? matches(regex, text);
 
+/**
+ * Characters that nobody sees or that reorder what is shown, and more marks in a row than any script has. With them a name reads
+ * as another one, or as none. A joiner within a word is spelling, and so is the selector of a variant of a letter.
+ */
+const SPELLING = /(?<=[\p{L}\p{M}])[\u200c\u200d](?=\p{L})|(?<=[\p{Script=Han}\p{Script=Mongolian}])[\p{VS}\u180e]/gu;
+const UNSEEN = /[\p{DI}\u2800]|\p{M}{6}/u;
+
+/** Whether a text has only characters that can be seen. */
+export const isVisible = (text: string): boolean => !UNSEEN.test(text.replaceAll(SPELLING, ''));
+export const VISIBLE_RULE = 'must have only characters that can be seen';
+
 type Asked = Pick<FormField, 'name' | 'type' | 'regex' | 'options' | 'example' | 'expires'>;
 
 /** An example answer that the field accepts; undefined when none can be given. */
@@ -66,6 +77,7 @@ export function faultOf(field: Asked, text: string, now: Date): string | undefin
 function brokenRule({ name, type, regex, options, expires }: Asked, text: string, now: Date): string | undefined {
   if (text.length > MAX_ANSWER_CHARS) return `must have at most ${MAX_ANSWER_CHARS} characters`;
   if (!isPlain(text)) return 'must be one line without control characters';
+  if (!isVisible(text)) return VISIBLE_RULE;
   if (type === 'file') return 'must be sent as a file';
   if (type === 'date') {
     if (!/^\d{4}-\d\d-\d\d$/.test(text) || !isCalendarDay(text)) return 'must be a day, YYYY-MM-DD';

@@ -1,8 +1,9 @@
 /**
  * Forms: what a customer must supply to be verified, as data.
  *
- * A form is the same object that programs receive: requirements by name, groups of them, and `documents`, the kinds of document
- * with the file slots of each. So the check uses exactly what was requested. A name occurs once in a form, in whichever group.
+ * A form is the same object that programs receive: requirements by name, groups of them, `documents`, the kinds of document
+ * with the file slots of each, and `owners`, what the owners of a business must hold together. So the check uses exactly what was
+ * requested. A name occurs once in a form, in whichever group.
  *
  * Not here: which form applies (forms.ts), the defaults (defaults.ts), the validity of an answer (answers.ts).
  */
@@ -96,6 +97,16 @@ export function missingSlots(
   return best === undefined || (!isBegun && !needsDocument) ? fields : [...fields, ...best.missing];
 }
 
+/** Percent that the owners of a business must hold together; undefined when the form does not ask for owners. */
+export function minimumTotalShareOf({ owners }: Form): number | undefined {
+  const percent = isObject(owners) ? owners.minimumTotalShare : undefined;
+  return isPercent(percent) ? percent : undefined;
+}
+
+/** Above 0 and at most 100, with at most two places. */
+const isPercent = (value: unknown): value is number =>
+  typeof value === 'number' && value > 0 && value <= 100 && Number(value.toFixed(2)) === value;
+
 const NAME = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 const SLOT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const MOST_FIELDS = 60;
@@ -110,7 +121,7 @@ const TAKEN = ['customerId', 'submissionId', 'fiatType', 'countryCode', 'owners'
  *
  * @throws Refusal 'malformed_field' that names each invalid part by its path, such as `details.dob.regex`
  */
-export function checkForm(form: Form): void {
+export function checkForm(form: Form, kind: 'INDIVIDUAL' | 'BUSINESS'): void {
   const wrong = new Map<string, string>();
   const names = new Set<string>();
   const expiring = new Map<string, unknown>();
@@ -123,6 +134,7 @@ export function checkForm(form: Form): void {
   };
   for (const [name, value] of Object.entries(form)) {
     if (name === 'documents') checkDocuments(value, wrong);
+    else if (isObject(value) && isOwners(name, value)) checkOwners(value, kind, wrong);
     else if (!isObject(value) || 'label' in value || 'required' in value) field(name, name, value);
     else if (!NAME.test(name)) wrong.set(name, 'must be a name of letters and digits');
     else for (const [inner, one] of Object.entries(value)) field(`${name}.${inner}`, inner, one);
@@ -159,6 +171,23 @@ function faultsOf(value: unknown): [part: string, why: string][] {
   if (expires !== undefined && type !== 'date') found.push(['expires', 'must be part of a field of the type date']);
   if (example !== undefined && !isLabel(example)) found.push(['example', 'must be a text']);
   return found;
+}
+
+/** Forms were saved with groups of this name: only this part tells the rule from a group. */
+const isOwners = (name: string, value: object): boolean => name === 'owners' && 'minimumTotalShare' in value;
+
+function checkOwners(
+  { minimumTotalShare, ...more }: Record<string, unknown>,
+  kind: 'INDIVIDUAL' | 'BUSINESS',
+  wrong: Map<string, string>,
+): void {
+  for (const part of Object.keys(more)) wrong.set(`owners.${part}`, 'is no part of owners');
+  if (kind !== 'BUSINESS') wrong.set('owners', 'is only for a form of businesses');
+  if (!isPercent(minimumTotalShare))
+    wrong.set(
+      'owners.minimumTotalShare',
+      'must be a percentage above 0 and at most 100, with at most two places, for example 75',
+    );
 }
 
 function checkDocuments(value: unknown, wrong: Map<string, string>): void {

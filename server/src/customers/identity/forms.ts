@@ -55,13 +55,14 @@ export async function formById(tx: Tx, id: bigint): Promise<ChosenForm | undefin
 /**
  * Saves a new version of a form.
  *
- * @throws Refusal 'malformed_field' that names each invalid part: a pattern that backtracks, a name that occurs twice
+ * @throws Refusal 'malformed_field' that names each invalid part: a pattern that backtracks, a name that occurs twice, owners of a
+ *   person
  */
 export async function saveForm(
   tx: Tx,
   f: FormScope & { form: Form; needsDocument: boolean; effectiveAt: Date; by: string; now: Date },
 ): Promise<{ id: bigint; version: number } | undefined> {
-  checkForm(f.form);
+  checkForm(f.form, f.kind);
   const scope = [f.kind, f.fiat ?? null, f.country ?? null, f.level ?? null];
   const saved = await tx.row<{ id: bigint; version: number }>(sql.insertForm, [
     ...scope,

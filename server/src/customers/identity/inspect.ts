@@ -10,14 +10,15 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32, inflateSync } from 'node:zlib';
-import { reencode } from '../../base/pictures.ts';
+import { type PictureType, reencode } from '../../base/pictures.ts';
 import { isPassivePdf } from './pdf.ts';
 
-export type FileType = 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf';
+export type FileType = PictureType | 'application/pdf';
 export type Inspected = { type: FileType } | { why: string };
 
 const MAX_SIDE = 12_000;
-const MAX_PIXELS = 50_000_000;
+/** A WEBP takes up to 44 bytes a pixel to encode again, which is within the bounds of a picture (decision 101) only up to this. */
+const MAX_PIXELS = { 'image/jpeg': 50_000_000, 'image/png': 50_000_000, 'image/webp': 16_000_000 } as const;
 
 export const FILE_RULE = 'must be a JPEG, PNG, WEBP or PDF';
 const BROKEN = `${FILE_RULE} that is whole, and nothing behind its end`;
@@ -47,7 +48,7 @@ const ABOUT_BYTES = 5 * 1_048_576;
  */
 export async function safeContent(type: FileType, content: Buffer, whose: string): Promise<Buffer | undefined> {
   if (type === 'application/pdf') return content;
-  return (await reencode(content, { type, maxPixels: MAX_PIXELS, aboutBytes: ABOUT_BYTES }, whose))?.bytes;
+  return (await reencode(content, { type, maxPixels: MAX_PIXELS[type], aboutBytes: ABOUT_BYTES }, whose))?.bytes;
 }
 
 /** Characters that no text needs: control characters, and characters that reorder what is shown. */
@@ -68,11 +69,14 @@ type Picture = { width: number; height: number; beside: Buffer[] } | undefined;
 const PAGE = /<script|<html|<!doctype|<iframe|<\?php|<svg[\s>]|javascript:/i;
 const ARCHIVES = ['PK\u0003\u0004', 'PK\u0005\u0006', 'Rar!\u001a\u0007', '7z\u00bc\u00af'];
 
-function image(type: FileType, bytes: Buffer, picture: Picture): Inspected {
+function image(type: PictureType, bytes: Buffer, picture: Picture): Inspected {
   if (picture === undefined) return { why: BROKEN };
   const { width, height, beside } = picture;
-  if (width < 1 || height < 1 || width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS)
-    return { why: `must have at most ${MAX_SIDE} pixels a side and ${MAX_PIXELS / 1e6} million in all` };
+  const maxPixels = MAX_PIXELS[type];
+  if (width < 1 || height < 1 || width > MAX_SIDE || height > MAX_SIDE || width * height > maxPixels) {
+    const as = type === 'image/webp' ? ' as a WEBP' : '';
+    return { why: `must have at most ${MAX_SIDE} pixels a side and ${maxPixels / 1e6} million in all${as}` };
+  }
   const texts = beside.map((part) => part.toString('latin1'));
   const isArchive = texts.some((text) => ARCHIVES.some((mark) => text.includes(mark)) || text.includes('%PDF-'));
   return isArchive || PAGE.test(bytes.toString('latin1')) ? { why: HIDDEN } : { type };

@@ -1,10 +1,12 @@
 /**
  * People behind a business: its owners, with their shares, and its directors.
  *
- * Shares are percentages of at most two places, counted in hundredths, and add up to at most 100.
+ * Shares are percentages of at most two places, counted in hundredths, and add up to at most 100. A form may ask that they add up
+ * to at least so much (`owners.minimumTotalShare`, form.ts).
  */
 import { isPlain } from '../../base/fields.ts';
-import { faultOf } from './answers.ts';
+import { faultOf, isVisible, VISIBLE_RULE } from './answers.ts';
+import { type Form, minimumTotalShareOf } from './form.ts';
 
 export interface Person {
   readonly firstName: string;
@@ -32,7 +34,6 @@ export function readPeople(
 ): { people: Person[] } | { faults: Record<string, string> } {
   if (given.length > MOST_PEOPLE) return { faults: { [role]: `must be at most ${MOST_PEOPLE} people` } };
   const faults: Record<string, string> = {};
-  let hundredths = 0;
   const people = given.map((person, at) => {
     const parts = Object.fromEntries(PARTS.flatMap((part) => (person[part] ? [[part, person[part]]] : [])));
     const fault = (part: string, why: string | undefined): void => {
@@ -45,19 +46,41 @@ export function readPeople(
     if (role === 'directors') {
       if (parts.share !== undefined) fault('share', 'is only for owners');
     } else {
-      const share = hundredthsOf(parts.share ?? '');
-      if (share === undefined)
+      if (hundredthsOf(parts.share ?? '') === undefined)
         fault('share', 'must be a percentage above 0 and at most 100, with at most two places, for example 51.5');
-      else hundredths += share;
     }
     return parts as unknown as Person;
   });
-  if (hundredths > 10_000) faults[role] = 'must hold at most 100 percent together';
+  if (sharesOf(people) > 10_000) faults[role] = 'must hold at most 100 percent together';
   return Object.keys(faults).length > 0 ? { faults } : { people };
 }
 
+/** Sum of the shares, in hundredths of a percent. */
+export const sharesOf = (owners: readonly Pick<Person, 'share'>[]): number =>
+  owners.reduce((sum, { share = '' }) => sum + (hundredthsOf(share) ?? 0), 0);
+
+/**
+ * The fault of the owners who were named, by a form that asks for what they hold together; undefined if they hold enough.
+ *
+ * @returns the end of a sentence that begins with the list's name
+ */
+export function ownersFault(form: Form, owners: readonly Pick<Person, 'share'>[]): string | undefined {
+  const percent = minimumTotalShareOf(form);
+  return percent === undefined || sharesOf(owners) >= Math.round(percent * 100) ? undefined : ownersRule(percent);
+}
+
+/** The same for owners as they are stored, in JSON. */
+export const storedOwnersFault = (
+  form: Form,
+  { owners = '[]' }: Readonly<Record<string, string>>,
+): string | undefined => ownersFault(form, JSON.parse(owners) as Person[]);
+
+export const ownersRule = (percent: number): string =>
+  `must hold at least ${percent} percent together, for example a share of ${percent}`;
+
 function nameFault(text: string | undefined, name: string): string | undefined {
   const example = name === 'firstName' ? 'Asha' : 'Rao';
+  if (text !== undefined && !isVisible(text)) return `${VISIBLE_RULE}, for example ${example}`;
   return text !== undefined && text.trim() !== '' && text.length <= MAX_NAME_CHARS && isPlain(text)
     ? undefined
     : `must be a name of 1 to ${MAX_NAME_CHARS} characters, for example ${example}`;

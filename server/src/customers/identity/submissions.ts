@@ -5,7 +5,8 @@
  * A customer has at most one submission under way. While something is missing it is `open`, and a retry with its id adds to it.
  * When it is complete, its answers become the customer's details (details.ts) and go to the verifier like those from our own
  * pages; the result closes it, or opens it again with a reason per field. Then only rejected parts may change: accepted parts
- * may be sent again unchanged, which has no effect.
+ * may be sent again unchanged, which has no effect. An answer that the form does not accept any more counts as missing: the form
+ * may have changed, or a document expired, since the answer was given.
  *
  * Reasons are codes: they are stored unencrypted, and contain no personal data.
  */
@@ -19,13 +20,13 @@ import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
 import { lockGivenDetails, saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
-import { type Answers, checkAnswers, exampleOf } from './answers.ts';
+import { type Answers, checkAnswers, exampleOf, isVisible, VISIBLE_RULE } from './answers.ts';
 import { type DocumentRow, recordFiles, type StoredFile } from './documents.ts';
 import { type Expiry, expiryIn, saveExpiry } from './expiry.ts';
-import { fieldsOf, missingSlots, slotsOf } from './form.ts';
+import { type Form, fieldsOf, minimumTotalShareOf, missingSlots, slotsOf } from './form.ts';
 import { type ChosenForm, formById } from './forms.ts';
 import { FIELD_REASONS, type FieldReason, type FieldReasons, REMEDIES, stateAfter } from './outcome.ts';
-import type { Person } from './people.ts';
+import { ownersFault, ownersRule, type Person, storedOwnersFault } from './people.ts';
 import { newestSubmission, type SubmissionRow, sql } from './store.ts';
 
 export interface Submission {
@@ -88,23 +89,29 @@ export async function submit(
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   const before = await addedTo(tx, customer, s);
   const { faults, answers: taken } = checkAnswers(form.form, given.answers, now);
+  const more = Object.entries(given.more ?? {}).filter(([, text]) => text.trim() !== '');
+  for (const [name, text] of more) if (!isVisible(text)) faults[name] = VISIBLE_RULE;
+  const short = given.owners && ownersFault(form.form, given.owners);
+  if (short !== undefined) faults.owners = short;
   if (Object.keys(faults).length > 0) throw new Refusal('malformed_field', { fields: faults });
   const known = before === undefined ? {} : openAnswers(vault, before);
-  const said: Record<string, string> = { ...given.more, ...taken };
+  const said: Record<string, string> = { ...Object.fromEntries(more), ...taken };
   for (const role of ['owners', 'directors'] as const)
     if (given[role] !== undefined) said[role] = JSON.stringify(given[role]);
   const sent = given.files ?? [];
   const there = await digestsBefore(tx, before);
-  requireAsked(before, { known, said, there, sent, faults: checkAnswers(form.form, known, now).faults });
+  requireAsked(before, { known, said, there, sent, faults: checkStored(form.form, known, now).faults });
   const answers = { ...known, ...said };
-  const { missing } = checkAnswers(form.form, answers, now);
+  const { missing, faults: lapsed } = checkStored(form.form, answers, now);
   const slots = new Set([...there.keys(), ...sent.map(({ slot }) => slot)]);
   missing.push(...missingSlots(form, slots));
   if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
+  if (Object.keys(lapsed).length > 0 && !s.inParts) throw new Refusal('malformed_field', { fields: lapsed });
   const reasons: Record<string, FieldReason> = Object.fromEntries(missing.map((name) => [name, 'missing']));
   // A part that the verifier asked for again stays required until it is sent.
   for (const [name, code] of Object.entries((before?.reasons ?? {}) as FieldReasons))
-    if (code !== 'missing' && !isGivenAgain(given, name)) reasons[name] ??= code;
+    if (code !== 'missing' && !isGivenAgain({ said, sent }, name)) reasons[name] ??= code;
+  for (const name of Object.keys(lapsed)) reasons[name] ??= 'missing';
 
   if (taken.country !== undefined && fieldsOf(form.form).some(isCountryField))
     await setCountry(tx, { customerId, country: taken.country, by: 'form', now });
@@ -131,6 +138,16 @@ export async function submit(
 /** The country that the customer answers here is the customer's country. */
 const isCountryField = ({ name, type }: { name: string; type?: string }): boolean =>
   name === 'country' && type === 'country';
+
+/** Checks the stored answers of a submission. Owners who hold too little are a fault; without any, `owners` is missing. */
+function checkStored(form: Form, answers: Answers, now: Date): { faults: Record<string, string>; missing: string[] } {
+  const { faults, missing } = checkAnswers(form, answers, now);
+  const owners = storedOwnersFault(form, answers);
+  if (owners === undefined) return { faults, missing };
+  return answers.owners === undefined
+    ? { faults, missing: [...missing, 'owners'] }
+    : { faults: { ...faults, owners }, missing };
+}
 
 async function digestsBefore(tx: Tx, before: SubmissionRow | undefined): Promise<Map<string, Buffer>> {
   if (before === undefined) return new Map();
@@ -166,10 +183,9 @@ function requireAsked(
   throw new Refusal('malformed_field', { fields: Object.fromEntries(changed.map((name) => [name, why])) });
 }
 
-const isGivenAgain = (given: Given, name: string): boolean =>
-  Object.hasOwn(given.answers, name) ||
-  given[name as 'owners' | 'directors'] !== undefined ||
-  (given.files ?? []).some(({ slot }) => slot === name);
+/** Whether this request has the part. An empty text is not in it: what was rejected stays so. */
+const isGivenAgain = ({ said, sent }: { said: Answers; sent: readonly StoredFile[] }, name: string): boolean =>
+  Object.hasOwn(said, name) || sent.some(({ slot }) => slot === name);
 
 /**
  * Adds files. To an open submission they are added like every other part; for one that the verifier has, or has had, they are
@@ -291,7 +307,7 @@ export async function missingOf(
   const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
   if (current?.state === 'in_review') return { fields: [], files: [] };
   const answers = current === undefined ? {} : openAnswers(vault, current);
-  const { missing, faults } = checkAnswers(form.form, answers, now);
+  const { missing, faults } = checkStored(form.form, answers, now);
   const files = missingSlots(form, new Set((await digestsBefore(tx, current)).keys()));
   const again = Object.entries(current?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));
   const slots = slotsOf(form.form);
@@ -368,9 +384,18 @@ export function saidReasons({ form }: ChosenForm, reasons: FieldReasons): Record
       const field = fields.get(name);
       const example = field === undefined ? undefined : exampleOf(field);
       const said = FIELD_REASONS[code] ?? FIELD_REASONS.not_accepted;
+      const percent = name === 'owners' ? minimumTotalShareOf(form) : undefined;
+      if (percent !== undefined) return [name, `${said}: they ${ownersRule(percent)}`];
       return [name, example === undefined ? said : `${said}, for example ${example}`];
     }),
   );
+}
+
+/** What to do about a reason, with the rule about owners if the form has one. */
+function remedyOf(form: Form, name: string, reason: FieldReason): string {
+  const percent = name === 'owners' ? minimumTotalShareOf(form) : undefined;
+  const more = percent === undefined ? '' : ` The owners ${ownersRule(percent)}.`;
+  return `${REMEDIES[reason]}${more}`;
 }
 
 interface Need {
@@ -391,7 +416,7 @@ export function neededOf({ form }: ChosenForm, { state, reasons }: Pick<Submissi
     const field = fields.get(name);
     return {
       ...{ name, what: slots.has(name) ? 'file' : 'field', reason },
-      ...{ means: FIELD_REASONS[reason], remedy: REMEDIES[reason] },
+      ...{ means: FIELD_REASONS[reason], remedy: remedyOf(form, name, reason) },
       example: (field === undefined || field.type === 'file' ? undefined : exampleOf(field)) ?? null,
     };
   });

@@ -24,10 +24,12 @@ import {
   fieldsOf,
   filesOf,
   findSubmission,
+  minimumTotalShareOf,
   missingOf,
   neededOf,
   openDraft,
   openUnderWay,
+  ownersFault,
   PERSON_FORM,
 } from '../../customers/index.ts';
 import { customerForm } from '../submissions.ts';
@@ -101,7 +103,9 @@ export async function askedOf(visit: Visit, tx: Tx): Promise<Asked> {
         return { name, label, value: kind instanceof Map ? (kind.get(value) ?? value) : value };
       }),
     slots: slotsIn(form, { files, missing: missing.files, refused: reasons, m: look.m }),
-    people: isBusiness ? peopleIn({ saved, known, isFixed }) : undefined,
+    people: isBusiness
+      ? peopleIn({ saved, known, isFixed, minimumTotalShare: minimumTotalShareOf(form.form) })
+      : undefined,
     given: new URLSearchParams(
       Object.entries({ ...known, ...saved })
         .filter(([name]) => !ROLES.includes(name as Role))
@@ -144,6 +148,12 @@ export function faultsIn(error: unknown, asked: Asked): Map<string, string> {
   if (!(error instanceof Refusal) || error.code !== 'malformed_field') throw error;
   const faults = Object.entries(error.facts.fields as Record<string, string>);
   return new Map(faults.map(([name, why]) => [asked.onPage(name), `${asked.labelOf(name)} ${why}`]));
+}
+
+/** The owners who are named hold less than the form asks for. */
+export function ownersLack({ form, people }: Asked, m: Messages): string | undefined {
+  if (people?.minimumTotalShare === undefined || ownersFault(form.form, people.owners) === undefined) return undefined;
+  return m.business.least(people.minimumTotalShare);
 }
 
 /** What an open submission still lacks, by the names of the page. */

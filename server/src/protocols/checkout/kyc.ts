@@ -34,7 +34,7 @@ import {
 } from '../../customers/index.ts';
 import { recordActivity } from '../../partners/index.ts';
 import { keptFiles } from '../submissions.ts';
-import { type Asked, askedOf, declared, faultsIn, lackingIn } from './asked.ts';
+import { type Asked, askedOf, declared, faultsIn, lackingIn, ownersLack } from './asked.ts';
 import { type Problems, readForm } from './form.ts';
 import { type Html, html } from './html.ts';
 import { alert, button, facts, fields, group, linkButton, note, paragraph, problemList } from './pages.ts';
@@ -124,6 +124,8 @@ async function read(visit: Visit, asked: Asked, { isDraft }: { isDraft: boolean 
   const { answers, more } = declared({ ...Object.fromEntries(fixed), ...values }, asked.form);
   const { files, faults } = await stored(visit, asked);
   for (const [name, why] of faults) problems.set(name, why);
+  const lack = isDraft ? undefined : ownersLack(asked, look.m);
+  if (lack !== undefined) problems.set('owners', lack);
   return { given: { answers, more, files }, problems };
 }
 

@@ -5,7 +5,7 @@
  * is continued on another. Each change is checked by the rule of the wires, `readPeople`: so what is saved can be sent. A person
  * has an id of its own in the draft, because positions change when another device removes one.
  */
-import { type Person, readPeople } from '../../customers/index.ts';
+import { type Person, readPeople, sharesOf } from '../../customers/index.ts';
 import { countriesIn } from './choices.ts';
 import type { Problems } from './form.ts';
 import { type Html, html } from './html.ts';
@@ -24,17 +24,25 @@ export interface People {
   readonly changed: readonly Role[];
   /** Lists that were accepted, while something else was refused. */
   readonly fixed: readonly Role[];
+  /** Percent that the owners must hold together; undefined when the form does not ask for owners. */
+  readonly minimumTotalShare: number | undefined;
 }
 
 type Texts = Readonly<Record<string, string>>;
 
-export function peopleIn(of: { saved: Texts; known: Texts; isFixed: (name: Role) => boolean }): People {
+export function peopleIn(of: {
+  saved: Texts;
+  known: Texts;
+  isFixed: (name: Role) => boolean;
+  minimumTotalShare: number | undefined;
+}): People {
   const list = (role: Role): Listed[] => listIn(of.isFixed(role) ? of.known[role] : (of.saved[role] ?? of.known[role]));
   return {
     owners: list('owners'),
     directors: list('directors'),
     changed: ROLES.filter((role) => of.saved[role] !== undefined && !of.isFixed(role)),
     fixed: ROLES.filter(of.isFixed),
+    minimumTotalShare: of.minimumTotalShare,
   };
 }
 
@@ -61,14 +69,15 @@ export function peopleFields({ m }: Look, people: People, problems: Problems): H
     const words = m.business.people[role];
     const isFixed = people.fixed.includes(role);
     const why = problems.get(role);
-    const total = role === 'owners' && people.owners.length > 0 && m.business.total(percentOf(people.owners));
+    const total = role === 'owners' && people.owners.length > 0 && m.business.total(sharesOf(people.owners) / 100);
+    const least = role === 'owners' ? people.minimumTotalShare : undefined;
     const entries = people[role].map(
       (one) => html`<li><div><strong>${nameOf(one)}</strong>${aboutOf(m, one)}</div>
 ${!isFixed && html`<div class="acts">${act(`edit-${role}-${one.id}`, m.business.edit, nameOf(one))}${act(`remove-${role}-${one.id}`, m.business.remove, nameOf(one))}</div>`}</li>`,
     );
     return html`<div id="${role}" tabindex="-1"${why !== undefined && html` class="wrong"`}>${group(
       m.business.roles[role],
-      html`<p class="hint">${words.intro}</p>
+      html`<p class="hint">${words.intro}${least !== undefined && html` ${m.business.least(least)}`}</p>
 ${why !== undefined && html`<p class="why">${why}</p>`}
 ${people[role].length === 0 ? html`<p>${words.none}</p>` : html`<ul class="people">${entries}</ul>`}
 ${total !== false && html`<p>${total}</p>`}
@@ -90,15 +99,6 @@ function aboutOf(m: Messages, { share, dob, country }: Person): Html | undefined
     country === undefined ? undefined : (countriesIn(m.lang).get(country) ?? country),
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : html`<br><span class="hint">${parts.join(' · ')}</span>`;
-}
-
-/** Sum of shares, as text. Every stored share has at most two places. */
-function percentOf(owners: readonly Person[]): string {
-  const hundredths = owners.reduce((sum, { share = '0' }) => {
-    const [whole = '0', places = ''] = share.split('.');
-    return sum + Number(whole) * 100 + Number(places.padEnd(2, '0'));
-  }, 0);
-  return String(hundredths / 100);
 }
 
 export interface Named {

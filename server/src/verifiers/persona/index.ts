@@ -11,7 +11,12 @@
  * inquiry's template stands for (PERSONA_TEMPLATES). An expired inquiry is resumed when it is begun again.
  *
  * The list of inquiries has no documents: those of an approved inquiry are read with it. Of the passed ones the first day of expiry
- * counts, and the names of the first one that has any. The name of a business is not read: an inquiry has it only as it was typed.
+ * counts, and the names of the first one that has any.
+ *
+ * The name of a business is not read, so the one that it typed is compared. The documented inquiry has a business's name only among
+ * its fields, as it was typed. A Business Registry Verification compares that with a register, and since August 2024 its match
+ * requirements have `extracted_attributes`, the value of the register. But the documentation that we found names neither these
+ * requirements nor their place in an answer, and the check of a name would be only as good as our guess.
  *
  * Webhooks are signed over their time and body, with both secrets during an exchange of secrets. The time is that of this
  * delivery, also for a repeated one; a call whose time differs by more than five minutes is refused.
@@ -26,7 +31,8 @@
  * https://docs.withpersona.com/integration-guide-understanding-a-persona-api-payload,
  * https://docs.withpersona.com/inquiry-one-time-links,
  * https://docs.withpersona.com/resuming-inquiries, https://docs.withpersona.com/model-lifecycle,
- * https://docs.withpersona.com/idempotence, https://docs.withpersona.com/docs/webhooks-best-practices Not yet run against the
+ * https://docs.withpersona.com/idempotence, https://docs.withpersona.com/docs/webhooks-best-practices,
+ * https://docs.withpersona.com/2025-12-08/api-reference/versioning/changelog/2024/8/13 Not yet run against the
  * live service.
  */
 import { createHash, createHmac } from 'node:crypto';

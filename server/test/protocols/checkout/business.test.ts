@@ -192,6 +192,34 @@ describe('a business', () => {
     assert.deepEqual([customer.verification, customer.level], ['verified', 1]);
   });
 
+  test('is not sent before its owners hold what the form asks for, and nothing typed or chosen is lost', async () => {
+    const now = world.clock.now();
+    const form = {
+      name: { label: 'Name of the firm', required: 1 },
+      extract: { label: 'Extract of the register', required: 1, type: 'file' },
+      owners: { minimumTotalShare: 75 },
+    } as const;
+    await world.db.asSystem((tx) =>
+      saveForm(tx, { kind: 'BUSINESS', country: 'ES', form, needsDocument: false, effectiveAt: now, by: 'ada', now }),
+    );
+    const { kycUrl, customerId } = await world.invited(acme, { type: 'BUSINESS' });
+    await acme.post('kyb/submit', { customerId, country: 'ES' });
+    const browser = openBrowser();
+    const asked = await browser.login(kycUrl);
+    const rule = 'Name owners who hold at least 75 percent together.';
+    assert.match(asked.text, new RegExp(`at most 100 percent\\. ${rule}`));
+    const typed = { 'answer-name': 'Rao Traders' };
+    const none = await browser.upload('details', typed, [['file-extract', pdf()]]);
+    assert.equal(none.status, 400);
+    assert.match(none.text, new RegExp(`<a href="#owners">${rule}`));
+    assert.match(none.text, /value="Rao Traders"/);
+    await adds(browser, 'owners', ASHA, typed);
+    assert.match((await browser.upload('details', typed)).text, new RegExp(`<a href="#owners">${rule}`));
+    await adds(browser, 'owners', VIKRAM, typed);
+    assert.equal((await browser.upload('details', typed)).title, 'You are verified');
+    assert.equal(await stateOf(customerId), 'completed');
+  });
+
   test('has no people taken from anyone else: a person’s page, another session, a draft that was sent', async () => {
     const person = await arrives('INDIVIDUAL');
     assert.equal((await person.browser.go('person', { person: 'owners', ...ASHA })).title, 'Your details');

@@ -5,6 +5,7 @@ import { openFolder } from '../../../src/base/blobs.ts';
 import { askReview, checkHandlers, reviewed } from '../../../src/compliance/index.ts';
 import { CHECK_VERIFICATION } from '../../../src/customers/index.ts';
 import { setRule } from '../../../src/operators/index.ts';
+import { setKybRequirements } from '../../../src/partners/index.ts';
 import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
 import { ask, newPhone, sign } from '../../support/client.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
@@ -197,4 +198,30 @@ test('two people verify a customer whose document number another gave, and a cus
   assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
   assert.notEqual((await status(second)).status, 'IN_REVIEW');
   assert.equal((await decides(ada, first, { outcome: 'failed' })).status, 200, 'a refusal took two people');
+});
+
+test('a business whose owners hold less than the form of its submission asks for is not verified', async () => {
+  const now = world.clock.now();
+  const customerId = await submitted();
+  const at = `/customers/${customerId}/review`;
+  // The partner's own form has no versions: what it asks now counts for what was sent before.
+  const requirements = { identityNumber: { label: 'Number', required: 1 }, owners: { minimumTotalShare: 75 } };
+  const { id: partnerId } = shop.partner;
+  await world.db.asSystem((tx) => setKybRequirements(tx, { partnerId, requirements, now }));
+  try {
+    const { status: http, body } = await ada.does(`${at}/decide`, { version: 1, outcome: 'verified', level: 1 });
+    assert.equal(http, 400);
+    assert.match(body.fields.outcome, /the owners must hold at least 75 percent together, for example a share of 75/);
+    const asked = { version: 1, outcome: 'failed', again: ['owners:incomplete'] };
+    assert.equal((await ada.does(`${at}/decide`, asked)).status, 200);
+    const { reasons, submissionId } = await status(customerId);
+    assert.match(reasons.owners, /^is incomplete: they must hold at least 75 percent/);
+    const owners = [{ firstName: 'Asha', lastName: 'Rao', share: '75' }];
+    const sent = await shop.post('kyb/submit', { customerId, submissionId, owners });
+    assert.equal(sent.body.data.status, 'IN_REVIEW', sent.text);
+    await checks(customerId);
+    assert.equal((await ada.does(`${at}/decide`, { version: 2, outcome: 'verified', level: 1 })).status, 200);
+  } finally {
+    await world.db.asSystem((tx) => setKybRequirements(tx, { partnerId, requirements: null, now }));
+  }
 });

@@ -168,6 +168,31 @@ describe('a person', () => {
   });
 });
 
+test('a form that asks what the owners hold together says so, and takes no fewer of them', async () => {
+  const now = w.s.clock.now();
+  const form = { name: { label: 'Name', required: 1 }, owners: { minimumTotalShare: 75 } };
+  const set = { kind: 'BUSINESS', level: 4, form, needsDocument: false, effectiveAt: now, by: 'ada', now } as const;
+  await w.s.read((tx) => saveForm(tx, set));
+  const customerId = await enrolled('business');
+  const asks = (level: number) => w.api.does('GET', `/customers/${customerId}/requirements?level=${level}`);
+  assert.deepEqual([(await asks(4)).ownersMinimumTotalShare, (await asks(1)).ownersMinimumTotalShare], ['75', null]);
+  const rule = 'must hold at least 75 percent together, for example a share of 75';
+  const owner = { firstName: 'Asha', lastName: 'Rao', share: '74.99' };
+  const short = await w.api.post(at(customerId), { level: 4, answers: { name: 'Rao Traders' }, owners: [owner] });
+  assert.deepEqual([short.status, short.body.fields], [400, { owners: rule }]);
+  const begun = await w.api.does('POST', at(customerId), { level: 4, answers: { name: 'Rao Traders' } });
+  assert.deepEqual(begun.needs, [
+    {
+      ...{ name: 'owners', what: 'field', reason: 'missing', means: 'is missing' },
+      ...{ remedy: `Send it. The owners ${rule}.`, example: null },
+    },
+  ]);
+  const again = await w.api.patch(at(customerId, begun), { owners: [owner] });
+  assert.deepEqual([again.status, again.body.fields], [400, { owners: rule }]);
+  const done = await w.api.does('PATCH', at(customerId, begun), { owners: [{ ...owner, share: '75' }] });
+  assert.equal(done.state, 'in_review');
+});
+
 test('a business goes from nothing to verified in parts, with its owners', async () => {
   const customerId = await enrolled('business');
   const asked = await w.api.does('GET', `/customers/${customerId}/requirements`);

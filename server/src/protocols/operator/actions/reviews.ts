@@ -20,9 +20,13 @@ import {
   MAX_REQUESTS,
   openContact,
   openFile,
+  openGivenDetails,
   sameDocument,
   saveForm,
+  storedOwnersFault,
 } from '../../../customers/index.ts';
+import { findPartner } from '../../../partners/index.ts';
+import { formBegunWith } from '../../submissions.ts';
 import { type Action, action } from '../action.ts';
 import { CUSTOMERS } from '../declared/cases.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -60,6 +64,18 @@ async function submissionOf(tx: Tx, customerId: string) {
   }
 }
 
+/** A business is not verified while its owners hold less than the form of its submission asks for. */
+async function requireOwners({ vault }: OperatorDeps, tx: Tx, customerId: string, now: Date): Promise<void> {
+  const customer = await findCustomer(tx, customerId);
+  const partner = await findPartner(tx, { id: customer.partnerId });
+  if (customer.kind !== 'BUSINESS' || partner === undefined) return;
+  const { form } = await formBegunWith(tx, partner, { customer }, now);
+  const why = storedOwnersFault(form, (await openGivenDetails(tx, vault, customerId)) ?? {});
+  if (why === undefined) return;
+  const again = 'ask for them with the outcome failed and again owners:incomplete';
+  throw new Refusal('malformed_field', { fields: { outcome: `cannot be verified: the owners ${why}; ${again}` } });
+}
+
 export const REVIEW_ACTIONS: readonly Action[] = [
   action({
     ...CUSTOMERS.review,
@@ -81,7 +97,8 @@ export const REVIEW_ACTIONS: readonly Action[] = [
       if (input.outcome !== 'verified') return undefined;
       return (await isRisky(deps, tx, input)) ? ['ruled' as const, 'always' as const] : 'ruled';
     },
-    async perform({ vault }, tx, input, { people, reason, now }) {
+    async perform(deps, tx, input, { people, reason, now }) {
+      const { vault } = deps;
       const { customer: customerId, version, outcome, level = 0, expires: expiresOn } = input;
       if (input.again !== undefined && outcome !== 'failed')
         throw new Refusal('malformed_field', { fields: { again: 'is allowed only with the outcome failed' } });
@@ -89,6 +106,7 @@ export const REVIEW_ACTIONS: readonly Action[] = [
         throw new Refusal('malformed_field', { fields: { expires: 'is allowed only with the outcome verified' } });
       if (expiresOn !== undefined && expiresOn < dayOf(now))
         throw new Refusal('malformed_field', { fields: { expires: 'must be today or later' } });
+      if (outcome === 'verified') await requireOwners(deps, tx, customerId, now);
       const fields = Object.fromEntries((input.again ?? []).map((one) => one.split(':'))) as FieldReasons;
       const { partnerId } = await findCustomer(tx, customerId);
       const told = encryptText(vault, partnerId, openTyped(vault, reason));

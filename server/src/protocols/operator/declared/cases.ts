@@ -385,9 +385,13 @@ export const CUSTOMERS = {
     refuses: PROPOSES,
     fields: {
       kind: about(oneOf(['INDIVIDUAL', 'BUSINESS']), 'Which customers it applies to', 'BUSINESS'),
-      form: about(object, 'Fields, groups and documents, as programs receive them', {
-        identityNumber: { label: 'Number', required: 1, regex: '^[A-Z0-9]{5,20}$' },
-      }),
+      form: about(
+        object,
+        'Fields, groups, documents, and what the owners of a business must hold together (`owners`), as programs receive them',
+        {
+          identityNumber: { label: 'Number', required: 1, regex: '^[A-Z0-9]{5,20}$' },
+        },
+      ),
       fiat: optional(about(fiatCode, 'Only with this fiat', 'inr')),
       country: optional(about(text(2, /^[A-Z]{2}$/, 'a country, two capital letters'), 'Only in this country', 'IN')),
       level: optional(about(whole(1, HIGHEST_LEVEL), 'Only for this level', 1)),

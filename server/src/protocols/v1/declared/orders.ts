@@ -201,12 +201,15 @@ export const ORDERS = {
       ownerName: optional(
         personal(about(text(200), 'Name of the owner, if the customer is not the owner', 'Asha Rao')),
       ),
-      provider: optional(about(text(200), 'Name of the provider of a hosted wallet', 'An Exchange Ltd')),
+      // Where a person has an account, and its address there, are data of that person: stored encrypted, and not in the request log.
+      provider: optional(personal(about(text(200), 'Name of the provider of a hosted wallet', 'An Exchange Ltd'))),
       travelAddress: optional(
-        about(
-          text(1_000, /^[\x21-\x7e]+$/, 'a travel address, without spaces'),
-          'Travel address of the provider of a hosted wallet, to which travel rule data is sent before the coins',
-          'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
+        personal(
+          about(
+            text(1_000, /^[\x21-\x7e]+$/, 'a travel address, without spaces'),
+            'Travel address of the provider of a hosted wallet, to which travel rule data is sent before the coins',
+            'ta2W2HPKfHxgSgrzY178knqXHg1H3jfeQrwQ9JrKBs9wv',
+          ),
         ),
       ),
       signature: optional(

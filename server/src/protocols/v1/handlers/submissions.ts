@@ -19,6 +19,7 @@ import {
   findCustomer,
   findSubmission,
   type Given,
+  minimumTotalShareOf,
   neededOf,
   readPeople,
   type StoredFile,
@@ -58,6 +59,7 @@ export const SUBMISSION_HANDLERS: readonly Handled[] = [
         })),
         documents: documentsOf(form).map(({ idName, files }) => ({ name: idName, files: [...files] })),
         needsDocument,
+        ownersMinimumTotalShare: minimumTotalShareOf(form)?.toString() ?? null,
       };
     }),
   ),

@@ -41,6 +41,9 @@ export const CustomerRequirements = Type.Object(
       'Kinds of document, one of which is sufficient',
     ),
     needsDocument: yes('Whether a document is required', false),
+    ownersMinimumTotalShare: maybe(
+      text('Percent that the `owners` of a business must hold together; null: the form does not ask for owners', '75'),
+    ),
   },
   { ...closed, description: 'The form with which a customer is verified' },
 );
