@@ -149,7 +149,9 @@ export const slotsTaken = async ({ adapter, rail, db }: Engine, wallet: string):
 /** The query for a send: its versions that may have left. */
 export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
   wallet: newestOf(versions).wallet,
-  versions: versions.flatMap(({ hash, slots, deadline }) => (hash === null ? [] : [{ hash, slots, deadline }])),
+  versions: versions.flatMap(({ hash, slots, deadline, body }) =>
+    hash === null ? [] : [{ hash, slots, deadline, body }],
+  ),
 });
 
 /**
