@@ -188,6 +188,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   // If this node refused the bytes, no node is known to have them, and the gate is asked before they are offered again.
   if (answer.taken || answer.slotUsed) await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
   else engine.memory.refusedAt.set(key, Date.now());
+  if (answer.taken) engine.memory.foreignSince.delete(key);
   if (answer.taken) return { outcome: 'submitted', reference: hash };
   // The slot may be used because this version or an earlier one is already in a block.
   const mined = answer.slotUsed ? await minedAmong(engine, versions) : undefined;
