@@ -1270,6 +1270,23 @@ describe('an EVM rail on a real node', () => {
           assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
         });
 
+      test('is not broadcast while its rail is halted', async (t) => {
+        const { rail, open, payout, said } = await signed(t, new Map());
+        await halts(rail);
+        assert.deepEqual(await open().status(payout.key), {
+          outcome: 'unknown',
+          why: 'it was signed with nonce 0 and is not broadcast: the line is halted',
+        });
+        await anvil.mine(2);
+        assert.equal(await received(payout.destination.address), 0n);
+        await fixture.db.asSystem((tx) => clearHalt(tx, rail.code, { restart: false }));
+        await follow(rail);
+        await anvil.mine(2);
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        assert.equal(await received(payout.destination.address), 8n);
+      });
+
       test('never leaves once its movement is cancelled: an empty transfer uses its nonce, and then it is absent', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, open, payout, stored, rowsOf, said, facts } = await signed(t, says);
@@ -1501,6 +1518,20 @@ describe('an EVM rail on a real node', () => {
             assert.equal(await received(other.destination.address), 6n);
           });
 
+      test('is not signed while its rail is halted', async () => {
+        const { rail, payout, rowsOf, said } = await reserved({ says: { outcome: 'pay' }, keys: [] });
+        await halts(rail);
+        assert.deepEqual(await rail.send(payout), { outcome: 'unknown', why: 'the line is halted' });
+        assert.deepEqual(await rowsOf(payout.key), []);
+        assert.deepEqual(await rail.status(payout.key), { outcome: 'absent' });
+        await fixture.db.asSystem((tx) => clearHalt(tx, rail.code, { restart: false }));
+        assert.equal((await rail.send(payout)).outcome, 'submitted');
+        await anvil.mine(2);
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        assert.equal(await received(payout.destination.address), 5n);
+      });
+
       test('stays reserved where a signer may have signed it, and is not signed again until it may leave', async () => {
         const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
         const { rail, payout, nonce, isOld, rowsOf, said } = await reserved(asked);
@@ -1680,6 +1711,8 @@ describe('an EVM rail on a real node', () => {
       assert.deepEqual(said(), ['rail_halted']);
     });
   });
+
+  const halts = ({ code }: ChainRail) => rows.query(`update chains set halted_why = 'a test' where rail = $1`, [code]);
 
   /** The test token keeps its balances in the mapping at slot 3. */
   async function emptyTokens(address: string): Promise<void> {
