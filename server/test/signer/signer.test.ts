@@ -1,4 +1,8 @@
-/** The signer: which transactions it signs, its journal, and that it behaves the same over a socket, in a separate process. */
+/**
+ * The signer: which transactions it signs, its journal, and that it behaves the same over a socket, in a separate process.
+ *
+ * Long because all of its claims share one set of keys and limits.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,8 @@
 /**
  * Sweeps in batches on a real node with the real books: many deposits in one chain transaction, each moved once and booked once,
  * whatever fails inside it.
+ *
+ * Long because all of its claims share one node and its contracts.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
