@@ -330,6 +330,20 @@ describe('a batch', () => {
     await world.agrees();
   });
 
+  test('whose gas the hot wallet cannot pay opens one case, and its deposits are swept alone once the wallet is funded', async () => {
+    const world = await openWorld();
+    await world.deposits(3);
+    await anvil.rpc('anvil_setBalance', [world.hot, '0x0']);
+    for (let round = 0; round < 3; round += 1) await world.look();
+    assert.deepEqual(await world.cases(), ['gas_short']);
+    await anvil.rpc('anvil_setBalance', [world.hot, `0x${ETHER.toString(16)}`]);
+    await world.sweeps();
+    const settled = (kind: string) => Array(3).fill(`${kind} settled`);
+    assert.deepEqual(await world.states(), [...settled('sweep'), ...settled('gas')]);
+    assert.deepEqual(await world.cases(), []);
+    await world.agrees();
+  });
+
   test('that a reorg removes is mined again and booked once', async () => {
     const world = await openWorld();
     await world.deposits(3);
