@@ -241,7 +241,7 @@ export interface Prepared {
 /** A send whose fate is queried: its versions that may have left, oldest first. */
 export interface SendAsked {
   wallet: string;
-  versions: readonly { hash: string; slots: readonly string[]; deadline: Date | null }[];
+  versions: readonly ({ hash: string } & Pick<Prepared, 'slots' | 'deadline' | 'body'>)[];
 }
 
 export type Fate =

@@ -115,11 +115,9 @@ async function endCancelled(engine: Engine, tx: Tx, row: found.FoundMovement): P
  * A payout's bytes were signed and waited, because they may not leave. Its key is absent now: either the gate is asked again, or
  * the payout ends unpaid.
  */
-async function endKept({ rail }: Engine, tx: Tx, row: found.FoundMovement, key: string): Promise<void> {
-  const versions = await sendStore.versionsOf(tx, rail, key);
-  // Excludes a version that was sent since under another nonce.
-  const ids = versions.filter(({ nonce }) => nonce === row.nonce).map(({ id }) => id);
-  await sendStore.markAbsent(tx, rail, key, ids, `nonce ${row.nonce} was cancelled by ${row.hash}`);
+async function endKept({ rail }: Engine, tx: Tx, { nonce, hash }: found.FoundMovement, key: string): Promise<void> {
+  if (nonce !== null)
+    await sendStore.markAbsentUnder(tx, rail, { key, nonce }, `nonce ${nonce} was cancelled by ${hash}`);
 }
 
 /** Reports each movement once. If it is not between our own wallets, the receiver halts the rail's payouts. */

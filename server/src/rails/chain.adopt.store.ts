@@ -435,9 +435,9 @@ export const hindrance = (
     [rail, wallet, to.recipient, to.asset],
   );
 
-export const isUnread = async (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<boolean> =>
-  (await tx.row(`select from found_movements where rail = $1 and wallet = $2 and nonce = $3 and state = 'unread'`, [
+export const foundUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<FoundMovement | undefined> =>
+  tx.row<FoundMovement>(`select ${FOUND} from found_movements where rail = $1 and wallet = $2 and nonce = $3`, [
     rail,
     wallet,
     nonce,
-  ])) !== undefined;
+  ]);

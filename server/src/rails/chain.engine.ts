@@ -33,7 +33,7 @@ export interface Memory {
   nonces: { mined: bigint; pending: bigint } | undefined;
   /** The block up to which the time that a restore has lost was read. */
   lostReadTo: bigint | undefined;
-  /** By key: since when a send's nonce has looked as if a foreign transaction had used it. */
+  /** By key: since when a send's nonce has looked as if a foreign transaction had used it, until a row says so. */
   foreignSince: Map<string, number>;
   /** By key: when a node last refused the bytes of a send that no node has accepted. */
   refusedAt: Map<string, number>;

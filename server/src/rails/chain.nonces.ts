@@ -72,29 +72,52 @@ export async function takeNonce(
 }
 
 /**
- * The node says that a block used this nonce, and none of our versions is in a block. For a while that may be a lagging index, or
- * a version that was signed after the backup from which this database was restored; that version is then adopted. If it persists,
- * the wallet's key is used elsewhere, and an operator must find out whether this payout was made.
+ * The node says that a block used this nonce, and none of our versions is in a block. For a while that may be a lagging index. Then
+ * the nonce is recorded as a movement, which decides from then on, in every process and also after an operator has cleared a halt:
+ *
+ * - Unread: it may be a version that was signed after the backup from which this database was restored, which is then adopted.
+ * - Open and reported: the wallet's key is used elsewhere. The rail halts until operators have found out whether that transaction
+ *   made this payout.
+ * - Ended: operators have decided that it did not. A final block has used the nonce, so the versions can never be mined, and the
+ *   send is absent.
+ *
+ * @throws Unavailable
  */
 export async function suspectForeign(
   engine: Engine,
   { key, wallet }: { key: string; wallet: string },
   nonce: bigint,
 ): Promise<void> {
-  const { foreignSince } = engine.memory;
-  const since = foreignSince.get(key) ?? Date.now();
-  foreignSince.set(key, since);
-  if (Date.now() - since < FOREIGN_NONCE_MS) return;
-  if (await suspectNonce(engine, wallet, nonce)) return;
-  await haltRail(engine, `nonce ${nonce} of wallet ${wallet} was used by a transaction that is not ours (key ${key})`);
+  const { db, rail, memory } = engine;
+  const row = await db.asSystem((tx) => found.foundUnder(tx, rail, wallet, nonce));
+  if (row === undefined) {
+    const since = memory.foreignSince.get(key) ?? Date.now();
+    memory.foreignSince.set(key, since);
+    if (Date.now() - since < FOREIGN_NONCE_MS) return;
+    await db.asSystem((tx) => found.noteNonces(tx, rail, wallet, nonce, nonce + 1n));
+  } else if (row.state === 'open' && row.toldAt !== null)
+    await haltRail(
+      engine,
+      `nonce ${nonce} of wallet ${wallet} was used by a transaction that is not ours (key ${key})`,
+    );
+  else if (row.endedAt !== null && row.hash !== null && row.key !== key)
+    await endOvertaken(engine, { key, wallet, nonce, hash: row.hash });
 }
 
-/** Records a nonce that a row of ours has reserved, and that a block has under a hash that we did not store. */
-const suspectNonce = ({ db, rail }: Engine, wallet: string, nonce: bigint) =>
-  db.asSystem(async (tx) => {
-    await found.noteNonces(tx, rail, wallet, nonce, nonce + 1n);
-    return await found.isUnread(tx, rail, wallet, nonce);
+/** Ends a send whose nonce another transaction has used, if a final block still has that one: it may have left with a reorg. */
+async function endOvertaken(
+  { adapter, db, rail, log }: Engine,
+  { key, wallet, nonce, hash }: { key: string; wallet: string; nonce: bigint; hash: string },
+): Promise<void> {
+  const sent = await adapter.sentAs?.(wallet, hash);
+  await db.asSystem(async (tx) => {
+    const cursor = await store.lockCursor(tx, rail);
+    if (cursor?.haltedWhy !== null || sent?.nonce !== nonce || sent.block > cursor.finalized) return;
+    const proof = `nonce ${nonce} was used by ${hash} in block ${sent.block}, which is final`;
+    await sendStore.markAbsentUnder(tx, rail, { key, nonce }, proof);
+    log.warn({ rail, key, proof }, 'send proved absent');
   });
+}
 
 /**
  * Records nonces `next` (inclusive) to `used` (exclusive), which are on the chain and not in the books. The caller has locked the

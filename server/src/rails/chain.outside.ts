@@ -250,8 +250,8 @@ async function blockOf(outside: Outside, number: bigint): Promise<Block> {
   return block;
 }
 
-/** Only the receipt is needed, which depends on neither of these. */
-const UNKNOWN = { slots: [], deadline: null };
+/** Only the receipt is needed, which depends on none of these. */
+const UNKNOWN = { slots: [], deadline: null, body: null };
 
 /** Number of the deposit address in a wallet's name. */
 function indexOf(wallet: string): bigint | undefined {

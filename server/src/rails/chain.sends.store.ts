@@ -177,6 +177,19 @@ export const markAbsent = (tx: Tx, rail: string, key: string, ids: readonly bigi
     [rail, key, ids, proof],
   );
 
+/** As `markAbsent`, for the versions under a nonce that another transaction has used. Later ones may have another nonce. */
+export const markAbsentUnder = (
+  tx: Tx,
+  rail: string,
+  { key, nonce }: { key: string; nonce: bigint },
+  proof: string,
+): Promise<number> =>
+  tx.run(
+    `update chain_sends set state = 'absent', why = $4
+      where rail = $1 and key = $2 and nonce = $3 and state in ('reserved', 'signed', 'mined', 'replaced')`,
+    [rail, key, nonce, proof],
+  );
+
 /** A send whose reservation may still be released, locked; undefined if it was released. */
 export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signingAt'> | undefined> =>
   tx.row('select raw, state, signing_at from chain_sends where id = $1 for update', [id]);

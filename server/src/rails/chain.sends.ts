@@ -11,7 +11,7 @@
  * send.
  *
  * The gate is asked again right before signing, however long ago the slots were reserved, and signed bytes that arrive much later
- * are discarded. A send that may not leave releases its reservation, provided that no signer was asked about it. The next send
+ * are discarded. A halted rail answers in its place: nothing is signed, or broadcast for the first time. A send that may not leave releases its reservation, provided that no signer was asked about it. The next send
  * takes the nonce; if later sends wait for it, the treasury sends the smallest possible transfer under it (treasury/sweeps.ts).
  * Once a signer was asked, the reservation stays, because signed bytes may exist. The gate is still asked before each signing. It
  * is also asked before signed bytes are broadcast for the first time, unless the same call has just signed them, because a
@@ -20,11 +20,11 @@
  *
  * Not here: following a send after it is broadcast (chain.watch.ts), taking nonces (chain.nonces.ts).
  */
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import { type Call, NotSigned, type Prepared, type SendAsked } from './chain.adapter.ts';
+import { type Call, NotSigned, type Prepared, type SendAnswer, type SendAsked } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
 import { signedOtherwise } from './chain.adopt.signed.ts';
 import { dropKept, hindrance, isUnlooked, lockKept, noteKept } from './chain.adopt.store.ts';
@@ -36,6 +36,7 @@ import * as sendStore from './chain.sends.store.ts';
 import * as store from './chain.store.ts';
 import type { PayoutStatus, Sending, Sent } from './rail.ts';
 
+const HALTED = 'the line is halted';
 /** How long after the gate's answer signed bytes may be stored. A signer answers within ten seconds or not at all. */
 const SIGNING_MS = 30_000;
 
@@ -92,7 +93,7 @@ export async function reserveCall(
 
   const before = await db.asSystem((tx) => sendStore.versionsOf(tx, rail, key));
   if (before.length > 0) return await carryOn(engine, sameCall(before, wallet, call));
-  if (cursor?.haltedWhy) throw new Unavailable(rail, 'the line is halted');
+  if (cursor?.haltedWhy) throw new Unavailable(rail, HALTED);
 
   const prepared = await made.prepare();
   if ('rejected' in prepared) return { outcome: 'rejected', why: prepared.rejected };
@@ -149,7 +150,9 @@ export const slotsTaken = async ({ adapter, rail, db }: Engine, wallet: string):
 /** The query for a send: its versions that may have left. */
 export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
   wallet: newestOf(versions).wallet,
-  versions: versions.flatMap(({ hash, slots, deadline }) => (hash === null ? [] : [{ hash, slots, deadline }])),
+  versions: versions.flatMap(({ hash, slots, deadline, body }) =>
+    hash === null ? [] : [{ hash, slots, deadline, body }],
+  ),
 });
 
 /**
@@ -186,6 +189,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   // If this node refused the bytes, no node is known to have them, and the gate is asked before they are offered again.
   if (answer.taken || answer.slotUsed) await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
   else engine.memory.refusedAt.set(key, Date.now());
+  if (answer.taken) engine.memory.foreignSince.delete(key);
   if (answer.taken) return { outcome: 'submitted', reference: hash };
   // The slot may be used because this version or an earlier one is already in a block.
   const mined = answer.slotUsed ? await minedAmong(engine, versions) : undefined;
@@ -206,7 +210,7 @@ export async function whyKept(engine: Engine, versions: readonly SendVersion[]):
   const { key, wallet, nonce } = newest;
   if (mayLeave === undefined || wasBroadcast(versions) || key.startsWith(SANDBOX_KEY)) return undefined;
   return await db.asSystem(async (tx) => {
-    const answer = await mayLeave(tx, { rail, key });
+    const answer = await askGate(engine, tx, key);
     const movement = nonce === null ? undefined : await lockKept(tx, { rail, wallet, nonce });
     if (movement?.cancelAt != null)
       return `it was signed with nonce ${nonce} and is not broadcast: movement ${movement.id} cancels it`;
@@ -239,6 +243,13 @@ async function movementOf({ adapter, rail }: Engine, tx: Tx, version: SendVersio
   return (await lockKept(tx, { rail, wallet, nonce }))?.id;
 }
 
+/** The gate's answer; a rail that has halted sends nothing until an operator has looked. */
+async function askGate({ rail, mayLeave }: Engine, tx: Tx, key: string): Promise<SendAnswer> {
+  const pay: SendAnswer = { outcome: 'pay' };
+  const [answer, cursor] = await awaitAll(mayLeave?.(tx, { rail, key }) ?? pay, store.cursorOf(tx, rail));
+  return answer.outcome === 'pay' && cursor?.haltedWhy != null ? { outcome: 'wait', why: HALTED } : answer;
+}
+
 /**
  * Asks the gate in the transaction before a version is signed. If the version may not leave, its reservation is released,
  * provided that no signer was asked about it.
@@ -246,10 +257,10 @@ async function movementOf({ adapter, rail }: Engine, tx: Tx, version: SendVersio
  * @returns why it is not signed now
  */
 async function askAgain(engine: Engine, version: SendVersion): Promise<string | undefined> {
-  const { rail, db, log, mayLeave } = engine;
+  const { rail, db, log } = engine;
   const { id, key } = version;
   return await db.asSystem(async (tx) => {
-    const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
+    const answer = await askGate(engine, tx, key);
     const there = await sendStore.lockSend(tx, id);
     if (there === undefined) return 'its reservation was given up';
     // Another process has signed it: its stored bytes are broadcast if they may leave.

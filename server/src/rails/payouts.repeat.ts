@@ -6,6 +6,9 @@
  * payment by its key. So we rely on its promise only for half of that time, from the first submission on, by the database's
  * clock. The other half covers bytes in transit, differing clocks, and a bank that counts differently.
  *
+ * The rejection of a second submission does not prove that the first one was not executed, unless the rail recognises keys
+ * permanently: a bank may compare the balance, from which the first one has taken, before it looks for the key.
+ *
  * See docs/decisions/0062-how-long-a-key-counts.md.
  */
 import type { Payout } from './payouts.store.ts';
@@ -33,3 +36,9 @@ export const GRACE_MS = 60_000;
 
 /** How long after the first submission we rely on the rail's promise to recognise the key, in milliseconds. */
 export const countsForMs = (deduplicatesForMs: number): number => deduplicatesForMs / 2;
+
+/** Whether a rejection ends the payout: no earlier submission of its key can have been executed. */
+export const rejectionEnds = (
+  { deduplicatesForMs }: Pick<Rail, 'deduplicatesForMs'>,
+  { submissions }: Pick<Payout, 'submissions'>,
+): boolean => submissions <= 1 || deduplicatesForMs === Number.POSITIVE_INFINITY;

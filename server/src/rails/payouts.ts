@@ -37,7 +37,7 @@ import { enqueue, enqueueAt, type Handled, type Handlers, type Run, unclaimedRun
 import type { Log } from '../base/log.ts';
 import { brief, recordRejected } from './payouts.observed.ts';
 import { submittedPause, unknownPause, within } from './payouts.pauses.ts';
-import { GRACE_MS, repeatOf } from './payouts.repeat.ts';
+import { GRACE_MS, rejectionEnds, repeatOf } from './payouts.repeat.ts';
 import {
   beginSubmission,
   insertPayout,
@@ -313,8 +313,9 @@ async function submit(context: RunContext, { payout, destination }: Submission, 
   );
   return await recording(context, payout, async (tx) => {
     if (sent.outcome === 'submitted') return await recordTaken(context, tx, payout, sent.reference);
-    if (sent.outcome === 'rejected') return await reject(context, tx, payout, sent.why);
-    return await recordStillUnknown(context, tx, payout, sent.why);
+    if (sent.outcome === 'unknown') return await recordStillUnknown(context, tx, payout, sent.why);
+    if (rejectionEnds(railOf(context, payout), payout)) return await reject(context, tx, payout, sent.why);
+    return await recordStillUnknown(context, tx, payout, `rejected when it was sent again: ${sent.why}`);
   });
 }
 

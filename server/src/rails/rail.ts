@@ -263,6 +263,11 @@ export type Destination =
 
 export type Sent =
   | { outcome: 'submitted'; reference?: string }
+  /**
+   * Proved: neither this submission nor an earlier one of the key was accepted, and none can be accepted later. So a rail that
+   * recognises keys looks for the key before it checks anything else about the payout. If a rail's promise about keys ends, the
+   * rejection of a repeated submission is only believed once `status` rejects the key, too (payouts.repeat.ts).
+   */
   | { outcome: 'rejected'; why: string }
   | { outcome: 'unknown'; why: string };
 

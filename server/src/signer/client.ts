@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { keccak256 } from 'viem/utils';
 import { NotSigned } from '../rails/chain.ts';
-import type { SignedBefore, Signer, Unsigned, Wanted } from '../rails/evm/index.ts';
+import type { Asked, SignedBefore, Signer, Unsigned } from '../rails/evm/index.ts';
 import { accountOf, type TronSigner, type TronWanted } from '../rails/tron/index.ts';
 import type { From } from './policy.ts';
 import {
@@ -95,7 +95,7 @@ export function signerClient(options: SignerClientOptions): SignerClient {
   const signerOf = (chainId: bigint, from: From, address: string): Signer => ({
     address,
     delegates: true,
-    async refuses(wanted: Wanted) {
+    async refuses(wanted: Asked) {
       const answer = await ask('check', writeTransfer(from, { ...wanted, chainId }));
       if ('error' in answer) throw new NotSigned(`it could not read the request: ${answer.error}`);
       return 'refused' in answer ? `the signer refuses: ${answer.refused}` : undefined;

@@ -31,8 +31,10 @@ export const SIGNED_AT_ONCE = 40;
 
 export interface SignerCore {
   describe(): { wallets: Record<string, string>; xpub: string; chainIds: string[] };
-  /** Why the signer would not sign this; undefined if it would. */
-  check(chainId: bigint, from: From, wanted: Wanted): string | undefined;
+  /**
+   * Why the signer would not sign this; undefined if it would. With a nonce, as a repetition of what it has signed under that nonce.
+   */
+  check(chainId: bigint, from: From, wanted: Wanted, nonce?: bigint): string | undefined;
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
   /** Signs the bytes of a transaction, on a chain of Tron's family. */
   signRaw(from: From, asked: AskedRaw): Buffer | { refused: string };
@@ -101,8 +103,8 @@ export function openSigner(
 
   return {
     describe: () => ({ wallets, xpub, chainIds: [...byChain.keys()].map(String) }),
-    check(chainId, from, wanted) {
-      const answer = decided(chainId, from, wanted, {});
+    check(chainId, from, wanted, nonce) {
+      const answer = decided(chainId, from, wanted, defined({ nonce }));
       return typeof answer === 'string' ? answer : undefined;
     },
     signed(chainId, from, nonce) {

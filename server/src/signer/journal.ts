@@ -60,7 +60,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     const isDearer = before !== undefined && sameTransfer(before, content) && before.feeUnits > content.feeUnits;
     byNonce.set(keyOf(content), pack(isDearer ? before : content));
     if (before === undefined && content.kind !== 'sweep' && content.tx === undefined) note(content);
-    if (content.kind === 'sweep' || atMs <= nowMs() - HOUR_MS) return;
+    if (content.kind === 'sweep') return;
     const grown = content.feeUnits - (before?.feeUnits ?? 0n);
     if (before === undefined) count(content, counterOf(content), content.units, atMs);
     if (grown > 0n) count(content, FEES, grown, atMs);
@@ -79,6 +79,8 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     counters.set(key, counter);
     counter.sum += units;
     counter.parts.push({ atMs, units });
+    // By the journal's own time: at the start the clock may be ahead, and then would forget an hour that is not over.
+    forget(counter, newestMs - HOUR_MS);
   }
 
   if (file !== undefined) {
@@ -96,9 +98,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     inTheLastHour(chainId, from, what) {
       const counter = counters.get(`${chainId}:${from}:${what}`);
       if (counter === undefined) return 0n;
-      const after = now() - HOUR_MS;
-      const over = counter.parts.findIndex(({ atMs }) => atMs > after);
-      for (const { units } of counter.parts.splice(0, over === -1 ? counter.parts.length : over)) counter.sum -= units;
+      forget(counter, now() - HOUR_MS);
       return counter.sum;
     },
     keep(content) {
@@ -161,6 +161,12 @@ function eachLine(file: number, took: (line: string, at: number) => void): numbe
 interface Counter {
   sum: bigint;
   parts: { atMs: number; units: bigint }[];
+}
+
+/** Drops the parts of this time and earlier. */
+function forget(counter: Counter, upToMs: number): void {
+  const over = counter.parts.findIndex(({ atMs }) => atMs > upToMs);
+  for (const { units } of counter.parts.splice(0, over === -1 ? counter.parts.length : over)) counter.sum -= units;
 }
 
 /** Number of nonces below this one. A binary search, because there is one nonce for every transfer ever signed. */

@@ -40,8 +40,11 @@ export function readLimits(name: string, text: string): ChainLimits[] {
       if (address === undefined) throw new SettingError(`${where}.tokens must be named by contract addresses`);
       return [address, limitAt(value, `${where}.tokens.${contract}`)] as const;
     });
+    const chainId = readAt(chain.chainId, `${where}.chainId`, units);
+    // What is signed for chain 0 is valid on every chain.
+    if (chainId === 0n) throw new SettingError(`${where}.chainId must not be 0`);
     return {
-      chainId: readAt(chain.chainId, `${where}.chainId`, units),
+      chainId,
       ...(family === undefined ? {} : { family }),
       tokens: Object.fromEntries(tokens),
       gas: limitAt(chain.gas, `${where}.gas`),

@@ -80,7 +80,7 @@ export function serveOn(
     }
     const { from, unsigned, hasNonce } = readTransfer(params);
     if (method === 'check') {
-      const why = core.check(unsigned.chainId, from, unsigned);
+      const why = core.check(unsigned.chainId, from, unsigned, hasNonce ? unsigned.nonce : undefined);
       return why === undefined ? { id, result: {} } : { id, refused: why };
     }
     if (method !== 'sign' || !hasNonce) return { id, error: 'no such method' };

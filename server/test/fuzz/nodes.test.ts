@@ -170,7 +170,7 @@ const ASKED: Record<string, (of: ChainAdapter) => Promise<void>> = {
       assert.ok(Number.isSafeInteger(at) && at >= 0, `${at} is a position`);
   },
   async fates(of) {
-    const asked = { wallet: 'hot', versions: [{ hash: TX, slots: ['1'], deadline: null }] };
+    const asked = { wallet: 'hot', versions: [{ hash: TX, slots: ['1'], deadline: null, body: null }] };
     for (const one of await of.fates([asked], undefined)) {
       assert.notEqual(one.is, 'absent', 'a node cannot prove that to an account chain');
       if (one.is !== 'included') continue;

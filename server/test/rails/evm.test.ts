@@ -1078,6 +1078,43 @@ describe('an EVM rail on a real node', () => {
       );
     });
 
+    test('a nonce that another transaction used after we took it halts the rail until people have decided, and its payout is then sent once', async () => {
+      const { rail, open, rowsOf, settings, said } = await world();
+      await rail.send(sending(1n));
+      await anvil.mine();
+      await follow(rail);
+      const payout = sending(5n, fresh());
+      assert.equal((await rail.send(payout)).outcome, 'submitted');
+      await anvil.rpc('anvil_dropAllTransactions');
+      await sendsUnknown(settings, 1n, 7n);
+      await anvil.mine(FINALITY + 2);
+      // The row that is written when the nonce has looked used for a minute.
+      await rows.query(`insert into found_movements (rail, wallet, nonce) values ($1, 'hot', 1)`, [rail.code]);
+      for (let n = 0; n < 3; n += 1) await follow(rail);
+      const isOf = (type: string) => type === 'rail_halted' || type === 'payout_settled';
+      assert.deepEqual(said().filter(isOf), ['payout_settled', 'rail_halted']);
+      // Cleared while nobody has decided: it halts again, whichever process looks.
+      await fixture.db.asSystem((tx) => clearHalt(tx, rail.code, { restart: false }));
+      await follow(open());
+      assert.deepEqual(said().filter(isOf), ['rail_halted']);
+      await rows.query(`update found_movements set state = 'foreign', ended_at = now() where rail = $1`, [rail.code]);
+      await fixture.db.asSystem((tx) => clearHalt(tx, rail.code, { restart: false }));
+      const next = open();
+      await follow(next);
+      assert.deepEqual(said(), []);
+      assert.deepEqual(
+        (await rowsOf(payout.key)).map(({ state }) => state),
+        ['absent'],
+      );
+      assert.deepEqual(await next.status(payout.key), { outcome: 'absent' });
+      assert.equal((await next.send(payout)).outcome, 'submitted');
+      await anvil.mine(FINALITY + 2);
+      await follow(next);
+      assert.equal(await received(payout.destination.address), 5n);
+      assert.equal((await rowsOf(payout.key)).at(-1)?.nonce, 2n);
+      assert.deepEqual(said().filter(isOf), ['payout_settled']);
+    });
+
     describe('a released nonce', () => {
       /** After a first payout. @param below the next nonce: those before it, except 0 and those of sends, are free */
       async function releases(rail: ChainRail, below: bigint): Promise<void> {
@@ -1232,6 +1269,23 @@ describe('an EVM rail on a real node', () => {
           assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
           assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
         });
+
+      test('is not broadcast while its rail is halted', async (t) => {
+        const { rail, open, payout, said } = await signed(t, new Map());
+        await halts(rail);
+        assert.deepEqual(await open().status(payout.key), {
+          outcome: 'unknown',
+          why: 'it was signed with nonce 0 and is not broadcast: the line is halted',
+        });
+        await anvil.mine(2);
+        assert.equal(await received(payout.destination.address), 0n);
+        await fixture.db.asSystem((tx) => clearHalt(tx, rail.code, { restart: false }));
+        await follow(rail);
+        await anvil.mine(2);
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        assert.equal(await received(payout.destination.address), 8n);
+      });
 
       test('never leaves once its movement is cancelled: an empty transfer uses its nonce, and then it is absent', async (t) => {
         const says = new Map<string, SendAnswer>();
@@ -1464,6 +1518,20 @@ describe('an EVM rail on a real node', () => {
             assert.equal(await received(other.destination.address), 6n);
           });
 
+      test('is not signed while its rail is halted', async () => {
+        const { rail, payout, rowsOf, said } = await reserved({ says: { outcome: 'pay' }, keys: [] });
+        await halts(rail);
+        assert.deepEqual(await rail.send(payout), { outcome: 'unknown', why: 'the line is halted' });
+        assert.deepEqual(await rowsOf(payout.key), []);
+        assert.deepEqual(await rail.status(payout.key), { outcome: 'absent' });
+        await fixture.db.asSystem((tx) => clearHalt(tx, rail.code, { restart: false }));
+        assert.equal((await rail.send(payout)).outcome, 'submitted');
+        await anvil.mine(2);
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+        assert.equal(await received(payout.destination.address), 5n);
+      });
+
       test('stays reserved where a signer may have signed it, and is not signed again until it may leave', async () => {
         const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
         const { rail, payout, nonce, isOld, rowsOf, said } = await reserved(asked);
@@ -1643,6 +1711,8 @@ describe('an EVM rail on a real node', () => {
       assert.deepEqual(said(), ['rail_halted']);
     });
   });
+
+  const halts = ({ code }: ChainRail) => rows.query(`update chains set halted_why = 'a test' where rail = $1`, [code]);
 
   /** The test token keeps its balances in the mapping at slot 3. */
   async function emptyTokens(address: string): Promise<void> {

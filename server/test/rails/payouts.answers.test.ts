@@ -84,3 +84,36 @@ describe('a payout that its bank does not have, and that promises nothing about 
     assert.deepEqual([state, why], ['unknown', 'accepted once, and absent now']);
   });
 });
+
+describe('a payout that is sent again and then rejected', () => {
+  it('is not rejected before its bank says so of the key: the first submission may have been executed', async () => {
+    const w = await make({ deduplicatesForMs: 86_400_000, submitMs: 900 });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_after_effect' });
+    await w.looksAt(id);
+    // The bank's look-up lags, and it compares the balance, from which the first submission has taken, before the key.
+    const lagging = behaving(w.rail, {
+      status: async () => ({ outcome: 'absent' }),
+      send: async () => ({ outcome: 'rejected', why: 'insufficient_funds' }),
+    });
+    const handled = await w.looksAt(id, lagging);
+    const { state, why, submissions } = await w.payout(id);
+    assert.deepEqual([state, why, submissions], ['unknown', 'rejected when it was sent again: insufficient_funds', 2]);
+    assert.ok(handled?.againInMs, 'the payout is not looked at again');
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'submitted');
+  });
+
+  it('is rejected once its bank says so of the key', async () => {
+    const w = await make({ deduplicatesForMs: 86_400_000, submitMs: 900 });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await w.looksAt(id);
+    await w.bank.setFault({ kind: 'refuse_next' });
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'unknown');
+    await w.looksAt(id);
+    const { state, why } = await w.payout(id);
+    assert.deepEqual([state, why], ['rejected', 'refused_by_bank']);
+  });
+});

@@ -212,6 +212,21 @@ async function world({
   };
 }
 
+/** A line to the node on which one call is answered differently. */
+const answering =
+  (path: string, change: (answer: Answered) => unknown): Http =>
+  async (request) => {
+    const answer = await ask(request);
+    if (!request.url.endsWith(path)) return answer;
+    return { ...answer, body: Buffer.from(JSON.stringify(change(JSON.parse(String(answer.body))))) };
+  };
+type Answered = { blockID: string; block_header: { raw_data: { timestamp: number } } };
+
+const later = (block: Answered, ms: number): Answered => {
+  const { raw_data } = block.block_header;
+  return { ...block, block_header: { raw_data: { ...raw_data, timestamp: raw_data.timestamp + ms } } };
+};
+
 /** A block of after the expiration, and as many above it as it takes to solidify that. */
 async function expires(): Promise<void> {
   await chain.passes(61);
@@ -454,6 +469,65 @@ describe('payouts on Tron', () => {
     );
     assert.equal((await chain.held(FRIEND)) - before, 30n);
     assert.deepEqual(typesOf(), ['payout_settled']);
+  });
+
+  test('a payout is not absent because its node’s head was ahead of the clock and its index lags', async () => {
+    const { open, pay, look, rail, versions, typesOf } = await world({ pace: { rebroadcastMs: 600_000 } });
+    const before = await chain.held(FRIEND);
+    const ahead = open({ http: answering('/wallet/getnowblock', (block) => later(block, 5 * 60_000)) });
+    assert.equal((await pay('pay_1_1', 30n, ahead)).outcome, 'submitted');
+    await chain.mine();
+    // Its block is older than the head that the node claimed.
+    await chain.passes(6 * 60 + 1);
+    await chain.mine(SOLID);
+    let reads = 0;
+    const behind = answering('/gettransactioninfobyid', () => ({}));
+    const lagging = open({
+      http: async (request) => {
+        reads += Number(request.url.endsWith('/getblockbynum'));
+        return await behind(request);
+      },
+    });
+    // Steps that follow the chain read blocks, too.
+    await look(lagging);
+    reads = 0;
+    await look(lagging);
+    assert.deepEqual(
+      (await versions('pay_1_1')).map(({ state }) => state),
+      ['signed'],
+    );
+    assert.ok(reads > 0 && reads <= 2 * SOLID + 3, `the proof read ${reads} blocks`);
+    assert.equal((await pay('pay_1_1', 30n, lagging)).outcome, 'unknown');
+    await chain.mine(SOLID + 1);
+    await look();
+    assert.equal((await chain.held(FRIEND)) - before, 30n);
+    assert.equal((await rail.status('pay_1_1')).outcome, 'known');
+    assert.deepEqual(typesOf(), ['payout_settled']);
+  });
+
+  test('a payout that names a block of another branch is refused by every node, and absent after its expiration', async () => {
+    const { open, pay, look, versions } = await world({ pace: { rebroadcastMs: 600_000 } });
+    const other = (block: Answered): Answered => ({
+      ...block,
+      blockID: `${block.blockID.slice(0, 16)}${'ab'.repeat(24)}`,
+    });
+    const astray = open({ http: answering('/walletsolidity/getnowblock', other) });
+    assert.equal((await pay('pay_1_1', 30n, astray)).outcome, 'unknown');
+    await expires();
+    await look();
+    const [first] = await versions('pay_1_1');
+    assert.equal(first?.state, 'absent');
+    const [, from, to] = /none of the blocks (\d+) to (\d+)/.exec(first?.why ?? '') ?? [];
+    const atMs = async (number: string | undefined) => {
+      const params = [`0x${Number(number).toString(16)}`, false];
+      return Number((await chain.anvil.rpc<{ timestamp: string }>('eth_getBlockByNumber', params)).timestamp) * 1_000;
+    };
+    const ended = first?.deadline.getTime() ?? 0;
+    assert.ok((await atMs(to)) >= ended, 'the proof ends before the expiration');
+    assert.ok(
+      (await atMs(String(Number(from) - 1))) < ended - 600_000,
+      'the proof starts after it may have been signed',
+    );
   });
 
   test('a payout that a reorg removes after its expiration is absent, and paid again once', async () => {

@@ -1,4 +1,8 @@
-/** The signer: which transactions it signs, its journal, and that it behaves the same over a socket, in a separate process. */
+/**
+ * The signer: which transactions it signs, its journal, and that it behaves the same over a socket, in a separate process.
+ *
+ * Long because all of its claims share one set of keys and limits.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -144,6 +148,26 @@ describe('an hour', () => {
     );
     nowMs += 3 * HOUR_MS + 1;
     assert.equal(await refusedBy(core, tokens(3n, 100n)), undefined);
+  });
+
+  test('has one limit for requests that come at once', async () => {
+    const core = fresh();
+    const answers = await Promise.all([0n, 1n, 2n, 3n].map((nonce) => refusedBy(core, tokens(nonce, 100n))));
+    const over = 'more than may move in an hour';
+    assert.deepEqual(answers, [undefined, undefined, over, over]);
+  });
+
+  test('has its limit also after a start with a clock that was ahead', async () => {
+    const path = join(freshFolder('signer'), 'signed.jsonl');
+    const before = fresh({}, openJournal(path));
+    for (const nonce of [0n, 1n]) assert.equal(await refusedBy(before, tokens(nonce, 100n)), undefined);
+    let aheadMs = 24 * HOUR_MS;
+    const after = fresh({}, openJournal(path, { nowMs: () => Date.now() + aheadMs }));
+    aheadMs = 0;
+    assert.equal(await refusedBy(after, tokens(2n, 51n)), 'more than may move in an hour');
+    assert.equal(await refusedBy(after, tokens(2n, 50n)), undefined);
+    aheadMs = HOUR_MS;
+    assert.equal(await refusedBy(after, tokens(3n, 100n)), undefined);
   });
 
   test('ends fees too, however small the transfers', async () => {
@@ -319,6 +343,7 @@ test('an invalid limits file is refused with the place of the fault', () => {
     assert.throws(() => readLimits('SIGNER_LIMITS', JSON.stringify({ chains: [{ ...right, ...change }] })), why);
   assert.equal(readLimits('SIGNER_LIMITS', JSON.stringify({ chains: [right] })).length, 1);
   refuses({ chainId: 1 }, /^SettingError: SIGNER_LIMITS: chains\[0\]\.chainId must be a whole number/);
+  refuses({ chainId: '0' }, /chains\[0\]\.chainId must not be 0/);
   refuses({ fees: undefined }, /chains\[0\]\.fees must be an object/);
   refuses({ gas: { perTransfer: '2', perHour: '1' } }, /chains\[0\]\.gas must allow at least one transfer an hour/);
   refuses({ tokens: { usdc: {} } }, /chains\[0\]\.tokens must be named by contract addresses/);
@@ -334,7 +359,7 @@ describe('over a socket', () => {
     const signer = client.wallet(1n, 'hot', HOT);
     assert.equal(await signer.refuses(tokens(0n, 100n)), undefined);
     assert.deepEqual(await signer.sign(tokens(0n, 100n)), await fresh().sign(hot, tokens(0n, 100n)));
-    assert.equal(await signer.refuses(tokens(0n, 101n)), 'the signer refuses: more than one transfer may move');
+    assert.equal(await signer.refuses(tokens(1n, 101n)), 'the signer refuses: more than one transfer may move');
     await assert.rejects(
       signer.sign(tokens(0n, 99n)),
       (error) => error instanceof NotSigned && error.declined && /nonce 0 was signed/.test(error.message),
@@ -347,6 +372,18 @@ describe('over a socket', () => {
     assert.equal(await sweeper.refuses(tokens(0n, 5n, HOT)), undefined);
     await sweeper.sign(tokens(0n, 5n, HOT));
     assert.deepEqual(await sweeper.signedFrom?.(0n), [{ nonce: 0n, contract: TOKEN, to: HOT, units: 5n }]);
+    client.close();
+  });
+
+  test('a higher fee for a signed transfer is asked about under its nonce, and only its increase counts', async () => {
+    const client = signerClient({ connect: signerWithin(fresh(), secret), secret, expected });
+    const signer = client.wallet(1n, 'hot', HOT);
+    for (const nonce of [0n, 1n]) await signer.sign(tokens(nonce, 100n));
+    await signer.sign(tokens(2n, 50n));
+    const { nonce, ...raised } = { ...tokens(2n, 50n), price: 20n };
+    assert.equal(await signer.refuses(raised), 'the signer refuses: more than may move in an hour');
+    assert.equal(await signer.refuses({ ...raised, nonce }), undefined);
+    assert.match((await signer.refuses({ ...raised, nonce: 1n })) ?? '', /nonce 1 was signed for another transfer/);
     client.close();
   });
 

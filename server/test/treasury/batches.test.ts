@@ -1,6 +1,8 @@
 /**
  * Sweeps in batches on a real node with the real books: many deposits in one chain transaction, each moved once and booked once,
  * whatever fails inside it.
+ *
+ * Long because all of its claims share one node and its contracts.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -70,10 +72,11 @@ interface Options {
   /** The wallet that the contract obeys, if not the hot one. */
   sweeperOf?: string;
   mayLeave?: RailContext['mayLeave'];
+  pace?: EvmOptions['pace'];
 }
 
 /** A rail of its own on the shared node, with a hot wallet and a sweeper contract of its own and the real books behind it. */
-async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '', mayLeave }: Options = {}) {
+async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '', mayLeave, pace = {} }: Options = {}) {
   worlds += 1;
   const code = `evm.batch${worlds}`;
   const key: Hex = `0x${randomHex(32)}`;
@@ -92,7 +95,7 @@ async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '', m
     finality: FINALITY,
     maxGasPrice: 500n * GWEI,
     batch: { sweeper, most },
-    pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, rebroadcastMs: 0 },
+    pace: { lowerBranchMs: 0, nativeEveryMs: 0, idleMs: 0, rebroadcastMs: 0, ...pace },
   };
   const { facts, open } = sweepProcesses({ fixture, settings, mayLeave });
   const one = open();
@@ -327,6 +330,20 @@ describe('a batch', () => {
     await world.agrees();
   });
 
+  test('whose gas the hot wallet cannot pay opens one case, and its deposits are swept alone once the wallet is funded', async () => {
+    const world = await openWorld();
+    await world.deposits(3);
+    await anvil.rpc('anvil_setBalance', [world.hot, '0x0']);
+    for (let round = 0; round < 3; round += 1) await world.look();
+    assert.deepEqual(await world.cases(), ['gas_short']);
+    await anvil.rpc('anvil_setBalance', [world.hot, `0x${ETHER.toString(16)}`]);
+    await world.sweeps();
+    const settled = (kind: string) => Array(3).fill(`${kind} settled`);
+    assert.deepEqual(await world.states(), [...settled('sweep'), ...settled('gas')]);
+    assert.deepEqual(await world.cases(), []);
+    await world.agrees();
+  });
+
   test('that a reorg removes is mined again and booked once', async () => {
     const world = await openWorld();
     await world.deposits(3);
@@ -343,6 +360,64 @@ describe('a batch', () => {
     assert.equal((await world.batches()).length, 1);
     await world.agrees();
   });
+});
+
+describe('a batch for which a higher fee is offered', () => {
+  for (const [mined, at] of [
+    ['the last version', -1],
+    ['the first version', 0],
+  ] as const)
+    test(`is booked once with the cost of ${mined} if that is mined, and a reorg changes nothing`, async () => {
+      const world = await openWorld({ pace: { stuckMs: 0 } });
+      const all = await world.deposits(3);
+      await world.look();
+      // Two processes, each of which offers a higher fee.
+      await Promise.all([world.follow(), world.open().follow()]);
+      await world.follow();
+      const versions = () =>
+        rows.query<{ version: number; nonce: bigint; hash: string; raw: Buffer; state: string; cost: bigint | null }>(
+          `select version, nonce, hash, raw, state, cost_units as cost from chain_sends
+            where rail = $1 and key like '%:batch:%' order by version`,
+          [world.code],
+        );
+      const sent = await versions();
+      assert.ok(sent.length > 1, 'no higher fee was offered');
+      assert.deepEqual([...new Set(sent.map(({ nonce }) => nonce))], [0n]);
+      const one = sent.at(at);
+      assert.ok(one);
+      const include = async () => {
+        await anvil.rpc('anvil_dropAllTransactions');
+        await anvil.rpc('eth_sendRawTransaction', [`0x${one.raw.toString('hex')}`]);
+        await anvil.mine(2);
+      };
+      await include();
+      await world.follow();
+      await anvil.rpc('anvil_reorg', [2, []]);
+      await include();
+      await world.sweeps();
+      assert.deepEqual(await world.states(), Array(3).fill('sweep settled'));
+      const ended = (await versions()).filter(({ state }) => state === 'confirmed');
+      assert.deepEqual(
+        ended.map(({ hash }) => hash),
+        [one.hash],
+      );
+      for (const address of all) assert.deepEqual([await held(address), await nonceOf(address)], [0n, 1]);
+      assert.equal(await world.booked('hot', USDC), 1_500n);
+      const references = await rows.query<{ reference: string }>(
+        'select distinct reference from own_transfers where rail = $1',
+        [world.code],
+      );
+      assert.deepEqual(
+        references.map(({ reference }) => reference),
+        [one.hash],
+      );
+      await world.agrees();
+      // What was swept leaves the addresses free for the next batch, without further authorizations.
+      await world.pay(all);
+      await world.sweeps();
+      assert.equal(await world.booked('hot', USDC), 3_000n);
+      await world.agrees();
+    });
 });
 
 describe('without batches', () => {

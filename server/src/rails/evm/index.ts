@@ -7,6 +7,7 @@ export { batchMoves, type Delegating } from './batch.ts';
 export { evmChain, evmFamily } from './family.ts';
 export type { EvmOptions } from './options.ts';
 export {
+  type Asked,
   depositKey,
   localSigner,
   movedBy,

@@ -100,8 +100,10 @@ export async function replace(evm: Evm, wallet: string, call: Call, prepared: Pr
   const price = higher(raised(before.price), now.price);
   const tip = before.tip === undefined ? undefined : lower(higher(raised(before.tip), now.tip ?? 0n), price);
   const signer = signerOf(evm, wallet);
-  if (price > maxGasPrice || (await signer.refuses({ ...call, gas: before.gas, price })) !== undefined)
-    return undefined;
+  const [nonce] = prepared.slots;
+  assert(nonce !== undefined, 'a send has no nonce');
+  const asked = { ...call, gas: before.gas, price, nonce: BigInt(nonce) };
+  if (price > maxGasPrice || (await signer.refuses(asked)) !== undefined) return undefined;
   const [coin] = await balances(evm, null, [signer.address]);
   if ((coin ?? 0n) < call.value + before.gas * price) return undefined;
   return { ...prepared, fee: feeOf({ gas: before.gas, price, tip }) };

@@ -50,6 +50,9 @@ export interface Authorized {
 
 export type Wanted = Pick<Unsigned, 'target' | 'data' | 'value' | 'gas' | 'price' | 'depositIndex'>;
 
+/** A transfer as a signer is asked about it. With a nonce if a version under that nonce was signed before. */
+export type Asked = Wanted & { nonce?: bigint };
+
 export interface SignedTransfer {
   raw: Buffer;
   hash: string;
@@ -59,10 +62,11 @@ export interface Signer {
   /** In lower case. */
   readonly address: string;
   /**
-   * Why this would not be signed; undefined if it would. Called before a nonce is reserved, so that a rejection leaves no gap.
+   * Why this would not be signed; undefined if it would. Called before a nonce is reserved, so that a rejection leaves no gap; and
+   * before a higher fee is offered, with the nonce, so that only the increase counts towards a limit.
    * @throws NotSigned if the keys are in another process that does not answer
    */
-  refuses(wanted: Wanted): Promise<string | undefined>;
+  refuses(wanted: Asked): Promise<string | undefined>;
   /** @throws BugError for a transfer that it rejects; NotSigned if the keys are in another process that does not sign */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
   /** True if `sign` makes the authorizations of a batch itself. */

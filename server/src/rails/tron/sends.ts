@@ -18,7 +18,7 @@ import { decodeRawData, decodeTransaction, encodeRawData, encodeTransaction } fr
 import { hashOf, mostOf, type TronSigner, tronSignerOf } from './signer.ts';
 
 /** Time from the newest block to the expiration, in milliseconds: the value that this chain's wallets use. */
-export const VALID_MS = 60_000;
+const VALID_MS = 60_000;
 /**
  * A fifth more energy than now, because a recipient's first balance takes a storage slot, and the price of a busy contract grows.
  */
