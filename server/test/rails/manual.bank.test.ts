@@ -419,6 +419,34 @@ describe('a payout through a manual bank', () => {
     assert.equal(await whyNot(inFile), undefined);
   });
 
+  it('is declared never paid only once statements cover the end of its submission, however wrong the clock of the server is', async () => {
+    const [beside, unpaid] = [await w.pays(976n), await w.pays(977n)];
+    await w.closes();
+    await w.takes(w.nextStatement([{ units: -976n, endToEnd: carried(beside), ref: 'D976' }]));
+    const whyNot = async (aheadMs: number) =>
+      await w.asks(async (_desk, tx) => {
+        const payout = await lockPayout(tx, unpaid);
+        assert.ok(payout);
+        const clock = { now: () => new Date(Date.now() + aheadMs) };
+        return await whyNotUnpaid({ clock, graceMs: 0 }, tx, w.rail, payout);
+      });
+    const submittedAgo = (time: string) =>
+      w.rows.query('update payouts set alarmed_at = now(), submitting_until = now() - $2::interval where id = $1', [
+        unpaid,
+        time,
+      ]);
+    // The statements cover the days before today, and its submission ended within today.
+    await submittedAgo('0');
+    for (const aheadMs of [-3, 0, 3].map((days) => days * 86_400_000))
+      assert.match((await whyNot(aheadMs)) ?? 'nothing', /is read up to/, `${aheadMs} ms ahead`);
+    await submittedAgo('2 days');
+    for (const aheadMs of [-3, 0, 3].map((days) => days * 86_400_000))
+      assert.equal(await whyNot(aheadMs), undefined, `${aheadMs} ms ahead`);
+    // The submission is not over by the database's clock.
+    await submittedAgo('-1 hour');
+    assert.match((await whyNot(3 * 86_400_000)) ?? '', /may still execute it/);
+  });
+
   it('that ended unpaid keeps its whole file from being downloaded again', async () => {
     const [over, stays] = [await w.pays(974n), await w.pays(975n)];
     const { id } = await w.closes();
