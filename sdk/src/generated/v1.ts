@@ -506,7 +506,7 @@ export interface Exposure {
   readonly used: string;
   /** Remainder of the cap */
   readonly left: string | null;
-  /** When the last of them expires and the whole cap is available again, unless you create more quotes; null if nothing is used */
+  /** When the last of them expires and the whole cap is available again, unless you create more quotes; null if nothing is used, or if an order waits for its deposit to be confirmed */
   readonly resetsAt: string | null;
 }
 

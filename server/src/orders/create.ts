@@ -196,13 +196,17 @@ async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat:
 /**
  * Sum of a partner's live quotes and unpaid orders in a fiat, in its units: the amount that counts against its exposure cap.
  *
- * @returns `until`: when the last of them expires; null if there are none
+ * An unpaid order counts as long as its rate may have to be honoured: while it is locked; always, if its policy honours every
+ * rate; and after the lock, while a deposit that was in time is confirming or may not be read yet.
+ *
+ * @returns `until`: when the last of them expires; null if there are none, or if one of them waits for its rail
  */
 export async function exposureOf(
   tx: Tx,
   of: { partnerId: bigint; fiat: string; now: Date },
 ): Promise<{ units: bigint; until: Date | null }> {
   const [quoted, unpaid] = [await liveExposure(tx, of), await store.unpaidExposure(tx, of)];
+  if (unpaid.units > 0n && unpaid.until === null) return { units: quoted.units + unpaid.units, until: null };
   const until = [quoted.until, unpaid.until].filter((one) => one !== null).toSorted((a, b) => Number(b) - Number(a))[0];
   return { units: quoted.units + unpaid.units, until: until ?? null };
 }

@@ -30,10 +30,12 @@ const LOCKED = 'for no key update';
 /** Frequent statements. Their plans are tested with a hundred thousand orders (test/plans.test.ts). */
 const SQL = {
   get: `select ${ALL} from orders where id = $1`,
-  unpaid: `select coalesce(sum(case when deposit_asset = fiat_asset then deposit_units else gross_units end), 0) as units,
-               max(rate_locked_until) as until
-             from orders where partner_id = $1 and fiat_asset = $2 and state in ('created', 'deposit_seen')
-              and rate_locked_until > $3`,
+  unpaid: `select coalesce(sum(units), 0) as units, case when bool_or(ends_at <= $3) then null else max(ends_at) end as until
+             from (select case when deposit_asset = fiat_asset then deposit_units else gross_units end as units,
+                          case when honours then expires_at else rate_locked_until end as ends_at
+                     from orders, lateral (select coalesce(policy -> 'priceMoved' ->> 'then', 'honour') = 'honour' as honours) as p
+                    where partner_id = $1 and fiat_asset = $2 and state in ('created', 'deposit_seen')
+                      and (honours or state = 'deposit_seen' or rate_locked_until > $3 or rate_locked_until >= expires_at)) as promised`,
   byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 ${LOCKED}`,
 };
 
@@ -292,7 +294,8 @@ export async function followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
 }
 
 /**
- * Value of a partner's unpaid orders in a fiat at their locked rates, in the fiat's units. The last of them expires at `until`.
+ * Value, in the fiat's units, of a partner's unpaid orders in it whose rate may have to be honoured (see `exposureOf`). The last of
+ * them expires at `until`; null if one has expired already, and waits for its rail.
  */
 export async function unpaidExposure(
   tx: Tx,

@@ -121,6 +121,22 @@ export const payoutsOfOrder = (tx: Tx, orderId: bigint): Promise<Payout[]> =>
 export const attemptsAtRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> =>
   tx.rows<Payout>(`select ${COLUMNS} from payouts where refund_id = $1 order by created_at, id`, [refundId]);
 
+/**
+ * When the effect of a payout's last submission ends, `lastsMs` after the submission, and whether it has ended: both by the
+ * database's clock. Undefined before the first submission.
+ */
+export const submissionEnd = (
+  tx: Tx,
+  id: string,
+  lastsMs: number,
+): Promise<{ overAt: Date; isOver: boolean } | undefined> =>
+  tx.row(
+    `select over_at, over_at <= clock_timestamp() as is_over
+       from (select submitting_until + make_interval(secs => $2) as over_at from payouts
+              where id = $1 and submitting_until is not null) as last`,
+    [id, lastsMs / 1000],
+  );
+
 /** Records why it is not submitted for now; null once nothing prevents it. Writes only if the text changes. */
 export const noteWaiting = (tx: Tx, id: string, why: string | null): Promise<number> =>
   tx.run('update payouts set waits_for = $2 where id = $1 and waits_for is distinct from $2', [id, why]);

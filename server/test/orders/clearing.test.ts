@@ -5,7 +5,15 @@ import { openScreener } from '../../src/compliance/index.ts';
 import { enroll, recordLogin, recordVerification } from '../../src/customers/index.ts';
 import { balance, chart } from '../../src/ledger/index.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
-import { notReady, type Order, openOrders, orderFacts, orderHandlers, trace } from '../../src/orders/index.ts';
+import {
+  exposureOf,
+  notReady,
+  type Order,
+  openOrders,
+  orderFacts,
+  orderHandlers,
+  trace,
+} from '../../src/orders/index.ts';
 import { createPartner, marketById, type Partner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
 import type { DepositFact, Rail } from '../../src/rails/rail.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -218,6 +226,74 @@ test('a market without one takes a credit as soon as the bank shows it', async (
   const order = await buys(markets.atOnce);
   await confirmed(credit(order));
   assert.equal(await stateOf(order), 'deposit_confirmed');
+});
+
+describe('what counts against the cap of a partner', () => {
+  const counted = async () => {
+    const { units, until } = await fixture.db.asSystem((tx) =>
+      exposureOf(tx, { partnerId: partner.id, fiat: 'inr', now: fixture.clock.now() }),
+    );
+    return { units, until };
+  };
+  /** The order with another policy about a moved price, and a lock of so many minutes. */
+  const locked = (order: Order, then: string, lockMinutes: number) =>
+    fixture.db.asSystem((tx) =>
+      tx.run(
+        `update orders set policy = jsonb_set(policy, '{priceMoved}', $2::jsonb),
+                rate_locked_until = created_at + make_interval(mins => $3) where id = $1`,
+        [order.id, JSON.stringify({ lockS: lockMinutes * 60, bps: 0, then }), lockMinutes],
+      ),
+    );
+  /** Ends what earlier tests have left open. */
+  const nothingOpen = () =>
+    fixture.db.asSystem((tx) =>
+      tx.run(`update orders set state = 'expired' where state in ('created', 'deposit_seen')`),
+    );
+
+  test('is an order whose deposit clears for longer than its rate lock, until it has cleared', async () => {
+    await nothingOpen();
+    const order = await buys(markets.clearing);
+    await locked(order, 'requote', 60);
+    const fact = credit(order);
+    await confirmed(fact);
+    const { units, until } = await counted();
+    assert.deepEqual([units, until], [order.depositUnits, order.expiresAt]);
+    fixture.clock.advance(HOUR_MS + 60_000);
+    await falls('expire_order');
+    assert.deepEqual(await counted(), { units: order.depositUnits, until: null }, 'its rate is still promised');
+    fixture.clock.advance(HOUR_MS);
+    await falls('clear_deposit');
+    const { order: after } = await moneyOf(order);
+    assert.deepEqual([after.state, after.rate], ['deposit_confirmed', order.rate]);
+    assert.deepEqual(await counted(), { units: 0n, until: null });
+  });
+
+  for (const [then, lockMinutes, counts, why] of [
+    ['honour', 5, true, 'a policy that honours every rate'],
+    ['requote', 5, false, 'a policy that compares the price after the lock'],
+    ['refund', 5, false, 'a policy that refunds after the lock'],
+  ] as const)
+    test(`is ${counts ? 'an' : 'no'} unpaid order whose lock ended before its deadline, under ${why}`, async () => {
+      await nothingOpen();
+      const order = await buys(markets.clearing);
+      await locked(order, then, lockMinutes);
+      assert.equal((await counted()).units, order.depositUnits, 'the lock holds');
+      fixture.clock.advance(10 * 60_000);
+      const now = counts ? { units: order.depositUnits, until: order.expiresAt } : { units: 0n, until: null };
+      assert.deepEqual(await counted(), now);
+    });
+
+  test('is an order past its lock and deadline until its rail is read up to there, because a deposit may have come in time', async () => {
+    await nothingOpen();
+    const order = await buys(markets.clearing);
+    await locked(order, 'requote', 60);
+    fixture.clock.advance(HOUR_MS + 60_000);
+    await falls('expire_order', 'nothing');
+    assert.deepEqual(await counted(), { units: order.depositUnits, until: null });
+    await falls('expire_order');
+    assert.equal(await stateOf(order), 'expired');
+    assert.deepEqual(await counted(), { units: 0n, until: null });
+  });
 });
 
 describe('at its deadline an order', () => {

@@ -284,6 +284,81 @@ describe('a payout through a manual bank', () => {
     assert.equal(w.of('unexplained_debit').length, 1);
   });
 
+  /** Two payouts in one file that the bank books as one debit, named by the file. */
+  const paidAsOne = async (units: readonly [bigint, bigint], ref: string, debit = units[0] + units[1]) => {
+    const ids = [await w.pays(units[0]), await w.pays(units[1])];
+    const { id } = await w.closes();
+    const text = `SAMMLER CLOVERLEAF-${id} ANZAHL 2`;
+    await w.takes(w.nextStatement([{ ref, text, units: -debit }]));
+    return { ids, text, states: () => Promise.all(ids.map(w.state)) };
+  };
+  const creditsSince = (at: number) => w.facts.slice(at).filter(({ type }) => type === 'deposit_confirmed');
+  const returnsSince = (at: number) =>
+    w.facts.slice(at).flatMap((fact) => (fact.type === 'payout_returned' ? [[fact.key, fact.units] as const] : []));
+
+  it('of a file that the bank takes back as one credit is returned, and so is each other payout of the file', async () => {
+    const { ids, text, states } = await paidAsOne([631n, 642n], 'WHOLE1');
+    assert.deepEqual(await states(), ['settled', 'settled']);
+    const at = w.facts.length;
+    const file = w.nextStatement([{ ref: 'BACK1', text, units: 1_273n, reversal: true }]);
+    await w.takes(file);
+    await w.takes(`${file}\n`);
+    assert.deepEqual(await states(), ['returned', 'returned']);
+    assert.deepEqual(returnsSince(at), [
+      [ids[0], 631n],
+      [ids[1], 642n],
+    ]);
+    assert.deepEqual(creditsSince(at), []);
+  });
+
+  it('of a file that comes back with more than its payouts is returned, and the rest has no owner', async () => {
+    const { ids, text, states } = await paidAsOne([633n, 644n], 'WHOLE2');
+    const at = w.facts.length;
+    await w.takes(w.nextStatement([{ ref: 'BACK2', text, units: 1_280n, returned: 'MS03' }]));
+    assert.deepEqual(await states(), ['returned', 'returned']);
+    assert.deepEqual(
+      returnsSince(at).map(([key]) => key),
+      ids,
+    );
+    const rest = creditsSince(at).map((fact) => ('units' in fact && 'target' in fact ? [fact.units, fact.target] : []));
+    assert.deepEqual(rest, [[3n, '']]);
+  });
+
+  it('of a file that comes back with less stays settled: nobody but the bank knows which payment lacks it', async () => {
+    const { text, states } = await paidAsOne([635n, 646n], 'WHOLE3');
+    const at = w.facts.length;
+    const file = w.nextStatement([{ ref: 'BACK3', text, units: 1_280n, reversal: true }]);
+    await w.takes(file);
+    assert.deepEqual([await states(), returnsSince(at)], [['settled', 'settled'], []]);
+    assert.deepEqual(
+      creditsSince(at).map((fact) => 'units' in fact && fact.units),
+      [1_280n],
+    );
+  });
+
+  it('of a file whose debit no payout explains is not returned by the credit that takes that debit back', async () => {
+    // Both are on the statement: paid out and returned, the payouts would count as paid by a debit of their own.
+    const { text, states } = await paidAsOne([637n, 648n], 'WHOLE4', 1_290n);
+    const at = w.facts.length;
+    await w.takes(w.nextStatement([{ ref: 'BACK4', text, units: 1_290n, reversal: true }]));
+    assert.deepEqual([await states(), returnsSince(at)], [['submitted', 'submitted'], []]);
+    assert.deepEqual(
+      creditsSince(at).map((fact) => 'units' in fact && fact.units),
+      [1_290n],
+    );
+    // So do both in one statement.
+    const ids = [await w.pays(639n), await w.pays(650n)];
+    const { id } = await w.closes();
+    const both = { text: `SAMMLER CLOVERLEAF-${id}` };
+    await w.takes(
+      w.nextStatement([
+        { ...both, ref: 'BACK5', units: 1_300n, reversal: true },
+        { ...both, ref: 'WHOLE5', units: -1_300n },
+      ]),
+    );
+    assert.deepEqual(await Promise.all(ids.map(w.state)), ['submitted', 'submitted']);
+  });
+
   it('of a file that was not uploaded is rejected when the file is withdrawn, and only then', async () => {
     const id = await w.pays(900n);
     const batch = await w.closes();
@@ -417,6 +492,34 @@ describe('a payout through a manual bank', () => {
     await w.takes(w.nextStatement([{ units: -973n, endToEnd: carried(beside), ref: 'D9' }]));
     assert.equal(await w.state(beside), 'settled');
     assert.equal(await whyNot(inFile), undefined);
+  });
+
+  it('is declared never paid only once statements cover the end of its submission, however wrong the clock of the server is', async () => {
+    const [beside, unpaid] = [await w.pays(976n), await w.pays(977n)];
+    await w.closes();
+    await w.takes(w.nextStatement([{ units: -976n, endToEnd: carried(beside), ref: 'D976' }]));
+    const whyNot = async (aheadMs: number) =>
+      await w.asks(async (_desk, tx) => {
+        const payout = await lockPayout(tx, unpaid);
+        assert.ok(payout);
+        const clock = { now: () => new Date(Date.now() + aheadMs) };
+        return await whyNotUnpaid({ clock, graceMs: 0 }, tx, w.rail, payout);
+      });
+    const submittedAgo = (time: string) =>
+      w.rows.query('update payouts set alarmed_at = now(), submitting_until = now() - $2::interval where id = $1', [
+        unpaid,
+        time,
+      ]);
+    // The statements cover the days before today, and its submission ended within today.
+    await submittedAgo('0');
+    for (const aheadMs of [-3, 0, 3].map((days) => days * 86_400_000))
+      assert.match((await whyNot(aheadMs)) ?? 'nothing', /is read up to/, `${aheadMs} ms ahead`);
+    await submittedAgo('2 days');
+    for (const aheadMs of [-3, 0, 3].map((days) => days * 86_400_000))
+      assert.equal(await whyNot(aheadMs), undefined, `${aheadMs} ms ahead`);
+    // The submission is not over by the database's clock.
+    await submittedAgo('-1 hour');
+    assert.match((await whyNot(3 * 86_400_000)) ?? '', /may still execute it/);
   });
 
   it('that ended unpaid keeps its whole file from being downloaded again', async () => {

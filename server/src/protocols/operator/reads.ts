@@ -38,6 +38,7 @@ import {
 import {
   bulkOf,
   dormantReport,
+  exposureOf,
   findDeposit,
   heldDeposit,
   lookUp,
@@ -70,7 +71,7 @@ import {
   policyFor,
   recordedFrom,
 } from '../../partners/index.ts';
-import { liveExposure, priceLevels } from '../../quotes/index.ts';
+import { priceLevels } from '../../quotes/index.ts';
 import { invitationsOf, membersOf } from '../../team/index.ts';
 import { closeExpired } from './action.ts';
 import { IDENTITY_READS } from './actions/identities.ts';
@@ -283,7 +284,7 @@ export const READS: readonly Read[] = [
       const now = clock.now();
       const caps = await Promise.all(
         [...(await exposureCaps(tx, input.partner))].map(async ([asset, maxUnits]) => {
-          const { units: liveUnits } = await liveExposure(tx, { partnerId: input.partner, fiat: asset, now });
+          const { units: liveUnits } = await exposureOf(tx, { partnerId: input.partner, fiat: asset, now });
           return { asset, maxUnits, liveUnits };
         }),
       );

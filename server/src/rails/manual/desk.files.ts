@@ -261,8 +261,17 @@ export async function isNamedByDebit(
   { id, asset }: Pick<store.BatchRow, 'id' | 'asset'>,
 ): Promise<boolean> {
   const debits = await statementStore.unexplainedDebits(tx, rail, asset);
-  if (debits.length === 0) return false;
-  const keys = new Set((await store.payoutsOfBatch(tx, id)).map(({ key }) => key));
+  return debits.length > 0 && isNamedIn(vault, rail, debits, { id, payouts: await store.payoutsOfBatch(tx, id) });
+}
+
+/** Whether one of these stored debits names the file or payouts of it, and is not the debit of one payout. */
+export function isNamedIn(
+  vault: Vault,
+  rail: string,
+  debits: readonly Pick<statementStore.LineRow, 'externalId' | 'content'>[],
+  { id, payouts }: { id: bigint; payouts: readonly { key: string }[] },
+): boolean {
+  const keys = new Set(payouts.map(({ key }) => key));
   return debits.some(({ externalId, content }) => {
     const { names } = JSON.parse(vault.decrypt(content, contentPlace(rail, externalId))) as LineContent;
     return names !== undefined && (names.file === String(id) || names.payouts.some((key) => keys.has(key)));

@@ -16,14 +16,13 @@ import { enqueue } from '../../base/jobs.ts';
 import { formatUnits } from '../../base/money.ts';
 import type { BankContext } from '../bank.ts';
 import { OBSERVE } from '../rail.ts';
+import { withFilesTakenApart } from './apart.ts';
 import { readCamt } from './camt.ts';
 import { type Ends, extended, fit, missing, newestOf, type Taken } from './continuity.ts';
 import { readCsvStatement } from './csv.statement.ts';
 import { type Chunks, refuseFile } from './decode.ts';
-import { batchIn } from './files.ts';
 import { lineIds } from './identity.ts';
 import { contentPlace, LINES_AT_ONCE, type LineContent, type ReadFile, storeLines, storeOpening } from './lines.ts';
-import { keyIn } from './payee.ts';
 import { MOST_LINES, type ReadLine, type ReadStatement, total } from './read.ts';
 import { type ManualAccount } from './settings.ts';
 import * as statementStore from './statements.store.ts';
@@ -62,7 +61,7 @@ export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile
   await store.lockRail(tx, file.rail);
   const known = await statementStore.importOf(tx, file.rail, file.account.asset, file.sha256);
   if (known !== undefined) return { outcome: 'known', import: known, gaps: [] };
-  return await take(context, tx, { ...file, statements: await withFilesTakenApart(tx, file) }, by);
+  return await take(context, tx, { ...file, statements: await withFilesTakenApart(context, tx, file) }, by);
 }
 
 export interface NewLines {
@@ -80,7 +79,7 @@ export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): 
   await store.lockRail(tx, rail);
   const taken = await statementStore.importOf(tx, rail, account.asset, sha256);
   if (taken !== undefined) return { creditUnits: 0n, debitUnits: 0n, lines: 0, importId: taken.id };
-  const all = (await withFilesTakenApart(tx, file)).flatMap(({ lines }) => lines);
+  const all = (await withFilesTakenApart(context, tx, file)).flatMap(({ lines }) => lines);
   const ids = lineIds(account.asset, all);
   const known = await linesThere(context, tx, file, ids, all);
   const fresh = all.filter((_, i) => !known.has(ids[i] ?? ''));
@@ -96,35 +95,6 @@ async function openingOf(tx: Tx, { rail, account, statements }: ReadFile): Promi
   if (first === undefined || (await takenSoFar(tx, rail, account.asset)) !== undefined) return 0n;
   const opening = endsOf(first)?.opening ?? 0n;
   return opening > 0n ? opening : 0n;
-}
-
-/**
- * A bank may book a whole payout file as one debit that names the file. If the amount equals that of the file exactly, each of
- * the file's payouts becomes a line.
- */
-async function withFilesTakenApart(tx: Tx, { rail, account, statements }: ReadFile): Promise<ReadStatement[]> {
-  const apart = async (line: ReadLine): Promise<ReadLine[]> => {
-    const plain = line.direction === 'debit' && line.returned === undefined && !line.reversal;
-    const id = plain && keyIn(line.endToEnd, line.text) === undefined ? batchIn(line) : undefined;
-    const batch = id === undefined ? undefined : await store.readBatch(tx, rail, id);
-    if (batch === undefined || batch.asset !== account.asset || batch.units !== line.units) return [line];
-    const payouts = await store.payoutsOfBatch(tx, batch.id);
-    return payouts.map(({ endToEnd, units }, i) => ({
-      ...line,
-      units,
-      chargeUnits: i === 0 ? line.chargeUnits : 0n,
-      endToEnd,
-      text: endToEnd,
-      bankRef: line.bankRef === '' ? '' : `${line.bankRef} ${endToEnd}`,
-    }));
-  };
-  const all: ReadStatement[] = [];
-  for (const statement of statements) {
-    const lines: ReadLine[] = [];
-    for (const line of statement.lines) lines.push(...(await apart(line)));
-    all.push({ ...statement, lines });
-  }
-  return all;
 }
 
 async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): Promise<Imported> {

@@ -279,3 +279,16 @@ export const unexplainedDebits = (
       where l.rail = $1 and l.asset = $2 and l.direction = 'debit' and l.meaning = 'unexplained' and l.foreign_at is null`,
     [rail, asset],
   );
+
+/** Debits by which no payout was settled, whatever operators decided about them, and those that are not read yet. */
+export const unsettledDebits = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+): Promise<Pick<LineRow, 'externalId' | 'content'>[]> =>
+  tx.rows(
+    `select m.external_id, m.content
+       from manual_lines m left join bank_lines l on l.rail = m.rail and l.external_id = m.external_id
+      where m.rail = $1 and m.asset = $2 and m.direction = 'debit' and coalesce(l.meaning, 'unexplained') = 'unexplained'`,
+    [rail, asset],
+  );

@@ -97,7 +97,7 @@ export const Exposure = Type.Object(
     left: maybe(decimal('Remainder of the cap', '4988000')),
     resetsAt: maybe(
       time(
-        'When the last of them expires and the whole cap is available again, unless you create more quotes; null if nothing is used',
+        'When the last of them expires and the whole cap is available again, unless you create more quotes; null if nothing is used, or if an order waits for its deposit to be confirmed',
       ),
     ),
   },
