@@ -43,12 +43,16 @@ export async function custodyAt(
              where t.step in ('post', 'settle')),
           -- Computed once, and not for each wallet and instant.
           stored as materialized (select id, n, sum(units) as units from earlier group by 1, 2),
-          today as materialized (
-            select o.id, i.n, sum(case when t.debit = o.id then t.units else -t.units end) as units
+          moved as materialized (
+            select i.n, t.debit, t.credit, t.units
               from ${transfersOf(`(
                 select p.n, e.id from points p cross join lateral (
-                  select id from entries where at >= p.day and at < p.at order by at offset 0) e)`)} join own o on o.id in (t.debit, t.credit)
-             where t.step in ('post', 'settle')
+                  select id from entries where at >= p.day and at < p.at order by at offset 0) e)`)}
+             where t.step in ('post', 'settle')),
+          -- Each side on its own: a join by either side would compare each transfer with each wallet.
+          today as materialized (
+            select o.id, m.n, sum(m.units) as units
+              from (select n, debit as id, units from moved union all select n, credit, -units from moved) m join own o on o.id = m.id
              group by 1, 2)
      select p.at, o.rail, o.wallet, o.asset,
             (coalesce((select sum(s.units) from stored s where s.id = o.id and s.n < p.n), 0) + coalesce(t.units, 0))::numeric(78,0)

@@ -50,7 +50,7 @@ const THEN = `
     select ${ownCode('account')} as own, kind, asset, side, ${SIDES} from daily_totals where day < ($2 at time zone 'UTC')::date
     union all
     select ${ownCode('a.code')}, a.kind, a.asset, a.side, s.debits, s.credits, s.debits_held, s.credits_held
-      from sides s join accounts a on a.id = s.account`)}`;
+      from sides s cross join lateral (select code, kind, asset, side from accounts where id = s.account offset 0) a`)}`;
 
 /** Statement timeout of a report. The terminal waits as long. */
 const LONGEST_MS = 90_000;
