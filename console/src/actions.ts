@@ -318,6 +318,19 @@ export const BANK_ACTIONS = {
     says: 'Withdraws a payout file that was not uploaded, and rejects its payouts.',
     isGrave: true,
   },
+  settle: {
+    ...{ right: 'money', people: 'two', name: 'bank.settle_file', label: 'Settle by a debit' },
+    path: '/bank/files/:id/settle-by',
+    says: 'Settles payouts of the file by one debit that the bank booked for them with another amount.',
+    fields: [
+      { name: 'line', label: 'Statement line', hint: 'The debit, as its case names it', isRequired: true },
+      {
+        name: 'payouts',
+        label: 'Payouts that it paid',
+        hint: 'Their ids, separated by commas; without it, all payouts of the file that are open',
+      },
+    ],
+  },
 } as const satisfies Record<string, FormAction>;
 
 const REVIEW = '/customers/:customer/review';

@@ -99,7 +99,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
   const may = useMay();
   const waiting = useDesk<{ payouts: Waiting[] }>('payouts');
   const files = useDesk<{ files: BankFile[] }>('files');
-  const [chosen, setChosen] = useState<{ action: FormAction; given: Record<string, string>; about: string }>();
+  const [chosen, setChosen] = useState<Chosen>();
   const mayPay = may('treasury');
   const files_: readonly Column<BankFile>[] = [
     { head: 'File', cell: ({ id }) => <b>{id}</b> },
@@ -117,28 +117,7 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
     { head: 'SHA-256', cell: ({ sha256 }) => <Id text={sha256} /> },
     {
       head: 'Actions',
-      cell: ({ id, withdrawnAt }) =>
-        withdrawnAt === null ? (
-          <span className="row nowrap">
-            <button
-              type="button"
-              disabled={!mayPay}
-              onClick={() => setChosen({ action: BANK_ACTIONS.download, given: { id }, about: `file ${id}` })}
-            >
-              Download
-            </button>
-            <button
-              type="button"
-              className="grave"
-              disabled={!mayPay}
-              onClick={() => setChosen({ action: BANK_ACTIONS.withdraw, given: { id }, about: `file ${id}` })}
-            >
-              Withdraw
-            </button>
-          </span>
-        ) : (
-          <State state="withdrawn" tone="warn" />
-        ),
+      cell: (file) => <FileActions file={file} choose={setChosen} />,
     },
   ];
   const error = waiting.error ?? files.error;
@@ -209,6 +188,41 @@ function Desk({ accounts }: { accounts: readonly Account[] }) {
       <OtherActions of="desk" known={{}} title="After a restore" />
       {chosen !== undefined && <ActionDialog {...chosen} onClose={() => setChosen(undefined)} />}
     </>
+  );
+}
+
+interface Chosen {
+  readonly action: FormAction;
+  readonly given: Record<string, string>;
+  readonly about: string;
+}
+
+function FileActions({ file, choose }: { file: BankFile; choose: (chosen: Chosen) => void }) {
+  const may = useMay();
+  const { id, withdrawnAt } = file;
+  const button = (action: FormAction, isGrave = false) => (
+    <button
+      type="button"
+      className={isGrave ? 'grave' : undefined}
+      disabled={!may(action.right)}
+      onClick={() => choose({ action, given: { id }, about: `file ${id}` })}
+    >
+      {action.label}
+    </button>
+  );
+  return (
+    <span className="row nowrap">
+      {withdrawnAt === null ? (
+        <>
+          {button(BANK_ACTIONS.download)}
+          {button(BANK_ACTIONS.withdraw, true)}
+        </>
+      ) : (
+        <State state="withdrawn" tone="warn" />
+      )}
+      {/* Also for a withdrawn file: it may have been uploaded nevertheless. */}
+      {button(BANK_ACTIONS.settle)}
+    </span>
   );
 }
 

@@ -335,7 +335,7 @@ export const CASE_KINDS = {
   unexplained_debit: {
     means: 'Money left one of our wallets or accounts, and no payout or transfer in the books explains it.',
     remedy:
-      'If it may be theft, stop the rail at once (kill-switch set). Then find out who moved it. Bank charge: case correct as fee. Fees paid to a partner: case correct as partner_fees, naming the partner. Part of a credit that the bank recalled: case correct as recall, naming the deposit; the customer then owes that part. After a restore, it may be a payout that waits in the books: settle that payout by it (payout settle-by), or record that it paid none of ours (debit foreign). If it paid an order that the restore lost, book both sides (case correct as lost_order).',
+      'If it may be theft, stop the rail at once (kill-switch set). Then find out who moved it. Bank charge: case correct as fee. Fees paid to a partner: case correct as partner_fees, naming the partner. Part of a credit that the bank recalled: case correct as recall, naming the deposit; the customer then owes that part. A payout file that its bank booked as one, with another amount: two people settle its payouts by it (bank settle-by). After a restore, it may be a payout that waits in the books: settle that payout by it (payout settle-by), or record that it paid none of ours (debit foreign). If it paid an order that the restore lost, book both sides (case correct as lost_order).',
     who: 'operator',
     page: PAGE,
   },

@@ -18,6 +18,7 @@ import { movementKnown } from './custody/movements.ts';
 import { depositConfirmed, depositSeen } from './deposits/facts.ts';
 import { depositReversed } from './deposits/reversed.ts';
 import { payoutRejected, payoutReturned, payoutSettled, payoutSubmitted, payoutUnknown } from './payouts/facts.ts';
+import { debitShared } from './payouts/shared-debit.ts';
 
 /** Handles reported transfers between our own wallets. */
 export type OwnTransfers = (
@@ -57,6 +58,8 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
         return await costChanged(context, tx, fact);
       case 'unexplained_debit':
         return await unexplainedDebit(context, tx, fact);
+      case 'debit_shared':
+        return await debitShared(context, tx, fact);
       case 'line_refused':
         return await openCase(tx, {
           kind: 'statement_line_refused',

@@ -1,6 +1,6 @@
 /**
  * Matches debits with payouts after the line was processed: by the payout's key when the payout is created again after a restore,
- * or by operators' decision. Operators also decide which debits paid none of our payouts.
+ * or by operators' decision, also several payouts with one debit. Operators also decide which debits paid none of our payouts.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -145,6 +145,29 @@ export async function declareNoPayment(tx: Tx, rail: string, externalId: string)
   await requireNoPayment(tx, rail, externalId);
   // Operators may already have decided that it is no payment of ours.
   await markForeign(tx, rail, externalId);
+}
+
+/**
+ * Settles several payouts by one debit that was booked as unexplained, each with its own amount. The debit may have another
+ * amount than their sum: the difference is booked under the debit's id, and is no part of any payout.
+ *
+ * @param input.name what the line is linked to instead of one payout: the name of their file
+ * @throws Refusal 'does_not_fit' if the line is explained, or a payout was settled meanwhile
+ */
+export async function settlePayoutsByLine(
+  tx: Tx,
+  input: { rail: string; line: string; name: string; keys: readonly string[] },
+  report: Report,
+): Promise<void> {
+  const { rail, name, keys } = input;
+  const [line] = await lockUnexplained(tx, rail, { externalId: input.line });
+  if (line === undefined) throw new Refusal('does_not_fit', { why: 'no unexplained debit has this name' });
+  const { externalId, asset, units, chargeUnits } = line;
+  await explainLine(tx, rail, externalId, name);
+  await report(tx, {
+    ...{ type: 'debit_shared', rail, externalId, name, asset, units, payouts: keys },
+    ...(chargeUnits === 0n ? {} : { cost: { asset, units: chargeUnits } }),
+  });
 }
 
 async function settleByLine(tx: Tx, rail: string, line: UnexplainedLine, key: string, report: Report): Promise<void> {

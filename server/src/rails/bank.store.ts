@@ -106,13 +106,19 @@ export async function insertLine(
   return rows > 0;
 }
 
-/** Whether a line of this meaning exists for a payout. */
+/**
+ * Whether a line of this meaning exists for a payout. A debit that two operators declared to have paid several payouts has the
+ * key of none of them: each payout has the debit's id as its reference.
+ */
 export const hasLine = async (tx: Tx, rail: string, key: string, meaning: LineMeaning): Promise<boolean> =>
-  (await tx.row('select from bank_lines where rail = $1 and key = $2 and meaning = $3 limit 1', [
-    rail,
-    key,
-    meaning,
-  ])) !== undefined;
+  (await tx.row(
+    `select from bank_lines where rail = $1 and key = $2 and meaning = $3
+     union all
+     select from payouts p join bank_lines l on l.rail = p.rail and l.external_id = p.reference
+      where p.rail = $1 and p.id = $2 and p.ended_at is not null and $3 = 'payout' and l.meaning = 'payout'
+     limit 1`,
+    [rail, key, meaning],
+  )) !== undefined;
 
 /** How much of a credit its bank has taken back so far. */
 export const recalledUnits = async (tx: Tx, rail: string, key: string): Promise<bigint> =>
@@ -215,7 +221,7 @@ export const lockDebit = (
     [rail, externalId],
   );
 
-/** Links the debit to this payout. */
+/** Links the debit to this payout, or to the file of several. */
 export const explainLine = (tx: Tx, rail: string, externalId: string, key: string): Promise<number> =>
   tx.run(
     `update bank_lines set meaning = 'payout', key = $3 where rail = $1 and external_id = $2 and meaning = 'unexplained'`,
@@ -265,6 +271,8 @@ export const eraseDetails = async (
 ): Promise<number> =>
   await tx.run(
     `update bank_lines l set details = null where details is not null and (l.key = any($2::text[])
+       or exists (select from payouts p
+                   where p.id = any($2::text[]) and p.rail = l.rail and p.reference = l.external_id and l.direction = 'debit')
        or exists (select from deposits d where d.id = any($1::bigint[]) and d.rail = l.rail and d.external_id = l.external_id))`,
     [input.deposits, input.payouts],
   );

@@ -33,7 +33,14 @@ import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
 export { type BankLine, type BankLineFilter, bankLineExists, bankLinesBelow } from './bank.list.ts';
-export { declareForeign, declareNoPayment, lookDebit, requireNoPayment, settlePayoutByLine } from './bank.match.ts';
+export {
+  declareForeign,
+  declareNoPayment,
+  lookDebit,
+  requireNoPayment,
+  settlePayoutByLine,
+  settlePayoutsByLine,
+} from './bank.match.ts';
 export { indexPayers, payerIndexes, payerNumber } from './bank.payers.ts';
 export { eraseDetails, lockDebit } from './bank.store.ts';
 

@@ -417,6 +417,21 @@ export type RailFact =
       reference: string;
       ofDeposits?: boolean;
     }
+  /**
+   * Operators declare that a debit, reported as unexplained before, paid these payouts, each with its own amount. `units` of the
+   * debit may differ from their sum.
+   */
+  | {
+      type: 'debit_shared';
+      rail: string;
+      externalId: string;
+      /** What the payouts have in common: the name of their file. */
+      name: string;
+      asset: AssetCode;
+      units: bigint;
+      payouts: readonly string[];
+      cost?: { asset: AssetCode; units: bigint };
+    }
   /** An operator must check something before the rail continues. */
   | { type: 'rail_halted'; rail: string; why: string }
   /**

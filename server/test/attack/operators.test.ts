@@ -88,6 +88,7 @@ describe('a role', () => {
       [
         '/bank/files',
         '/bank/files/:id/download',
+        '/bank/files/:id/settle-by',
         '/bank/files/:id/withdraw',
         '/bank/payouts/:key/take-off',
         '/bank/statements',

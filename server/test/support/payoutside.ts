@@ -28,6 +28,8 @@ export async function openPayoutSide(
     async report(tx: Tx, fact: RailFact): Promise<void> {
       facts.push(fact);
       const now = clock.now();
+      if (fact.type === 'debit_shared')
+        for (const key of fact.payouts) await settled(tx, { rail: fact.rail, key, reference: fact.externalId, now });
       const observed =
         fact.type === 'payout_settled'
           ? await settled(tx, { ...fact, now })

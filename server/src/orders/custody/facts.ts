@@ -140,15 +140,21 @@ export async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexp
   });
 }
 
-/** A debit was booked as unexplained before its payout was known: reverses that entry line by line, under the payout's key. */
+/**
+ * A debit was booked as unexplained before its payout was known: reverses that entry line by line.
+ *
+ * @param key the payout, or what several payouts have in common
+ * @param movement the movement under whose name reconciliation sums the reversal
+ */
 export async function undoDebit(
   context: Context,
   tx: Tx,
   rail: string,
   externalId: string,
   key: string,
+  movement = key,
 ): Promise<void> {
-  const id = `out_${rail}_${externalId}`;
+  const id = debitEntry(rail, externalId);
   const now = context.clock.now();
   // Only operators settle a payout with such a debit, because it has no key of ours. They would have to undo the customer's debt
   // for it first.
@@ -163,7 +169,7 @@ export async function undoDebit(
   const owed = { id: `${settled}:undone`, kind: PARTNER_SETTLEMENT_UNDONE, at: now, facts: { payout: key } };
   assert((await undo(tx, settled, owed)).outcome !== 'short', `entry ${settled} cannot be undone`);
   await undoLostOrder(tx, id, key, now);
-  const posted = await undo(tx, id, { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { movement: key } });
+  const posted = await undo(tx, id, { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { movement } });
   assert(posted.outcome !== 'short', `entry ${id} cannot be undone`);
   await closeCases(tx, { kind: 'unexplained_debit', subject: `${rail}:${externalId}`, outcome: `it was ${key}`, now });
 }
@@ -212,6 +218,9 @@ async function undoEntry(tx: Tx, id: string, key: string, now: Date): Promise<vo
   assert((await undo(tx, id, entry)).outcome === 'posted', `entry ${id} cannot be undone`);
 }
 
+/** Id of the entry of a debit that no payout explains. */
+export const debitEntry = (rail: string, externalId: string): string => `out_${rail}_${externalId}`;
+
 export async function bookOutOfNowhere(
   context: Context,
   tx: Tx,
@@ -220,7 +229,7 @@ export async function bookOutOfNowhere(
   const rail = context.rails.get(fact.rail);
   assert(rail !== undefined, `rail ${fact.rail} is not running`);
   await bookGone(context, tx, {
-    id: `out_${fact.rail}_${fact.externalId}`,
+    id: debitEntry(fact.rail, fact.externalId),
     kind: 'unexplained_debit',
     rail,
     ...(fact.ofDeposits === true ? { wallet: rail.wallets.deposits } : {}),

@@ -281,6 +281,10 @@ export interface BankDesk<File extends StatementFile = StatementFile> {
   requireMayLeave(tx: Tx, id: bigint): Promise<void>;
   lookAgain(tx: Tx, of: { file: bigint } | { asset: string }): Promise<void>;
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<object>;
+  openOfFile(tx: Tx, id: bigint): Promise<string[]>;
+  fileDebit(tx: Tx, given: SettleFile): Promise<object>;
+  requireSettleable(tx: Tx, given: SettleFile): Promise<{ named: boolean }>;
+  settleFile(tx: Tx, given: SettleFile): Promise<void>;
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
   confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
   readStatement(given: { asset: string; bytes: AsyncIterable<Uint8Array> }): Promise<File>;
@@ -308,6 +312,13 @@ interface BankFile {
   units: bigint;
   sha256: string;
   withdrawnAt: Date | null;
+}
+
+/** Payouts of a file, and the debit that paid them. */
+interface SettleFile {
+  id: bigint;
+  line: string;
+  payouts?: readonly string[] | undefined;
 }
 
 export interface StatementFile {

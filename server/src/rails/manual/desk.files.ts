@@ -193,8 +193,7 @@ export async function withdrawBatch(
   const batch = await there(desk, tx, id);
   if (batch.withdrawnAt !== null) return batch;
   if (await statementStore.hasUnread(tx, rail)) throw refuse('A statement is being imported. Retry in a few seconds.');
-  if ((await store.shownOfBatch(tx, rail, id)) > 0)
-    throw refuse('A statement shows payouts of this file, so it was uploaded.');
+  if (await store.isShown(tx, rail, id)) throw refuse('A statement shows payouts of this file, so it was uploaded.');
   if (await isNamedByDebit(vault, tx, rail, batch)) throw refuse(NAMED);
   const now = clock.now();
   await store.markWithdrawn(tx, id, { by, why, now });
@@ -241,14 +240,14 @@ async function kept({ rail, context }: Desk, tx: Tx, keys: readonly string[]): P
   return answers;
 }
 
-async function there({ rail }: Desk, tx: Tx, id: bigint): Promise<store.BatchRow> {
+export async function there({ rail }: Desk, tx: Tx, id: bigint): Promise<store.BatchRow> {
   const batch = await store.readBatch(tx, rail, id);
   if (batch === undefined) throw refuse('There is no such file.');
   return batch;
 }
 
 const NAMED =
-  'A statement shows a debit that names this file or its payouts, so it was uploaded. Declare the debit foreign first if it paid nothing of it.';
+  'A statement shows a debit that names this file or its payouts, so it was uploaded. Settle its payouts by the debit (bank settle-by), or declare the debit foreign if it paid nothing of it.';
 
 /**
  * Whether a debit that no payout explains names this file or payouts of it: the bank booked the file as one, with another amount than ours (without
@@ -393,7 +392,7 @@ function requireAllOf(
   throw refuse(`${which} ${named(missing)} can no longer be in this file. No file was closed: look at the list again.`);
 }
 
-const refuse = (why: string): Refusal => new Refusal('batch_refused', { why });
+export const refuse = (why: string): Refusal => new Refusal('batch_refused', { why });
 const malformed = (field: string, rule: string): Refusal =>
   new Refusal('malformed_field', { fields: { [field]: rule } });
 

@@ -38,6 +38,14 @@ import {
   unconfirmed,
   withdrawBatch,
 } from './desk.files.ts';
+import {
+  type FileDebit,
+  fileDebit,
+  openOfFile,
+  requireSettleable,
+  type SettleFile,
+  settleFile,
+} from './desk.settle.ts';
 import { type Imported, type NewLines, newLinesOf, readStatement, takenSoFar, takeStatement } from './import.ts';
 import { type ReadFile } from './lines.ts';
 import type { StatementPreview } from './preview.ts';
@@ -115,6 +123,21 @@ export interface ManualDesk {
    * @throws Refusal 'batch_refused' if a statement shows one of its payouts
    */
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<store.BatchRow>;
+  /** The payouts of a file that are not settled or returned. @throws Refusal 'batch_refused' if there is no such file */
+  openOfFile(tx: Tx, id: bigint): Promise<string[]>;
+  /**
+   * A debit beside payouts of a file, as operators see them before they decide.
+   * @throws Refusal 'batch_refused' | 'does_not_fit' if there is no such file, debit, or payout in the file
+   */
+  fileDebit(tx: Tx, given: SettleFile): Promise<FileDebit>;
+  /** The same, if the payouts may be settled by that debit now. @throws Refusal also 'does_not_fit' with the reason */
+  requireSettleable(tx: Tx, given: SettleFile): Promise<FileDebit>;
+  /**
+   * Settles payouts of a file by one debit of any amount that was booked as unexplained. The difference is booked under the
+   * debit's id.
+   * @throws Refusal as `requireSettleable`
+   */
+  settleFile(tx: Tx, given: SettleFile): Promise<void>;
 
   /**
    * After a restore, until an operator has confirmed that the statements show every file that was uploaded before: the time of
@@ -195,6 +218,11 @@ export function openDesk(
     requireMayLeave: (tx, id) => requireMayLeave(desk, tx, id),
     lookAgain: (tx, of) => lookAgain(desk, tx, of),
     withdrawBatch: (tx, id, given) => withdrawBatch(desk, tx, id, given),
+
+    openOfFile: (tx, id) => openOfFile(desk, tx, id),
+    fileDebit: (tx, given) => fileDebit(desk, tx, given),
+    requireSettleable: (tx, given) => requireSettleable(desk, tx, given),
+    settleFile: (tx, given) => settleFile(desk, tx, given),
 
     unconfirmed: (tx) => unconfirmed(desk, tx),
     confirmRestore: (tx, given) => confirmRestore(desk, tx, given),

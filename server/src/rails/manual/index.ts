@@ -64,7 +64,7 @@ async function mayYetLeave({ vault }: BankContext, tx: Tx, code: string, key: st
   if (listed === undefined || listed.rejectedAt !== null) return undefined;
   const { batchId } = listed;
   if (batchId === null) return `it waits on the list of ${code}: take it off the list`;
-  if ((await store.shownOfBatch(tx, code, batchId)) > 0) return undefined;
+  if (await store.isShown(tx, code, batchId)) return undefined;
   if (await isNamedByDebit(vault, tx, code, { id: batchId, asset: listed.asset })) return undefined;
   return `it is in file ${batchId}, which is not in the statement: withdraw the file`;
 }

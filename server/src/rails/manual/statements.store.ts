@@ -280,6 +280,15 @@ export const unexplainedDebits = (
     [rail, asset],
   );
 
+/** The encrypted content of a line. */
+export const contentOf = async (tx: Tx, rail: string, externalId: string): Promise<Buffer | undefined> =>
+  (
+    await tx.row<{ content: Buffer }>('select content from manual_lines where rail = $1 and external_id = $2', [
+      rail,
+      externalId,
+    ])
+  )?.content;
+
 /** Debits by which no payout was settled, whatever operators decided about them, and those that are not read yet. */
 export const unsettledDebits = (
   tx: Tx,

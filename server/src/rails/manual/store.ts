@@ -2,6 +2,7 @@
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
+import { batchName } from './files.ts';
 import type { FileFormat } from './settings.ts';
 import { openingId } from './statements.store.ts';
 
@@ -193,15 +194,19 @@ export const payoutsOfBatch = (tx: Tx, id: bigint): Promise<BatchPayout[]> =>
     [id],
   );
 
-/** Number of payouts of a file that statements have shown, whatever the state of the payouts. */
-export const shownOfBatch = async (tx: Tx, rail: string, id: bigint): Promise<number> =>
-  (
-    await tx.row<{ shown: number }>(
-      `select count(*)::int as shown from manual_payouts m
-        where m.batch_id = $2 and exists (select from bank_lines l where l.rail = $1 and l.key = m.key)`,
-      [rail, id],
-    )
-  )?.shown ?? 0;
+/**
+ * Whether statements have shown payouts of a file, whatever the state of the payouts, or a debit that operators declared to have
+ * paid payouts of it.
+ */
+export const isShown = async (tx: Tx, rail: string, id: bigint): Promise<boolean> =>
+  (await tx.row(
+    `select from manual_payouts m
+      where m.batch_id = $2 and exists (select from bank_lines l where l.rail = $1 and l.key = m.key)
+     union all
+     select from bank_lines where rail = $1 and key = $3 and meaning = 'payout'
+     limit 1`,
+    [rail, id, batchName(id)],
+  )) !== undefined;
 
 export const markWithdrawn = (tx: Tx, id: bigint, action: { by: string; why: string; now: Date }): Promise<number> =>
   tx.run(

@@ -188,6 +188,68 @@ test('a payout is taken off the list, and a file that was not uploaded is withdr
   assert.equal((await post(`bank/files/${file}/download`, { reason: 'to be sure' })).statusCode, 409);
 });
 
+test('two people settle a file by one debit of another amount; one alone, a stale proposal and a file that never left do not', async () => {
+  const file = async (units: readonly bigint[]) => {
+    const ids: string[] = [];
+    for (const one of units) ids.push(await w.pays(one));
+    return { ids, id: (await both('bank/files', { asset: 'eur', reason: 'the day is over' })).json().id as string };
+  };
+  const shows = async (units: bigint, text: string, ref: string) => {
+    const taken = await post('bank/statements?asset=eur', w.nextStatement([{ units, text, ref }]), ada, 'text/xml');
+    assert.equal(taken.statusCode, 200, taken.body);
+    await w.rail.observe();
+    return w.of('unexplained_debit').at(-1)?.externalId ?? '';
+  };
+  const confirms = async (proposal: string, person = bob) =>
+    await post(`proposals/${proposal}/confirm`, { reason: 'looked at' }, person);
+  const { ids, id } = await file([4_001n, 4_002n]);
+  const path = `bank/files/${id}/settle-by`;
+  const unnamed = await shows(-8_000n, 'SAMMLER', 'UNNAMED');
+  const never = await post(path, { line: unnamed, reason: 'the bank says so' });
+  assert.deepEqual([never.statusCode, never.json().reason], [409, 'batch_refused'], never.body);
+  assert.match(never.json().error, /never downloaded/);
+  const line = await shows(-8_050n, `SAMMLER CLOVERLEAF-${id}`, 'NAMED');
+  const asked = { line, reason: 'the bank named both payments' };
+  assert.equal((await post(path, asked, vic)).statusCode, 403);
+
+  const stale = await post(path, asked);
+  assert.equal(stale.statusCode, 202, stale.body);
+  assert.equal((await confirms(stale.json().proposal, ada)).json().reason, 'own_proposal');
+  const shown = await app.inject({
+    url: `/operator/v1/proposals/${stale.json().proposal}`,
+    headers: { authorization: `Bearer ${vic.token}` },
+  });
+  const { seen } = shown.json();
+  assert.deepEqual(seen, {
+    ...{ file: id, line, asset: 'eur', explained: false, named: true, debitUnits: '80.5', chargeUnits: '0' },
+    ...{ units: '80.03', differenceUnits: '0.47' },
+    payouts: [
+      { key: ids[0], asset: 'eur', units: '40.01', state: 'open' },
+      { key: ids[1], asset: 'eur', units: '40.02', state: 'open' },
+    ],
+  });
+  // A payout's own line comes in between.
+  const own = w.nextStatement([{ units: -4_002n, endToEnd: ids[1]?.replaceAll('_', '-') ?? '', ref: 'OWN' }]);
+  await post('bank/statements?asset=eur', own, ada, 'text/xml');
+  await w.rail.observe();
+  const late = await confirms(stale.json().proposal);
+  assert.deepEqual([late.statusCode, late.json().reason], [409, 'proposal_overtaken'], late.body);
+  assert.deepEqual([await w.state(ids[0] ?? ''), await w.state(ids[1] ?? '')], ['submitted', 'settled']);
+
+  const done = await both(path, { ...asked, payouts: [ids[0]] });
+  assert.equal(done.statusCode, 200, done.body);
+  assert.deepEqual([done.json().after.explained, done.json().after.differenceUnits], [true, '40.49']);
+  assert.equal(await w.state(ids[0] ?? ''), 'settled');
+  const again = await post(path, { ...asked, payouts: [ids[0]] });
+  assert.deepEqual([again.statusCode, again.json().reason], [409, 'does_not_fit'], again.body);
+  // A debit without any name is taken for a file that was downloaded.
+  const other = await file([4_003n]);
+  await both(`bank/files/${other.id}/download`, { reason: 'to be uploaded' });
+  const settled = await both(`bank/files/${other.id}/settle-by`, { line: unnamed, reason: 'the bank says so' });
+  assert.equal(settled.statusCode, 200, settled.body);
+  assert.deepEqual([settled.json().after.named, await w.state(other.ids[0] ?? '')], [false, 'settled']);
+});
+
 test('no file is closed or downloaded while submission is switched off', async () => {
   await w.pays(700n);
   const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();

@@ -1,5 +1,6 @@
 /**
- * Actions at the desk of a bank without an API: closing, downloading and withdrawing a file of payouts, taking in a statement.
+ * Actions at the desk of a bank without an API: closing, downloading and withdrawing a file of payouts, settling its payouts by one
+ * debit, taking in a statement.
  *
  * A file sends money out and a statement is evidence of money in, so by default each takes two people, whatever the amount; a
  * rule that names the action may set a limit. A statement up to the limit of its asset takes one person. The opening balance of
@@ -11,7 +12,7 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import type { Need } from '../../../operators/index.ts';
+import { MAX_AUDIT, type Need, readAudit } from '../../../operators/index.ts';
 import { isSubmittingOff } from '../../../partners/index.ts';
 import { text } from '../../declaration/fields.ts';
 import { type Action, action, actionOfRequest } from '../action.ts';
@@ -94,6 +95,23 @@ export function bankActions(desk: BankDesk): readonly Action[] {
         return { ...(await desk.withdrawBatch(tx, input.id, { by: operator.name, statement })) };
       },
     }),
+    action({
+      ...BANK.settle,
+      async bind(_deps, tx, input) {
+        return { ...input, payouts: input.payouts ?? (await desk.openOfFile(tx, input.id)) };
+      },
+      subject: subjectOfFile,
+      look: async (_deps, tx, input) => await desk.fileDebit(tx, input),
+      async needs(_deps, tx, input): Promise<Need> {
+        const { named } = await desk.requireSettleable(tx, input);
+        if (!named && !(await wasDownloaded(tx, subjectOfFile(input))))
+          throw new Refusal('batch_refused', {
+            why: 'The file was never downloaded, and the debit does not name it: the bank cannot have it.',
+          });
+        return 'always';
+      },
+      perform: (_deps, tx, input) => desk.settleFile(tx, input),
+    }),
     // In the list of actions without a file: such a proposal is confirmed only by uploading its file, and declined like any
     // other.
     takeStatement(desk, undefined),
@@ -126,6 +144,11 @@ export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, 
 
 const lastFileOf = async (desk: BankDesk, tx: Tx, of: string): Promise<bigint | undefined> =>
   (await desk.batches(tx)).find((file) => file.asset === of)?.id;
+
+async function wasDownloaded(tx: Tx, subject: string): Promise<boolean> {
+  const rows = await readAudit(tx, { action: BANK.download.name, subject, limit: MAX_AUDIT });
+  return rows.some(({ outcome }) => outcome === 'done');
+}
 
 const HOW = 'another operator sends the same file to bank/statements';
 

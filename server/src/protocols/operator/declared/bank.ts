@@ -45,6 +45,24 @@ const SEEN = [
   { withdrawn: Type.Boolean({ description: 'Whether it was withdrawn' }) },
 ];
 
+const FILE_DEBIT = [
+  { file: Type.String({ description: 'Number of the file' }) },
+  { line: Type.String({ description: 'Statement line of the debit' }) },
+  'asset',
+  { explained: Type.Boolean({ description: 'Whether a payout or file of ours explains the debit' }) },
+  { named: Type.Boolean({ description: 'Whether the debit names the file or a payout of it' }) },
+  { debitUnits: Type.String({ description: 'Amount of the debit' }) },
+  { chargeUnits: Type.String({ description: 'Charge of the bank' }) },
+  { units: Type.String({ description: 'Sum of the payouts' }) },
+  { differenceUnits: Type.String({ description: 'Amount of the debit less the sum of the payouts' }) },
+  {
+    payouts: many(
+      ['key', 'asset', 'units', { state: Type.String({ description: 'Its state; `open` if it has not ended' }) }],
+      'The payouts that are settled by the debit',
+    ),
+  },
+];
+
 const closePreview = look({
   path: '/bank/files/preview',
   says: 'Shows which payouts a file would contain if it was closed now. Nothing is closed.',
@@ -227,6 +245,27 @@ export const BANK = {
     refuses: ['batch_refused', ...PROPOSES],
     gives: done(SEEN, FILE),
     command: { words: 'bank withdraw' },
+  }),
+  settle: act({
+    name: 'bank.settle_file',
+    path: '/bank/files/:id/settle-by',
+    says: 'Settles payouts of a file by one debit that the bank booked for them with another amount. The difference is booked separately.',
+    right: 'money',
+    people: 'two',
+    fields: {
+      id: file,
+      line: about(
+        text(200, /\S/, "a statement line's id, as its case names it"),
+        'The statement line of the debit',
+        '2027-01-31:4',
+      ),
+      payouts: optional(
+        about(listOf(payoutKey, MOST_PAYOUTS), 'The payouts that it paid; without it, all that are open', ['pay_17_1']),
+      ),
+    },
+    refuses: ['batch_refused', 'does_not_fit', ...PROPOSES],
+    gives: done(FILE_DEBIT),
+    command: { words: 'bank settle-by', args: ['id', 'line'] },
   }),
   take: act({
     name: 'bank.take_statement',
