@@ -7,7 +7,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
-import type { FastifyPluginAsync } from 'fastify';
+import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 export { buildConsole, CONSOLE } from './build.ts';
 
@@ -37,9 +38,20 @@ const HEADERS = {
 };
 const HOUR_S = 3_600;
 
+/** Compressed already: a second time would only cost. */
+const COMPRESSED: ReadonlySet<string> = new Set(['image/png', 'font/woff2']);
+/** Encodings that we offer, the smaller first. Browsers ask for brotli by HTTPS only. */
+const ENCODINGS = {
+  br: (bytes: Buffer) => brotliCompressSync(bytes, { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => gzipSync(bytes, { level: 9 }),
+} as const;
+type Encoding = keyof typeof ENCODINGS;
+
 interface Built {
   readonly type: string;
   readonly bytes: Buffer;
+  /** Filled by the first request that accepts the encoding: some files are never asked for. */
+  readonly compressed: Map<Encoding, Buffer>;
 }
 
 /** @param dist the built folder; without it, each app says that the console was not built */
@@ -60,17 +72,18 @@ export const consolePages =
           .headers({ ...headers(), 'cache-control': 'no-store' })
           .type('text/plain; charset=utf-8')
           .send('There is no such file.\n');
-      return reply
-        .headers({ ...headers(), 'cache-control': 'public, max-age=31536000, immutable' })
-        .type(file.type)
-        .send(file.bytes);
+      return sendFile(
+        request,
+        reply.headers({ ...headers(), 'cache-control': 'public, max-age=31536000, immutable' }),
+        file,
+      );
     });
     for (const [root, name] of Object.entries(APPS)) {
       const page = files.get(name);
       for (const url of [root, `${root}/*`])
-        app.get(url, async (_request, reply) => {
+        app.get(url, async (request, reply) => {
           reply.headers({ ...headers(), 'cache-control': 'no-store' });
-          if (page !== undefined) return reply.type(page.type).send(page.bytes);
+          if (page !== undefined) return sendFile(request, reply, page);
           return reply
             .code(503)
             .type('text/plain; charset=utf-8')
@@ -78,6 +91,31 @@ export const consolePages =
         });
     }
   };
+
+/** As small as the client accepts it. */
+function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: Built): FastifyReply {
+  reply.type(file.type);
+  if (COMPRESSED.has(file.type)) return reply.send(file.bytes);
+  reply.header('vary', 'accept-encoding');
+  const encoding = acceptedOf(headers['accept-encoding'] ?? '');
+  if (encoding === undefined) return reply.send(file.bytes);
+  const kept = file.compressed.get(encoding) ?? ENCODINGS[encoding](file.bytes);
+  file.compressed.set(encoding, kept);
+  return reply.header('content-encoding', encoding).send(kept);
+}
+
+/** @param accepts the header's value: encodings, each perhaps with a weight, of which zero means no */
+function acceptedOf(accepts: string): Encoding | undefined {
+  const wanted = new Set(
+    accepts
+      .toLowerCase()
+      .split(',')
+      .map((one) => one.split(';').map((part) => part.trim()))
+      .filter(([, weight]) => !/^q=0(?:\.0*)?$/.test(weight ?? ''))
+      .map(([name]) => name),
+  );
+  return (Object.keys(ENCODINGS) as Encoding[]).find((name) => wanted.has(name));
+}
 
 /** Files by path, with slashes. */
 function filesIn(dist: string): ReadonlyMap<string, Built> {
@@ -89,7 +127,7 @@ function filesIn(dist: string): ReadonlyMap<string, Built> {
       const type = TYPES[extname(path)];
       return type === undefined
         ? []
-        : [[relative(dist, path).replaceAll(sep, '/'), { type, bytes: readFileSync(path) }]];
+        : [[relative(dist, path).replaceAll(sep, '/'), { type, bytes: readFileSync(path), compressed: new Map() }]];
     }),
   );
 }

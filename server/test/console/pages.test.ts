@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import fastify, { type FastifyInstance } from 'fastify';
 import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts';
 
@@ -48,6 +48,27 @@ describe('the console', () => {
       assert.equal(file.statusCode, 200, url);
       assert.equal(file.headers['cache-control'], 'public, max-age=31536000, immutable');
     }
+  });
+
+  test('is compressed as the browser accepts it, and is the same afterwards', async () => {
+    const { body } = await get('/console');
+    const [, script = ''] = /src="([^"]+\.js)"/.exec(body) ?? [];
+    const plain = await get(script);
+    assert.equal(plain.headers['content-encoding'], undefined);
+    for (const [accepts, encoding, decoded] of [
+      ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+      ['gzip;q=0.5, br;q=0', 'gzip', gunzipSync],
+      ['GZIP', 'gzip', gunzipSync],
+      ['br;q=0.0, gzip;q=0', undefined, (bytes: Buffer) => bytes],
+      ['brotli, xgzip', undefined, (bytes: Buffer) => bytes],
+    ] as const)
+      for (const url of ['/console', script, script]) {
+        const came = await app.inject({ method: 'GET', url, headers: { 'accept-encoding': accepts } });
+        assert.deepEqual([came.statusCode, came.headers['content-encoding']], [200, encoding], `${url}: ${accepts}`);
+        assert.equal(came.headers.vary, 'accept-encoding');
+        assert.equal(came.headers['content-length'], String(came.rawPayload.length));
+        assert.equal(decoded(came.rawPayload).toString(), url === script ? plain.body : body);
+      }
   });
 
   for (const root of ['/console', '/partner'])
