@@ -23,7 +23,12 @@ before(async () => {
     forwarded += 1;
     const server = connect({ host: hostname, port: Number(port) });
     client.pipe(server).pipe(client);
-    for (const end of [client, server]) end.on('error', () => {});
+    // A side that is reset ends no pipe: the other one would stay open, and this file's process with it.
+    for (const [end, other] of [
+      [client, server],
+      [server, client],
+    ] as const)
+      end.on('error', () => {}).on('close', () => other.destroy());
   });
   await new Promise<void>((up) => forwarder.listen(0, '127.0.0.1', up));
   const pooler = `postgres://127.0.0.1:${(forwarder.address() as AddressInfo).port}`;
