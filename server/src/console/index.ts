@@ -7,7 +7,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
-import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 export { buildConsole, CONSOLE } from './build.ts';
@@ -42,16 +43,16 @@ const HOUR_S = 3_600;
 const COMPRESSED: ReadonlySet<string> = new Set(['image/png', 'font/woff2']);
 /** Encodings that we offer, the smaller first. Browsers ask for brotli by HTTPS only. */
 const ENCODINGS = {
-  br: (bytes: Buffer) => brotliCompressSync(bytes, { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } }),
-  gzip: (bytes: Buffer) => gzipSync(bytes, { level: 9 }),
+  br: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes, { level: 9 }),
 } as const;
 type Encoding = keyof typeof ENCODINGS;
 
 interface Built {
   readonly type: string;
   readonly bytes: Buffer;
-  /** Filled by the first request that accepts the encoding: some files are never asked for. */
-  readonly compressed: Map<Encoding, Buffer>;
+  /** Filled by the first request that accepts the encoding, on another thread: some files are never requested. */
+  readonly compressed: Map<Encoding, Promise<Buffer>>;
 }
 
 /** @param dist the built folder; without it, each app says that the console was not built */
@@ -93,7 +94,7 @@ export const consolePages =
   };
 
 /** As small as the client accepts it. */
-function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: Built): FastifyReply {
+async function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: Built): Promise<FastifyReply> {
   reply.type(file.type);
   if (COMPRESSED.has(file.type)) return reply.send(file.bytes);
   reply.header('vary', 'accept-encoding');
@@ -101,7 +102,7 @@ function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: Built)
   if (encoding === undefined) return reply.send(file.bytes);
   const kept = file.compressed.get(encoding) ?? ENCODINGS[encoding](file.bytes);
   file.compressed.set(encoding, kept);
-  return reply.header('content-encoding', encoding).send(kept);
+  return reply.header('content-encoding', encoding).send(await kept);
 }
 
 /** @param accepts the header's value: encodings, each perhaps with a weight, of which zero means no */

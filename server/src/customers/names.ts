@@ -66,7 +66,7 @@ function bestOf(word: string, among: readonly string[]): [number, number] {
 
 const wordsOf = (name: string): string[] =>
   name
-    // Also characters that nobody sees: joiners of a script, and those that only divide or reorder what is shown.
+    // Also invisible characters: joiners of a script, and those that only divide or reorder what is shown.
     .normalize('NFKD')
     .replaceAll(/[\p{M}\p{DI}]/gu, '')
     .slice(0, LONGEST_NAME)

@@ -1,6 +1,6 @@
 /**
- * Saved views: filters of a list that an operator has named. They belong to one operator, whom they follow to every browser, and
- * change what is shown, never what may be done. A view that is saved again under its name replaces the earlier one.
+ * Saved views: filters of a list that an operator has named. A view belongs to one operator, who has it in every browser. It changes
+ * what is shown, never what may be done. A view that is saved again under its name replaces the earlier one.
  *
  * Name and filters are encrypted like everything that operators type.
  *

@@ -11,8 +11,9 @@
  * send.
  *
  * The gate is asked again right before signing, however long ago the slots were reserved, and signed bytes that arrive much later
- * are discarded. A halted rail answers in its place: nothing is signed, or broadcast for the first time. A send that may not leave releases its reservation, provided that no signer was asked about it. The next send
- * takes the nonce; if later sends wait for it, the treasury sends the smallest possible transfer under it (treasury/sweeps.ts).
+ * are discarded. A halted rail answers in its place: nothing is signed, or broadcast for the first time. A send that may not leave
+ * releases its reservation, provided that no signer was asked about it. The next send takes the nonce; if later sends wait for it,
+ * the treasury sends the smallest possible transfer under it (treasury/sweeps.ts).
  * Once a signer was asked, the reservation stays, because signed bytes may exist. The gate is still asked before each signing. It
  * is also asked before signed bytes are broadcast for the first time, unless the same call has just signed them, because a
  * process may have been killed in between. Bytes that may not leave wait, expire, or are cancelled by two operators

@@ -45,8 +45,8 @@ const OURS = new Map(
 const fits = (regex: string, text: string): boolean => OURS.get(regex)?.test(text) ?? matches(regex, text);
 
 /**
- * Characters that nobody sees or that reorder what is shown, and more marks in a row than any script has. With them a name reads
- * as another one, or as none. A joiner within a word is spelling, and so is the selector of a variant of a letter.
+ * Invisible characters, those that reorder what is shown, and more marks in a row than any script has. They make a name look like
+ * another one, or like none. A joiner within a word is spelling, and so is the selector of a variant of a letter.
  */
 const SPELLING = /(?<=[\p{L}\p{M}])[\u200c\u200d](?=\p{L})|(?<=[\p{Script=Han}\p{Script=Mongolian}])[\p{VS}\u180e]/gu;
 const UNSEEN = /[\p{DI}\u2800]|\p{M}{6}/u;

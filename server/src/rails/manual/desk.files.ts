@@ -250,8 +250,8 @@ const NAMED =
   'A statement shows a debit that names this file or its payouts, so it was uploaded. Settle its payouts by the debit (bank settle-by), or declare the debit foreign if it paid nothing of it.';
 
 /**
- * Whether a debit that no payout explains names this file or payouts of it: the bank booked the file as one, with another amount than ours (without
- * a payment that it could not make, or with a charge).
+ * Whether a debit that no payout explains names this file or payouts of it: the bank booked the file as one, with another amount
+ * than ours (without a payment that it could not make, or with a charge).
  */
 export async function isNamedByDebit(
   vault: Vault,

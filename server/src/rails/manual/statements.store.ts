@@ -267,18 +267,19 @@ export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
 /** The line that represents the balance before the first statement. */
 export const openingId = (asset: AssetCode): string => `opening:${asset}`;
 
-/** Debits that no payout explains and about which operators have not decided, with their encrypted content. */
-export const unexplainedDebits = (
-  tx: Tx,
-  rail: string,
-  asset: AssetCode,
-): Promise<Pick<LineRow, 'externalId' | 'content'>[]> =>
-  tx.rows(
-    `select m.external_id, m.content
-       from bank_lines l join manual_lines m on m.rail = l.rail and m.external_id = l.external_id
-      where l.rail = $1 and l.asset = $2 and l.direction = 'debit' and l.meaning = 'unexplained' and l.foreign_at is null`,
-    [rail, asset],
-  );
+/** Debits of an account, with their encrypted content. One that is not read yet has no row of bank_lines. */
+const DEBITS = `select m.external_id, m.content
+       from manual_lines m left join bank_lines l on l.rail = m.rail and l.external_id = m.external_id
+      where m.rail = $1 and m.asset = $2 and m.direction = 'debit'`;
+type Debit = Pick<LineRow, 'externalId' | 'content'>;
+
+/** Debits that no payout explains and about which operators have not decided. */
+export const unexplainedDebits = (tx: Tx, rail: string, asset: AssetCode): Promise<Debit[]> =>
+  tx.rows(`${DEBITS} and l.meaning = 'unexplained' and l.foreign_at is null`, [rail, asset]);
+
+/** Debits by which no payout was settled, whatever operators decided about them, and those that are not read yet. */
+export const unsettledDebits = (tx: Tx, rail: string, asset: AssetCode): Promise<Debit[]> =>
+  tx.rows(`${DEBITS} and coalesce(l.meaning, 'unexplained') = 'unexplained'`, [rail, asset]);
 
 /** The encrypted content of a line. */
 export const contentOf = async (tx: Tx, rail: string, externalId: string): Promise<Buffer | undefined> =>
@@ -288,16 +289,3 @@ export const contentOf = async (tx: Tx, rail: string, externalId: string): Promi
       externalId,
     ])
   )?.content;
-
-/** Debits by which no payout was settled, whatever operators decided about them, and those that are not read yet. */
-export const unsettledDebits = (
-  tx: Tx,
-  rail: string,
-  asset: AssetCode,
-): Promise<Pick<LineRow, 'externalId' | 'content'>[]> =>
-  tx.rows(
-    `select m.external_id, m.content
-       from manual_lines m left join bank_lines l on l.rail = m.rail and l.external_id = m.external_id
-      where m.rail = $1 and m.asset = $2 and m.direction = 'debit' and coalesce(l.meaning, 'unexplained') = 'unexplained'`,
-    [rail, asset],
-  );

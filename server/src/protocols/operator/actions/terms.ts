@@ -269,7 +269,9 @@ export const TERM_ACTIONS: readonly Action[] = [
       await requirePartner(tx, partner);
       return json(await partnerRow(tx, partner));
     },
-    check: async (tx, { partner }) => void (await requirePartner(tx, partner)),
+    async check(tx, { partner }) {
+      await requirePartner(tx, partner);
+    },
     async perform(tx, { partner, quoteShape, toleranceBps, tradeLevel, requestsPerMinute }, doing) {
       const tolerance = toleranceBps === undefined ? undefined : BigInt(toleranceBps);
       const terms = defined({ quoteShape, toleranceBps: tolerance, tradeLevel, requestsPerMinute });
