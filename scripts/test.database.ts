@@ -1,5 +1,6 @@
 /** PostgreSQL for a run of tests: on a folder of its own, which the run removes. */
-import { startPostgres } from '../server/src/base/postgres.ts';
+import { type Postgres, startPostgres } from '../server/src/base/postgres.ts';
+import { socketIn } from '../server/test/support/socket.ts';
 
 /** A database lives for the seconds of its test: nothing is archived, vacuumed, or worth a slow hash of a password. */
 const SETTINGS = {
@@ -7,5 +8,9 @@ const SETTINGS = {
   ...{ autovacuum: 'off', scram_iterations: '1' },
 };
 
-export const startTestDatabase = (dataDir: string): ReturnType<typeof startPostgres> =>
-  startPostgres({ dataDir, fast: true, settings: SETTINGS });
+/** Tests reach it by its socket, where a round trip costs a third less than over TCP: `adminUrl` names both. */
+export async function startTestDatabase(dataDir: string): Promise<Postgres> {
+  const socket = socketIn(dataDir);
+  const postgres = await startPostgres({ dataDir, fast: true, settings: { ...SETTINGS, ...socket.settings } });
+  return { ...postgres, adminUrl: socket.urlOf(postgres) };
+}

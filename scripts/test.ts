@@ -1,6 +1,6 @@
 /**
  * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--retries N] [--watch]`: every `server/**\/*.test.ts`
- * but those of the long run (`*.long.test.ts`, support/long.ts), four processes at a time.
+ * but those of the long run (`*.long.test.ts`, support/long.ts), six processes at a time.
  * What proves its case by processes, or takes long, has a process of its own (ALONE); the others run one after another in shared
  * processes (test.files.ts), which load what they share once.
  *
@@ -37,8 +37,8 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    // Twice the usual cores: files wait for blocks and processes more than they compute.
-    concurrency: { type: 'string', default: '4' },
+    // Three times the usual cores: files wait for blocks and processes more than they compute.
+    concurrency: { type: 'string', default: '6' },
     // Of a file. The longest takes a minute on a free core; this allows for busy machines.
     timeout: { type: 'string', default: '900' },
     name: { type: 'string' },

@@ -166,16 +166,15 @@ async function metrics(): Promise<string> {
 /** The bank that the sandbox plays knows its own customers. */
 const ours = (found: readonly { table: string }[]) => found.filter(({ table }) => !table.startsWith('simulated_bank.'));
 
-test('a backup, as stored and restored, has no personal data in clear', async () => {
+test('a backup, as stored, has no personal data in clear', async () => {
   const taken = await backup();
   const control = findInFiles(taken, [ids.gone, ids.stays, 'INDIVIDUAL']);
   assert.equal(new Set(control.map(({ word }) => word)).size, 3, 'the search does not find what is in clear');
   assert.deepEqual(findInFiles(taken, WORDS), []);
   assert.deepEqual(findInFiles(archive, WORDS), []);
-  assert.deepEqual(ours(await restored(taken, (adminUrl) => findInDump(adminUrl, WORDS))), []);
 });
 
-test('after a sale neither the server’s output, nor metrics, nor another backup have personal data in clear', async () => {
+test('after a sale neither the server’s output, nor metrics, nor a backup, as restored, have personal data in clear', async () => {
   await sells(ids.stays, STAYS);
   assert.notEqual(server.output(), '');
   assert.deepEqual(findInText(server.output(), WORDS), []);

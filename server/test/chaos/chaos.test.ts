@@ -11,7 +11,7 @@ import { chaos } from './program.ts';
 test('one fault of each kind: every order is paid once, and chain, bank and books agree', {
   timeout: 400_000,
 }, async () => {
-  const one = chaos(['--seconds', '22', '--bank', 'deduplicating', '--seed', '3']);
+  const one = chaos(['--seconds', '22', '--rate', '1', '--bank', 'deduplicating', '--seed', '3']);
   assert.equal(await one.ended, 0, one.output());
   const [outcome] = one.outcome();
   assert.ok(outcome !== undefined && outcome.orders > 10, one.output());

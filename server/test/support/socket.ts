@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL of tests by its socket: a play of the simulation takes a tenth less processor time than over TCP. Only tests use it; the
- * server's own PostgreSQL has none.
+ * A PostgreSQL of tests by its socket: a play of the simulation takes a tenth less processor time than over TCP. The server's own
+ * PostgreSQL has none.
  */
 import { join, resolve } from 'node:path';
 import type { Postgres } from '../../src/base/postgres.ts';
