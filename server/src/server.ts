@@ -15,6 +15,7 @@ import { type Database, openDatabase } from './base/db.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrateFor } from './base/migrate.ts';
+import { watchPatterns } from './base/patterns.ts';
 import { openPooled } from './base/pooled.ts';
 import { joinServers } from './base/servers.ts';
 import { type Base, type Endings, endings } from './composition/base.ts';
@@ -158,6 +159,7 @@ async function openBase(
   mkdirSync(config.dataDir, { recursive: true });
   ending.add(lockDataDir(config.dataDir));
   const vault = openVault(profile.masterKey, profile.oldMasterKey);
+  ending.add(watchPatterns((pattern) => log.warn({ pattern }, 'a pattern of a form did not end in time')));
 
   onProgress(config.databaseUrl === undefined ? 'starting PostgreSQL' : 'reaching the database');
   const adminUrl = await profile.database();

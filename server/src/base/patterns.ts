@@ -3,53 +3,86 @@
  *
  * JavaScript's engine backtracks, so the time of a pattern such as `(a+)+$` grows exponentially with its text. Engines that do
  * not backtrack have no look-ahead, which the white-label interface itself uses. So a pattern is checked twice:
- * - when it is saved, by its structure (nested repetition, safe-regex2) and by trying it on texts made of its own characters;
- * - whenever it is used, by a time limit, which V8 enforces even within one match.
+ * - when it is saved, by its structure (nested repetition, safe-regex2) and by trying it on texts that are made from its own parts
+ *   (patterns.words.ts), such as repetitions of what two of its alternatives both accept;
+ * - whenever it is used: no pattern runs on the main thread. Threads run them (patterns.thread.ts), and a thread that has not
+ *   answered at its deadline is ended.
+ *
+ * A caller sends all pairs of one request together, so that they cost one round trip. A thread is started with the first pattern,
+ * ended when none has come for a while, and keeps no process alive. It gets nothing of the server's environment.
  *
  * Not here: the server's own fixed patterns, which are written as literals.
  */
-import { createContext, Script } from 'node:vm';
+import { Worker } from 'node:worker_threads';
 import safeRegex from 'safe-regex2';
 import { Unavailable } from './errors.ts';
 
-/** The longest pattern, and the longest text on which one is tried or used. */
+/** The longest pattern, and the longest text on which one is used. */
 export const MAX_PATTERN_CHARS = 200;
 export const MAX_MATCHED_CHARS = 1_000;
+
+export interface Pair {
+  readonly source: string;
+  readonly text: string;
+}
 /**
- * A good pattern takes microseconds. Each retry has a longer limit, so that a pause of a busy machine does not decide the result.
+ * Whether a text matches. 'late': the pattern did not end in time, or the engine gave up. 'unknown': an earlier pair of the request
+ * was late, so this one was not tried.
  */
-const TRIES_MS = [50, 200, 800];
+export type Judgement = boolean | 'late' | 'unknown';
 
-const sandbox = createContext({ source: '', text: '' });
-const script = new Script('new RegExp(source, "u").test(text)');
+/** What a thread is told to do. It writes a code per pair into `found`, so that the pair is known that it did not finish. */
+export type Task =
+  | { readonly is: 'match'; readonly pairs: readonly Pair[]; readonly found: Uint8Array<SharedArrayBuffer> }
+  | { readonly is: 'try'; readonly source: string };
+export type Answer = { is: 'ready' } | { is: 'matched' } | { is: 'tried'; isSlow: boolean };
+export const FOUND = { unknown: 0, yes: 1, no: 2, gaveUp: 3 } as const;
+const WORDS = new Map<number | undefined, boolean>([
+  [FOUND.yes, true],
+  [FOUND.no, false],
+]);
 
-/** @returns undefined if the time limit passed */
-function tried(source: string, text: string, timeout: number): boolean | undefined {
-  Object.assign(sandbox, { source, text });
-  try {
-    return script.runInContext(sandbox, { timeout }) as boolean;
-  } catch (error) {
-    if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
-    throw error;
-  } finally {
-    Object.assign(sandbox, { text: '' });
+const MOST_THREADS = 2;
+const MOST_WAITING = 100;
+/** A good pattern takes microseconds, so this is a pause of a busy machine and not a slow pattern. */
+const MATCH_MS = 1_000;
+/** To try a good pattern takes up to a fifth of a second. */
+const TRY_MS = 1_500;
+const START_MS = 30_000;
+const IDLE_MS = 60_000;
+
+/**
+ * @returns a judgement per pair, in order
+ * @throws Unavailable 'patterns' when too many requests wait, or no thread starts
+ */
+export async function judge(pairs: readonly Pair[]): Promise<Judgement[]> {
+  const short = [...pairs.keys()].filter((at) => (pairs[at]?.text.length ?? 0) <= MAX_MATCHED_CHARS);
+  const judged: Judgement[] = pairs.map(() => false);
+  if (short.length === 0) return judged;
+  const found = new Uint8Array(new SharedArrayBuffer(short.length));
+  await inThread({ is: 'match', pairs: short.map((at) => pairs[at] as Pair), found }, MATCH_MS);
+  const late = found.indexOf(FOUND.unknown);
+  for (const [n, at] of short.entries()) {
+    const code = found[n];
+    judged[at] = code === FOUND.unknown && n !== late ? 'unknown' : (WORDS.get(code) ?? 'late');
+    if (judged[at] === 'late') for (const tell of watchers) tell(pairs[at]?.source ?? '');
   }
+  return judged;
 }
 
-/** Whether the text matches. @throws Unavailable if every time limit passed without a result */
-export function matches(source: string, text: string): boolean {
-  if (text.length > MAX_MATCHED_CHARS) return false;
-  const found = judged(source, text);
-  if (found === undefined) throw new Unavailable('pattern', 'a pattern of a form ran out of time');
-  return found;
-}
-
-/** Why a pattern may not be saved, as the end of a sentence; undefined if it may. */
-export function patternProblem(source: string): string | undefined {
+/** Why a pattern may not be saved, as the end of a sentence; undefined if it may. @throws Unavailable as `judge` */
+export async function patternProblem(source: string): Promise<string | undefined> {
   if (source.length > MAX_PATTERN_CHARS) return `must have at most ${MAX_PATTERN_CHARS} characters`;
   if (!isRegular(source)) return 'must be a regular expression';
-  const isSlow = !safeRegex(source) || attacks(source).some((text) => judged(source, text) === undefined);
-  return isSlow ? 'must not nest repetitions: matching some texts would take too long' : undefined;
+  const isSlow = !safeRegex(source) || (await isSlowOnSome(source));
+  return isSlow
+    ? 'must not nest repetitions, or repeat alternatives that overlap: matching some texts would take too long'
+    : undefined;
+}
+
+async function isSlowOnSome(source: string): Promise<boolean> {
+  const answer = await inThread({ is: 'try', source }, TRY_MS);
+  return answer?.is !== 'tried' || answer.isSlow;
 }
 
 function isRegular(source: string): boolean {
@@ -60,19 +93,93 @@ function isRegular(source: string): boolean {
   }
 }
 
-/** Undefined if every time limit passed. */
-function judged(source: string, text: string): boolean | undefined {
-  for (const limitMs of TRIES_MS) {
-    const found = tried(source, text, limitMs);
-    if (found !== undefined) return found;
+const watchers = new Set<(source: string) => void>();
+
+/**
+ * Tells of patterns that did not end in time.
+ *
+ * @returns what ends the watch, and with the last watch the threads
+ */
+export function watchPatterns(onLate: (source: string) => void): () => Promise<void> {
+  watchers.add(onLate);
+  return async () => {
+    watchers.delete(onLate);
+    if (watchers.size === 0) await endIdle();
+  };
+}
+
+const idle: Worker[] = [];
+const waiting: (() => void)[] = [];
+let busy = 0;
+let ending: NodeJS.Timeout | undefined;
+
+/** @returns undefined when the thread was ended at the deadline, or ended itself */
+async function inThread(task: Task, ms: number): Promise<Answer | undefined> {
+  if (waiting.length >= MOST_WAITING) throw new Unavailable('patterns', 'too many at once', { retryAfterMs: 2_000 });
+  if (busy < MOST_THREADS) busy += 1;
+  // Whoever finishes passes its place on.
+  else await new Promise<void>((free) => waiting.push(free));
+  clearTimeout(ending);
+  try {
+    return await answerOf(idleThread() ?? (await started()), task, ms);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) busy -= 1;
+    else next();
+    ending = setTimeout(() => void endIdle(), IDLE_MS).unref();
   }
+}
+
+/** One that has not ended by itself meanwhile. */
+function idleThread(): Worker | undefined {
+  for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) if (thread.threadId >= 0) return thread;
   return undefined;
 }
 
-/** Long texts of one or two of the pattern's own characters, each with an ending that probably does not match. */
-function attacks(source: string): string[] {
-  const letters = [...new Set(source.replaceAll(/\\[a-zA-Z]/g, '').match(/[\p{L}\p{N} _-]/gu) ?? [])].slice(0, 8);
-  const seeds = [...new Set([...letters, 'a', '0', ' ', 'A', '-'])];
-  const pairs = letters.slice(0, 3).flatMap((one) => letters.slice(0, 3).map((other) => one + other));
-  return [...seeds, ...pairs].map((seed) => `${seed.repeat(400).slice(0, 400)}\n!`);
+async function answerOf(thread: Worker, task: Task, ms: number): Promise<Answer | undefined> {
+  thread.ref();
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  thread.postMessage(task);
+  // It loads the parser first.
+  if (task.is === 'try') await firstOf(thread, START_MS);
+  const answer = await firstOf(thread, ms);
+  if (answer === undefined) await thread.terminate();
+  else {
+    thread.unref();
+    idle.push(thread);
+  }
+  return answer;
+}
+
+/** The next message of a thread; undefined when none came in time, or the thread has ended. */
+async function firstOf(thread: Worker, ms: number): Promise<Answer | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise((done) => {
+      thread.once('message', done);
+      thread.once('exit', () => done(undefined));
+      // After a pause of this thread the timer fires before the message is read, so it waits for one more turn.
+      timer = setTimeout(() => setImmediate(() => setImmediate(() => done(undefined))), ms);
+    });
+  } finally {
+    clearTimeout(timer);
+    thread.removeAllListeners('message');
+    thread.removeAllListeners('exit');
+  }
+}
+
+async function started(): Promise<Worker> {
+  const thread = new Worker(new URL('./patterns.thread.ts', import.meta.url), {
+    ...{ name: 'patterns', env: {}, execArgv: [] },
+    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 },
+  });
+  // An error of a thread is followed by its exit.
+  thread.on('error', () => {});
+  if ((await firstOf(thread, START_MS))?.is === 'ready') return thread;
+  await thread.terminate();
+  throw new Unavailable('patterns', 'the thread that runs patterns does not start');
+}
+
+async function endIdle(): Promise<void> {
+  await Promise.all(idle.splice(0).map((thread) => thread.terminate()));
 }

@@ -83,7 +83,7 @@ export {
   openFiatAccount,
   openPayee,
 } from './fiat-accounts.ts';
-export { exampleOf, faultOf, isCountry } from './identity/answers.ts';
+export { checkAnswers, exampleOf, faultOf, isCountry, judgeAnswers } from './identity/answers.ts';
 export { BUSINESS_FORM, PERSON_FORM } from './identity/defaults.ts';
 export {
   customerKey,

@@ -5,7 +5,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { patternProblem } from '../base/patterns.ts';
+import { judge, patternProblem } from '../base/patterns.ts';
 import { remember } from './remember.ts';
 import { sql } from './store.ts';
 
@@ -24,22 +24,50 @@ export async function kybRequirementsOf(tx: Tx, partnerId: bigint): Promise<OwnR
 /**
  * Sets the data that a partner's businesses must supply, or (null) restores the default.
  *
- * @throws Refusal 'malformed_field' for a pattern that backtracks badly
+ * @throws Refusal 'malformed_field' for a pattern that backtracks badly, and for an example that its pattern does not accept
  */
 export async function setKybRequirements(
   tx: Tx,
   r: { partnerId: bigint; requirements: OwnRequirements | null; now: Date },
 ): Promise<void> {
-  const slow = patternsOf(r.requirements ?? {}).find(([, pattern]) => patternProblem(pattern) !== undefined);
-  if (slow !== undefined) throw new Refusal('malformed_field', { fields: { [slow[0]]: patternProblem(slow[1]) } });
+  const patterns = patternsOf(r.requirements ?? {});
+  for (const { path, source } of patterns) {
+    const why = await patternProblem(source);
+    if (why !== undefined) throw new Refusal('malformed_field', { fields: { [`${path}.regex`]: why } });
+  }
+  const shown = patterns.flatMap(({ path, source, example }) =>
+    example === undefined ? [] : [{ path, source, example }],
+  );
+  const found = await judge(shown.map(({ source, example }) => ({ source, text: example })));
+  const wrong = shown.filter((_one, at) => found[at] !== true);
+  const why = 'must be accepted by the regex beside it';
+  if (wrong.length > 0)
+    throw new Refusal('malformed_field', {
+      fields: Object.fromEntries(wrong.map(({ path }) => [`${path}.example`, why])),
+    });
   if (r.requirements === null) await tx.run(sql.removeKybRequirements, [r.partnerId]);
   else await tx.run(sql.upsertKybRequirements, [r.partnerId, JSON.stringify(r.requirements), r.now]);
   remembered.forget(tx);
 }
 
-/** Every pattern of a form, with its path. */
-const patternsOf = (part: object, path: readonly string[] = []): [path: string, pattern: string][] =>
-  Object.entries(part).flatMap(([name, value]): [string, string][] => {
-    if (name === 'regex' && typeof value === 'string') return [[[...path, name].join('.'), value]];
-    return typeof value === 'object' && value !== null && path.length < 4 ? patternsOf(value, [...path, name]) : [];
-  });
+interface Pattern {
+  readonly path: string;
+  readonly source: string;
+  readonly example: string | undefined;
+}
+
+/** Every pattern of a form, with the path of its field, and the example beside it. */
+function patternsOf(part: object, path: readonly string[] = []): Pattern[] {
+  const { regex, example } = part as { regex?: unknown; example?: unknown };
+  const own =
+    typeof regex === 'string'
+      ? [{ path: path.join('.'), source: regex, example: typeof example === 'string' ? example : undefined }]
+      : [];
+  const inner = path.length < 4 ? Object.entries(part) : [];
+  return [
+    ...own,
+    ...inner.flatMap(([name, value]) =>
+      typeof value === 'object' && value !== null ? patternsOf(value, [...path, name]) : [],
+    ),
+  ];
+}

@@ -1,8 +1,9 @@
 /** Forms as data: which one applies, which may be saved, and which answers are valid. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Refusal, Unavailable } from '../../src/base/errors.ts';
-import { matches, patternProblem } from '../../src/base/patterns.ts';
+import { Refusal } from '../../src/base/errors.ts';
+import { judge, patternProblem, watchPatterns } from '../../src/base/patterns.ts';
+import { sampleOf } from '../../src/base/patterns.words.ts';
 import {
   BUSINESS_FORM,
   countryFor,
@@ -18,7 +19,6 @@ import {
 } from '../../src/customers/index.ts';
 import { setKybRequirements, upsertAsset } from '../../src/partners/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
-import { patience } from '../support/patience.ts';
 import { fiat } from '../support/terms.ts';
 
 const NOW = new Date('2026-05-08T12:00:00Z');
@@ -48,25 +48,96 @@ describe('a country', () => {
   });
 });
 
+/** The second is quadratic at most, so it cannot be made slow by the longest answer. */
+const FINE = [
+  ...['^[A-Z]{5}[0-9]{4}[A-Z]$', '^[a-z]+[a-z0-9]*$', '^[^@ ]+@[^@ ]+\\.[a-z]{2,}$', "^\\p{L}[\\p{L} '-]*$"],
+  ...['^(?=.*\\d)(?=.*[a-z]).{8,}$', '^(?:AB|CD)?[0-9]{6,20}$', '^\\+?[0-9 ]{6,20}$', '^(\\w)\\1*$'],
+];
+/** Repetitions of repetitions: found by their structure. */
+const NESTED = ['(a+)+$', '^([a-z]+ ?)+$', '^(\\d*)*x$', '^(?:a{1,20}){1,20}$'];
+/** Found only by trying them on what their alternatives accept together. */
+const OVERLAPPING = [
+  ...['^(?:hello|hell[o])+$', '^(a|a)*$', '(a|b|ab)*c', '^x{3}(?:[ab][cd]|[bx][dy])+$', '^(?:a|ba|ab)*$'],
+  ...['^(?:\\d\\d|\\d\\d\\d)+$', '^(?=(?:a|a)+$)'],
+];
+
 describe('patterns', () => {
-  test('of the default forms are accepted', () => {
-    for (const { regex } of [...fieldsOf(BUSINESS_FORM), ...fieldsOf(PERSON_FORM)])
-      if (regex !== undefined) assert.equal(patternProblem(regex), undefined, regex);
-    assert.equal(patternProblem('^[A-Z]{5}[0-9]{4}[A-Z]$'), undefined);
+  const SLOW_TEXT = `${'hello'.repeat(50)}!`;
+  const SLOW = '^(?:hello|hell[o])+$';
+
+  test('of the default forms are accepted, and take time in proportion to the text', async () => {
+    for (const { regex } of [...fieldsOf(BUSINESS_FORM), ...fieldsOf(PERSON_FORM)]) {
+      if (regex === undefined) continue;
+      assert.equal(await patternProblem(regex), undefined, regex);
+      // In quadratic time a text of a million characters would take hours.
+      for (const one of ['a', '1', ' ', '19']) new RegExp(regex, 'u').test(`${one.repeat(1_000_000 / one.length)}\n!`);
+    }
   });
 
-  for (const slow of ['(a+)+$', '^(a|a)*$', '^([a-z]+ ?)+$', '.*.*.*.*=', '^(\\d*)*x$', '(a|b|ab)*c', '^(.*a){12}$'])
-    test(`${slow} is refused when it is saved`, () => assert.match(patternProblem(slow) ?? '', /take too long/));
+  for (const fine of FINE)
+    test(`${fine} may be saved`, async () => assert.equal(await patternProblem(fine), undefined));
 
-  test('no regular expression, and one that is too long, are refused', () => {
-    assert.match(patternProblem('(') ?? '', /regular expression/);
-    assert.match(patternProblem('a'.repeat(201)) ?? '', /at most 200/);
+  for (const slow of [...NESTED, ...OVERLAPPING, '.*.*.*.*=', '^(.*a){12}$'])
+    test(`${slow} is refused when it is saved`, async () =>
+      assert.match((await patternProblem(slow)) ?? '', /take too long/));
+
+  test('no regular expression, and one that is too long, are refused', async () => {
+    assert.match((await patternProblem('(')) ?? '', /regular expression/);
+    assert.match((await patternProblem('a'.repeat(201))) ?? '', /at most 200/);
   });
 
-  test('a bad pattern that was saved anyway ends in time, without a result', () => {
-    const isLate = patience(5_000);
-    assert.throws(() => matches('^(a|a)*$', `${'a'.repeat(60)}!`), Unavailable);
-    assert.ok(!isLate(), 'a pattern took five seconds');
+  test('that do not end are ended, the pair is named, and the main thread goes on meanwhile', async () => {
+    const late: string[] = [];
+    const end = watchPatterns((source) => late.push(source));
+    const fast = { source: '^[a-z]+$', text: 'abc' };
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 10);
+    const found = await judge([fast, { source: SLOW, text: SLOW_TEXT }, fast]);
+    clearInterval(timer);
+    await end();
+    assert.deepEqual(found, [true, 'late', 'unknown']);
+    assert.deepEqual(late, [SLOW]);
+    // On the main thread the timer would not fire once before the result.
+    assert.ok(turns >= 5, `${turns} turns of the main thread`);
+  });
+
+  test('are judged behind many that do not end, and after the threads were ended', async () => {
+    const slow = Array.from({ length: 5 }, () => judge([{ source: SLOW, text: SLOW_TEXT }]));
+    const good = judge([
+      { source: '^a$', text: 'a' },
+      { source: '^a$', text: 'b' },
+    ]);
+    assert.deepEqual(await good, [true, false]);
+    assert.deepEqual((await Promise.all(slow)).flat(), ['late', 'late', 'late', 'late', 'late']);
+    await watchPatterns(() => {})();
+    assert.deepEqual(await judge([{ source: '^a$', text: 'a' }]), [true]);
+  });
+
+  test('that the engine gives up on, or that are none, have no judgement', async () => {
+    assert.deepEqual(await judge([{ source: '(', text: 'a' }]), ['late']);
+    assert.deepEqual(await judge([{ source: '^a$', text: 'a'.repeat(1_001) }]), [false]);
+    assert.deepEqual(await judge([]), []);
+  });
+
+  test('have a sample that they accept, or none', () => {
+    const sampled: readonly [string, string | undefined][] = [
+      ['^[A-Z]{5}[0-9]{4}[A-Z]$', 'AAAAA0000A'],
+      ['^(19|20)\\d{2}-(0[1-9]|1[0-2])$', '1911-01'],
+      ['^[^@ ]+@[^@ ]+\\.[a-z]{2,}$', 'a@a.aa'],
+      ['^\\s*[a-z]+\\s*$', 'a'],
+      ['[0-9]{3}', '000'],
+      ['^\\p{Lu}\\p{Ll}+$', 'Aa'],
+      ['^(?!\\s).*$', undefined],
+      ['^(\\w)\\1$', undefined],
+      ['a^b', undefined],
+      ['^ *$', undefined],
+      ['(', undefined],
+    ];
+    for (const [source, sample] of sampled) assert.equal(sampleOf(source), sample, source);
+    for (const source of [...FINE, ...NESTED, ...OVERLAPPING]) {
+      const sample = sampleOf(source);
+      if (sample !== undefined) assert.match(sample, new RegExp(source, 'u'));
+    }
   });
 });
 
@@ -79,6 +150,11 @@ describe('answers', () => {
     assert.equal(faultOf(dob, '1990-01-31', NOW), undefined);
     const city = { ...BUSINESS_FORM.address.city, name: 'city' };
     assert.equal(faultOf(city, '<script>', NOW), 'must match ^[a-zA-Z ]+$, for example Pune');
+    const pan = { name: 'identityNumber', regex: '^[A-Z]{2}[0-9]{3}$' };
+    const refused = faultOf(pan, 'x', NOW, () => false);
+    assert.equal(refused, 'must match ^[A-Z]{2}[0-9]{3}$, for example AA000', 'not the example of our own field');
+    const late = faultOf({ ...pan, example: 'IN471' }, 'x', NOW, () => 'late');
+    assert.equal(late, 'took too long to compare with ^[A-Z]{2}[0-9]{3}$: give a shorter answer, for example IN471');
     assert.match(faultOf({ name: 'land', type: 'country' }, 'ZZ', NOW) ?? '', /two capital letters, for example IN/);
     assert.equal(faultOf({ name: 'land', type: 'country' }, 'DE', NOW), undefined);
     assert.match(
@@ -210,6 +286,48 @@ describe('forms', () => {
     assert.equal(await shown({ kind: 'BUSINESS', level: 5 }), 'For any');
   });
 
+  test('an example that its own field refuses is refused, and so is a regex without one', async () => {
+    const text = { label: 'A', required: 1 };
+    const wrong: [Record<string, unknown>, RegExp][] = [
+      [
+        { regex: '^[A-Z]{2}$', example: 'AB1' },
+        /is refused by its own field: it must match \^\[A-Z\]\{2\}\$, for example AA$/,
+      ],
+      [{ regex: '^(?!x)[a-z]+$' }, /must be given: none follows from the regex/],
+      [{ type: 'date', example: '31.01.1990' }, /must be a day, YYYY-MM-DD, for example 1990-01-31/],
+      [{ type: 'date', expires: ['a'], example: '2020-01-31' }, /must be today or later/],
+      [{ type: 'date', regex: '^\\d{2}\\.\\d{2}\\.\\d{4}$' }, /must match/],
+      [{ type: 'country', example: 'India' }, /two capital letters, for example IN/],
+      [{ type: 'select', options: ['GmbH', 'AG'], example: 'Ltd' }, /must be one of GmbH, AG/],
+      [{ type: 'select', options: ['GmbH', 'AG'], regex: '^[a-z]+$' }, /must match/],
+      [{ example: 'A\u200bsha' }, /characters that can be seen/],
+    ];
+    for (const [more, why] of wrong) {
+      const error = await save({ form: { details: { a: { ...text, ...more } } }, country: 'FI' }).catch(
+        (one: unknown) => one,
+      );
+      assert.ok(error instanceof Refusal, JSON.stringify(more));
+      const [[path, said] = []] = Object.entries(error.facts.fields as Record<string, string>);
+      assert.equal(path, 'details.a.example');
+      assert.match(said ?? '', why);
+    }
+    for (const more of [
+      { regex: '^(?!x)[a-z]+$', example: 'abc' },
+      { regex: '^[A-Z]{2}$' },
+      { type: 'country' },
+      { type: 'file', regex: '^(?!x)' },
+    ] as const)
+      assert.ok(await save({ form: { a: { ...text, ...more } }, country: 'FI' }), JSON.stringify(more));
+  });
+
+  test('the default forms would be accepted too', async () => {
+    for (const [kind, ours] of [
+      ['BUSINESS', BUSINESS_FORM],
+      ['INDIVIDUAL', PERSON_FORM],
+    ] as const)
+      assert.ok(await save({ kind, form: ours, country: 'NO' }), kind);
+  });
+
   test('owners are asked for in forms of businesses only; a group of that name, as before, is a group', async () => {
     const owners = { minimumTotalShare: 75 };
     const person = save({ kind: 'INDIVIDUAL', form: { ...form('PAN'), owners } });
@@ -235,6 +353,11 @@ describe('forms', () => {
     await assert.rejects(
       fixture.db.asSystem((tx) => setKybRequirements(tx, { partnerId: 1n, requirements, now: NOW })),
       ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === 'name.regex',
+    );
+    const shown = { company: { name: { label: 'Name', required: 1, regex: '^[a-z]+$', example: 'ABC' } } };
+    await assert.rejects(
+      fixture.db.asSystem((tx) => setKybRequirements(tx, { partnerId: 1n, requirements: shown, now: NOW })),
+      ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === 'company.name.example',
     );
   });
 });

@@ -2,10 +2,15 @@
  * Answers: whether a customer's answers satisfy a form. One check, for the wire and for our own pages.
  *
  * A fault names the rule and an example, so that the person who reads it knows the expected format. It never repeats the answer.
+ *
+ * The patterns of the default forms are our own: they take time in proportion to the text (a test shows it), and run here. Those
+ * that operators and partners write run in a thread (base/patterns.ts), which may not answer in time: `judgeAnswers` runs them,
+ * all at once, and the checks use its judgements.
  */
 import { dayOf, isCalendarDay } from '../../base/clock.ts';
 import { isPlain } from '../../base/fields.ts';
-import { matches } from '../../base/patterns.ts';
+import { type Judgement, judge, type Pair } from '../../base/patterns.ts';
+import { sampleOf } from '../../base/patterns.words.ts';
 import { BUSINESS_FORM, PERSON_FORM } from './defaults.ts';
 import { type Form, type FormField, fieldsOf } from './form.ts';
 
@@ -36,13 +41,41 @@ const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' }
 export const isCountry = (text: string): boolean =>
   /^[A-Z]{2}$/.test(text) && text !== 'ZZ' && regions.of(text) !== undefined;
 
-/** The patterns of the default forms are our own code: they run without a time limit. */
 const OURS = new Map(
   [BUSINESS_FORM, PERSON_FORM]
     .flatMap(fieldsOf)
     .flatMap(({ regex }) => (regex === undefined ? [] : [[regex, new RegExp(regex, 'u')] as const])),
 );
-const fits = (regex: string, text: string): boolean => OURS.get(regex)?.test(text) ?? matches(regex, text);
+
+/** What a thread has found about patterns and texts; undefined for a pair that it was not asked about. */
+export type Judged = (regex: string, text: string) => Judgement | undefined;
+/** Without judgements only our own patterns count. */
+const NONE: Judged = () => undefined;
+
+const keyOf = (regex: string, text: string): string => JSON.stringify([regex, text]);
+
+/**
+ * Runs the patterns of a form on answers to it, in one round trip. Answers that break another rule are left out.
+ *
+ * It is no call outside: it ends within a second, and may stand in a transaction.
+ *
+ * @param given sets of answers; those that matter most first, because none is tried behind one that was late
+ * @throws Unavailable 'patterns'
+ */
+export async function judgeAnswers(form: Form, given: readonly Answers[], now: Date): Promise<Judged> {
+  const pairs = new Map<string, Pair>();
+  for (const answers of given)
+    for (const field of fieldsOf(form)) {
+      const text = Object.hasOwn(answers, field.name) ? (answers[field.name] ?? '') : '';
+      const { regex } = field;
+      if (regex === undefined || OURS.has(regex) || text.trim() === '') continue;
+      if (brokenRule(field, text, now, NONE) === undefined) pairs.set(keyOf(regex, text), { source: regex, text });
+    }
+  if (pairs.size === 0) return NONE;
+  const judgements = await judge([...pairs.values()]);
+  const judged = new Map([...pairs.keys()].map((key, at) => [key, judgements[at]]));
+  return (regex, text) => judged.get(keyOf(regex, text));
+}
 
 /**
  * Invisible characters, those that reorder what is shown, and more marks in a row than any script has. They make a name look like
@@ -57,24 +90,49 @@ export const VISIBLE_RULE = 'must have only characters that can be seen';
 
 type Asked = Pick<FormField, 'name' | 'type' | 'regex' | 'options' | 'example' | 'expires'>;
 
-/** An example answer that the field accepts; undefined when none can be given. */
-export function exampleOf({ name, type, options, example, expires }: Asked): string | undefined {
+/** Derived examples, by pattern. */
+const samples = new Map<string, string | undefined>();
+const MOST_SAMPLES = 1_000;
+
+function sampleFor(regex: string): string | undefined {
+  if (!samples.has(regex)) {
+    if (samples.size >= MOST_SAMPLES) samples.clear();
+    samples.set(regex, sampleOf(regex));
+  }
+  return samples.get(regex);
+}
+
+/**
+ * An example answer that the field accepts; undefined when none can be given. One that a pattern of an operator's requires is
+ * derived from the pattern, unless the form gives one: that of our own field of the same name may not match it.
+ */
+export function exampleOf({ name, type, regex, options, example, expires }: Asked): string | undefined {
   if (example !== undefined) return example;
   if (options !== undefined) return options[0];
   if (type === 'date') return expires === undefined ? '1990-01-31' : '2039-01-31';
   if (type === 'country') return 'IN';
+  if (regex !== undefined && !OURS.has(regex)) return sampleFor(regex);
   return Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : undefined;
 }
 
-/** The fault of an answer, as the end of a sentence that begins with the field's name. Never called with an empty text. */
-export function faultOf(field: Asked, text: string, now: Date): string | undefined {
-  const rule = brokenRule(field, text, now);
+/**
+ * The fault of an answer, as the end of a sentence that begins with the field's name. Never called with an empty text.
+ *
+ * @param judged what `judgeAnswers` found; without it, a pattern that is not ours is not checked
+ */
+export function faultOf(field: Asked, text: string, now: Date, judged: Judged = NONE): string | undefined {
+  const rule = brokenRule(field, text, now, judged);
   if (rule === undefined) return undefined;
   const example = exampleOf(field);
   return example === undefined ? rule : `${rule}, for example ${example}`;
 }
 
-function brokenRule({ name, type, regex, options, expires }: Asked, text: string, now: Date): string | undefined {
+function brokenRule(
+  { name, type, regex, options, expires }: Asked,
+  text: string,
+  now: Date,
+  judged: Judged,
+): string | undefined {
   if (text.length > MAX_ANSWER_CHARS) return `must have at most ${MAX_ANSWER_CHARS} characters`;
   if (!isPlain(text)) return 'must be one line without control characters';
   if (!isVisible(text)) return VISIBLE_RULE;
@@ -87,19 +145,23 @@ function brokenRule({ name, type, regex, options, expires }: Asked, text: string
   }
   if (type === 'country' && !isCountry(text)) return 'must be a country, two capital letters';
   if (options !== undefined && !options.includes(text)) return `must be one of ${options.slice(0, 20).join(', ')}`;
-  if (regex !== undefined && !fits(regex, text)) return `must match ${regex}`;
-  return undefined;
+  if (regex === undefined) return undefined;
+  const fits = OURS.get(regex)?.test(text) ?? judged(regex, text);
+  if (fits === 'late') return `took too long to compare with ${regex}: give a shorter answer`;
+  return fits === false ? `must match ${regex}` : undefined;
 }
 
 /**
  * Checks all answers that were given.
  *
+ * @param judged of these answers, as for `faultOf`
  * @returns the answers to the form's fields; the faults, by field; and the required fields without an answer, except files
  */
 export function checkAnswers(
   form: Form,
   given: Answers,
   now: Date,
+  judged: Judged,
 ): { answers: Record<string, string>; faults: Record<string, string>; missing: string[] } {
   const answers: Record<string, string> = {};
   const faults: Record<string, string> = {};
@@ -110,7 +172,7 @@ export function checkAnswers(
       if (field.required === 1 && field.type !== 'file') missing.push(field.name);
       continue;
     }
-    const fault = faultOf(field, text, now);
+    const fault = faultOf(field, text, now, judged);
     if (fault === undefined) answers[field.name] = text;
     else faults[field.name] = fault;
   }

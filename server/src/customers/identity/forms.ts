@@ -5,9 +5,12 @@
  * older one from its time on. A partner's own form for businesses comes before all of them (partners/requirements.ts).
  */
 import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { patternProblem } from '../../base/patterns.ts';
 import { remember } from '../../partners/index.ts';
+import { exampleOf, faultOf, judgeAnswers } from './answers.ts';
 import { BUSINESS_FORM, PERSON_FORM } from './defaults.ts';
-import { checkForm, type Form } from './form.ts';
+import { type Form, type FormField, faultsOfForm, fieldsOf } from './form.ts';
 import { type FormRow, sql } from './store.ts';
 
 export interface ChosenForm {
@@ -55,14 +58,14 @@ export async function formById(tx: Tx, id: bigint): Promise<ChosenForm | undefin
 /**
  * Saves a new version of a form.
  *
- * @throws Refusal 'malformed_field' that names each invalid part: a pattern that backtracks, a name that occurs twice, owners of a
- *   person
+ * @throws Refusal 'malformed_field' that names each invalid part: a pattern that backtracks, a field whose example its own rules
+ *   refuse, a name that occurs twice, owners of a person
  */
 export async function saveForm(
   tx: Tx,
   f: FormScope & { form: Form; needsDocument: boolean; effectiveAt: Date; by: string; now: Date },
 ): Promise<{ id: bigint; version: number } | undefined> {
-  checkForm(f.form, f.kind);
+  await checkForm(f);
   const scope = [f.kind, f.fiat ?? null, f.country ?? null, f.level ?? null];
   const saved = await tx.row<{ id: bigint; version: number }>(sql.insertForm, [
     ...scope,
@@ -72,4 +75,43 @@ export async function saveForm(
   ]);
   remembered.forget(tx);
   return saved;
+}
+
+const MOST_FAULTS = 20;
+
+async function checkForm({ form, kind, now }: { form: Form; kind: FormScope['kind']; now: Date }): Promise<void> {
+  const wrong = new Map(faultsOfForm(form, kind));
+  // Examples are only compared with patterns that are safe to run.
+  if (wrong.size === 0) for (const [path, why] of await slowPatterns(form)) wrong.set(path, why);
+  if (wrong.size === 0) for (const [path, why] of await wrongExamples(form, now)) wrong.set(path, why);
+  if (wrong.size === 0) return;
+  throw new Refusal('malformed_field', { fields: Object.fromEntries([...wrong].slice(0, MOST_FAULTS)) });
+}
+
+const pathOf = ({ group, name }: FormField): string => (group === null ? name : `${group}.${name}`);
+
+/** At most one: a slow one takes seconds, and the next is found when this one is corrected. */
+async function slowPatterns(form: Form): Promise<[path: string, why: string][]> {
+  for (const field of fieldsOf(form)) {
+    const why = field.regex === undefined ? undefined : await patternProblem(field.regex);
+    if (why !== undefined) return [[`${pathOf(field)}.regex`, why]];
+  }
+  return [];
+}
+
+/** A refusal shows the example, so it must pass. A pattern needs one: its own notation says little to a customer. */
+async function wrongExamples(form: Form, now: Date): Promise<[path: string, why: string][]> {
+  const fields = fieldsOf(form).filter(({ type }) => type !== 'file');
+  const examples = fields.map((field) => [field, exampleOf(field)] as const);
+  const answers = Object.fromEntries(examples.map(([{ name }, example]) => [name, example ?? '']));
+  const judged = await judgeAnswers(form, [answers], now);
+  return examples.flatMap(([field, example]): [string, string][] => {
+    const path = `${pathOf(field)}.example`;
+    if (example === undefined)
+      return field.regex === undefined ? [] : [[path, 'must be given: none follows from the regex']];
+    // An example of the form is not repeated to its author.
+    const { example: _own, ...rest } = field;
+    const why = faultOf(rest, example, now, judged);
+    return why === undefined ? [] : [[path, `is refused by its own field: it ${why}`]];
+  });
 }

@@ -20,7 +20,15 @@ import { type Customer, findCustomer, lockCustomer } from '../customers.ts';
 import { lockGivenDetails, saveDetails } from '../details.ts';
 import { sql as customers } from '../store.ts';
 import { announceReview } from '../verification.ts';
-import { type Answers, checkAnswers, exampleOf, isVisible, VISIBLE_RULE } from './answers.ts';
+import {
+  type Answers,
+  checkAnswers,
+  exampleOf,
+  isVisible,
+  type Judged,
+  judgeAnswers,
+  VISIBLE_RULE,
+} from './answers.ts';
 import { type DocumentRow, recordFiles, type StoredFile } from './documents.ts';
 import { type Expiry, expiryIn, saveExpiry } from './expiry.ts';
 import { type Form, fieldsOf, minimumTotalShareOf, missingSlots, slotsOf } from './form.ts';
@@ -88,21 +96,22 @@ export async function submit(
   const customer = await findCustomer(tx, customerId);
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   const before = await addedTo(tx, customer, s);
-  const { faults, answers: taken } = checkAnswers(form.form, given.answers, now);
+  const known = before === undefined ? {} : openAnswers(vault, before);
+  const judged = await judgeAnswers(form.form, [given.answers, known], now);
+  const { faults, answers: taken } = checkAnswers(form.form, given.answers, now, judged);
   const more = Object.entries(given.more ?? {}).filter(([, text]) => text.trim() !== '');
   for (const [name, text] of more) if (!isVisible(text)) faults[name] = VISIBLE_RULE;
   const short = given.owners && ownersFault(form.form, given.owners);
   if (short !== undefined) faults.owners = short;
   if (Object.keys(faults).length > 0) throw new Refusal('malformed_field', { fields: faults });
-  const known = before === undefined ? {} : openAnswers(vault, before);
   const said: Record<string, string> = { ...Object.fromEntries(more), ...taken };
   for (const role of ['owners', 'directors'] as const)
     if (given[role] !== undefined) said[role] = JSON.stringify(given[role]);
   const sent = given.files ?? [];
   const there = await digestsBefore(tx, before);
-  requireAsked(before, { known, said, there, sent, faults: checkStored(form.form, known, now).faults });
+  requireAsked(before, { known, said, there, sent, faults: checkStored(form.form, known, now, judged).faults });
   const answers = { ...known, ...said };
-  const { missing, faults: lapsed } = checkStored(form.form, answers, now);
+  const { missing, faults: lapsed } = checkStored(form.form, answers, now, judged);
   const slots = new Set([...there.keys(), ...sent.map(({ slot }) => slot)]);
   missing.push(...missingSlots(form, slots));
   if (missing.length > 0 && !s.inParts) throw new Refusal('missing_fields', { names: missing });
@@ -139,9 +148,17 @@ export async function submit(
 const isCountryField = ({ name, type }: { name: string; type?: string }): boolean =>
   name === 'country' && type === 'country';
 
-/** Checks the stored answers of a submission. Owners who hold too little are a fault; without any, `owners` is missing. */
-function checkStored(form: Form, answers: Answers, now: Date): { faults: Record<string, string>; missing: string[] } {
-  const { faults, missing } = checkAnswers(form, answers, now);
+/**
+ * Checks the stored answers of a submission. Owners who hold too little are a fault; without any, `owners` is missing. An answer
+ * that a pattern could not be compared with in time stays: it was accepted when it was given.
+ */
+function checkStored(
+  form: Form,
+  answers: Answers,
+  now: Date,
+  judged: Judged,
+): { faults: Record<string, string>; missing: string[] } {
+  const { faults, missing } = checkAnswers(form, answers, now, (regex, text) => judged(regex, text) !== false);
   const owners = storedOwnersFault(form, answers);
   if (owners === undefined) return { faults, missing };
   return answers.owners === undefined
@@ -307,7 +324,8 @@ export async function missingOf(
   const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
   if (current?.state === 'in_review') return { fields: [], files: [] };
   const answers = current === undefined ? {} : openAnswers(vault, current);
-  const { missing, faults } = checkStored(form.form, answers, now);
+  const judged = await judgeAnswers(form.form, [answers], now);
+  const { missing, faults } = checkStored(form.form, answers, now, judged);
   const files = missingSlots(form, new Set((await digestsBefore(tx, current)).keys()));
   const again = Object.entries(current?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));
   const slots = slotsOf(form.form);

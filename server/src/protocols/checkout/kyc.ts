@@ -17,6 +17,7 @@ import { defined } from '../../base/defined.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { askVerifier, recordAnswer } from '../../compliance/index.ts';
 import {
+  checkAnswers,
   checkUnderWay,
   emptyDraft,
   findCustomer,
@@ -25,6 +26,7 @@ import {
   givenDetails,
   type InspectedFile,
   inspectFiles,
+  judgeAnswers,
   lockCustomer,
   missingOf,
   type StoredFile,
@@ -122,11 +124,21 @@ async function read(visit: Visit, asked: Asked, { isDraft }: { isDraft: boolean 
   // A page that was opened before others were accepted: the submission refuses what would change.
   const fixed = asked.accepted.flatMap(({ name }) => (posted.has(name) ? [[name, posted.get(name) ?? '']] : []));
   const { answers, more } = declared({ ...Object.fromEntries(fixed), ...values }, asked.form);
+  for (const [name, why] of await unmatched(visit, asked, answers)) {
+    problems.set(asked.onPage(name), `${asked.labelOf(name)} ${why}`);
+    delete answers[name];
+  }
   const { files, faults } = await stored(visit, asked);
   for (const [name, why] of faults) problems.set(name, why);
   const lack = isDraft ? undefined : ownersLack(asked, look.m);
   if (lack !== undefined) problems.set('owners', lack);
   return { given: { answers, more, files }, problems };
+}
+
+/** What the patterns of the form refuse; its other rules have been read with the fields. */
+async function unmatched({ now }: Visit, { form: { form } }: Asked, answers: Given['answers']): Promise<Problems> {
+  const judged = await judgeAnswers(form, [answers], now);
+  return new Map(Object.entries(checkAnswers(form, answers, now, judged).faults));
 }
 
 /** Inspects each file and puts the good ones into the store. */

@@ -174,7 +174,7 @@ test('a form that an operator sets is shown to programs, and a bad form is refus
     await shop.post('kyc/url', { clientCustomerId: 'german', phoneNumber: newPhone(), type: 'BUSINESS' })
   ).body.data.customerId;
   const wrong = await shop.post('kyb/submit', { customerId, country: 'DE', company: { pan: 'abc' } });
-  assert.deepEqual(wrong.body.fields, { pan: 'must match ^[A-Z]{5}[0-9]{4}[A-Z]$' });
+  assert.deepEqual(wrong.body.fields, { pan: 'must match ^[A-Z]{5}[0-9]{4}[A-Z]$, for example AAAAA0000A' });
   const right = await shop.post('kyb/submit', { customerId, country: 'DE', company: { pan: 'ABCDE1234F' } });
   assert.equal(right.body.data.status, 'IN_REVIEW', right.text);
 });
