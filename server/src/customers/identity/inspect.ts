@@ -3,7 +3,7 @@
  *
  * The name and the declared type are not trusted. A file must be one JPEG, PNG, WEBP or PDF from its first byte to its last, so
  * that no program reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may
- * require gigabytes in a viewer. A PDF must do nothing when it is opened, and be readable without a password.
+ * require gigabytes in a viewer. A PDF must do nothing when it is opened but show a page (pdf.ts), and be readable without a password.
  *
  * The checks read structure. Pictures that pass are decoded and encoded again before they are stored (base/pictures.ts). Not here:
  * whether the picture shows the right thing (an operator, a verifier).
@@ -199,7 +199,7 @@ function webpSize(name: string, content: Buffer): { width: number; height: numbe
   return { width: content.readUInt16LE(6) & 0x3fff, height: content.readUInt16LE(8) & 0x3fff };
 }
 
-const ACTS = 'must be a PDF without a password, scripts, actions and embedded files';
+const ACTS = 'must be a PDF without a password, scripts, files in it, and actions other than links to web pages';
 const PDF_END = /%%EOF[\s\0]{0,8}$/;
 
 function readPdf(bytes: Buffer): Inspected {

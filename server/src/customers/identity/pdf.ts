@@ -1,5 +1,6 @@
 /**
- * Whether a PDF only shows pages: no script, no action, no file in it, no password.
+ * Whether a PDF only shows pages: no script, no action but those that choose a page or link to one of the web (pdf.actions.ts), no
+ * file in it or beside it, no password.
  *
  * A reader finds an object by its offset or by a search, so an object may stand anywhere: between others, in a comment, in the
  * content of a stream, or compressed in an object stream. Therefore each place where an object can begin is read as a reader
@@ -12,19 +13,24 @@
  * Source: ISO 32000-1, 7.2 (tokens), 7.3.5 (names), 7.3.8 (streams), 7.5.7 (object streams)
  */
 import { inflateSync } from 'node:zlib';
+import { actionsIn, type Found } from './pdf.actions.ts';
 
 /**
  * Names of features that run, open, send, embed or encrypt something. Long names do not occur by chance, so they count
  * everywhere; short ones occur in compressed data, and count outside streams and in every object.
  */
 const ACTIVE =
-  /\/(?:JavaScript|OpenAction|Launch|EmbeddedFile|FileAttachment|Encrypt\b|RichMedia|Rendition|Movie\b|Sound\b|SubmitForm|ImportData|GoToR|GoToE|OnInstantiate)/;
+  /\/(?:JavaScript|Launch|EmbeddedFile|FileAttachment|Filespec|Encrypt\b|RichMedia|Rendition|Movie\b|Sound\b|SubmitForm|ImportData|GoToR|GoToE|OnInstantiate|PresSteps)/;
 const ACTIVE_SHORT = /\/(?:JS|AA|XFA|EF)(?![A-Za-z0-9])/;
 const MAX_INFLATED_BYTES = 16 * 1_048_576;
 /** A file is read once, or twice where a stream holds what looks like an object. One that takes longer is made to. */
 const MAX_READS = 4;
 /** Deeper than any program writes. */
 const MAX_DEPTH = 200;
+/** More than any program writes into the largest file that is taken (protocols/uploads.ts); each costs microseconds. */
+const MAX_OBJECTS = 150_000;
+const MAX_OBJECTS_IN_STREAMS = 1_000;
+const MAX_ENCODED_NAMES = 50_000;
 
 /** Where a reader may begin to read an object, or the dictionary that names the first one. */
 const BEGINS = /(?:[\d\0\t\n\f\r ]obj|trailer)(?=[\0\t\n\f\r <[%])/g;
@@ -38,16 +44,34 @@ const IN_STRING = /[^()\\]*(?:\\[\s\S]|[()]|$)/y;
 export function isPassivePdf(bytes: Buffer): boolean {
   const text = bytes.toString('latin1');
   if (ACTIVE.test(decoded(text))) return false;
-  const streams = streamsOf(text);
-  if (streams === undefined || ACTIVE_SHORT.test(decoded(outside(text, streams)))) return false;
+  const read = streamsOf(text);
+  if (read === undefined) return false;
+  const { streams } = read;
+  const rest = outside(text, streams);
+  if (ACTIVE_SHORT.test(decoded(rest))) return false;
+  // A link in an annotation cannot be what opens; one that is an object is in `read.found`.
+  const found: Found[] = [...read.found, { ...actionsOf(rest), hasLink: false }];
   let left = MAX_INFLATED_BYTES;
   for (const { dictionary, from } of streams) {
     if (!holdsObjects(dictionary)) continue;
     const inside = isReadable(dictionary, text, from) ? inflated(bytes, text, { from, left }) : undefined;
     if (inside === undefined || ACTIVE.test(decoded(inside)) || ACTIVE_SHORT.test(decoded(inside))) return false;
+    found.push(actionsOf(inside));
     left -= inside.length;
   }
-  return true;
+  const opensLink = found.some(({ opensByNumber }) => opensByNumber) && found.some(({ hasLink }) => hasLink);
+  return !opensLink && !found.some(({ isRefused }) => isRefused);
+}
+
+const ENCODED_NAME = /\/[^\0\t\n\f\r ()<>[\]{}/%#]*#[^\0\t\n\f\r ()<>[\]{}/%]*/g;
+/** Actions of a part of the file, with its names decoded; what would end a name in one is replaced. */
+function actionsOf(text: string): Found {
+  let left = MAX_ENCODED_NAMES;
+  const read = text.replace(ENCODED_NAME, (name) => {
+    left -= 1;
+    return left < 0 ? '' : `/${decoded(name.slice(1)).replaceAll(/[\0\t\n\f\r ()<>[\]{}/%]/g, '_')}`;
+  });
+  return left < 0 ? { isRefused: true, opensByNumber: false, hasLink: false } : actionsIn(read);
 }
 
 const DIGITS = '0123456789abcdef';
@@ -74,18 +98,33 @@ interface Stream {
   to: number;
 }
 
-/** The streams of all objects; undefined when an object is active or cannot be read, or reading takes too long. */
-function streamsOf(text: string): Stream[] | undefined {
+const STANDS_ALONE = { isRefused: false, opensByNumber: false, hasLink: true };
+
+/**
+ * The streams of all objects, and actions that are objects themselves, or stand in the content of a stream.
+ *
+ * @returns undefined when an object is active or cannot be read, or reading takes too long
+ */
+function streamsOf(text: string): { streams: Stream[]; found: Found[] } | undefined {
   const streams: Stream[] = [];
+  const found: Found[] = [];
   let left = MAX_READS * text.length;
+  let [objects, inStreams] = [0, 0];
   let last = { from: -1, to: -1 };
-  for (const { index, 0: found } of text.matchAll(BEGINS)) {
-    const object = objectAt(text, index + found.length, left);
+  for (const { index, 0: word } of text.matchAll(BEGINS)) {
+    const object = objectAt(text, index + word.length, left);
     left -= object.end - index;
+    objects += 1;
+    if (index < last.to) inStreams += 1;
+    if (objects > MAX_OBJECTS || inStreams > MAX_OBJECTS_IN_STREAMS) return undefined;
     if (!object.isWhole || left < 0 || ACTIVE_SHORT.test(object.tokens)) return undefined;
     if (object.tokens === '') continue;
+    if (object.own.includes(' /S /URI ')) found.push(STANDS_ALONE);
+    if (index < last.to) found.push(actionsOf(text.slice(index, object.end)));
     STREAM.lastIndex = skip(text, object.end);
     if (!STREAM.test(text)) continue;
+    // Its content is in another file.
+    if (['F', 'FFilter', 'FDecodeParms'].some((name) => has(object.own, name))) return undefined;
     const from = STREAM.lastIndex;
     if (from < last.from || from > last.to) {
       const to = text.indexOf('endstream', from);
@@ -95,26 +134,37 @@ function streamsOf(text: string): Stream[] | undefined {
     }
     streams.push({ dictionary: object.tokens, from, to: last.to });
   }
-  return streams;
+  return { streams, found };
+}
+
+interface Read {
+  /** Between blanks. */
+  tokens: string;
+  /** Those that are not in a dictionary or array within it. */
+  own: string;
+  end: number;
+  isWhole: boolean;
 }
 
 /** Reads one dictionary or array. No tokens when neither stands there: any other value holds no names. */
-function objectAt(text: string, begin: number, most: number): { tokens: string; end: number; isWhole: boolean } {
+function objectAt(text: string, begin: number, most: number): Read {
   let at = skip(text, begin);
-  if (!text.startsWith('<<', at) && text[at] !== '[') return { tokens: '', end: at, isWhole: true };
+  if (!text.startsWith('<<', at) && text[at] !== '[') return { tokens: '', own: '', end: at, isWhole: true };
   const open: string[] = [];
+  const own: string[] = [];
   const tokens: string[] = [];
   do {
     const token = tokenAt(text, at);
     if (token === undefined || at - begin > most || open.length > MAX_DEPTH)
-      return { tokens: '', end: at, isWhole: false };
+      return { tokens: '', own: '', end: at, isWhole: false };
     tokens.push(token.text);
+    if (open.length === 1) own.push(token.text);
     at = skip(text, token.end);
     if (token.text === '<<' || token.text === '[') open.push(token.text);
     if ((token.text === '>>' || token.text === ']') && open.pop() !== (token.text === ']' ? '[' : '<<'))
-      return { tokens: '', end: at, isWhole: false };
+      return { tokens: '', own: '', end: at, isWhole: false };
   } while (open.length > 0);
-  return { tokens: ` ${tokens.join(' ')} `, end: at, isWhole: true };
+  return { tokens: ` ${tokens.join(' ')} `, own: ` ${own.join(' ')} `, end: at, isWhole: true };
 }
 
 function skip(text: string, at: number): number {
