@@ -44,6 +44,8 @@ const WORDS = new Map<number | undefined, boolean>([
 
 const MOST_THREADS = 2;
 const MOST_WAITING = 100;
+/** Callers are in a transaction, which the database ends after 15 seconds without a statement (db.ts). */
+const WAIT_MS = 8_000;
 /** A good pattern takes microseconds, so this is a pause of a busy machine and not a slow pattern. */
 const MATCH_MS = 1_000;
 /** To try a good pattern takes up to a fifth of a second. */
@@ -52,15 +54,16 @@ const START_MS = 30_000;
 const IDLE_MS = 60_000;
 
 /**
+ * @param waitMs how long to wait for a thread
  * @returns a judgement per pair, in order
  * @throws Unavailable 'patterns' when too many requests wait, or no thread starts
  */
-export async function judge(pairs: readonly Pair[]): Promise<Judgement[]> {
+export async function judge(pairs: readonly Pair[], waitMs = WAIT_MS): Promise<Judgement[]> {
   const short = [...pairs.keys()].filter((at) => (pairs[at]?.text.length ?? 0) <= MAX_MATCHED_CHARS);
   const judged: Judgement[] = pairs.map(() => false);
   if (short.length === 0) return judged;
   const found = new Uint8Array(new SharedArrayBuffer(short.length));
-  await inThread({ is: 'match', pairs: short.map((at) => pairs[at] as Pair), found }, MATCH_MS);
+  await inThread({ is: 'match', pairs: short.map((at) => pairs[at] as Pair), found }, MATCH_MS, waitMs);
   const late = found.indexOf(FOUND.unknown);
   for (const [n, at] of short.entries()) {
     const code = found[n];
@@ -114,11 +117,10 @@ let busy = 0;
 let ending: NodeJS.Timeout | undefined;
 
 /** @returns undefined when the thread was ended at the deadline, or ended itself */
-async function inThread(task: Task, ms: number): Promise<Answer | undefined> {
-  if (waiting.length >= MOST_WAITING) throw new Unavailable('patterns', 'too many at once', { retryAfterMs: 2_000 });
+async function inThread(task: Task, ms: number, waitMs = WAIT_MS): Promise<Answer | undefined> {
+  if (waiting.length >= MOST_WAITING) throw tooMany();
   if (busy < MOST_THREADS) busy += 1;
-  // Whoever finishes passes its place on.
-  else await new Promise<void>((free) => waiting.push(free));
+  else await turn(waitMs);
   clearTimeout(ending);
   try {
     return await answerOf(idleThread() ?? (await started()), task, ms);
@@ -128,6 +130,23 @@ async function inThread(task: Task, ms: number): Promise<Answer | undefined> {
     else next();
     ending = setTimeout(() => void endIdle(), IDLE_MS).unref();
   }
+}
+
+const tooMany = () => new Unavailable('patterns', 'too many at once', { retryAfterMs: 2_000 });
+
+/** Waits until a caller that has finished passes its thread's place on. */
+function turn(ms: number): Promise<void> {
+  return new Promise((done, failed) => {
+    const enter = () => {
+      clearTimeout(timer);
+      done();
+    };
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(enter), 1);
+      failed(tooMany());
+    }, ms);
+    waiting.push(enter);
+  });
 }
 
 /** One that has not ended by itself meanwhile. */

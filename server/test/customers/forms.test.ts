@@ -1,7 +1,7 @@
 /** Forms as data: which one applies, which may be saved, and which answers are valid. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Refusal } from '../../src/base/errors.ts';
+import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { judge, patternProblem, watchPatterns } from '../../src/base/patterns.ts';
 import { sampleOf } from '../../src/base/patterns.words.ts';
 import {
@@ -102,14 +102,29 @@ describe('patterns', () => {
   });
 
   test('are judged behind many that do not end, and after the threads were ended', async () => {
-    const slow = Array.from({ length: 5 }, () => judge([{ source: SLOW, text: SLOW_TEXT }]));
+    const slow = Array.from({ length: 4 }, () => judge([{ source: SLOW, text: SLOW_TEXT }]));
     const good = judge([
       { source: '^a$', text: 'a' },
       { source: '^a$', text: 'b' },
     ]);
     assert.deepEqual(await good, [true, false]);
-    assert.deepEqual((await Promise.all(slow)).flat(), ['late', 'late', 'late', 'late', 'late']);
+    assert.deepEqual((await Promise.all(slow)).flat(), ['late', 'late', 'late', 'late']);
     await watchPatterns(() => {})();
+    assert.deepEqual(await judge([{ source: '^a$', text: 'a' }]), [true]);
+  });
+
+  test('wait for a thread no longer than a transaction may, and few at once', async () => {
+    const ended: unknown[] = [];
+    const asked = Array.from({ length: 110 }, () =>
+      judge([{ source: SLOW, text: SLOW_TEXT }], 300)
+        .catch((error: unknown) => error)
+        .then((found) => void ended.push(found)),
+    );
+    await Promise.resolve();
+    await new Promise(setImmediate);
+    assert.equal(ended.filter((one) => one instanceof Unavailable).length, 8, 'two run and a hundred wait');
+    await Promise.all(asked);
+    assert.equal(ended.filter((one) => one instanceof Unavailable).length, 108, 'the hundred waited in vain');
     assert.deepEqual(await judge([{ source: '^a$', text: 'a' }]), [true]);
   });
 
