@@ -19,6 +19,7 @@ import { watchPatterns } from './base/patterns.ts';
 import { openPooled } from './base/pooled.ts';
 import { joinServers } from './base/servers.ts';
 import { type Base, type Endings, endings } from './composition/base.ts';
+import { requestsErasing } from './composition/erasing.ts';
 import { openFiles } from './composition/files.ts';
 import { serve, serveHealth } from './composition/http.ts';
 import { connectRails, type RailParts } from './composition/rails.ts';
@@ -181,7 +182,8 @@ async function openBase(
   const clock = o.clock ?? (await databaseClock(db, ending));
   const documents = join(config.dataDir, 'documents');
   const { blobs, list } = openFiles(config, documents);
-  const erasing = { db, vault, blobs, list, backupsKeptDays: config.backupsKeptDays };
+  const eraseRequests = requestsErasing({ db, vault });
+  const erasing = { db, vault, blobs, list, backupsKeptDays: config.backupsKeptDays, eraseRequests };
   // Before anything is served: a restore has brought erased customers back.
   const erased = await replayErasures(erasing, clock.now());
   if (config.sanctionsLists === 'none')

@@ -177,8 +177,11 @@ const caseOf = ({ orderId, partnerId, openedAt, closedAt, ...row }: CaseRow): Ca
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 
-/** Overwrites operators' texts in closed cases about these subjects and orders. */
-export async function eraseCaseTexts(tx: Tx, about: { subjects: readonly string[]; orders: readonly bigint[] }) {
-  await tx.run(sql.eraseNotes, [about.subjects, about.orders]);
-  await tx.run(sql.eraseOutcomes, [about.subjects, about.orders]);
+/** Overwrites operators' texts in closed cases about these subjects and orders. @returns number of changed rows */
+export async function eraseCaseTexts(
+  tx: Tx,
+  about: { subjects: readonly string[]; orders: readonly bigint[] },
+): Promise<number> {
+  const notes = await tx.run(sql.eraseNotes, [about.subjects, about.orders]);
+  return notes + (await tx.run(sql.eraseOutcomes, [about.subjects, about.orders]));
 }

@@ -33,6 +33,21 @@ export async function record(
   ]);
 }
 
+/**
+ * Takes the blind indexes of a customer's accounts out of decisions, stored results and approvals, and what operators typed. Rules,
+ * outcomes and times stay: they explain what happened to the money.
+ *
+ * @returns number of changed rows
+ */
+export async function eraseDecisions(
+  tx: Tx,
+  of: { customerId: string; orders: readonly bigint[]; deposits: readonly bigint[] },
+): Promise<number> {
+  const decisions = await tx.run(sql.eraseDecisions, [of.orders, of.customerId]);
+  const screenings = await tx.run(sql.eraseScreenings, [of.orders]);
+  return decisions + screenings + (await tx.run(sql.eraseApprovals, [of.orders, of.deposits]));
+}
+
 /** JSON has no bigint: amounts are written as exact text. */
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));

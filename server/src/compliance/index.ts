@@ -59,7 +59,7 @@ export {
   upsertCase,
 } from './cases.ts';
 export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './checks.ts';
-export { decisionsOf, record } from './decisions.ts';
+export { decisionsOf, eraseDecisions, record } from './decisions.ts';
 export { DUE, OTHERS } from './due.ts';
 export { expiryHandlers, FOLLOW_EXPIRIES } from './expiries.ts';
 export { informationEnded, informationHandlers, informationRead } from './information.ts';

@@ -65,7 +65,7 @@ export {
 } from './details.ts';
 export { blockedAmong, blockedTwins, sameDocument } from './duplicates.ts';
 export { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from './encryption.ts';
-export { eraseCustomerRows } from './erase.ts';
+export { eraseCustomerRows, marksOf } from './erase.ts';
 export {
   accountNumber,
   accountsOfNumber,

@@ -204,15 +204,18 @@ export const sql = {
   forgetLoginCode: 'update login_sends set code = null where customer_id = $1',
 
   // Also blocks the customer: it no longer trades, and money that still has to leave waits for an operator.
+  contactOf: `select from customers where id = $1
+    and num_nonnulls(client_customer_id, phone, phone_index, email, failed_reason) > 0`,
   eraseCustomer: `update customers set client_customer_id = null, phone = null, phone_index = null, email = null, failed_reason = null,
       logged_in_at = null, login_epoch = login_epoch + 1, blocked_at = coalesce(blocked_at, $2), blocked_for = null,
       erased_at = coalesce(erased_at, $2), updated_at = $2 where id = $1`,
   eraseExpiries: 'delete from document_expiries where customer_id = $1',
   eraseDetails: 'delete from customer_details where customer_id = $1',
   eraseSubmissions: `update submissions set answers = '', reasons = '{}', updated_at = $2, details_version = null,
-      state = case when state in ('open', 'in_review') then 'failed' else state end where customer_id = $1`,
+      state = case when state in ('open', 'in_review') then 'failed' else state end
+    where customer_id = $1 and (answers <> ''::bytea or reasons <> '{}' or state in ('open', 'in_review') or details_version is not null)`,
   eraseAccounts: `update fiat_accounts set details = '', details_index = uuid_send(gen_random_uuid()), number_index = null, hint = ''
-    where customer_id = $1 or sender_of = any($2::bigint[])`,
+    where (customer_id = $1 or sender_of = any($2::bigint[])) and details <> ''::bytea`,
   eraseInformation: `update information_requests set question = '', answer = case when answer is null then null else ''::bytea end,
       state = case when state = 'open' then 'withdrawn' else state end,
       ended_at = coalesce(ended_at, $2) where customer_id = $1 returning id`,

@@ -4,7 +4,8 @@
  * 1. `orderErasure`: a row says that the customer is to be erased, and blocks it. Refusals were checked in the same
  * transaction.
  * 2. Its id is appended to the list outside the database and flushed to disk.
- * 3. All personal data is overwritten or deleted, in one transaction that also records the time.
+ * 3. What the protocols keep of its requests is emptied, and then all personal data is overwritten or deleted, in one transaction that
+ * also records the time and how many rows of each kind were erased.
  * 4. Its files are removed from the store. Without the customer's key, which step 3 deletes, they cannot be read any more
  * anyway.
  *
@@ -22,15 +23,25 @@ import {
   eraseAddressHits,
   eraseAttachments,
   eraseCaseTexts,
+  eraseDecisions,
   eraseScreenings,
   eraseTravelData,
 } from '../compliance/index.ts';
-import { blockCustomer, eraseCustomerRows, lockAgainstOrders, lockCustomer } from '../customers/index.ts';
+import {
+  blockCustomer,
+  eraseCustomerRows,
+  findCustomer,
+  lockAgainstOrders,
+  lockCustomer,
+  marksOf,
+} from '../customers/index.ts';
 import { eraseTexts } from '../events/index.ts';
+import { chart, eraseEntryTexts } from '../ledger/index.ts';
 import { eraseAuditTexts, recordByMachine } from '../operators/index.ts';
 import { eraseOrderTexts } from '../orders/index.ts';
+import { assets } from '../partners/index.ts';
 import { eraseDetails } from '../rails/bank.ts';
-import { requireErasable } from './why.ts';
+import { eraseHolds, requireErasable } from './why.ts';
 
 export interface Erasing {
   readonly db: Pick<Database, 'asSystem'>;
@@ -39,6 +50,20 @@ export interface Erasing {
   readonly list: ErasureList;
   /** How long backups are kept. */
   readonly backupsKeptDays: number;
+  /**
+   * Empties what the protocols keep of the customer's requests, outside of any transaction. Repeating it has no further effect.
+   *
+   * @param of.marks texts that show that a stored reply is about the customer
+   * @returns number of emptied rows, by kind
+   */
+  readonly eraseRequests: (of: RequestsOf) => Promise<Readonly<Record<string, number>>>;
+}
+
+export interface RequestsOf {
+  readonly partnerId: bigint;
+  readonly customerId: string;
+  readonly phone?: string;
+  readonly marks: readonly string[];
 }
 
 export interface Erased {
@@ -81,56 +106,82 @@ export async function erase(deps: Erasing, customerId: string, now: Date): Promi
   await eraseNow(deps, customerId, now);
 }
 
-async function eraseNow({ db, vault, blobs, backupsKeptDays }: Erasing, customerId: string, now: Date): Promise<void> {
-  const files = await db.asSystem(async (tx) => {
-    await lockCustomer(tx, customerId);
-    const orders = await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId);
-    const deposits = await idsOf<bigint>(
-      tx,
-      'select d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1',
-      customerId,
-    );
-    const payouts = await idsOf<string>(
-      tx,
-      'select p.id from payouts p join orders o on o.id = p.order_id where o.customer_id = $1',
-      customerId,
-    );
-    const owners = [`customer:${customerId}`, ...deposits.map((id) => `deposit:${id}`)];
-    const removed = await eraseCustomerRows(tx, { customerId, deposits, now });
-    const requests = removed.requests.map((id) => `information:${id}`);
-    // Such a case is still open only if the customer was erased before and a restore brought it back.
-    for (const subject of requests) await closeCases(tx, { subject, outcome: 'erased', now });
-    const screenings = [
-      ...(await eraseScreenings(tx, { owners, now })),
-      ...(await eraseAddressHits(tx, { owners, now })),
-    ];
-    const subjects = [...owners, ...orders.map((id) => `order:${id}`), ...requests, ...screenings];
-    await eraseTravelData(tx, customerId);
-    await eraseOrderTexts(tx, customerId);
-    await eraseTexts(tx, subjects);
-    await eraseCaseTexts(tx, { subjects, orders });
-    const attachments = await eraseAttachments(tx, {
-      ...{ subjects: [...subjects, ...payouts.map((id) => `payout:${id}`)], orders, now },
-    });
-    const cases = await tx.rows<{ id: bigint }>(
-      'select id from cases where subject = any($1::text[]) or order_id = any($2::bigint[])',
-      [subjects, orders],
-    );
-    await eraseAuditTexts(tx, vault, [
-      ...subjects,
-      ...payouts.map((id) => `payout:${id}`),
-      ...cases.map(({ id }) => `case:${id}`),
-    ]);
-    await eraseDetails(tx, { deposits, payouts });
-    await tx.run(
-      `update erasures set erased_at = coalesce(erased_at, $2), backups_end_at = coalesce(backups_end_at, $3)
-        where customer_id = $1`,
-      [customerId, now, later(now, backupsKeptDays * DAY_MS)],
-    );
-    return [...removed.files, ...attachments];
+async function eraseNow(deps: Erasing, customerId: string, now: Date): Promise<void> {
+  const { db, vault, blobs } = deps;
+  const about = await db.asSystem(async (tx) => {
+    const { partnerId } = await findCustomer(tx, customerId);
+    return { customerId, partnerId, ...(await marksOf(tx, vault, customerId)) };
   });
+  const requests = await deps.eraseRequests(about);
+  const files = await db.asSystem((tx) => eraseRows(deps, tx, { ...about, requests, now }));
   for (const file of files) await blobs.remove(file);
 }
+
+/** @returns ids of files to remove from the store once `tx` has committed */
+async function eraseRows(
+  { vault, backupsKeptDays }: Erasing,
+  tx: Tx,
+  e: { customerId: string; partnerId: bigint; requests: Readonly<Record<string, number>>; now: Date },
+): Promise<string[]> {
+  const { customerId, partnerId, now } = e;
+  await lockCustomer(tx, customerId);
+  const { orders, deposits, payouts } = await moneyOf(tx, customerId);
+  const owners = [`customer:${customerId}`, ...deposits.map((id) => `deposit:${id}`)];
+  const removed = await eraseCustomerRows(tx, { customerId, deposits, now });
+  const requests = removed.requests.map((id) => `information:${id}`);
+  // Such a case is still open only if the customer was erased before and a restore brought it back.
+  for (const subject of requests) await closeCases(tx, { subject, outcome: 'erased', now });
+  const screened = await eraseScreenings(tx, { owners, now });
+  const addresses = await eraseAddressHits(tx, { owners, now });
+  const subjects = [...owners, ...orders.map((id) => `order:${id}`), ...requests, ...screened.subjects, ...addresses];
+  const ofPayouts = payouts.map((id) => `payout:${id}`);
+  const accounts = [...(await assets(tx)).keys()].map((asset) => chart.receivable(customerId, partnerId, asset).code);
+  const attachments = await eraseAttachments(tx, { subjects: [...subjects, ...ofPayouts], orders, now });
+  const counts = {
+    ...removed.counts,
+    ...{ names_compared: screened.compared, sanctions_hits: screened.hits },
+    travel_rule: await eraseTravelData(tx, customerId),
+    decisions: await eraseDecisions(tx, { customerId, orders, deposits }),
+    order_texts: await eraseOrderTexts(tx, customerId),
+    entry_texts: await eraseEntryTexts(tx, { orders, accounts }),
+    events: await eraseTexts(tx, subjects),
+    case_texts: await eraseCaseTexts(tx, { subjects, orders }),
+    case_files: attachments.length,
+    statement_lines: await eraseDetails(tx, { deposits, payouts }),
+    legal_holds: await eraseHolds(tx, customerId),
+    ...e.requests,
+  };
+  const cases = await tx.rows<{ id: bigint }>(
+    'select id from cases where subject = any($1::text[]) or order_id = any($2::bigint[])',
+    [subjects, orders],
+  );
+  const audited = [...subjects, ...ofPayouts, ...cases.map(({ id }) => `case:${id}`)];
+  const texts = await eraseAuditTexts(tx, vault, audited);
+  await tx.run(
+    `update erasures set erased_at = coalesce(erased_at, $2), backups_end_at = coalesce(backups_end_at, $3),
+      erased = coalesce(erased, $4::jsonb) where customer_id = $1`,
+    [customerId, now, later(now, backupsKeptDays * DAY_MS), JSON.stringify({ ...counts, operator_texts: texts })],
+  );
+  return [...removed.files, ...attachments];
+}
+
+/** Ids of the customer's orders, and of their deposits and payouts. */
+export const moneyOf = async (
+  tx: Tx,
+  customerId: string,
+): Promise<{ orders: bigint[]; deposits: bigint[]; payouts: string[] }> => ({
+  orders: await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId),
+  deposits: await idsOf<bigint>(
+    tx,
+    'select d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1',
+    customerId,
+  ),
+  payouts: await idsOf<string>(
+    tx,
+    'select p.id from payouts p join orders o on o.id = p.order_id where o.customer_id = $1',
+    customerId,
+  ),
+});
 
 const idsOf = async <T>(tx: Tx, text: string, customerId: string): Promise<T[]> =>
   (await tx.rows<{ id: T }>(text, [customerId])).map(({ id }) => id);

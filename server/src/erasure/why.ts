@@ -143,3 +143,11 @@ export async function liftHold(tx: Tx, h: { customerId: string; by: string; why:
     [h.customerId, h.now, h.by, h.why],
   );
 }
+
+/** Erases what operators typed about the customer's legal holds. @returns number of changed rows */
+export const eraseHolds = (tx: Tx, customerId: string): Promise<number> =>
+  tx.run(
+    `update legal_holds set reason = without_typed(reason), lifted_why = without_typed(lifted_why)
+      where customer_id = $1 and concat_ws(' ', reason, lifted_why) like '%enc:op1:%'`,
+    [customerId],
+  );

@@ -67,4 +67,7 @@ export function insertAlone(tx: Tx, e: NewEvent): void {
 
 /** Removes personal texts from the bodies of events about these subjects. The table's trigger allows no other change. */
 export const eraseTexts = async (tx: Tx, subjects: readonly string[]): Promise<number> =>
-  await tx.run('update events set body = without_personal(body) where subject = any($1::text[])', [subjects]);
+  await tx.run(
+    `update events set body = without_personal(body) where subject = any($1::text[]) and body <> without_personal(body)`,
+    [subjects],
+  );

@@ -28,6 +28,7 @@ export { type CustodyLine, custodyLines, newestEntry } from './custody.ts';
 export { addToDailyTotals } from './daily.ts';
 export { type Debt, debtsAfter } from './debts.ts';
 export type { Entry, Line, StatementLine, TrialBalance } from './entry.ts';
+export { eraseEntryTexts } from './erase.ts';
 export { custodyAt } from './history.ts';
 export {
   checkSettlements,

@@ -35,6 +35,22 @@ export const idempotencyRecords = {
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),
 
+  /** Replies of a partner, in the order of their keys. Runs with the system role. */
+  page: (tx: Tx, k: { partnerId: bigint; after: { path: string; key: Buffer }; limit: number }) =>
+    tx.rows<{ path: string; key: Buffer; reply: string }>(
+      `select path, key, reply #>> '{}' as reply from idempotency_records
+        where partner_id = $1 and (path, key) > ($2, $3) order by path, key limit $4`,
+      [k.partnerId, k.after.path, k.after.key, k.limit],
+    ),
+
+  /** Empties a reply. No body has the new hash, so a repeated request is refused. Runs with the system role. */
+  erase: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer }) =>
+    tx.run(
+      `update idempotency_records set body = uuid_send(gen_random_uuid()), reply = to_jsonb(''::text)
+        where partner_id = $1 and path = $2 and key = $3`,
+      [k.partnerId, k.path, k.key],
+    ),
+
   /** Runs with the system role. */
   drop: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer }) =>
     tx.run('delete from idempotency_records where partner_id = $1 and path = $2 and key = $3', [

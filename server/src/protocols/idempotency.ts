@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Database, type Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { encryptText, openText } from '../base/texts.ts';
+import { encryptText, openText, openTextOrNull } from '../base/texts.ts';
 import { idempotencyRecords } from './idempotency.store.ts';
 import type { Reply } from './protocol.ts';
 
@@ -65,4 +65,38 @@ export async function once(
 /** Deletes records older than a day. Harmless at any time; called for an expired key, and by the cleanup job. */
 export async function purgeIdempotencyRecords(db: Database, now: Date): Promise<number> {
   return await db.asSystem((tx) => idempotencyRecords.forget(tx, new Date(now.getTime() - KEPT_FOR_MS)));
+}
+
+/** Rows per transaction of an erasure. */
+const AT_ONCE = 500;
+
+/**
+ * Empties the stored replies that contain a customer's id or data, with the hashes of their requests. A repeat of such a request is
+ * refused as 'idempotency_conflict', and enrols nobody again. All others stay for their day.
+ *
+ * @param of.marks texts that show that a reply is about the customer
+ * @returns number of emptied replies
+ */
+export async function eraseReplies(
+  { db, vault }: { db: Pick<Database, 'asSystem'>; vault: Vault },
+  of: { partnerId: bigint; marks: readonly string[] },
+): Promise<number> {
+  const { partnerId } = of;
+  // As they stand within JSON.
+  const marks = of.marks.filter((mark) => mark !== '').map((mark) => JSON.stringify(mark).slice(1, -1));
+  let after: { path: string; key: Buffer } = { path: '', key: Buffer.alloc(0) };
+  for (let count = 0; ; ) {
+    const page = await db.asSystem(async (tx) => {
+      const rows = await idempotencyRecords.page(tx, { partnerId, after, limit: AT_ONCE });
+      for (const { path, key, reply } of rows) {
+        const text = openTextOrNull(vault, partnerId, reply) ?? '';
+        if (marks.some((mark) => text.includes(mark)))
+          count += await idempotencyRecords.erase(tx, { partnerId, path, key });
+      }
+      return rows;
+    });
+    const last = page.at(-1);
+    if (last === undefined || page.length < AT_ONCE) return count;
+    after = { path: last.path, key: last.key };
+  }
 }

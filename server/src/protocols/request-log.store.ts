@@ -115,6 +115,23 @@ export const requestLog = {
       [partnerIds, id],
     ),
 
+  /** The last of the partner's next lines, by their ids. Runs with the system role. */
+  next: async (tx: Tx, l: { partnerId: bigint; after: bigint; limit: number }): Promise<bigint | null> =>
+    (
+      await tx.row<{ last: bigint | null }>(
+        `select max(id) as last from (select id from request_log where partner_id = $1 and id > $2 order by id limit $3) as page`,
+        [l.partnerId, l.after, l.limit],
+      )
+    )?.last ?? null,
+
+  /** Takes out what the caller chose itself, of lines that name an id. Runs with the system role. */
+  eraseOwn: (tx: Tx, l: { partnerId: bigint; after: bigint; until: bigint; name: string }) =>
+    tx.run(
+      `update request_log set client_request_id = null, idempotency_key = null where partner_id = $1 and id > $2 and id <= $3
+        and num_nonnulls(client_request_id, idempotency_key) > 0 and strpos(concat_ws(' ', path, request, reply), $4) > 0`,
+      [l.partnerId, l.after, l.until, l.name],
+    ),
+
   /** Runs with the system role: the partner role deletes none. */
   forget: (tx: Tx, before: Date, most: number) =>
     tx.run('delete from request_log where id in (select id from request_log where at < $1 order by at limit $2)', [

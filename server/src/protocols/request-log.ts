@@ -194,3 +194,24 @@ export async function purgeRequestLog(db: Database, now: Date): Promise<number> 
     if (gone < MOST_FORGOTTEN) return all;
   }
 }
+
+/**
+ * Takes the Idempotency-Keys and request ids that a partner's program chose itself out of the lines about a customer: they may be
+ * anything, even a name. The lines, which name the customer's id, stay for their thirty days.
+ *
+ * @returns number of changed lines
+ */
+export async function eraseRequestLog(
+  db: Pick<Database, 'asSystem'>,
+  { partnerId, customerId: name }: { partnerId: bigint; customerId: string },
+): Promise<number> {
+  for (let [after, count] = [0n, 0]; ; ) {
+    const until = await db.asSystem(async (tx) => {
+      const last = await requestLog.next(tx, { partnerId, after, limit: MOST_FORGOTTEN });
+      if (last !== null) count += await requestLog.eraseOwn(tx, { partnerId, after, until: last, name });
+      return last;
+    });
+    if (until === null) return count;
+    after = until;
+  }
+}

@@ -10,10 +10,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openFolder } from '../../src/base/blobs.ts';
-import type { Vault } from '../../src/base/crypto.ts';
 import { openErasureList } from '../../src/base/erasurelist.ts';
 import { textsLike } from '../../src/base/texts.ts';
-import { encryptTyped, openTyped } from '../../src/base/typed.ts';
+import { encryptTyped } from '../../src/base/typed.ts';
 import {
   attachFile,
   closeCases,
@@ -35,13 +34,15 @@ import { newestVersion, takeList } from '../../src/compliance/sanctions/lists.ts
 import { rulesText } from '../../src/compliance/sanctions/match.ts';
 import { keepResults } from '../../src/compliance/sanctions/results.ts';
 import { knownOf } from '../../src/compliance/sanctions/subjects.ts';
+import { requestsErasing } from '../../src/composition/erasing.ts';
 import * as customers from '../../src/customers/index.ts';
 import { type Erasing, replayErasures } from '../../src/erasure/index.ts';
-import { PARTS } from '../../src/rotation/parts.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { findInDump } from '../support/dump.ts';
 import { operatorApi, silentBank } from '../support/operatorapi.ts';
 import { jpeg, pdf } from '../support/pictures.ts';
+import { readableRows } from '../support/readable.ts';
 
 const DAY_MS = 86_400_000;
 const KEPT_DAYS = 30;
@@ -84,7 +85,10 @@ before(async () => {
     beside: (fixture) => {
       const { db, vault, blobFolder } = fixture;
       const blobs = openFolder(blobFolder);
-      erasing = { db, vault, blobs, list: openErasureList(blobFolder), backupsKeptDays: 90 };
+      erasing = {
+        ...{ db, vault, blobs, list: openErasureList(blobFolder), backupsKeptDays: 90 },
+        eraseRequests: requestsErasing({ db, vault }),
+      };
       return operatorApi(fixture, { blobs, erasing, eraseAfterDays: KEPT_DAYS, log, rails: silentBank });
     },
   });
@@ -205,25 +209,7 @@ async function enrolled(name: string): Promise<string> {
 
 /** Everything readable with the master key and every customer's key: all rows with all values decrypted, and all files. */
 async function everythingReadable(): Promise<string> {
-  const { vault } = world;
-  const { id: partnerId } = shop.partner;
-  const tables = await world.query(
-    `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' order by 1`,
-  );
-  const said: string[] = [];
-  for (const { relname } of tables)
-    for (const row of await world.query(`select * from ${relname}`)) {
-      said.push(
-        cleared(
-          vault,
-          partnerId,
-          JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
-        ),
-      );
-      // The values that a key exchange would read, given to this vault in clear.
-      for (const part of PARTS.filter(({ table }) => table === relname))
-        part.rewrite({ from: vault, to: listener(said) }, row);
-    }
+  const said: string[] = Object.values(await readableRows(world)).flat();
   const keys = await world.query('select customer_id from customer_keys');
   for (const { customer_id: customerId } of keys)
     for (const { id } of await world.query('select id from submission_files where customer_id = $1', [customerId])) {
@@ -241,24 +227,6 @@ async function everythingReadable(): Promise<string> {
     );
   return said.join('\n');
 }
-
-/** Decrypts nothing, and records its input. */
-const listener = (said: string[]): Vault => ({
-  ...world.vault,
-  decrypt: () => {
-    throw new Error('not this key’s');
-  },
-  encrypt: (text) => Buffer.from((said.push(text), text)),
-});
-
-const cleared = (vault: Vault, partnerId: bigint, text: string): string =>
-  openTyped(vault, text).replace(/enc:v1:([A-Za-z0-9_-]{38,})/g, (token, bytes: string) => {
-    try {
-      return vault.decrypt(Buffer.from(bytes, 'base64url'), `partner_text:${partnerId}`);
-    } catch {
-      return token;
-    }
-  });
 
 const wordsOf = (name: string): string[] => Object.values(personal(name));
 const missing = (text: string, words: readonly string[]) => words.filter((word) => !text.includes(word));
@@ -329,6 +297,13 @@ test('after it, nothing of the customer can be read anywhere with any key, and o
     [],
     'some data was missing before the erasure',
   );
+  const screened = await world.query(
+    `select inputs_digest as digest from name_screenings where owner = $1
+      union select unnest(array[inputs_digest, name_digest]) from sanctions_hits where owner = $1`,
+    [`customer:${gone}`],
+  );
+  const digests = screened.map(({ digest }: { digest: Buffer }) => digest.toString('hex'));
+  assert.ok((await findInDump(world.adminUrl, digests)).length > digests.length, 'no digest of a name is stored');
   const exported = async (id: string) => (await ada.does(`/customers/${id}/export`)).body;
   other = await exported(stays);
 
@@ -341,6 +316,7 @@ test('after it, nothing of the customer can be read anywhere with any key, and o
     'the date of the last backup is wrong',
   );
 
+  assert.deepEqual(await findInDump(world.adminUrl, digests), [], 'a digest of a name is left');
   const left = await everythingReadable();
   assert.deepEqual(missing(left, wordsOf('Zebulona')), wordsOf('Zebulona'), 'data is readable after the erasure');
   assert.deepEqual(missing(left, wordsOf('Xanthippe')), []);

@@ -212,7 +212,7 @@ test('seals are valid until a covered row is rewritten', async () => {
   const pg = (await import('pg')).default;
   const owner = new pg.Client({ connectionString: fixture.adminUrl });
   await owner.connect();
-  await owner.query('set search_path = cloverleaf; alter table entries disable trigger append_only');
+  await owner.query('set search_path = cloverleaf; alter table entries disable trigger user');
   await owner.query(`update entries set kind = 'forged' where seq = (select min(seq) from entries)`);
   await owner.end();
   const rules = (await problems()).map(({ rule, subject }) => `${rule} ${subject}`);

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createPublicClient, erc20Abi, type Hex, http, keccak256 } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
+import type { Vault } from '../../src/base/crypto.ts';
 import { type Tx, txOn } from '../../src/base/db.ts';
 import { balancesOf } from '../../src/ledger/index.ts';
 import { trace } from '../../src/orders/index.ts';
@@ -25,8 +26,9 @@ import type { Sandbox } from './process.ts';
 /** The balance of one of our wallets as chain or bank report it. */
 export type Outside = (rail: string, wallet: string, asset: string) => Promise<bigint | undefined>;
 
-export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
-  const { problems } = await verifyLedger(tx);
+/** @param vault verifies audit rows that an erasure has changed */
+export async function brokenBooks(tx: Tx, outside: Outside, vault?: Vault): Promise<string[]> {
+  const { problems } = await verifyLedger(tx, undefined, undefined, undefined, vault);
   const broken = problems.map(({ rule, subject, why }) => `${rule} ${subject}: ${why}`);
   for (const { id } of await tx.rows<{ id: bigint }>('select id from orders order by id')) {
     const { order, payouts } = await trace(tx, id);

@@ -852,7 +852,7 @@ export async function openStory(options: StoryOptions = {}) {
 
   async function inOrder(): Promise<void> {
     const outside: Outside = async (rail, wallet, asset) => await rails.get(rail)?.balance(wallet, asset);
-    assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside)), 5_000), []);
+    assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside, vault)), 5_000), []);
     await reconciles();
     const ids = await read((tx) => tx.rows<{ id: bigint }>('select id from orders order by id'));
     for (const { id } of ids) {

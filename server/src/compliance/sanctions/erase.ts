@@ -11,16 +11,22 @@ import { type ResultRow, sql } from './store.ts';
 
 /**
  * @param e.owners `customer:<id>` and `deposit:<id>` of its orders
- * @returns subjects of the audit and of cases about the erased data
+ * @returns subjects of the audit and of cases about the erased data; the number of comparisons that had names, and of hits
  */
-export async function eraseScreenings(tx: Tx, e: { owners: readonly string[]; now: Date }): Promise<string[]> {
-  await tx.run(sql.eraseResults, [e.owners, e.now]);
+export async function eraseScreenings(
+  tx: Tx,
+  e: { owners: readonly string[]; now: Date },
+): Promise<{ subjects: string[]; compared: number; hits: number }> {
+  const compared = await tx.run(sql.eraseResults, [e.owners, e.now]);
   const hits = await tx.rows<{ id: bigint }>(sql.eraseHits, [e.owners]);
   const results = await tx.rows<{ id: bigint }>(sql.screeningsOf, [e.owners]);
   const cases = e.owners.map(caseSubject);
   // Such a case is still open only if the customer was erased before and a restore brought it back.
   for (const subject of cases) await closeCases(tx, { subject, outcome: 'erased', now: e.now });
-  return [...cases, ...hits.map(({ id }) => `sanctions_hit:${id}`), ...results.map(({ id }) => `screening:${id}`)];
+  return {
+    subjects: [...cases, ...hits.map(({ id }) => `sanctions_hit:${id}`), ...results.map(({ id }) => `screening:${id}`)],
+    ...{ compared, hits: hits.length },
+  };
 }
 
 /**

@@ -117,7 +117,7 @@ export const sql = {
 
   // Erasure. The entry, the score and the decision stay: they explain what happened.
   eraseResults: `update name_screenings set inputs = null, inputs_digest = uuid_send(gen_random_uuid()), ended_at = coalesce(ended_at, $2)
-    where owner = any($1::text[])`,
+    where owner = any($1::text[]) and inputs is not null`,
   eraseHits: `update sanctions_hits set explanation = '', inputs_digest = uuid_send(gen_random_uuid()),
       name_digest = uuid_send(gen_random_uuid()), reason = without_typed(reason),
       state = case when state = 'open' then 'gone' else state end

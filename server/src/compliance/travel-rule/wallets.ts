@@ -128,8 +128,8 @@ export async function travelDataOf(tx: Tx, vault: Vault, of: { customerId: strin
   };
 }
 
-export async function eraseTravelData(tx: Tx, customerId: string): Promise<void> {
-  await tx.run(sql.eraseWallets, [customerId]);
-  await tx.run(sql.eraseRecords, [customerId]);
-  await tx.run(exchangeSql.erase, [customerId]);
+export async function eraseTravelData(tx: Tx, customerId: string): Promise<number> {
+  const wallets = await tx.run(sql.eraseWallets, [customerId]);
+  const records = await tx.run(sql.eraseRecords, [customerId]);
+  return wallets + records + (await tx.run(exchangeSql.erase, [customerId]));
 }

@@ -36,9 +36,7 @@ export async function saveDraft(
   await tx.run(sql.saveDraft, [customer.id, customer.partnerId, bytes, now]);
 }
 
-export async function emptyDraft(tx: Tx, customerId: string): Promise<void> {
-  await tx.run(sql.emptyDraft, [customerId]);
-}
+export const emptyDraft = (tx: Tx, customerId: string): Promise<number> => tx.run(sql.emptyDraft, [customerId]);
 
 /** Empties drafts that were not changed for a month. */
 export async function emptyOldDrafts(db: Pick<Database, 'asSystem'>, now: Date): Promise<void> {

@@ -47,6 +47,7 @@ import { beginSession, isOwnForm, readSession, sessionCookie } from './session.t
 import { openUploads } from './upload.ts';
 import type { Arrival, CheckoutDeps, Outcome, Visit } from './visit.ts';
 
+export { erasePhones } from './erase.ts';
 export { html } from './html.ts';
 export { type CodeSender, knownCodes, SANDBOX_CODE, SANDBOX_DEAD_PHONE, sandboxSender } from './sender.ts';
 export { webhookCodes } from './sender.webhook.ts';

@@ -8,6 +8,7 @@
  * A number that the partner put into the link is not shown: the holder of the link sees its last two digits and may have the
  * code sent to it.
  */
+import type { Vault } from '../../base/crypto.ts';
 import { defined } from '../../base/defined.ts';
 import { customerByPhone } from '../../customers/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
@@ -48,6 +49,10 @@ ${linkButton(`${visit.action}?go=1&other=1`, words.other)}`;
 const phoneForm = (visit: CheckoutVisit, body: Html): Html =>
   formOf(visit, { intent: 'phone', body, button: button(visit.look.m.phone.send) });
 
+/** The hashes that a link may have of a number: the present key's first. */
+export const namedPhones = (vault: Vault, link: string, phone: string): [Buffer, ...Buffer[]] =>
+  vault.indexes(phone.replaceAll(/[^0-9]/g, ''), `checkouts.phones_named:${link}`) as [Buffer, ...Buffer[]];
+
 /** Stores the phone for this browser; the code is asked for next. */
 export async function takePhone(visit: CheckoutVisit, sent: URLSearchParams): Promise<Outcome> {
   const { deps, look, link, partner, session, now } = visit;
@@ -60,7 +65,7 @@ export async function takePhone(visit: CheckoutVisit, sent: URLSearchParams): Pr
     const page = phonePage(visit, { given: sent, said: look.m.tooMany.text, status: 429 });
     return { ...page, retryAfterMs: allowance.retryAfterMs };
   }
-  const named = deps.vault.index(phone.replaceAll(/[^0-9]/g, ''), `checkouts.phones_named:${link.id}`);
+  const [named] = namedPhones(deps.vault, link.id, phone);
   const customer = await visit.inTx(async (tx) => {
     const row = await checkouts.lock(tx, link, now);
     if (row === undefined) return undefined;

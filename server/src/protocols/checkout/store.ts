@@ -33,6 +33,15 @@ export const checkouts = {
       id,
       phone,
     ]),
+  /** Links of a partner with numbers that were entered, in the order of their ids. Runs with the system role. */
+  phonesOf: (tx: Tx, l: { partnerId: bigint; after: string; limit: number }) =>
+    tx.rows<{ id: string; customerId: string | null; phonesNamed: Buffer[] }>(
+      `select id, customer_id, phones_named from checkouts
+        where partner_id = $1 and id > $2 and phones_named <> '{}' order by id limit $3`,
+      [l.partnerId, l.after, l.limit],
+    ),
+  phonesLeft: (tx: Tx, id: string, left: readonly Buffer[]) =>
+    tx.run('update checkouts set phones_named = $2::bytea[] where id = $1', [id, left]),
   quoteShown: (tx: Tx, id: string, quoteId: bigint) =>
     tx.run('update checkouts set quote_id = $2 where id = $1', [id, quoteId]),
   ordered: (tx: Tx, id: string, order: { id: bigint; customerId: string }) =>

@@ -23,7 +23,7 @@ import { ERRORS, type Failed, problemOf, problemPage } from './problems.ts';
 import { isReason } from './reasons.ts';
 import { NEWEST } from './version.ts';
 
-export { purgeRequestLog, requestDesk } from '../request-log.ts';
+export { eraseRequestLog, purgeRequestLog, requestDesk } from '../request-log.ts';
 export type { V1Deps } from './handler.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;

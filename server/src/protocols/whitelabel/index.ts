@@ -32,7 +32,7 @@ import { readMultipart } from './multipart.ts';
 import { type Route, type WhitelabelDeps, withIgnored } from './route.ts';
 import { ROUTES } from './table.ts';
 
-export { purgeIdempotencyRecords } from '../idempotency.ts';
+export { eraseReplies, purgeIdempotencyRecords } from '../idempotency.ts';
 export type { BankFault, PayHow, SandboxControls, SandboxDriver } from '../sandbox.ts';
 export type { UploadLimits } from '../uploads.ts';
 export { CLOCK_WINDOW } from './auth.ts';

@@ -1,0 +1,213 @@
+/**
+ * An erasure right after a customer's requests: their bodies, their replies, and everything that its orders left behind. Nothing of it
+ * can be read afterwards, and no blind index that is computed from its values is in any table; another customer keeps all of it.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { replaceDenyList } from '../../src/compliance/index.ts';
+import { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from '../../src/customers/index.ts';
+import { indexPayers, payerIndexes } from '../../src/rails/bank.ts';
+import { oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
+import type { Came } from '../support/client.ts';
+import { findInDump, findInText } from '../support/dump.ts';
+import { ADDRESS } from '../support/identities.ts';
+import { jpeg } from '../support/pictures.ts';
+import { readableRows } from '../support/readable.ts';
+import { openStaffedStory } from '../support/staffed.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
+import { openV1, type V1Client } from '../support/v1.ts';
+
+let world: Story;
+let ada: Person;
+let bea: Person;
+let api: V1Client;
+let admin: pg.Client;
+const query = async (text: string, values: unknown[] = []) => (await admin.query(text, values)).rows;
+
+/** What the shop and its customer give. */
+const given = (name: string, digit: string) => ({
+  reference: `${name.toLowerCase()}-of-the-shop`,
+  phone: `+91-98765047${digit}1`,
+  email: `${name.toLowerCase()}@fjordmail.example`,
+  firstName: name,
+  lastName: `${name}dottir`,
+  identityNumber: `QZXWV77${digit}9K`,
+  accountNumber: `50100283746${digit}`,
+  addressLine1: `1 ${name} Lane`,
+});
+type Given = ReturnType<typeof given>;
+const GONE = given('Zebulona', '3');
+const STAYS = given('Xanthippe', '7');
+const DOB = '1931-03-29';
+const customers = new Map<Given, Came>();
+
+before(async () => {
+  const settings = { ERASE_AFTER_DAYS: '0', BACKUPS_KEPT_DAYS: '90' };
+  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }, { settings }));
+  admin = new pg.Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
+  await admin.connect();
+  const [keys] = world.server.sandbox.partners;
+  assert.ok(keys);
+  api = openV1(world.server.baseUrl, keys);
+  for (const one of [GONE, STAYS]) customers.set(one, await lives(one));
+});
+after(async () => {
+  await admin?.end();
+  await world?.close();
+});
+
+/** A customer who is verified, sells to an account that a deny list names, is paid nevertheless, and buys. */
+async function lives(of: Given): Promise<Came> {
+  const { reference, phone, email, accountNumber, ...answers } = of;
+  const enrols = { reference, kind: 'individual', phone, email };
+  const { id } = (await api.send('POST', '/customers', enrols, { key: `enrol-${reference}` })).body;
+  const { dob: _, ...address } = { dob: '', ...ADDRESS };
+  const begun = await api.does('POST', `/customers/${id}/submissions`, {
+    ...{ asset: 'inr', answers: { ...address, ...answers, dob: DOB } },
+  });
+  const files = { 'passportFront.jpg': jpeg(), 'passportBack.jpg': jpeg(), 'selfie.jpg': jpeg() };
+  const sent = await api.upload(`/customers/${id}/submissions/${begun.id}/files`, files);
+  assert.equal(sent.status, 200, sent.text);
+  await world.until(`${id} is verified`, async () => {
+    const customer = await api.does('GET', `/customers/${id}`);
+    return customer.verification === 'verified';
+  });
+  await world.partner.post('test/changeKycStatus', { customerId: id, status: 'ADVANCE_KYC_COMPLETED' });
+  const account = { kind: 'account', asset: 'inr', accountNumber, ifsc: 'HDFC0000001' };
+  const destination = await api.does('POST', `/customers/${id}/destinations`, account);
+  const customer = { id, fiatAccountId: destination.id };
+  await denies(accountNumber);
+  const sale: Sale = await world.sells('10', 'usdc', { customer });
+  await world.pays(sale, '10');
+  await world.mines(2);
+  await world.becomes(sale, 'on_hold');
+  const released = await oneOrTwoDo(ada, bea, `/orders/${sale.id}/release`, { reason: `${answers.firstName} called` });
+  assert.equal(released.status, 200, JSON.stringify(released.body));
+  await world.reaches(sale, 6);
+  const purchase: Purchase = await world.buys('5000', 'usdc', { customer });
+  await world.bank.creditAccount({
+    ...{ currency: 'INR', units: 500_000n, text: purchase.reference },
+    ...{ payerName: `${answers.firstName} ${answers.lastName}`, payerAccount: accountNumber },
+  });
+  await world.looksAtTheBank();
+  await world.payoutIsSubmitted(purchase);
+  await world.mines(2);
+  await world.reaches(purchase, 4);
+  const held = { reason: `${answers.firstName} is sued` };
+  assert.equal((await ada.does(`/customers/${id}/legal-hold`, held)).status, 200);
+  await twoDo(ada, bea, `/customers/${id}/lift-legal-hold`, { reason: `${answers.firstName} is not` });
+  await query(
+    `insert into checkouts (id, partner_id, begun_at, phones, phones_named) select $1, partner_id, now(), 1, array[$2::bytea]
+      from customers where id = $3`,
+    [`link-${id}`, phoneOfLink(id, phone), id],
+  );
+  // Requests whose bodies and replies have its data, at the last moment.
+  await api.does('PATCH', `/customers/${id}`, { email });
+  await api.does('POST', `/customers/${id}/destinations`, { ...account, accountNumber: `9${accountNumber}` });
+  return { id };
+}
+
+/** The hash of a number that was entered through a link, without an order. */
+const phoneOfLink = (id: string, phone: string): Buffer =>
+  world.server.vault.index(phone.replaceAll(/[^0-9]/g, ''), `checkouts.phones_named:link-${id}`);
+
+/** Names these accounts in a deny list. */
+const denies = (...values: readonly string[]): Promise<void> =>
+  world.read((tx) =>
+    replaceDenyList(tx, world.server.vault, {
+      ...{ list: 'own.test', version: String(values.length), now: world.clock.now() },
+      destinations: values.map((value) => ({ kind: 'account' as const, value })),
+    }),
+  );
+
+const bare = (phone: string) => phone.replaceAll(/[^0-9]/g, '').slice(2);
+const wordsOf = (of: Given): string[] => [...Object.values(of), bare(of.phone)];
+/** The words that can be read, by table, with every key. The bank that the sandbox plays knows its own customers. */
+async function readable(words: readonly string[]): Promise<Map<string, string[]>> {
+  const tables = await readableRows({ query, vault: world.server.vault });
+  const found = Object.entries(tables).map(([table, rows]): [string, string[]] => [
+    table,
+    [...new Set(rows.flatMap((row) => findInText(row, words)).map(({ word }) => word))].toSorted(),
+  ]);
+  return new Map(found.filter(([, some]) => some.length > 0));
+}
+
+/** All blind indexes that are computed from these values, as hex. */
+async function indexesOf(of: Given): Promise<Map<string, string>> {
+  const { vault } = world.server;
+  const partnerId = (await query('select partner_id from customers where id = $1', [customers.get(of)?.id]))[0]
+    .partner_id;
+  const id: string = customers.get(of)?.id;
+  const accounts = [of.accountNumber, `9${of.accountNumber}`].map((account) => ({ account, ifsc: 'HDFC0000001' }));
+  const denied = accounts.map(({ account }) => vault.index(account, 'denied_destinations.account'));
+  const files = await query('select digest from submission_files where customer_id = $1', [id]);
+  const all: Record<string, readonly Buffer[]> = {
+    phone: phoneIndexes(vault, partnerId, of.phone),
+    'phone of a link': [phoneOfLink(id, of.phone)],
+    identity: identityIndexes(vault, partnerId, { identityNumber: of.identityNumber }),
+    details: accounts.flatMap((one) => detailsIndexes(vault, id, 'inr', one)),
+    number: accounts.flatMap((one) => [null, partnerId].flatMap((owner) => numberIndexes(vault, owner, one))),
+    payer: [null, partnerId].flatMap((owner) => payerIndexes(vault, owner, of.accountNumber)),
+    'denied account': denied,
+    file: files.map(({ digest }: { digest: Buffer }) => digest),
+  };
+  return new Map(
+    Object.entries(all).flatMap(([what, some]) => some.map((one, at) => [one.toString('hex'), `${what} ${at}`])),
+  );
+}
+
+/** Where these indexes are, as `table: what`. A deny list is the operator's own, and stays as it was loaded. */
+async function foundIndexes(indexes: ReadonlyMap<string, string>): Promise<string[]> {
+  const found = await findInDump(world.adminUrl, [...indexes.keys()]);
+  const where = found.map(({ table, word }) => `${table.replace('cloverleaf.', '')}: ${indexes.get(word)}`);
+  return [...new Set(where)].filter((one) => !one.startsWith('denied_destinations')).toSorted();
+}
+
+test('after an erasure nothing of requests and replies is readable, and no blind index is left; others keep theirs', async () => {
+  await indexPayers(world.server.db, world.server.vault);
+  const [gone, stays] = [await indexesOf(GONE), await indexesOf(STAYS)];
+  await world.until('the request log is written', async () => {
+    const lines = await query(`select from request_log where operation = 'destinations.create'`);
+    return lines.length >= 4;
+  });
+  const before = {
+    gone: await foundIndexes(gone),
+    stays: await foundIndexes(stays),
+    known: await readable(wordsOf(STAYS)),
+  };
+  // The search finds what is there.
+  const kinds = [...new Set([...before.gone].map((one) => one.replace(/.*: (.*) \d+$/, '$1')))].toSorted();
+  assert.deepEqual(kinds, [
+    'denied account',
+    'details',
+    'file',
+    'identity',
+    'number',
+    'payer',
+    'phone',
+    'phone of a link',
+  ]);
+  for (const table of ['decisions', 'screenings', 'approvals', 'audit', 'proposals'])
+    assert.ok(before.gone.includes(`${table}: denied account 0`), `${table} has no index of the account`);
+  const known = await readable(wordsOf(GONE));
+  for (const table of ['idempotency_records', 'request_log', 'entries', 'approvals', 'legal_holds'])
+    assert.ok(known.has(table), `${table} has nothing to erase`);
+
+  await twoDo(ada, bea, `/customers/${customers.get(GONE)?.id}/erase`);
+  assert.deepEqual([...(await readable(wordsOf(GONE)))], []);
+  assert.deepEqual(await foundIndexes(gone), []);
+  assert.deepEqual(await foundIndexes(stays), before.stays);
+  assert.deepEqual(await readable(wordsOf(STAYS)), before.known);
+});
+
+test('a repeat of a request from before the erasure enrols nobody again, and others’ replies are repeated', async () => {
+  const again = (of: Given) => {
+    const { reference, phone, email } = of;
+    const body = { reference, kind: 'individual', phone, email };
+    return api.send('POST', '/customers', body, { key: `enrol-${reference}` });
+  };
+  const [gone, stays] = [await again(GONE), await again(STAYS)];
+  assert.deepEqual([gone.status, gone.body.reason], [409, 'idempotency_conflict'], gone.text);
+  assert.deepEqual([stays.status, stays.body.id], [201, customers.get(STAYS)?.id], stays.text);
+});
