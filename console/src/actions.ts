@@ -416,8 +416,8 @@ export const DATA_ACTIONS = {
   },
   detachPhone: {
     ...{ name: 'customer.detach_phone', label: 'Detach phone', path: `${CUSTOMER}/detach-phone`, right: 'reviews' },
+    ...{ people: 'one', isGrave: true },
     says: 'Removes the phone number of the customer after its network gave the number to another person.',
-    people: 'one',
     fields: [
       {
         name: 'evidence',
@@ -427,12 +427,20 @@ export const DATA_ACTIONS = {
         isLong: true,
       },
     ],
-    isGrave: true,
   },
   erase: {
-    ...{ name: 'customer.erase', label: 'Erase', path: `${CUSTOMER}/erase`, right: 'money', people: 'two' },
+    ...{ name: 'customer.erase', label: 'Erase', path: `${CUSTOMER}/erase`, right: 'money' },
+    ...{ people: 'two', isGrave: true },
     says: 'Erases the personal data of the customer. It cannot be undone.',
-    isGrave: true,
+  },
+  requestErasure: {
+    ...{ name: 'customer.request_erasure', label: 'Erase later', path: `${CUSTOMER}/request-erasure`, right: 'money' },
+    ...{ people: 'two', isGrave: true },
+    says: 'Erases the customer once nothing prevents it any more: after the retention time, or after a legal hold is lifted.',
+  },
+  withdrawErasure: {
+    ...{ name: 'customer.withdraw_erasure', label: 'Withdraw', path: `${CUSTOMER}/withdraw-erasure`, right: 'reviews' },
+    says: 'The request for erasure that waits has no effect any more.',
   },
 } as const satisfies Record<string, FormAction>;
 

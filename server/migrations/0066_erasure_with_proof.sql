@@ -51,3 +51,20 @@ grant update (client_request_id, idempotency_key) on request_log to cloverleaf_s
 -- Number of erased rows, by kind.
 alter table erasures add column erased jsonb;
 grant update (erased) on erasures to cloverleaf_system;
+
+-- Erasures that were asked for while something prevented them: a job orders each once nothing does any more.
+create table erasure_requests (
+  id           bigint      generated always as identity primary key,
+  customer_id  text        not null references customers (id),
+  asked_at     timestamptz not null,
+  people       text[]      not null check (cardinality(people) >= 1),
+  -- What prevented it when the job looked last.
+  looked_at    timestamptz,
+  waits_for    text,
+  ended_at     timestamptz,
+  outcome      text        check (outcome in ('erased', 'withdrawn')),
+  check ((ended_at is null) = (outcome is null))
+);
+create unique index erasure_requests_open on erasure_requests (customer_id) where ended_at is null;
+grant select, insert (customer_id, asked_at, people), update (looked_at, waits_for, ended_at, outcome) on erasure_requests
+  to cloverleaf_system;

@@ -199,6 +199,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   deposits: ['insert, update', 'money that came in'],
   dust_thresholds: ['insert, update, delete', TERMS],
   entries: ['insert; update (facts)', 'inserted once; an erasure takes out what operators typed'],
+  erasure_requests: [
+    'insert (customer_id, asked_at, people); update (looked_at, waits_for, ended_at, outcome)',
+    'operators ask for erasures that wait, and a job looks at them',
+  ],
   erasures: ['insert; update (erased_at, backups_end_at, erased)', 'erasing a customer'],
   event_feed: ['insert, update', 'a position is given after the commit'],
   issued_targets: ['insert, delete; update (number)', 'free targets come and are taken, behind a lock on the row'],

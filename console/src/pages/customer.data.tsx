@@ -1,9 +1,11 @@
 /** The personal data of a customer: its export as a file, a phone number that belongs to another person now, and its erasure. */
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { ActionList } from '../actionlist.tsx';
 import { DATA_ACTIONS } from '../actions.ts';
-import { type Outcome, save } from '../api.ts';
+import { type Outcome, read, save } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
+import { type Column, Table, Time } from '../ui.tsx';
 
 type Chosen = keyof typeof DATA_ACTIONS;
 const ALL = Object.keys(DATA_ACTIONS) as readonly Chosen[];
@@ -55,7 +57,66 @@ const EFFECTS: Readonly<Record<Chosen, () => ReactNode>> = {
       </p>
     </>
   ),
+  requestErasure: () => (
+    <p>
+      The server looks every hour whether something prevents the erasure, and erases the customer as soon as nothing
+      does: the retention time has ended, no legal hold is placed, and no money, case or question is open.
+    </p>
+  ),
+  withdrawErasure: () => <p>The customer is not erased by itself. An erasure can be asked for again.</p>,
 };
+
+interface Proof {
+  readonly statement: {
+    readonly backupsEndAt: string | null;
+    readonly erased: readonly { readonly kind: string; readonly count: number }[];
+    readonly remains: readonly Remains[];
+  } | null;
+  readonly request: { readonly askedAt: string; readonly waitsFor: string | null } | null;
+}
+interface Remains {
+  readonly kind: string;
+  readonly count: number | null;
+  readonly personal: boolean;
+  readonly why: string;
+  readonly until: string | null;
+}
+
+const words = (kind: string): string => kind.replaceAll('_', ' ');
+const REMAINS: readonly Column<Remains>[] = [
+  { head: 'Remains', cell: ({ kind, personal }) => `${words(kind)}${personal ? ' (personal)' : ''}` },
+  { head: 'Rows', cell: ({ count }) => count ?? '' },
+  { head: 'Until', cell: ({ until }) => (until === null ? '' : <Time at={until} />) },
+  { head: 'Why', cell: ({ why }) => why },
+];
+
+/** What an erasure has erased, and what remains and why; or what a request for it waits for. */
+function ErasureProof({ of }: { of: Proof }) {
+  const { statement, request } = of;
+  if (statement !== null)
+    return (
+      <>
+        <h3>Erasure</h3>
+        <p className="long">
+          Erased rows: {statement.erased.map(({ kind, count }) => `${words(kind)} ${count}`).join(', ')}.
+        </p>
+        <Table
+          label="What remains"
+          columns={REMAINS}
+          rows={statement.remains}
+          keyOf={({ kind }) => kind}
+          empty="Nothing remains."
+        />
+      </>
+    );
+  if (request === null) return null;
+  return (
+    <p className="note long">
+      An erasure was asked for <Time at={request.askedAt} />.{' '}
+      {request.waitsFor === null ? 'The server has not looked at it yet.' : `It waits: ${request.waitsFor}.`}
+    </p>
+  );
+}
 
 interface Exported {
   readonly export: unknown;
@@ -65,6 +126,16 @@ interface Exported {
 export function PersonalData(p: { customer: string; erasure: unknown }) {
   const [chosen, setChosen] = useState<Chosen>();
   const [saved, setSaved] = useState<string>();
+  const proof = useQuery({
+    queryKey: ['customer', p.customer, 'erasure'],
+    queryFn: () => read<Proof>(`/customers/${p.customer}/erasure`),
+  });
+  const waits = proof.data?.request != null;
+  const isOffered = (name: Chosen): boolean => {
+    if (name === 'export') return true;
+    if (p.erasure !== null) return false;
+    return name === 'requestErasure' ? !waits : name !== 'withdrawErasure' || waits;
+  };
   const download = (came: Outcome): void => {
     const { export: held, files } = came as Outcome & Exported;
     const name = `customer-${p.customer}.json`;
@@ -80,12 +151,8 @@ export function PersonalData(p: { customer: string; erasure: unknown }) {
           Saved as {saved}. Delete it when it is no longer needed.
         </p>
       )}
-      <ActionList
-        of={DATA_ACTIONS}
-        names={ALL.filter((name) => name === 'export' || p.erasure === null)}
-        grave="erase"
-        choose={setChosen}
-      />
+      {proof.data !== undefined && <ErasureProof of={proof.data} />}
+      <ActionList of={DATA_ACTIONS} names={ALL.filter(isOffered)} grave="erase" choose={setChosen} />
       {chosen !== undefined && (
         <ActionDialog
           action={DATA_ACTIONS[chosen]}

@@ -15,6 +15,7 @@ import {
   REFRESH_LIST,
   SCREEN_NAMES,
 } from '../compliance/index.ts';
+import { ERASE_REQUESTED } from '../erasure/index.ts';
 import { addToDailyTotals, seal } from '../ledger/index.ts';
 import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
@@ -53,6 +54,7 @@ export async function enqueueRecurring(
     monitors?: boolean;
     plans?: boolean;
     expiries?: boolean;
+    erasures?: boolean;
   },
 ): Promise<void> {
   const dueAt = clock.now();
@@ -68,6 +70,7 @@ export async function enqueueRecurring(
     enqueue(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
     enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });
     enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
+    if (subjects.erasures === true) enqueue(tx, { kind: ERASE_REQUESTED, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
     if (subjects.expiries === true) enqueue(tx, { kind: FOLLOW_EXPIRIES, subject: 'all', dueAt });
     if (subjects.alerts === true) enqueue(tx, { kind: ALERTS_JOB, subject: 'all', dueAt });

@@ -13,6 +13,7 @@ import {
   openCase,
 } from '../compliance/index.ts';
 import { emptyOldDrafts, numberAccounts, sweepFiles } from '../customers/index.ts';
+import { erasureHandlers } from '../erasure/index.ts';
 import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { monitoringHandlers } from '../monitoring/index.ts';
 import { purgeSessions, purgeSsoLogins } from '../operators/index.ts';
@@ -58,11 +59,12 @@ export async function startWork(
     monitors: true,
     plans: true,
     expiries: true,
+    erasures: true,
   });
 }
 
 function handlersOf(
-  { config, db, clock, log, vault, blobs }: Base,
+  { config, db, clock, log, vault, blobs, erasing }: Base,
   parts: RailParts,
   more: {
     sources: ReadonlyMap<string, PriceSource>;
@@ -97,6 +99,7 @@ function handlersOf(
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...plannedHandlers({ db, vault, clock, log }),
     ...informationHandlers({ db, clock }),
+    ...erasureHandlers({ erasing, clock, afterDays: config.eraseAfterDays }),
     ...expiryHandlers({ db, clock, noticeDays: config.documentNoticeDays }),
     ...monitoringHandlers({ db, vault, clock }),
     ...checkHandlers({ db, vault, clock, verifier, overdueMs: config.verificationOverdueS * 1_000 }),

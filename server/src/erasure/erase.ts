@@ -221,7 +221,7 @@ export async function replayErasures(deps: Erasing, now: Date): Promise<number> 
 }
 
 /** @returns false when something prevents the erasure by now: an operator has to order it again */
-async function unlessRefused(erased: Promise<void>): Promise<boolean> {
+export async function unlessRefused(erased: Promise<void>): Promise<boolean> {
   try {
     await erased;
     return true;

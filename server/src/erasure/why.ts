@@ -75,7 +75,7 @@ const OBSTACLES: readonly [what: string, text: string][] = [
  *
  * @param afterDays after the customer's last order
  */
-async function whyNot(tx: Tx, c: { customerId: string; afterDays: number; now: Date }): Promise<string[]> {
+export async function whyNot(tx: Tx, c: { customerId: string; afterDays: number; now: Date }): Promise<string[]> {
   const { customerId: id } = c;
   const customer = await findCustomer(tx, id);
   const reasons: string[] = [];

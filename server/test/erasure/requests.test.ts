@@ -194,12 +194,116 @@ test('after an erasure nothing of requests and replies is readable, and no blind
   for (const table of ['idempotency_records', 'request_log', 'entries', 'approvals', 'legal_holds'])
     assert.ok(known.has(table), `${table} has nothing to erase`);
 
-  await twoDo(ada, bea, `/customers/${customers.get(GONE)?.id}/erase`);
+  const rows = await rowsOf(GONE);
+  const { statement } = await twoDo(ada, bea, `/customers/${customers.get(GONE)?.id}/erase`);
+  await agrees(statement, rows);
   assert.deepEqual([...(await readable(wordsOf(GONE)))], []);
   assert.deepEqual(await foundIndexes(gone), []);
   assert.deepEqual(await foundIndexes(stays), before.stays);
   assert.deepEqual(await readable(wordsOf(STAYS)), before.known);
 });
+
+/** Numbers of rows that the tables have of a customer, counted without the program. */
+async function rowsOf(of: Given): Promise<Record<string, number>> {
+  const id: string = customers.get(of)?.id;
+  const its = `(select id from orders where customer_id = $1)`;
+  const deposits = `(select id from deposits where order_id in ${its})`;
+  const payouts = `(select id from payouts where order_id in ${its})`;
+  const cases = `(select id from cases where order_id in ${its} or subject = 'customer:' || $1)`;
+  const about = `('customer:' || $1 = subject or subject in (select 'order:' || id from orders where customer_id = $1 union all
+    select 'case:' || id from ${cases} c union all select 'deposit:' || id from ${deposits} d union all select 'payout:' || id from ${payouts} p))`;
+  const counted: Record<string, string> = {
+    contact: 'customers where id = $1 and phone is not null',
+    details: 'customer_details where customer_id = $1',
+    submissions: `submissions where customer_id = $1 and answers <> ''`,
+    accounts: `fiat_accounts where (customer_id = $1 or sender_of in ${deposits}) and details <> ''`,
+    files: 'submission_files where customer_id = $1',
+    file_keys: 'customer_keys where customer_id = $1',
+    destinations: 'customer_destinations where customer_id = $1',
+    legal_holds: `legal_holds where customer_id = $1 and reason like 'enc:%'`,
+    link_phones: `checkouts where id = 'link-' || $1 and phones_named <> '{}'`,
+    statement_lines: `bank_lines where details is not null and (key in ${payouts} or external_id in
+      (select external_id from deposits where order_id in ${its}) or external_id in (select reference from payouts where order_id in ${its}))`,
+    customer: 'customers where id = $1',
+    orders: 'orders where customer_id = $1',
+    deposits: `deposits where order_id in ${its}`,
+    payouts: `payouts where order_id in ${its}`,
+    entries: `entries where order_id in ${its}`,
+    order_history: `order_history where order_id in ${its}`,
+    events: `events where ${about}`,
+    decisions: `decisions where order_id in ${its}`,
+    approvals: `approvals where order_id in ${its}`,
+    cases: `cases where id in ${cases}`,
+    audit: `audit where ${about}`,
+  };
+  const found: Record<string, number> = {};
+  for (const [kind, from] of Object.entries(counted))
+    found[kind] = (await query(`select count(*)::int as count from ${from}`, [id]))[0].count;
+  return found;
+}
+
+/** The statement names the rows that were there, and those that are there now, and nothing besides. */
+async function agrees(statement: Came, before: Record<string, number>): Promise<void> {
+  const after = await rowsOf(GONE);
+  const erased = Object.fromEntries(statement.erased.map(({ kind, count }: Came) => [kind, count]));
+  const ERASED = ['contact', 'details', 'submissions', 'accounts', 'files', 'file_keys', 'destinations', 'legal_holds'];
+  for (const kind of [...ERASED, 'link_phones', 'statement_lines']) {
+    assert.equal(erased[kind] ?? 0, before[kind], `${kind} were there before`);
+    assert.equal(after[kind], 0, `${kind} are still there`);
+  }
+  const OTHERS = [
+    'stored_replies',
+    'request_lines',
+    'decisions',
+    'entry_texts',
+    'events',
+    'operator_texts',
+    'order_texts',
+  ];
+  for (const kind of OTHERS) assert.ok(erased[kind] > 0, `no ${kind} were erased`);
+  const known = [
+    ...ERASED,
+    ...OTHERS,
+    'link_phones',
+    'statement_lines',
+    'case_texts',
+    'document_dates',
+    'drafts',
+    'login_codes',
+  ];
+  assert.deepEqual(
+    Object.keys(erased).filter((kind) => !known.includes(kind)),
+    [],
+  );
+
+  const remains = new Map<string, Came>(statement.remains.map((one: Came) => [one.kind, one]));
+  const REMAINS = [
+    'customer',
+    'orders',
+    'deposits',
+    'payouts',
+    'entries',
+    'order_history',
+    'events',
+    'decisions',
+    'approvals',
+  ];
+  for (const kind of [...REMAINS, 'cases', 'audit']) {
+    assert.ok((after[kind] ?? 0) > 0, `there are no ${kind}`);
+    assert.equal(remains.get(kind)?.count, after[kind], kind);
+    assert.ok(remains.get(kind)?.why.length > 20, `${kind} remain without a reason`);
+  }
+  assert.equal(remains.get('blind_indexes')?.count, 0);
+  assert.equal(remains.get('backups')?.until, statement.backupsEndAt);
+  assert.deepEqual(
+    [...remains.keys()].filter((kind) => ![...REMAINS, 'cases', 'audit', 'blind_indexes'].includes(kind)),
+    ['request_log', 'backups', 'erasure_list'],
+  );
+  const read = (await ada.reads(`/customers/${statement.customerId}/erasure`)).body;
+  assert.deepEqual(read, { statement, request: null });
+  const none = (await ada.reads(`/customers/${customers.get(STAYS)?.id}/erasure`)).body;
+  assert.deepEqual(none, { statement: null, request: null });
+}
 
 test('a repeat of a request from before the erasure enrols nobody again, and others’ replies are repeated', async () => {
   const again = (of: Given) => {

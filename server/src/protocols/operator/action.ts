@@ -495,5 +495,5 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
     await recordAction(tx, doing, { ...about, outcome: 'done', after: seen });
     return seen;
   });
-  return reply(after, {});
+  return reply(after, (await action.shows?.(deps, input)) ?? {});
 }

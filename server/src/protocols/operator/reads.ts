@@ -74,6 +74,7 @@ import {
 import { priceLevels } from '../../quotes/index.ts';
 import { invitationsOf, membersOf } from '../../team/index.ts';
 import { closeExpired } from './action.ts';
+import { ERASURE_READS } from './actions/erasure.ts';
 import { IDENTITY_READS } from './actions/identities.ts';
 import { shownRule } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
@@ -133,6 +134,7 @@ export const READS: readonly Read[] = [
   ...SWITCHED_READS,
   ...PROPOSAL_READS,
   ...TREASURY_READS,
+  ...ERASURE_READS,
   ...IDENTITY_READS,
   read({
     ...OPERATORS.self,

@@ -1,20 +1,27 @@
-/** Actions on personal data: export, legal holds, erasure. */
+/** Actions on personal data: export, legal holds, erasure, at once or once nothing prevents it, and the proof of it. */
 import type { Tx } from '../../../base/db.ts';
 import { assert, Refusal } from '../../../base/errors.ts';
+import { enqueue } from '../../../base/jobs.ts';
 import { findCustomer, lockCustomer, openFile } from '../../../customers/index.ts';
 import {
+  ERASE_REQUESTED,
   erase,
   erasureOf,
+  erasureStatement,
   exportCustomer,
   holdOf,
   liftHold,
   orderErasure,
   placeHold,
+  requestErasure,
+  requestOf,
   requireErasable,
+  withdrawRequest,
 } from '../../../erasure/index.ts';
 import { type Action, action } from '../action.ts';
 import { ERASURES } from '../declared/erasure.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { type Read, read } from '../read.ts';
 
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 
@@ -28,6 +35,7 @@ async function look(_deps: OperatorDeps, tx: Tx, { customer }: { customer: strin
     erasedAt: erasure?.erasedAt ?? null,
     backupsEndAt: erasure?.backupsEndAt ?? null,
     heldAt: (await holdOf(tx, customer))?.placedAt ?? null,
+    askedAt: (await requestOf(tx, customer))?.askedAt ?? null,
   };
 }
 
@@ -36,6 +44,9 @@ const MOST_FILE_BYTES = 64 * 1024 * 1024;
 
 const requireNow = (deps: OperatorDeps, tx: Tx, customerId: string): Promise<void> =>
   requireErasable(tx, { customerId, afterDays: deps.eraseAfterDays ?? 0, now: deps.clock.now() });
+
+const statementOf = ({ db, eraseAfterDays: afterDays = 0 }: OperatorDeps, customerId: string) =>
+  db.asSystem((tx) => erasureStatement(tx, { customerId, afterDays }));
 
 export const ERASURE_ACTIONS: readonly Action[] = [
   action({
@@ -100,6 +111,36 @@ export const ERASURE_ACTIONS: readonly Action[] = [
         await orderErasure(tx, { customerId: customer, by: operator.name, now });
       });
       await erase(erasing, customer, now);
+    },
+    shows: async (deps, { customer: customerId }) => ({ statement: await statementOf(deps, customerId) }),
+  }),
+  action({
+    ...ERASURES.request,
+    subject,
+    look,
+    needs: async () => 'always' as const,
+    async perform({ clock }, tx, { customer: customerId }, { people, now }) {
+      await requestErasure(tx, { customerId, people, now });
+      enqueue(tx, { kind: ERASE_REQUESTED, subject: 'all', dueAt: clock.now() });
+    },
+  }),
+  action({
+    ...ERASURES.withdraw,
+    subject,
+    look,
+    perform: (_deps, tx, { customer: customerId }, { now }) => withdrawRequest(tx, { customerId, now }),
+  }),
+];
+
+export const ERASURE_READS: readonly Read[] = [
+  read({
+    ...ERASURES.statement,
+    async answer({ eraseAfterDays: afterDays = 0 }, tx, { customer }) {
+      const { id: customerId } = await findCustomer(tx, customer);
+      return {
+        statement: (await erasureStatement(tx, { customerId, afterDays })) ?? null,
+        request: (await requestOf(tx, customerId)) ?? null,
+      };
     },
   }),
 ];
