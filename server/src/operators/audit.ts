@@ -60,6 +60,22 @@ export async function recordLook(tx: Tx, doing: Doing, subject: string): Promise
   await recordAction(tx, doing, { ...look, outcome: 'done' });
 }
 
+/**
+ * Records that an operator was given personal data of several subjects at once, as in a file: a row for each, every time.
+ *
+ * @param look.after what had the data, such as the number of a file
+ */
+export const recordLooks = (
+  tx: Tx,
+  doing: Doing,
+  look: { subjects: readonly string[]; after: Readonly<Record<string, string>> },
+): Promise<number> =>
+  store.insertLooks(tx, {
+    ...{ at: doing.now, operator: doing.operator.name, role: doing.operator.role, address: doing.address },
+    ...{ via: doing.via ?? null, reason: doing.reason, action: 'personal.read' },
+    ...{ subjects: look.subjects, after: canonical(look.after) },
+  });
+
 /** An action without a signed-in operator: at a server's start, by a restore, at the time of a planned change. */
 export async function recordByMachine(
   tx: Tx,

@@ -5,7 +5,7 @@
  *
  * Not here: which actions exist (protocols/operator).
  */
-export { type Doing, MAX_AUDIT, readAudit, recordAction, recordByMachine, recordLook } from './audit.ts';
+export { type Doing, MAX_AUDIT, readAudit, recordAction, recordByMachine, recordLook, recordLooks } from './audit.ts';
 export { eraseAuditTexts } from './erase.ts';
 export {
   beginSsoLogin,

@@ -206,6 +206,8 @@ const sql = {
 
   insertAudit: `insert into audit (at, operator, role, address, action, subject, reason, outcome, proposal, before, after, via)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::jsonb, $12)`,
+  insertLooks: `insert into audit (at, operator, role, address, via, reason, action, subject, outcome, before, after)
+    select $1, $2, $3, $4, $5, $6, $7, subject, 'done', 'null', $9::jsonb from unnest($8::text[]) as subject`,
   hasDone: 'select from audit where subject = $1 and operator = $2 and action = $3 and at > $4 limit 1',
 } as const;
 
@@ -322,6 +324,14 @@ export const store = {
   hasDone: async (tx: Tx, a: Pick<AuditRow, 'subject' | 'operator' | 'action'>, since: Date): Promise<boolean> =>
     (await tx.row(sql.hasDone, [a.subject, a.operator, a.action, since])) !== undefined,
 
+  insertLooks: (
+    tx: Tx,
+    a: Pick<AuditRow, 'at' | 'operator' | 'role' | 'address' | 'via' | 'reason' | 'action'> & {
+      subjects: readonly string[];
+      after: string;
+    },
+  ) =>
+    tx.run(sql.insertLooks, [...[a.at, a.operator, a.role, a.address, a.via, a.reason, a.action, a.subjects, a.after]]),
   insertAudit: (tx: Tx, a: Omit<AuditRow, 'id' | 'before' | 'after'> & { before: string; after: string }) =>
     tx.run(sql.insertAudit, [
       a.at,

@@ -134,6 +134,7 @@ export {
   weightOf,
 } from './payouts/leaving.ts';
 export { declareNeverPaid, requireUnpaid } from './payouts/never-paid.ts';
+export { payeesOf } from './payouts/payees.ts';
 export { type NotReady, notReady } from './payouts/ready.ts';
 export { wakePayouts } from './payouts/rescreen.ts';
 export type { Finding, GateRules, SeenFinding } from './payouts/rules.ts';

@@ -281,6 +281,7 @@ export interface BankDesk<File extends StatementFile = StatementFile> {
   requireMayLeave(tx: Tx, id: bigint): Promise<void>;
   lookAgain(tx: Tx, of: { file: bigint } | { asset: string }): Promise<void>;
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<object>;
+  keysOfFile(tx: Tx, id: bigint): Promise<string[]>;
   openOfFile(tx: Tx, id: bigint): Promise<string[]>;
   fileDebit(tx: Tx, given: SettleFile): Promise<object>;
   requireSettleable(tx: Tx, given: SettleFile): Promise<{ named: boolean }>;

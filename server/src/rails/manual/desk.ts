@@ -41,6 +41,7 @@ import {
 import {
   type FileDebit,
   fileDebit,
+  keysOfFile,
   openOfFile,
   requireSettleable,
   type SettleFile,
@@ -123,6 +124,8 @@ export interface ManualDesk {
    * @throws Refusal 'batch_refused' if a statement shows one of its payouts
    */
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<store.BatchRow>;
+  /** The payouts of a file. @throws Refusal 'batch_refused' if there is no such file */
+  keysOfFile(tx: Tx, id: bigint): Promise<string[]>;
   /** The payouts of a file that are not settled or returned. @throws Refusal 'batch_refused' if there is no such file */
   openOfFile(tx: Tx, id: bigint): Promise<string[]>;
   /**
@@ -219,6 +222,7 @@ export function openDesk(
     lookAgain: (tx, of) => lookAgain(desk, tx, of),
     withdrawBatch: (tx, id, given) => withdrawBatch(desk, tx, id, given),
 
+    keysOfFile: (tx, id) => keysOfFile(desk, tx, id),
     openOfFile: (tx, id) => openOfFile(desk, tx, id),
     fileDebit: (tx, given) => fileDebit(desk, tx, given),
     requireSettleable: (tx, given) => requireSettleable(desk, tx, given),

@@ -84,10 +84,20 @@ test('a payout waits, leaves in a file that is downloaded, and is settled by the
     'bob bank.close_file bank.manual:eur the day is over (proposed by ada; looked at)',
     `ada bank.hand_out_file bank.manual:${file} to be uploaded`,
     `bob bank.hand_out_file bank.manual:${file} looked at`,
+    // The file has the name and the account of each of its payees.
+    'bob personal.read customer:rows_1 to be uploaded (proposed by ada; looked at)',
     `bob bank.hand_out_file bank.manual:${file} to be uploaded (proposed by ada; looked at)`,
     // The statement has no credits, so one person is enough.
     `ada bank.take_statement bank.manual:${sha} a statement of the bank`,
   ]);
+  const ofCustomer = await app.inject({
+    url: '/operator/v1/audit?subject=customer:rows_1',
+    headers: { authorization: `Bearer ${vic.token}` },
+  });
+  assert.deepEqual(
+    ofCustomer.json().audit.map(({ operator: by, after: seen }: Record<string, unknown>) => [by, seen]),
+    [['bob', { file: `bank.manual:${file}` }]],
+  );
   const { from, closing } = (await get(`statements?asset=eur&from=${w.today()}&to=${w.today()}`)).body.statements[0];
   assert.deepEqual([from, closing], [w.today(), '-123.45']);
   assert.equal((await get('imports')).body.imports.length, 1);

@@ -12,7 +12,8 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { MAX_AUDIT, type Need, readAudit } from '../../../operators/index.ts';
+import { MAX_AUDIT, type Need, readAudit, recordLooks } from '../../../operators/index.ts';
+import { payeesOf } from '../../../orders/index.ts';
 import { isSubmittingOff } from '../../../partners/index.ts';
 import { text } from '../../declaration/fields.ts';
 import { type Action, action, actionOfRequest } from '../action.ts';
@@ -84,7 +85,13 @@ export function bankActions(desk: BankDesk): readonly Action[] {
         return await amountOfFile(tx, input.id);
       },
       refused: (_deps, tx, input) => desk.lookAgain(tx, { file: input.id }),
-      perform: async (_deps, tx, input) => ({ file: await desk.file(tx, input.id) }),
+      // The file has names and account numbers of its payees: each has a row in the audit, as after any other look at it.
+      async perform(_deps, tx, input, doing) {
+        const file = await desk.file(tx, input.id);
+        const subjects = await payeesOf(tx, await desk.keysOfFile(tx, input.id));
+        await recordLooks(tx, doing, { subjects, after: { file: subjectOfFile(input) } });
+        return { file };
+      },
     }),
     action({
       ...BANK.withdraw,
