@@ -14,11 +14,14 @@ import type { Tx } from '../base/db.ts';
 import { compareAccount } from '../customers/index.ts';
 import type { Hit, Screening } from './screener.ts';
 
-export async function accountNameHits(tx: Tx, vault: Vault, input: Screening): Promise<Hit[]> {
+/** @returns the score in ten-thousandths, or `none` if no name is known; undefined when there is nothing to compare */
+export async function holderScore(tx: Tx, vault: Vault, input: Screening): Promise<string | undefined> {
   const { customerId, fiatAccountId, purpose = 'payout' } = input;
-  if (customerId === null || fiatAccountId === null || purpose !== 'payout') return [];
+  if (customerId === null || fiatAccountId === null || purpose !== 'payout') return undefined;
   const compared = await compareAccount(tx, vault, { customerId, accountId: fiatAccountId });
-  if (compared === undefined || compared.match === 'same') return [];
-  const { score = 'none' } = compared;
-  return [{ rule: 'account_name_differs', entry: `account ${fiatAccountId}, score ${score}`, own: true }];
+  return compared && String(compared.score ?? 'none');
 }
+
+export const accountNameHit = ({ fiatAccountId }: Screening, score: string): Hit => ({
+  ...{ rule: 'account_name_differs', entry: `account ${fiatAccountId}, score ${score}`, own: true },
+});

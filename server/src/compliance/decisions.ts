@@ -54,4 +54,4 @@ const json = (value: unknown): string =>
 
 /** Decisions about an order, oldest first. */
 export const decisionsOf = (tx: Tx, orderId: bigint) =>
-  tx.rows<{ about: string; outcome: string; rules: string; at: Date }>(sql.decisionsOf, [orderId]);
+  tx.rows<{ id: bigint; about: string; outcome: string; rules: string; at: Date }>(sql.decisionsOf, [orderId]);

@@ -64,16 +64,15 @@ export { DUE, OTHERS } from './due.ts';
 export { expiryHandlers, FOLLOW_EXPIRIES } from './expiries.ts';
 export { informationEnded, informationHandlers, informationRead } from './information.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
+export { DECISION_KINDS, type Decided, type DecisionKind, findDecided, type Replay, replayDecision } from './replay.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';
 export {
   decideHit,
   findHit,
-  findScreening,
   HIT_STATES,
   listHits,
   MAX_HITS,
   openHit,
-  replayScreening,
   scoreText,
 } from './sanctions/decisions.ts';
 export { comparedOf, eraseScreenings } from './sanctions/erase.ts';

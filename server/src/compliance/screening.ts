@@ -13,7 +13,8 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { openTextOrNull } from '../base/texts.ts';
 import { blockedTwins, blockOf, blocksOfNumber, openFiatAccount } from '../customers/index.ts';
-import { accountNameHits } from './account-names.ts';
+import { accountNameHit, holderScore } from './account-names.ts';
+import { type OwnFacts, rulesThatHold } from './own-rules.ts';
 import type { Hit, Screener, Screening, StoredScreening, Verdict } from './screener.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
@@ -65,13 +66,22 @@ export async function screenOwn(
   const twins = customerId === null ? [] : await blockedTwins(tx, vault, { customerId, partnerId, account });
   const indexes = values.flatMap((value) => indexesOf(vault, kind, value));
   const { lists, entries } = await look(tx, kind, indexes);
+  const score = rules.accountNames === 'hold' ? await holderScore(tx, vault, input) : undefined;
+  const facts: OwnFacts = {
+    blocked: blockedAt !== null,
+    senderBlocks: blocks,
+    twins: twins.map(({ by, ...block }) => `${by} ${blockEntry(block)}`),
+    foundOn: [...new Set(entries.map(({ list }) => list))],
+    holderScore: score ?? '',
+  };
+  const ownRules = rulesThatHold(facts);
   const hits: Hit[] = [
     ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
     ...blocks.map((entry) => ({ rule: 'sender_blocked' as const, entry, own: true })),
     ...twins.map(({ by, ...block }) => ({ rule: `${by}_of_blocked` as const, entry: blockEntry(block), own: true })),
     ...entries.map(({ entry }) => ({ rule: 'destination_denied' as const, entry, own: true })),
     ...(read?.hits ?? []),
-    ...(rules.accountNames === 'hold' ? await accountNameHits(tx, vault, input) : []),
+    ...(score !== undefined && ownRules.includes('account_name_differs') ? [accountNameHit(input, score)] : []),
   ];
   return {
     ...verdictOf(hits),
@@ -83,11 +93,12 @@ export async function screenOwn(
     inputs: {
       orderId: String(input.id),
       customerId: input.customerId ?? '',
-      blocked: blockedAt !== null,
       purpose: input.purpose ?? 'payout',
       // The blind indexes are stored, because an old list can be checked again only with the key.
       destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
-      foundOn: [...new Set(entries.map(({ list }) => list))],
+      // The decision can be made again from these (replay.ts).
+      ...facts,
+      ownRules,
       ...read?.inputs,
     },
   };

@@ -174,5 +174,6 @@ export {
   issueCode,
   sendingFailed,
 } from './login.ts';
+export { SAME_NAME } from './names.ts';
 export { continueAsNew, isPhoneIdle, proveIdentity } from './proof.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

@@ -22,7 +22,7 @@ import {
   openSanctions,
   RULES_VERSION,
   readAttachment,
-  replayScreening,
+  replayDecision,
   type Sanctions,
   type Screening,
   screenOwn,
@@ -350,9 +350,9 @@ test('afterwards names are not compared any more, the result says that they were
   const known = await db.asSystem((tx) => knownOf(tx, vault, async () => undefined, `customer:${id}`));
   assert.deepEqual(known.subjects[0]?.names, ['Screenella Quagmire']);
   const [before] = await results();
-  assert.equal((await replayScreening(db, vault, before.id)).outcome, 'same');
+  assert.equal((await replayDecision({ db, vault }, { kind: 'names', id: before.id })).outcome, 'same');
   assert.equal((await agreed(`/customers/${id}/erase`)).status, 200);
-  assert.deepEqual(await replayScreening(db, vault, before.id), { outcome: 'inputs_erased' });
+  assert.deepEqual(await replayDecision({ db, vault }, { kind: 'names', id: before.id }), { outcome: 'inputs_erased' });
 
   // A comparison that had read the names before the erasure.
   const version = await db.asSystem(newestVersion);

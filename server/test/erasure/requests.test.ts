@@ -112,11 +112,12 @@ async function lives(of: Given): Promise<Came> {
 const phoneOfLink = (id: string, phone: string): Buffer =>
   world.server.vault.index(phone.replaceAll(/[^0-9]/g, ''), `checkouts.phones_named:link-${id}`);
 
-/** Names these accounts in a deny list. */
+let loads = 0;
+/** Names these accounts in a deny list, in place of those that it had. */
 const denies = (...values: readonly string[]): Promise<void> =>
   world.read((tx) =>
     replaceDenyList(tx, world.server.vault, {
-      ...{ list: 'own.test', version: String(values.length), now: world.clock.now() },
+      ...{ list: 'own.test', version: String((loads += 1)), now: world.clock.now() },
       destinations: values.map((value) => ({ kind: 'account' as const, value })),
     }),
   );
@@ -194,9 +195,22 @@ test('after an erasure nothing of requests and replies is readable, and no blind
   for (const table of ['idempotency_records', 'request_log', 'entries', 'approvals', 'legal_holds'])
     assert.ok(known.has(table), `${table} has nothing to erase`);
 
+  const replays = async (of: Given) => {
+    const id = customers.get(of)?.id;
+    const [decision] = await query(
+      `select id from decisions where about = 'payout' and inputs->>'customerId' = $1 order by id`,
+      [id],
+    );
+    return (await ada.does(`/screening/decisions/${decision.id}/replay`, { kind: 'own' })).body.replay;
+  };
+  const held = { outcome: 'same', stored: ['destination_denied'], found: ['destination_denied'] };
+  // The list was replaced since, so what was found in it counts.
+  assert.deepEqual(await replays(GONE), { ...held, basis: 'kept_answer' });
+  assert.deepEqual(await replays(STAYS), { ...held, basis: 'inputs' });
   const rows = await rowsOf(GONE);
   const { statement } = await twoDo(ada, bea, `/customers/${customers.get(GONE)?.id}/erase`);
   await agrees(statement, rows);
+  assert.deepEqual(await replays(GONE), { outcome: 'inputs_erased' });
   assert.deepEqual([...(await readable(wordsOf(GONE)))], []);
   assert.deepEqual(await foundIndexes(gone), []);
   assert.deepEqual(await foundIndexes(stays), before.stays);

@@ -25,7 +25,7 @@ import {
   RULES_VERSION,
   readAttachment,
   replaceDenyList,
-  replayScreening,
+  replayDecision,
   type Screening,
   screenOwn,
   storeAttachment,
@@ -215,7 +215,7 @@ async function dismissed(db: Database, vault: Vault): Promise<void> {
   const { id, screening_id: screening } = rows[0];
   const { alert } = await db.asSystem((tx) => openHit(tx, vault, id));
   assert.deepEqual([alert.given?.names, alert.explanation?.givenName], [[PAYER], PAYER]);
-  assert.equal((await replayScreening(db, vault, screening)).outcome, 'same');
+  assert.equal((await replayDecision({ db, vault }, { kind: 'names', id: screening })).outcome, 'same');
   const isSame = 'select from name_screenings where ended_at is null';
   assert.equal((await owner.query(isSame)).rowCount, 1);
 }

@@ -43,6 +43,9 @@ export const sql = {
       (rail, address, provider, rules, threshold, level, score, reason, digest, asked_at, kept_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
   answers: `select ${ANSWER}, encode(digest, 'hex') as digest from address_risks where address = $1 ${NEWEST} limit $2`,
+  // With the hits of this finding, for whichever owner.
+  answerById: `select ${ANSWER}, (select count(*)::int from address_hits h where h.rail = r.rail and h.address = r.address
+      and h.level = r.level and h.finding = r.reason) as hits from address_risks r where id = $1`,
   // For each address its newest answer, and this owner's hit with the same finding. An answer dated in the future by a wrong
   // clock is ignored until that time, because it would hide newer answers.
   standing: `select a.rail, a.address, r.id, r.rules, r.level, r.reason, r.asked_at, h.state

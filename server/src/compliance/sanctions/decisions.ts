@@ -131,7 +131,7 @@ export async function findScreening(tx: Tx, id: bigint) {
  *
  * @throws Refusal 'unknown_screening'
  */
-export async function replayScreening(db: Database, vault: Vault, id: bigint): Promise<Replayed> {
+export async function replayScreening(db: Pick<Database, 'asSystem'>, vault: Vault, id: bigint): Promise<Replayed> {
   const row = await db.asSystem((tx) => tx.row<ResultRow>(sql.resultById, [id]));
   if (row === undefined) throw new Refusal('unknown_screening');
   const subjects = openInputs(vault, row);

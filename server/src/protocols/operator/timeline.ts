@@ -93,8 +93,8 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
   }
   for (const { at, kind, step, debit, credit, asset, units } of traced.entries)
     lines.push({ at, kind: 'entry', what: `${kind}, ${step}: ${debit} → ${credit}`, amount: money(units, asset) });
-  for (const { at, about, outcome, rules } of await decisionsOf(tx, orderId))
-    lines.push({ at, kind: 'decision', what: `${about} ${outcome} by ${rules}` });
+  for (const { id, at, about, outcome, rules } of await decisionsOf(tx, orderId))
+    lines.push({ at, kind: 'decision', what: `${about} ${outcome} by ${rules}`, reference: String(id) });
   for (const { at, type, seq } of await eventsAbout(tx, `order:${orderId}`))
     lines.push({ at, kind: 'event', what: `${seq}: ${type}` });
   for (const one of await casesOfOrder(tx, orderId)) {

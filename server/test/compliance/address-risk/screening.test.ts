@@ -11,11 +11,13 @@ import {
   decideAddressHit,
   eraseAddressHits,
   extendScreening,
+  findDecided,
   listAddressHits,
   listAnswers,
   listCases,
   openAddressRisk,
   ProviderDown,
+  replayDecision,
   type Screening,
   type Sender,
   screenOwn,
@@ -438,4 +440,28 @@ test('an erasure takes out what operators typed, and leaves address, finding and
   const kept = only(await hitsOf(`customer:${customer}`, 'true_hit'));
   assert.deepEqual([kept.address, kept.finding], [address, 'mixing']);
   assert.deepEqual(await found(risk, to(customer, address)), ['address_risk_hit']);
+});
+
+test('a replay applies our rule to the kept answer again, and says so', async () => {
+  const risk = opens();
+  const customer = await newCustomer();
+  for (const [level, isHit] of [
+    ['high', true],
+    ['low', false],
+  ] as const) {
+    const address = newAddress();
+    says.set(address, { level, reason: 'mixing' });
+    await risk.ensure(to(customer, address));
+    const { id } = only(await inTx((tx) => listAnswers(tx, { address, limit: 10 })));
+    const replayed = await replayDecision(fixture, { kind: 'address_risk', id });
+    assert.ok('stored' in replayed);
+    assert.deepEqual(
+      [replayed.outcome, replayed.basis, replayed.found],
+      [...['same', 'kept_answer'], { level, score: level.toUpperCase(), threshold: 'high', isHit }],
+    );
+    const shown = await inTx((tx) => findDecided(tx, { kind: 'address_risk', id }));
+    assert.deepEqual([shown.subject, shown.found, shown.isErased], [`${RAIL} ${address}`, isHit ? 1 : 0, false]);
+  }
+  const unknown = { kind: 'address_risk', id: 10n ** 15n } as const;
+  await assert.rejects(replayDecision(fixture, unknown), (error: Refusal) => error.code === 'unknown_screening');
 });

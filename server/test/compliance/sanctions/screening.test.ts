@@ -14,14 +14,14 @@ import type { Database, Tx } from '../../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../../src/base/errors.ts';
 import {
   decideHit,
-  findScreening,
+  findDecided,
   listCases,
   listHits,
   listStates,
   openHit,
   openSanctions,
   RULES_VERSION,
-  replayScreening,
+  replayDecision,
   type Screening,
   screenOwn,
   USUAL_THRESHOLD,
@@ -359,7 +359,7 @@ test('coins from an address on a list are a hit of their deposit, and replayed a
   const hits = await inTx((tx) => listHits(tx, { state: 'open', after: 0n, limit: 100 }));
   const hit = only(hits.filter(({ owner }) => owner === 'deposit:901'));
   assert.deepEqual([hit.list, hit.listEntry, hit.score], ['ofac', '90001', '1.0000']);
-  assert.equal((await replayScreening(fixture.db, fixture.vault, hit.screening)).outcome, 'same');
+  assert.equal((await replayDecision(fixture, { kind: 'names', id: hit.screening })).outcome, 'same');
 });
 
 test('a customer without any name is never cleared', async () => {
@@ -428,19 +428,20 @@ test('a result can be computed again from its stored names and lists, also after
   await sanctions.ensure(input(id));
   const { screening } = only(await openHits(id));
   await lists(sanctions, [OTHER]);
-  const replayed = await replayScreening(fixture.db, fixture.vault, screening);
+  const replayed = await replayDecision(fixture, { kind: 'names', id: screening });
   assert.equal(replayed.outcome, 'same');
-  assert.equal('found' in replayed && replayed.found.length, 1);
+  assert.ok('found' in replayed && Array.isArray(replayed.found));
+  assert.equal(replayed.found.length, 1);
   await inTx((tx) => tx.run(`update name_screenings set found = '[]' where id = $1`, [screening]));
-  assert.equal((await replayScreening(fixture.db, fixture.vault, screening)).outcome, 'different');
+  assert.equal((await replayDecision(fixture, { kind: 'names', id: screening })).outcome, 'different');
   await inTx((tx) =>
     tx.run(`update name_screenings set rules = 'names 0, threshold 8000, lists uk' where id = $1`, [screening]),
   );
-  assert.equal((await replayScreening(fixture.db, fixture.vault, screening)).outcome, 'rules_changed');
+  assert.equal((await replayDecision(fixture, { kind: 'names', id: screening })).outcome, 'rules_changed');
   await inTx((tx) => tx.run('update name_screenings set inputs = null where id = $1', [screening]));
-  assert.equal((await replayScreening(fixture.db, fixture.vault, screening)).outcome, 'inputs_erased');
-  assert.equal((await inTx((tx) => findScreening(tx, screening))).isErased, true);
-  await assert.rejects(replayScreening(fixture.db, fixture.vault, 10n ** 15n), Refusal);
+  assert.equal((await replayDecision(fixture, { kind: 'names', id: screening })).outcome, 'inputs_erased');
+  assert.equal((await inTx((tx) => findDecided(tx, { kind: 'names', id: screening }))).isErased, true);
+  await assert.rejects(replayDecision(fixture, { kind: 'names', id: 10n ** 15n }), Refusal);
 });
 
 test('comparing a whole register again resumes from its position, and equal results make no new rows', async () => {

@@ -3,7 +3,7 @@
  * confirming one takes one person, because it must be quick and only holds money.
  */
 import type { Tx } from '../../../base/db.ts';
-import { decideHit, findHit, findScreening, openHit, replayScreening } from '../../../compliance/index.ts';
+import { decideHit, findDecided, findHit, openHit, replayDecision } from '../../../compliance/index.ts';
 import { type Action, action } from '../action.ts';
 import { SANCTIONS } from '../declared/sanctions.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -38,9 +38,9 @@ export const SANCTIONS_ACTIONS: readonly Action[] = [
   }),
   action({
     ...SANCTIONS.replay,
-    subject: ({ decision }) => `screening:${decision}`,
-    look: (_deps, tx, { decision }) => findScreening(tx, decision),
+    subject: ({ decision, kind = 'names' }) => (kind === 'names' ? `screening:${decision}` : `${kind}:${decision}`),
+    look: (_deps, tx, { decision: id, kind = 'names' }) => findDecided(tx, { kind, id }),
     async perform() {},
-    shows: async ({ db, vault }, { decision }) => ({ replay: await replayScreening(db, vault, decision) }),
+    shows: async (deps, { decision: id, kind = 'names' }) => ({ replay: await replayDecision(deps, { kind, id }) }),
   }),
 ];

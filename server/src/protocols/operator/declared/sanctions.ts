@@ -1,6 +1,6 @@
 /** Sanctions screening: the lists, hits, decisions about hits, and repeating a comparison. */
 import { Type } from 'typebox';
-import { HIT_STATES, MAX_HITS } from '../../../compliance/index.ts';
+import { DECISION_KINDS, HIT_STATES, MAX_HITS } from '../../../compliance/index.ts';
 import { about, id, oneOf, optional } from '../../declaration/fields.ts';
 import { act, limit, look, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
@@ -105,17 +105,30 @@ export const SANCTIONS = {
   replay: act({
     name: 'screening.replay',
     path: '/screening/decisions/:decision/replay',
-    says: 'Repeats a stored comparison with the versions of the lists that were in use then, and shows whether the result is the same.',
+    says: 'Makes a stored decision again from its kept inputs, under the rules and lists that were in use then, and shows whether the result is the same.',
     right: 'personal',
     people: 'one',
-    fields: { decision: about(id, 'Number of the comparison, from a hit', '17') },
+    fields: {
+      decision: about(
+        id,
+        'Number of the comparison (`screening` of a hit), of the answer (`riskId` of a hit), or of the decision (`reference` in the order’s trace)',
+        '17',
+      ),
+      kind: optional(
+        about(
+          oneOf(DECISION_KINDS),
+          'Kind of the decision: `names` by default; `own` for blocks, deny lists and account names',
+          'own',
+        ),
+      ),
+    },
     refuses: ['unknown_screening'],
     gives: done(
       [
         ...['subject', 'customerId'],
         {
           rules: Type.String({ description: 'Version of the rules, and threshold' }),
-          screenedTo: number('Newest version of the lists in the comparison'),
+          screenedTo: maybe(number('Newest version of the sanctions lists in a comparison of names')),
           found: Type.Integer({ description: 'Number of entries that were found' }),
           isErased: Type.Boolean({ description: 'Whether the names were erased' }),
         },
@@ -123,7 +136,8 @@ export const SANCTIONS = {
       [
         {
           replay: Type.Unknown({
-            description: 'same, different, inputs_erased or rules_changed, with entries and scores',
+            description:
+              'same or different, with both results and their basis: inputs, or kept_answer where only our rule can be applied again; inputs_erased, inputs_not_kept or rules_changed',
           }),
         },
       ],
