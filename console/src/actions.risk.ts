@@ -37,9 +37,9 @@ export const TRAVEL_ACTIONS = {
       {
         name: 'policy',
         label: 'At the deadline',
-        hint: 'Hold the payout, send it without the data, or return the deposit',
+        hint: 'Hold the payout, send it without the data, return the deposit, or refuse the order',
         isRequired: true,
-        choices: ['hold', 'send', 'return'],
+        choices: ['hold', 'send', 'return', 'refuse'],
       },
       {
         name: 'exchange',

@@ -335,7 +335,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
     'insert (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, set_by, why, set_at, exchange)',
     'a rule is changed and switched off by another version',
   ],
-  travel_waits: ['insert', ONCE],
+  travel_waits: ['insert; update (refused_at, refused_by)', 'at the deadline an order may be refused'],
   travel_wallets: [
     'insert; update (kind, owner, details, proven_at, declared_at)',
     'a partner says of a wallet whose it is, and proves it; an erasure empties the names',

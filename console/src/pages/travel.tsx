@@ -43,6 +43,7 @@ const THEN: Readonly<Record<string, string>> = {
   hold: 'is held',
   send: 'leaves without data',
   return: 'the deposit goes back',
+  refuse: 'the order is refused',
 };
 const PROVIDER: readonly Column<Provider>[] = [
   { head: 'Host', cell: ({ host }) => <span className="nowrap">{host}</span> },

@@ -1590,6 +1590,8 @@ export interface V1 {
       }[];
       /** Until when the payout waits for the data; null if no payout waits */
       readonly dueAt: string | null;
+      /** When the order was refused because data was missing at the deadline: later data does not change that; otherwise null */
+      readonly refusedAt: string | null;
       /** For a sale: the travel address that the customer gives to the provider that sends the coins; null if no data is exchanged */
       readonly travelAddress: string | null;
     }>;
@@ -1637,6 +1639,8 @@ export interface V1 {
       }[];
       /** Until when the payout waits for the data; null if no payout waits */
       readonly dueAt: string | null;
+      /** When the order was refused because data was missing at the deadline: later data does not change that; otherwise null */
+      readonly refusedAt: string | null;
       /** For a sale: the travel address that the customer gives to the provider that sends the coins; null if no data is exchanged */
       readonly travelAddress: string | null;
     }>;

@@ -33,7 +33,14 @@ const HOURS = {
   24: [
     ...['verification_review', 'verification_overdue', 'information_answered', 'overpaid', 'deposit_unknown_target'],
     ...['deposit_wrong_asset', 'deposit_wrong_chain', 'deposit_late', 'deposit_second', 'deposit_held'],
-    ...['customer_owes', 'travel_rule_missing', 'payout_returned', 'identity_duplicate', 'monitoring'],
+    ...[
+      'customer_owes',
+      'travel_rule_missing',
+      'travel_rule_too_late',
+      'payout_returned',
+      'identity_duplicate',
+      'monitoring',
+    ],
   ],
   72: ['information_overdue', 'refund_destination', 'refund_returned', 'webhook_undelivered', 'webhook_off'],
   720: ['frozen', 'dormant_soon', 'dormant'],

@@ -120,7 +120,7 @@ export {
   travelProvider,
   travelProviders,
 } from './travel-rule/providers.ts';
-export { MISSING } from './travel-rule/records.ts';
+export { isRefusedByTravelRule, MISSING, TOO_LATE } from './travel-rule/records.ts';
 export {
   MAX_TRAVEL_RULES,
   setTravelRule,

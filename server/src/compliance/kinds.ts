@@ -117,8 +117,16 @@ export const CASE_KINDS = {
     means:
       'The travel rule asks for data of the other side of this order. The partner has not named the wallet, the owner has not proven ownership, or the provider of the wallet has not answered or sent its data.',
     remedy:
-      'See what is missing (travel show). The payout waits until its partner names the wallet (POST /v1/orders/<order>/wallets), or the provider answers. Ask the partner; list an unknown provider (travel provider). At the deadline it is held, leaves without the data, or the deposit goes back, as the rule says (travel rules). If the payout is held: retry it when the data has arrived, let it pass (two people), or refund the deposit.',
+      'See what is missing (travel show). The payout waits until its partner names the wallet (POST /v1/orders/<order>/wallets), or the provider answers. Ask the partner; list an unknown provider (travel provider). At the deadline it is held, leaves without the data, the deposit goes back, or the order is refused, as the rule says (travel rules). If the payout is held: retry it when the data has arrived, let it pass (two people), or refund the deposit.',
     who: 'partner',
+    page: 'travel-rule.md',
+  },
+  travel_rule_too_late: {
+    means:
+      'The data that the travel rule asks for was missing at the deadline, and the rule refuses such orders. The order is not paid: neither later data nor an approval changes that. Its deposit is held.',
+    remedy:
+      'Find out where the deposit can return to: its sender, or an address or account that the partner names. Refund it (order refund, two people). If the law requires to keep it, freeze the order.',
+    who: 'operator',
     page: 'travel-rule.md',
   },
   hold_too_late: {

@@ -150,5 +150,7 @@ export type HeldReason =
   | 'travel_rule_missing'
   /** The provider of the destination wallet has rejected the transfer. */
   | 'travel_rule_refused'
+  /** The travel rule has refused the order, because its data was missing at the deadline. */
+  | 'travel_rule_too_late'
   /** By its name, the holder of the account is not the customer (account-names.ts). */
   | 'account_name_differs';

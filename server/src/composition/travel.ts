@@ -6,6 +6,7 @@ import { type Fate, openTravelRule, type TravelProtocol, type TravelRule } from 
 import { comparePayer, findCustomer } from '../customers/index.ts';
 import {
   fundingOf,
+  holdRefused,
   isFinal,
   type OrdersContext,
   payoutPlanned,
@@ -51,6 +52,9 @@ export function connectTravelRule(
         return 'requested';
       }
     },
+
+    holdRefused: (tx, orderId) =>
+      holdRefused(more.context(), tx, { orderId, by: 'travel rule', why: '', now: clock.now() }),
 
     ...defined({
       exchange: protocol && {

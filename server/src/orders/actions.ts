@@ -172,6 +172,7 @@ export async function retry(context: GateContext, tx: Tx, action: Action): Promi
  * rejected payout is not retried before an operator releases the order. If the order has several refunds, those that are not
  * submitted are cancelled, and the order is held once the others have ended.
  *
+ * @param heldBy a hold of an operator ends only by a release
  * @returns the order, and the refund payouts that were already submitted
  * @throws Refusal 'unknown_order' | 'order_over' if no part of the order continues automatically | 'payout_submitted' if
  *   everything was already submitted
@@ -180,10 +181,11 @@ export async function holdBack(
   context: Rails,
   tx: Tx,
   action: Action,
+  heldBy: 'operator' | 'rule' = 'operator',
 ): Promise<{ order: Order; notCancelled: string[] }> {
   const order = await lockOrder(tx, action.orderId);
   const { by, why, now } = action;
-  const given = { now, reason: why, facts: { by, why, heldBy: 'operator' } };
+  const given = { now, reason: why, facts: { by, why, heldBy } };
   const held = (after: Order, notCancelled: string[] = []) => ({ order: after, notCancelled });
   switch (order.state) {
     case 'deposit_confirmed':

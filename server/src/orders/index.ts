@@ -194,7 +194,7 @@ export {
   refundHeldFor,
   refundSuspenseFor,
 } from './refunds/by-partner.ts';
-export { returnByTravelRule } from './refunds/by-rule.ts';
+export { holdRefused, returnByTravelRule } from './refunds/by-rule.ts';
 export {
   type Compensable,
   type Compensation,

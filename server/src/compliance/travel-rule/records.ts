@@ -21,6 +21,8 @@ import { openWallet, recordContext } from './wallets.ts';
 /** The job's subject is the order's id. */
 export const TRAVEL_DUE = 'travel_rule_due';
 const CASE = 'travel_rule_missing';
+/** Kind of the case of a refused order, and the finding that keeps its payout. No approval covers it. */
+export const TOO_LATE = 'travel_rule_too_late' as const;
 
 export interface RecordsDeps {
   vault: Vault;
@@ -68,6 +70,8 @@ export interface Asked
   payoutAsset: string;
   payoutUnits: bigint;
   payoutDecimals: number;
+  /** When the order was refused for want of its data. Nothing changes that. */
+  refusedAt: Date | null;
 }
 
 export interface Standing extends Leg {
@@ -81,7 +85,8 @@ export interface Standing extends Leg {
 /** @returns undefined when no rule applies to the order */
 export async function askedOf(tx: Tx, orderId: bigint): Promise<Asked | undefined> {
   const row = await tx.row<Asked>(sql.required, [orderId]);
-  return row !== undefined && row.isOn && row.worthUnits >= row.thresholdUnits ? row : undefined;
+  if (row === undefined || row.refusedAt !== null) return row;
+  return row.isOn && row.worthUnits >= row.thresholdUnits ? row : undefined;
 }
 
 export async function legsOf(
@@ -177,9 +182,31 @@ async function askedOfProvider(
 
 export const waitOf = (tx: Tx, orderId: bigint) => tx.row<{ dueAt: Date }>(sql.waitOf, [orderId]);
 
+/** Whether the travel rule has refused the order: it is not paid, and people decide about its deposit. */
+export const isRefusedByTravelRule = async (tx: Tx, orderId: bigint): Promise<boolean> =>
+  (await tx.row(sql.isRefused, [orderId])) !== undefined;
+
+/** Locks the wait of an order until `tx` ends, so that two jobs do not refuse it. @returns whether it is refused already */
+export const lockWait = async (tx: Tx, orderId: bigint): Promise<boolean> =>
+  (await tx.row<{ refusedAt: Date | null }>(sql.lockWait, [orderId]))?.refusedAt != null;
+
+/** Stores that the order is refused: its case becomes one about the refusal. The caller has locked and held the order. */
+export async function refuse(tx: Tx, asked: Asked, now: Date): Promise<void> {
+  const { orderId, partnerId, ruleId } = asked;
+  await tx.run(sql.refuse, [orderId, ruleId, now]);
+  const subject = `order:${orderId}`;
+  await closeCases(tx, { kind: CASE, subject, outcome: 'refused at the deadline', now });
+  await openCase(tx, {
+    ...{ kind: TOO_LATE, subject, orderId, partnerId, now },
+    reason: 'the data of the travel rule was missing at the deadline: the order is refused',
+    facts: { rule: String(ruleId) },
+  });
+}
+
 /** Writes the records that are complete, asks providers, and opens or closes the order's case. */
 export async function settle(deps: RecordsDeps, tx: Tx, asked: Asked, legs: readonly Leg[]): Promise<void> {
   const { orderId, policy } = asked;
+  if (asked.refusedAt !== null) return;
   const now = deps.clock.now();
   const open = (await standingOf(deps, tx, asked, legs)).filter(({ isRecorded }) => !isRecorded);
   const wait = await waitOf(tx, orderId);

@@ -6,7 +6,7 @@ import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import { sql, type TravelRuleRow } from './store.ts';
 
-export const TRAVEL_POLICIES = ['hold', 'send', 'return'] as const;
+export const TRAVEL_POLICIES = ['hold', 'send', 'return', 'refuse'] as const;
 export const TRAVEL_EXCHANGES = ['none', 'required'] as const;
 export const MAX_TRAVEL_RULES = 200;
 

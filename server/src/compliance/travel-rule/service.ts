@@ -8,7 +8,8 @@
  *
  * Until then the payout waits at the gate, with one case for its order and a deadline. At the deadline the rule's policy
  * decides: `hold` holds the payout until operators approve it; `send` lets it leave and records that data was missing; `return`
- * sends the deposit back.
+ * sends the deposit back; `refuse` ends the trade and keeps the money until two people return it. A refusal is stored: later data,
+ * a later rule and an approval do not undo it.
  *
  * If the rule requires an exchange, we ask the provider of a hosted wallet before coins leave (exchange.ts), and a provider
  * that sends coins informs us of them (inbound.ts). If the other provider rejects the transfer, the payout is held at once.
@@ -30,11 +31,14 @@ import {
   askedOf,
   type Leg,
   legsOf,
+  lockWait,
   type Missing,
   type RecordsDeps,
+  refuse,
   type Standing,
   settle,
   standingOf,
+  TOO_LATE,
   TRAVEL_DUE,
   waitOf,
 } from './records.ts';
@@ -42,7 +46,10 @@ import { type Declared, declareWallet, walletText } from './wallets.ts';
 
 const RULES = 'travel 2';
 
-/** An order that people hold is looked at again after this time: once they release it, its deposit goes back. */
+/**
+ * An order whose deposit cannot go back, or which cannot be refused, is looked at again after this time: people hold it, or its payout
+ * is submitted.
+ */
 const HELD_AGAIN_MS = 300_000;
 
 export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
@@ -55,6 +62,13 @@ export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
    * @returns `held` if people have to decide about the order first
    */
   requestRefund(orderId: bigint): Promise<'requested' | 'held'>;
+  /**
+   * Holds a refused order, for operators to decide about its deposit. Locks it.
+   *
+   * @returns `over` if its money has left or goes back already; `later` if it cannot be held now, because its payout is submitted
+   *   or it has lost its deposit
+   */
+  holdRefused(tx: Tx, orderId: bigint): Promise<'held' | 'over' | 'later'>;
   /** Deposits that fund an order. */
   depositsOf(tx: Tx, orderId: bigint): Promise<readonly bigint[]>;
   /** The destination of an order and the rail that pays it. */
@@ -85,8 +99,8 @@ export interface NeededWallet {
 
 export interface TravelRule extends StoredScreening {
   readonly handlers: Handlers;
-  /** What an order still needs, and the deadline; empty when no rule applies. */
-  needs(tx: Tx, of: OrderOf): Promise<{ needed: NeededWallet[]; dueAt: Date | null }>;
+  /** What an order still needs, and the deadline; empty when no rule applies, or when the order is refused. */
+  needs(tx: Tx, of: OrderOf): Promise<{ needed: NeededWallet[]; dueAt: Date | null; refusedAt: Date | null }>;
   /**
    * Stores what a partner says about a wallet, and writes the records of this order that are now complete.
    *
@@ -113,15 +127,57 @@ async function originatorsOf(vault: Vault, tx: Tx, depositId: bigint): Promise<s
   return rows.flatMap((row) => namesOf(keptOf(vault, row)?.ivms?.originator.originatorPersons));
 }
 
+type Deps = Omit<TravelRuleDeps, 'exchange'> & { exchange: ExchangeDeps | undefined };
+
+async function ofOrder(deps: Deps, tx: Tx, { id, payoutAddress, rail }: OrderOf): Promise<Found> {
+  const asked = await askedOf(tx, id);
+  const depositIds = asked === undefined ? [] : await deps.depositsOf(tx, id);
+  return asked && { asked, legs: await legsOf(deps, tx, { payoutAddress, rail, depositIds }) };
+}
+
+/**
+ * At the deadline: writes what `send` lets go, refunds under `return`, or refuses under `refuse`. Otherwise the gate is asked at once,
+ * and decides.
+ */
+async function atDeadline(deps: Deps, id: bigint): Promise<Handled> {
+  let goesBack = false;
+  const handled = await deps.db.asSystem(async (tx): Promise<Handled> => {
+    const [wait, to] = await awaitAll(waitOf(tx, id), deps.payoutOf(tx, id));
+    if (wait === undefined || to === undefined) return undefined;
+    const leftMs = wait.dueAt.getTime() - deps.clock.now().getTime();
+    if (leftMs > 0) return { againInMs: leftMs };
+    const found = await ofOrder(deps, tx, { id, ...to });
+    if (found === undefined) return undefined;
+    await settle(deps, tx, found.asked, found.legs);
+    const { policy, refusedAt } = found.asked;
+    const standing = await standingOf(deps, tx, found.asked, found.legs);
+    const isWithout = standing.some(({ isRecorded }) => !isRecorded);
+    if (isWithout && policy === 'refuse' && refusedAt === null) return await refuseNow(deps, tx, found.asked);
+    goesBack = policy === 'return' && isWithout && refusedAt === null;
+    if (!goesBack) await deps.wake(tx, id);
+    return undefined;
+  });
+  if (goesBack && (await deps.requestRefund(id)) === 'held') return { againInMs: HELD_AGAIN_MS };
+  return handled;
+}
+
+/** The stored refusal and the hold of its order are one decision. */
+async function refuseNow(deps: Deps, tx: Tx, asked: Asked): Promise<Handled> {
+  if (await lockWait(tx, asked.orderId)) return undefined;
+  const outcome = await deps.holdRefused(tx, asked.orderId);
+  if (outcome === 'held') await refuse(tx, asked, deps.clock.now());
+  return outcome === 'later' ? { againInMs: HELD_AGAIN_MS } : undefined;
+}
+
 export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): TravelRule {
   const { db, vault, clock } = rest;
   const exchange: ExchangeDeps | undefined = parts && { ...parts, db, vault, clock, onNews };
-  const deps = { ...rest, exchange };
+  const deps: Deps = { ...rest, exchange };
 
   /** Writes the records that a new answer or new data completes, and makes waiting payouts ask the gate again. */
   async function onNews(tx: Tx, id: bigint): Promise<void> {
     const to = await deps.payoutOf(tx, id);
-    const found = to && (await ofOrder(tx, { id, ...to }));
+    const found = to && (await ofOrder(deps, tx, { id, ...to }));
     if (found !== undefined) await settle(deps, tx, found.asked, found.legs);
     await deps.wake(tx, id);
   }
@@ -132,17 +188,12 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
     return asked && { asked, legs: await legsOf(deps, tx, { payoutAddress, rail, depositIds }) };
   }
 
-  async function ofOrder(tx: Tx, { id, payoutAddress, rail }: OrderOf): Promise<Found> {
-    const asked = await askedOf(tx, id);
-    const depositIds = asked === undefined ? [] : await deps.depositsOf(tx, id);
-    return asked && { asked, legs: await legsOf(deps, tx, { payoutAddress, rail, depositIds }) };
-  }
-
   /** Undefined when every record is written. */
   async function missingOf(tx: Tx, input: Screening) {
     const found = await screened(tx, input);
     if (found === undefined) return undefined;
     const { asked, legs } = found;
+    if (asked.refusedAt !== null) return { hits: [tooLate(asked)], isTold: true };
     const [standing, wait] = await awaitAll(standingOf(deps, tx, asked, legs), waitOf(tx, asked.orderId));
     if (standing.every(({ isRecorded }) => isRecorded)) return undefined;
     const isDue = wait !== undefined && wait.dueAt <= clock.now() && asked.policy !== 'send';
@@ -173,12 +224,14 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
     },
 
     async needs(tx, of) {
-      const found = await ofOrder(tx, of);
-      if (found === undefined) return { needed: [], dueAt: null };
+      const found = await ofOrder(deps, tx, of);
+      if (found === undefined) return { needed: [], dueAt: null, refusedAt: null };
       const { asked, legs } = found;
+      const { refusedAt } = asked;
+      if (refusedAt !== null) return { needed: [], dueAt: null, refusedAt };
       const [standing, wait] = await awaitAll(standingOf(deps, tx, asked, legs), waitOf(tx, of.id));
       const needed = neededOf(asked, standing);
-      return { needed, dueAt: wait?.dueAt ?? null };
+      return { needed, dueAt: wait?.dueAt ?? null, refusedAt };
     },
 
     async declare(tx, of, { signature, ...wallet }) {
@@ -189,7 +242,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
       if (signature !== undefined && !(await deps.isSignedBy(rail, address, text, signature)))
         throw new Refusal('malformed_field', { fields: { signature: `must be that of ${address} over: ${text}` } });
       await declareWallet(tx, vault, { ...wallet, isProven: signature !== undefined, now: clock.now() });
-      const found = await ofOrder(tx, of);
+      const found = await ofOrder(deps, tx, of);
       if (found === undefined) return;
       await settle(deps, tx, found.asked, found.legs);
       await deps.wake(tx, of.id);
@@ -209,26 +262,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
         return exchange === undefined ? undefined : await step(exchange, subject);
       },
 
-      /** At the deadline: writes what `send` lets go, or refunds under `return`. Otherwise the gate is asked at once, and decides. */
-      async [TRAVEL_DUE](subject): Promise<Handled> {
-        const id = BigInt(subject);
-        let goesBack = false;
-        const handled = await db.asSystem(async (tx): Promise<Handled> => {
-          const [wait, to] = await awaitAll(waitOf(tx, id), deps.payoutOf(tx, id));
-          if (wait === undefined || to === undefined) return undefined;
-          const leftMs = wait.dueAt.getTime() - clock.now().getTime();
-          if (leftMs > 0) return { againInMs: leftMs };
-          const found = await ofOrder(tx, { id, ...to });
-          if (found === undefined) return undefined;
-          await settle(deps, tx, found.asked, found.legs);
-          const standing = await standingOf(deps, tx, found.asked, found.legs);
-          goesBack = found.asked.policy === 'return' && standing.some(({ isRecorded }) => !isRecorded);
-          if (!goesBack) await deps.wake(tx, id);
-          return undefined;
-        });
-        if (goesBack && (await deps.requestRefund(id)) === 'held') return { againInMs: HELD_AGAIN_MS };
-        return handled;
-      },
+      [TRAVEL_DUE]: (subject) => atDeadline(deps, BigInt(subject)),
     },
   };
 }
@@ -249,6 +283,8 @@ function hitsOf({ orderId }: Asked, standing: readonly Standing[], isDue: boolea
     ? [{ rule: 'travel_rule_missing', entry: `order:${orderId}`, own: true }]
     : [];
 }
+
+const tooLate = ({ orderId }: Asked): Hit => ({ rule: TOO_LATE, entry: `order:${orderId}`, own: true });
 
 const neededOf = ({ customerId }: Asked, standing: readonly Standing[]): NeededWallet[] =>
   standing

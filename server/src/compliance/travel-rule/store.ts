@@ -10,7 +10,7 @@ export interface TravelRuleRow {
   thresholdUnits: bigint;
   proofUnits: bigint | null;
   deadlineS: number;
-  policy: 'hold' | 'send' | 'return';
+  policy: 'hold' | 'send' | 'return' | 'refuse';
   /** Whether providers must exchange data before coins move to or from a hosted wallet. */
   exchange: 'none' | 'required';
   setBy: string;
@@ -55,15 +55,20 @@ export const sql = {
       (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, exchange, set_by, why, set_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${RULE}`,
 
-  // An order with the rule of its customer's country, or else the rule `*`. Its worth is computed as in transaction monitoring.
-  required: `select o.id as order_id, o.partner_id, o.customer_id, c.country, r.id as rule_id,
+  // An order with the rule of its customer's country, or else the rule `*`; a refused order keeps the rule that refused it. Its
+  // worth is computed as in transaction monitoring.
+  required: `select o.id as order_id, o.partner_id, o.customer_id, c.country, r.id as rule_id, w.refused_at,
       r.is_on, r.threshold_units, r.proof_units, r.deadline_s, r.policy, r.exchange,
       o.payout_asset, o.payout_units, a.decimals as payout_decimals,
       case when o.deposit_asset = o.fiat_asset then o.deposit_units else o.gross_units end as worth_units
     from orders o join customers c on c.id = o.customer_id join assets a on a.code = o.payout_asset
-    join lateral (select ${RULE} from travel_rules
-      where fiat_asset = o.fiat_asset and jurisdiction in (c.country, '*')
-      order by jurisdiction = '*', version desc limit 1) as r on true
+    left join travel_waits w on w.order_id = o.id
+    join lateral (
+      select ${RULE} from travel_rules where id = w.refused_by
+      union all
+      (select ${RULE} from travel_rules
+        where w.refused_by is null and fiat_asset = o.fiat_asset and jurisdiction in (c.country, '*')
+        order by jurisdiction = '*', version desc limit 1)) as r on true
     where o.id = $1`,
   recordsOf: 'select direction, address from travel_records where order_id = $1',
   walletsOf: `select ${WALLET} from travel_wallets where customer_id = $1
@@ -71,6 +76,9 @@ export const sql = {
   waitOf: 'select since, due_at from travel_waits where order_id = $1',
   insertWait: `insert into travel_waits (order_id, rule_id, since, due_at) values ($1, $2, $3, $4)
     on conflict (order_id) do nothing`,
+  refuse: 'update travel_waits set refused_at = $3, refused_by = $2 where order_id = $1 and refused_at is null',
+  lockWait: 'select refused_at from travel_waits where order_id = $1 for update',
+  isRefused: 'select from travel_waits where order_id = $1 and refused_at is not null',
   insertRecord: `insert into travel_records (order_id, customer_id, partner_id, direction, address, rule_id, state, ivms, made_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (order_id, direction, address) do nothing`,
   // The proof is lost when the kind or the owner changes, or the name of another owner.

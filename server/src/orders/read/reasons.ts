@@ -97,6 +97,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   sender_unknown: 'under_review',
   travel_rule_missing: 'under_review',
   travel_rule_refused: 'under_review',
+  travel_rule_too_late: 'under_review',
   account_name_differs: 'under_review',
   over_level_limit: 'under_review',
   over_customer_limit: 'under_review',

@@ -1,11 +1,17 @@
-/** The refund that the travel rule's policy `return` requests at its deadline, unless people have to decide about the order. */
+/**
+ * What the travel rule does with an order's money at its deadline: `return` requests a refund, unless people have to decide about the
+ * order; `refuse` holds the order for people.
+ */
 import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
-import { requestOrderRefund } from '../actions.ts';
-import type { Action, GateContext } from '../context.ts';
+import { TOO_LATE } from '../../compliance/index.ts';
+import { holdBack, requestOrderRefund } from '../actions.ts';
+import type { Action, GateContext, Rails } from '../context.ts';
 import { HELD_AT_GATE, isForAPerson, lastHold } from '../decide.ts';
 import { history } from '../history.store.ts';
 import { lockOrder } from '../lock.ts';
+import { isFinal } from '../machine.ts';
 import { uncoveredFindings } from '../payouts/gate.ts';
 import { payoutOf } from '../payouts/leaving.ts';
 
@@ -33,4 +39,24 @@ export async function returnByTravelRule(context: GateContext, tx: Tx, action: A
   await requestOrderRefund(context, tx, action, { failure: 'other' });
   enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: action.now });
   return 'requested';
+}
+
+/**
+ * Holds an order that the travel rule refuses, whatever held it before, so that no deadline and no partner refunds it: operators
+ * decide about its deposit. An order whose refund is requested or under way stays as it is.
+ *
+ * @returns `over` if its money has left, or goes back already; `later` if it has lost its deposit or its payout is submitted
+ */
+export async function holdRefused(context: Rails, tx: Tx, action: Action): Promise<'held' | 'over' | 'later'> {
+  const order = await lockOrder(tx, action.orderId);
+  const { state } = order;
+  if (isFinal(state) || state === 'refunding' || state === 'refund_held' || order.refundRequest !== null) return 'over';
+  try {
+    await holdBack(context, tx, { ...action, why: HELD_AT_GATE + TOO_LATE }, 'rule');
+    return 'held';
+  } catch (error) {
+    // Refused before anything was written.
+    if (error instanceof Refusal) return 'later';
+    throw error;
+  }
 }

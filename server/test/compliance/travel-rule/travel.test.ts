@@ -33,6 +33,8 @@ let partnerId = 0n;
 const senders = new Map<bigint, Sender>();
 const deposits = new Map<bigint, bigint[]>();
 const refunded: bigint[] = [];
+const held: bigint[] = [];
+let outcome: 'held' | 'later' = 'held';
 const paidTo = new Map<bigint, { payoutAddress: string | null; rail: string }>();
 const now = () => fixture.clock.now();
 const inTx = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asSystem(work);
@@ -56,6 +58,10 @@ const travel = () =>
     depositsOf: async (_tx, id) => deposits.get(id) ?? [],
     payoutOf: async (_tx, id) => paidTo.get(id),
     wake: async () => {},
+    holdRefused: async (_tx, orderId) => {
+      if (outcome === 'held') held.push(orderId);
+      return outcome;
+    },
     requestRefund: async (orderId) => {
       refunded.push(orderId);
       return 'requested';
@@ -71,7 +77,7 @@ const sets = (more: {
   jurisdiction?: string;
   thresholdUnits?: bigint;
   proofUnits?: bigint | null;
-  policy?: 'hold' | 'send' | 'return';
+  policy?: 'hold' | 'send' | 'return' | 'refuse';
   isOn?: boolean;
 }) =>
   inTx((tx) =>
@@ -284,6 +290,35 @@ test('at the deadline of a rule that returns, it is held and its deposit goes ba
   assert.deepEqual(refunded, [late.orderId]);
   assert.deepEqual(await hits(late), ['travel_rule_missing']);
   assert.deepEqual([await hits(whole), await waits(whole)], [[], undefined]);
+});
+
+test('at the deadline of a rule that refuses, the refusal is stored once its order is held; no later data, rule or server undoes it', async () => {
+  await sets({ policy: 'refuse' });
+  const [late, whole] = [await order(), await order()];
+  for (const one of [late, whole]) await travel().ensure(one.input);
+  await says(whole);
+  fixture.clock.advance(HOUR_S * 1_000 + 1_000);
+  outcome = 'later';
+  const due = (one: Made) => travel().handlers.travel_rule_due?.(String(one.orderId));
+  assert.deepEqual(await due(late), { againInMs: 300_000 });
+  assert.deepEqual(await hits(late), ['travel_rule_missing'], 'refused while its payout was submitted');
+  outcome = 'held';
+  await Promise.all([due(late), due(late), due(whole)]);
+  assert.deepEqual(held, [late.orderId]);
+  // `travel()` is another server each time.
+  await sets({ policy: 'send' });
+  await sets({ isOn: false });
+  for (const again of [1, 2]) {
+    await says(late);
+    await travel().ensure(late.input);
+    await due(late);
+    assert.deepEqual(await hits(late), ['travel_rule_too_late'], `asked ${again} times`);
+  }
+  const needs = await inTx((tx) => travel().needs(tx, late.of));
+  assert.deepEqual([needs.needed, needs.dueAt], [[], null]);
+  assert.notEqual(needs.refusedAt, null);
+  assert.deepEqual([(await records(late)).length, await cases(late), held.length], [0, 0, 1]);
+  assert.deepEqual([await hits(whole), (await records(whole)).length], [[], 1]);
 });
 
 test('the data of a transfer stays as it was, whatever is said of its wallet later', async () => {

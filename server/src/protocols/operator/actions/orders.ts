@@ -3,6 +3,7 @@
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { isRefusedByTravelRule } from '../../../compliance/index.ts';
 import type { Doing, Need } from '../../../operators/index.ts';
 import {
   block,
@@ -130,6 +131,8 @@ async function needsBack(
   const pastHits = input.pastHits === true;
   return [
     await amountOf(tx, input.order),
+    // The travel rule's policy `refuse` leaves the return to two people, whatever a rule says.
+    ...((await isRefusedByTravelRule(tx, input.order)) ? (['always'] as const) : []),
     ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits })),
   ];
 }

@@ -17,7 +17,11 @@ const RULE = [
   },
   { proofFrom: maybe(word('Value from which the ownership of a self-hosted wallet must be proven; null: never')) },
   { deadlineS: number('How long a payout waits for the data, in seconds') },
-  { policy: word('What happens after that time: hold the payout, send it without the data, or return the deposit') },
+  {
+    policy: word(
+      'What happens after that time: hold the payout, send it without the data, return the deposit, or refuse the order',
+    ),
+  },
   { exchange: word('`required` if the provider of a hosted wallet must answer or send its data; otherwise `none`') },
   { version: number('Version number') },
   ...['by', 'why', 'at'],
@@ -65,7 +69,7 @@ export const TRAVEL = {
       deadlineHours: about(whole(1, MOST_DAYS * 24), 'How long a payout waits for the data', 24),
       policy: about(
         oneOf(TRAVEL_POLICIES),
-        'What happens after that time: hold the payout, send it without the data, or return the deposit',
+        'What happens after that time: hold the payout, send it without the data, return the deposit, or refuse the order',
         'hold',
       ),
       exchange: optional(

@@ -302,10 +302,11 @@ const travelOf = async (tx: Tx, { id, payoutAddress, payoutRail: rail }: Order) 
 
 /** Uses the system role: the partner role cannot read travel rule data. */
 async function walletsOf(tx: Tx, { deps }: Pick<Asked, 'deps'>, order: Order) {
-  const { needed = [], dueAt } = (await deps.context.travelRule?.needs(tx, await travelOf(tx, order))) ?? {};
+  const { needed = [], dueAt, refusedAt } = (await deps.context.travelRule?.needs(tx, await travelOf(tx, order))) ?? {};
   return {
     data: needed.map(({ direction, address, missing, text }) => ({ direction, address, missing: [...missing], text })),
     dueAt: dueAt?.toISOString() ?? null,
+    refusedAt: refusedAt?.toISOString() ?? null,
     travelAddress:
       order.payoutAddress === null ? (deps.context.travelRule?.exchange?.addressOf(order.id) ?? null) : null,
   };

@@ -276,6 +276,11 @@ export const Wallets = Type.Object(
       'Wallets for which data is missing',
     ),
     dueAt: rarely(time('Until when the payout waits for the data; null if no payout waits')),
+    refusedAt: rarely(
+      time(
+        'When the order was refused because data was missing at the deadline: later data does not change that; otherwise null',
+      ),
+    ),
     travelAddress: rarely(
       text(
         'For a sale: the travel address that the customer gives to the provider that sends the coins; null if no data is exchanged',
