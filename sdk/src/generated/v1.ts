@@ -224,6 +224,26 @@ export interface Customer {
   readonly level: number;
   /** State of the verification */
   readonly verification: 'none' | 'in_review' | 'verified' | 'failed' | 'refused';
+  /** Why the verification failed or was refused */
+  readonly verificationReason: {
+    /** Reason why it failed or was refused */
+    readonly code:
+      | 'items_rejected'
+      | 'document_unreadable'
+      | 'document_incomplete'
+      | 'document_expired'
+      | 'document_not_accepted'
+      | 'data_differs'
+      | 'not_completed'
+      | 'under_age'
+      | 'not_supported'
+      | 'not_verified'
+      | 'not_accepted';
+    /** Meaning of the code */
+    readonly means: string;
+    /** What to do about it */
+    readonly remedy: string;
+  } | null;
   /** Whether the customer has proved the phone number */
   readonly hasLoggedIn: boolean;
   /** Whether the customer may trade */

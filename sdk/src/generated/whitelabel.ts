@@ -226,6 +226,8 @@ export interface KycStatus {
   readonly previousSuccessfulKycStep: string;
   /** Why verification failed */
   readonly failedReason?: string | undefined;
+  /** The same as a code: see the table of reasons in the documentation of customers */
+  readonly failedReasonCode?: string | undefined;
 }
 
 export interface NamedDestination {

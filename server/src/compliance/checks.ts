@@ -26,8 +26,10 @@ import {
   keepReadNames,
   recordAsked,
   recordFinding,
+  toldReason,
 } from '../customers/index.ts';
 import { closeCases, openCase } from './cases.ts';
+import { record } from './decisions.ts';
 import { openDuplicateCase } from './duplicates.ts';
 import { askReview, REVIEW_CASE } from './reviews.ts';
 
@@ -51,6 +53,7 @@ interface Asked {
 interface Finding {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused';
   level: number;
+  code?: string;
   reason?: string;
   fields?: Readonly<Record<string, string>>;
   expiresOn?: string;
@@ -135,15 +138,30 @@ export async function recordAnswer(
 ): Promise<boolean> {
   const { check, verifier, now } = a;
   const { customerId, version } = check;
-  const { expiresOn, names: _, ...rest } = a.finding;
+  const { expiresOn, names: _, code, reason, ...found } = a.finding;
+  const rest = { ...found, ...toldOf(a.finding) };
   await recordAsked(tx, a);
   const names = rest.outcome === 'verified' ? namesOf(a.finding, check.kind) : undefined;
   const isOther = names !== undefined && (await keepReadNames(tx, vault, { customerId, version, names })) === 'other';
   // If an operator accepts an expired document, the job does not request a new one at once.
   const accepted = expiresOn === undefined || expiresOn < dayOf(now) ? rest : { ...rest, expiresOn };
   const finding = isOther ? ({ outcome: 'in_review', level: 0 } as const) : accepted;
-  await recordFinding(tx, { customerId, version, verifier, finding, now });
+  const isTaken = await recordFinding(tx, { customerId, version, verifier, finding, now });
+  const { outcome } = found;
+  if (isTaken && (outcome === 'failed' || outcome === 'refused')) {
+    const inputs = { customerId, version, code: code ?? null, reason: reason?.slice(0, MOST_REASON) ?? null };
+    await record(tx, { partnerId: check.partnerId, about: 'verification', outcome, rules: verifier, inputs, now });
+  }
   return isOther;
+}
+
+const MOST_REASON = 200;
+
+/** The reason that the partner is told, as a code. The verifier's own words are recorded for operators only. */
+function toldOf({ outcome, code, fields = {} }: Finding): { reason?: string } {
+  if (outcome !== 'failed' && outcome !== 'refused') return {};
+  const hasItems = outcome === 'failed' && Object.keys(fields).length > 0;
+  return { reason: hasItems ? 'items_rejected' : toldReason(outcome, code) };
 }
 
 /** Asks an operator about a name that differs. Neither name is in the case: `customer review` shows both. */

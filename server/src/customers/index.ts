@@ -111,6 +111,7 @@ export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
 export { FILE_RULE, type FileType, inspect, isPlainText } from './identity/inspect.ts';
 export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
 export { ownersFault, type Person, readPeople, sharesOf, storedOwnersFault } from './identity/people.ts';
+export { toldReason, VERIFICATION_REASONS, type VerificationReason, verificationReason } from './identity/reasons.ts';
 export {
   addInformationFiles,
   askInformation,

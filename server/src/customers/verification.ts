@@ -12,6 +12,7 @@ import { lookNow } from './checks.ts';
 import { type Customer, customerOf, findCustomer, HIGHEST_LEVEL } from './customers.ts';
 import { acceptExpiry } from './identity/expiry.ts';
 import { reasonsOf, stateAfter } from './identity/outcome.ts';
+import { verificationReason } from './identity/reasons.ts';
 import { sql as identity } from './identity/store.ts';
 import { type CustomerRow, sql } from './store.ts';
 
@@ -60,6 +61,7 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
       level: customer.level,
       previousLevel: customer.previousLevel,
       failedReason: customer.failedReason,
+      failedReasonCode: verificationReason(customer) ?? null,
       loggedInAt: customer.loggedInAt?.toISOString() ?? null,
     },
     at,
@@ -76,6 +78,9 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
  *
  * No effect when there is a result already, when newer details were submitted meanwhile, or when the customer was blocked or
  * refused permanently in the meantime.
+ *
+ * @param f.finding.reason what the partner is told: a code of `VERIFICATION_REASONS`, or an operator's words
+ * @returns whether the result was taken
  */
 export async function recordFinding(
   tx: Tx,
@@ -96,10 +101,10 @@ export async function recordFinding(
     byPerson?: boolean;
     now: Date;
   },
-): Promise<void> {
+): Promise<boolean> {
   const { outcome, level, reason } = f.finding;
   const fields = reasonsOf(f.finding.fields ?? {});
-  if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
+  if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return false;
   const state = stateAfter(outcome, fields);
   if (outcome !== 'in_review') await tx.run(identity.found, [f.customerId, f.version, state, fields, f.now]);
   const { expiresOn } = f.finding;
@@ -110,7 +115,7 @@ export async function recordFinding(
   // The verified details may differ from the submission's, for example if they came from our own page.
   if (outcome === 'verified') await tx.run(identity.superseded, [f.customerId, level, f.now]);
   if (outcome !== 'in_review') lookNow(tx, f.customerId, f.now);
-  if (customer.blocked || customer.verification === 'refused') return;
+  if (customer.blocked || customer.verification === 'refused') return true;
   await recordVerification(tx, {
     customer,
     verifier: f.verifier,
@@ -120,6 +125,7 @@ export async function recordFinding(
     failedReason: reason,
     now: f.now,
   });
+  return true;
 }
 
 /** Announces that details were submitted and the verifier is being asked, because the verifier's answer may take days. */

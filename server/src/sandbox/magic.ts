@@ -33,9 +33,9 @@ export const MAGIC: readonly MagicValue[] = [
     says: 'the login code cannot be sent',
   },
   ...MAGIC_IDENTITIES.map(({ ending, says }) => ({
-    where: 'identity number on the verification page',
+    where: 'identity number in a verification',
     value: `… ${ending}`,
     says,
   })),
-  { where: 'first name on the verification page', value: MAGIC_DOCUMENT.firstName, says: MAGIC_DOCUMENT.says },
+  { where: 'first name in a verification', value: MAGIC_DOCUMENT.firstName, says: MAGIC_DOCUMENT.says },
 ];

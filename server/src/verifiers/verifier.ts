@@ -84,7 +84,12 @@ export interface Finding {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused';
   /** The level reached; 0 unless verified. */
   level: number;
-  /** A word or sentence without personal data. */
+  /**
+   * With failed or refused: why, as the partner may be told, by a code of `VERIFICATION_REASONS` (customers/identity/reasons.ts). By
+   * default `not_verified` or `not_accepted`. Never a suspicion.
+   */
+  code?: string;
+  /** The provider's own word or sentence for operators, without personal data. A partner does not see it. */
   reason?: string;
   /**
    * With failed: the fields or files of the form to submit again, with reasons: `unreadable`, `expired`, `does_not_match`,

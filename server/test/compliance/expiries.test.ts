@@ -134,7 +134,7 @@ test('on the last day the customer still trades; after it the customer does not,
   assert.equal(
     (await events(customerId, 'customer.verification')).filter(({ verification }) => verification === 'failed').at(-1)
       ?.failedReason,
-    'a document has expired',
+    'document_expired',
   );
   const fallen = await world.query(`select outcome from verifications where customer_id = $1 and verifier = 'expiry'`, [
     customerId,

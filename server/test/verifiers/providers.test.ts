@@ -53,7 +53,7 @@ describe('Sumsub', () => {
     [
       'completed',
       { reviewAnswer: 'RED', reviewRejectType: 'RETRY', rejectLabels: ['UNSATISFACTORY_PHOTOS'] },
-      { outcome: 'failed', level: 0, reason: 'unsatisfactory_photos' },
+      { outcome: 'failed', level: 0, reason: 'unsatisfactory_photos', code: 'document_unreadable' },
     ],
     [
       'completed',

@@ -67,7 +67,7 @@ async function lapse(tx: Tx, { customerId, version }: ExpiryRow, now: Date): Pro
   // Another state forbids trading by itself, or waits for a result that must come first.
   if (customer.verification !== 'verified') return;
   await recordVerification(tx, {
-    ...{ customer, verifier: 'expiry', outcome: 'failed', failedReason: 'a document has expired', now },
+    ...{ customer, verifier: 'expiry', outcome: 'failed', failedReason: 'document_expired', now },
     // The level stays, so that orders that are paid for are still paid out up to its limits.
     level: customer.level,
   });

@@ -1,23 +1,16 @@
 /**
- * The sandbox's verifier: verifies every customer to the requested level, at once.
+ * The sandbox's verifier: verifies every customer to the requested level, at once, unless the identity number is a magic value
+ * (magic.ts). For one first name the document shows another name (MAGIC_DOCUMENT).
  *
- * Some identity numbers delay its answer, as a provider with manual checks would (MAGIC_IDENTITIES). For one first name the document
- * shows another name (MAGIC_DOCUMENT). It keeps no state: the
- * time of its answer is computed from the time at which the details were given. A test that needs another outcome records it
- * directly, instead of a flag here. Production does not start with it.
+ * It keeps no state: its answer is computed from the time at which the details were given. Production does not start with it.
  */
 import { adapter } from '../../base/adapter.ts';
+import { dayOf, later } from '../../base/clock.ts';
+import { Unavailable } from '../../base/errors.ts';
 import type { Finding, Verifier, VerifierContext } from '../verifier.ts';
+import { MAGIC_IDENTITIES, type MagicIdentity } from './magic.ts';
 
-/** Suffixes of identity numbers for which the answer is delayed. */
-export const MAGIC_IDENTITIES = [
-  { ending: 'LATER', afterMs: 10_000, says: 'in review for ten seconds, then verified' },
-  {
-    ending: 'NEVER',
-    afterMs: Number.POSITIVE_INFINITY,
-    says: 'in review permanently; after VERIFICATION_OVERDUE_S a case opens',
-  },
-] as const;
+export { MAGIC_IDENTITIES } from './magic.ts';
 
 /** A first name for which the document shows another person. */
 export const MAGIC_DOCUMENT = {
@@ -26,27 +19,40 @@ export const MAGIC_DOCUMENT = {
   says: 'the document shows Meera Iyer: in review until an operator decides (case `verification_review`)',
 } as const;
 
+const DAY_MS = 86_400_000;
+const IN_REVIEW: Finding = { outcome: 'in_review', level: 0, pending: { pollAfterMs: 1_000 } };
+
 export function simulated(context?: Pick<VerifierContext, 'details' | 'now'>): Verifier {
-  async function isWaiting(customerId: string): Promise<boolean> {
-    const given = await context?.details(customerId);
-    if (context === undefined || given === undefined) return false;
-    const { identityNumber = '' } = given.fields;
-    const magic = MAGIC_IDENTITIES.find(({ ending }) => identityNumber.endsWith(ending));
-    return magic !== undefined && context.now().getTime() - given.givenAt.getTime() < magic.afterMs;
-  }
-  async function namesOf(customerId: string): Promise<Pick<Finding, 'names'>> {
-    const given = await context?.details(customerId);
-    return given?.fields.firstName === MAGIC_DOCUMENT.firstName ? { names: MAGIC_DOCUMENT.shows } : {};
-  }
   const highestLevel = 5;
+
+  /** @throws Unavailable */
+  function magicFinding(magic: MagicIdentity, ageMs: number, verified: Finding, now: Date): Finding {
+    const { finding, afterMs = 0, thenMs = Number.POSITIVE_INFINITY, downMs = 0, expiresInDays } = magic;
+    if (ageMs < downMs) throw new Unavailable('simulated', 'a magic value makes it unreachable');
+    if (ageMs < afterMs) return IN_REVIEW;
+    if (ageMs >= thenMs) return { outcome: 'refused', level: 0 };
+    if (finding !== undefined) return { level: 0, ...finding };
+    return expiresInDays === undefined
+      ? verified
+      : { ...verified, expiresOn: dayOf(later(now, expiresInDays * DAY_MS)) };
+  }
+
   return {
     code: 'simulated',
     highestLevel,
     begin: async () => ({ pageUrl: undefined }),
-    finding: async ({ customerId, level }) =>
-      (await isWaiting(customerId))
-        ? { outcome: 'in_review', level: 0, pending: { pollAfterMs: 1_000 } }
-        : { outcome: 'verified', level: Math.min(level, highestLevel), ...(await namesOf(customerId)) },
+    async finding({ customerId, level }) {
+      const plain: Finding = { outcome: 'verified', level: Math.min(level, highestLevel) };
+      const given = await context?.details(customerId);
+      if (context === undefined || given === undefined) return plain;
+      const { identityNumber = '', firstName } = given.fields;
+      const verified = firstName === MAGIC_DOCUMENT.firstName ? { ...plain, names: MAGIC_DOCUMENT.shows } : plain;
+      const magic = MAGIC_IDENTITIES.find(({ ending }) => identityNumber.endsWith(ending));
+      const now = context.now();
+      return magic === undefined
+        ? verified
+        : magicFinding(magic, now.getTime() - given.givenAt.getTime(), verified, now);
+    },
   };
 }
 

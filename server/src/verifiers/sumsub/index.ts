@@ -28,6 +28,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { adapter } from '../../base/adapter.ts';
+import { defined } from '../../base/defined.ts';
 import { demanded, secret, sharedSecret, webAddress } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import {
@@ -176,6 +177,20 @@ function lastDay(documents: readonly unknown[], steps: Json): string | undefined
 
 const inReview = (): Finding => ({ outcome: 'in_review', level: 0, pending: { callsBack: true } });
 
+/** Labels that a partner may be told. Any other may name a suspicion. */
+const CODES: Readonly<Record<string, string>> = {
+  unsatisfactory_photos: 'document_unreadable',
+  low_quality: 'document_unreadable',
+  document_damaged: 'document_unreadable',
+  document_page_missing: 'document_incomplete',
+  incomplete_document: 'document_incomplete',
+  not_document: 'document_not_accepted',
+  problematic_applicant_data: 'data_differs',
+  wrong_address: 'data_differs',
+  age_requirement_mismatch: 'under_age',
+  wrong_user_region: 'not_supported',
+};
+
 /** The finding for a review. @throws Unavailable for a review that is not completely understood */
 function readReview(review: unknown, known: Levels): Finding {
   const status = textAt(review, 'reviewStatus');
@@ -191,7 +206,8 @@ function readReview(review: unknown, known: Levels): Finding {
   const labels = at(review, 'reviewResult', 'rejectLabels');
   const reason = wordOf(Array.isArray(labels) ? labels[0] : undefined);
   const isFinal = at(review, 'reviewResult', 'reviewRejectType') === 'FINAL';
-  return { outcome: isFinal ? 'refused' : 'failed', level: 0, ...(reason !== undefined && { reason }) };
+  const code = reason === undefined ? undefined : CODES[reason];
+  return { outcome: isFinal ? 'refused' : 'failed', level: 0, ...defined({ reason, code }) };
 }
 
 function readCallback({ headers, body }: ProviderCall, webhookSecret: string, nowMs: number): string | undefined {

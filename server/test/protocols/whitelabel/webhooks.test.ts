@@ -607,6 +607,7 @@ describe('status words', () => {
         level: 0,
         previousLevel: 0,
         failedReason: null,
+        failedReasonCode: null,
         loggedInAt: new Date(0).toISOString(),
         ...over,
       });

@@ -35,6 +35,8 @@ import {
   sendingFailed,
   setCountry,
   updateContact,
+  VERIFICATION_REASONS,
+  verificationReason,
 } from '../../../customers/index.ts';
 import { limitsOfCustomer } from '../../../orders/index.ts';
 import { type Market, markets, maxUnitsFor, recordActivity } from '../../../partners/index.ts';
@@ -62,12 +64,18 @@ function mayTrade(customer: Customer, { caller }: Asked) {
   }
 }
 
+function toldOf(customer: Customer) {
+  const code = verificationReason(customer);
+  return code === undefined ? null : { code, ...VERIFICATION_REASONS[code] };
+}
+
 const shape = (customer: Customer, asked: Asked) => ({
   id: customer.id,
   reference: clientIdOf(asked.deps.vault, customer),
   kind: customer.kind === 'BUSINESS' ? ('business' as const) : ('individual' as const),
   level: customer.level,
   verification: customer.verification,
+  verificationReason: toldOf(customer),
   hasLoggedIn: customer.loggedInAt !== null,
   mayTrade: mayTrade(customer, asked),
   country: customer.country,

@@ -1,5 +1,6 @@
 /** Customers, their destinations, limits and requirements. */
 import { Type } from 'typebox';
+import { VERIFICATION_REASONS, type VerificationReason } from '../../../customers/index.ts';
 import {
   ADDRESS,
   closed,
@@ -17,6 +18,7 @@ import {
   yes,
 } from './parts.ts';
 
+const REASONS = Object.keys(VERIFICATION_REASONS) as VerificationReason[];
 export const VERIFICATION = ['none', 'in_review', 'verified', 'failed', 'refused'] as const;
 export const Customer = Type.Object(
   {
@@ -25,6 +27,19 @@ export const Customer = Type.Object(
     kind: word(['individual', 'business'] as const, 'A person or a business'),
     level: whole('Level of verification, 0 to 5', 1),
     verification: word(VERIFICATION, 'State of the verification'),
+    verificationReason: rarely(
+      Type.Object(
+        {
+          code: word(REASONS, 'Reason why it failed or was refused'),
+          means: text('Meaning of the code', 'a document cannot be read'),
+          remedy: text(
+            'What to do about it',
+            'Let the customer try again, with pictures that are whole, sharp and bright.',
+          ),
+        },
+        { ...closed, description: 'Why the verification failed or was refused' },
+      ),
+    ),
     hasLoggedIn: yes('Whether the customer has proved the phone number'),
     mayTrade: Type.Object(
       {

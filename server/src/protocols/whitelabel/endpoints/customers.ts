@@ -3,7 +3,6 @@
  */
 
 import type { Tx } from '../../../base/db.ts';
-import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { randomText } from '../../../base/ids.ts';
 import { openTextOrNull } from '../../../base/texts.ts';
@@ -17,6 +16,9 @@ import {
   hasPhone,
   LINK_FOR_MS,
   updateContact,
+  VERIFICATION_REASONS,
+  type VerificationReason,
+  verificationReason,
 } from '../../../customers/index.ts';
 import { recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
@@ -160,8 +162,13 @@ export async function withLoginLink(
 
 export const kycStatusFields = { customerId: required(id) };
 
+/** The words of an operator, or else the meaning of the code. A single word is a code, or that of a provider, which is not told. */
+const inWords = (code: VerificationReason, said: string | null): string =>
+  said === null || /^[a-z_]+$/.test(said) ? VERIFICATION_REASONS[code].means : said;
+
 export async function kycStatus({ deps, caller, values, inTx }: SignedRequest<typeof kycStatusFields>): Promise<Reply> {
   const customer = await inTx((tx) => findCustomer(tx, values.customerId));
+  const code = verificationReason(customer);
   const failedReason = openTextOrNull(deps.vault, caller.partner.id, customer.failedReason);
   const words = verificationWords(customer, caller.partner);
   return ok({
@@ -170,6 +177,6 @@ export async function kycStatus({ deps, caller, values, inTx }: SignedRequest<ty
     countryISO: customer.country,
     currentKycVerificationStep: words.current,
     previousSuccessfulKycStep: words.previous,
-    ...defined({ failedReason: failedReason ?? undefined }),
+    ...(code === undefined ? {} : { failedReason: inWords(code, failedReason), failedReasonCode: code }),
   });
 }

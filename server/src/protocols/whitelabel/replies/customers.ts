@@ -21,6 +21,9 @@ export const KYC_STATUS = object(
     currentKycVerificationStep: text('Current step'),
     previousSuccessfulKycStep: text('Last completed step'),
     failedReason: Type.Optional(text('Why verification failed')),
+    failedReasonCode: Type.Optional(
+      text('The same as a code: see the table of reasons in the documentation of customers'),
+    ),
   },
   { title: 'KycStatus' },
 );
