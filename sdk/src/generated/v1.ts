@@ -465,6 +465,8 @@ export interface Destination {
   readonly address: string | null;
   /** Last characters of the account number or address, for display */
   readonly hint: string;
+  /** Whether the holder of the account, as you named it, is the customer by name; `unknown` if the customer’s name is not known, null for an address and for an account without a holder */
+  readonly holderMatch: 'same' | 'other' | 'unknown' | null;
   /** Whether money may be sent to it */
   readonly usable: boolean;
   /** From when money may be sent to it without a confirmation by the customer; null if it already may */

@@ -1726,6 +1726,8 @@ export interface WhitelabelEndpoints {
       gives: {
         /** Number of the account */
         readonly fiatAccountId: string;
+        /** Whether its holder is the customer by name: same, other or unknown. Absent without a holder */
+        readonly holderMatch?: string | undefined;
       };
     };
     /** Creates a link to a page on which the customer adds a bank account. */

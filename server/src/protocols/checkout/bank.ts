@@ -8,6 +8,7 @@ import {
   accountDetails,
   accountShapeOf,
   addFiatAccount,
+  compareAccount,
   type FiatAccount,
   fiatAccounts,
   noteApiAccount,
@@ -139,7 +140,9 @@ export async function keepAccount(
       const isNew = added.createdAt.getTime() === now.getTime();
       await noteApiAccount(tx, { customer, accountId: added.id, isNew, coolingOffMs: trust.coolingOffMs, now });
     }
-    const facts = { customer: customer.id, fiat: fiat.code, ending: added.hint };
+    const compared = await compareAccount(tx, deps.vault, { customerId: customer.id, accountId: added.id });
+    const holder = compared?.match ?? null;
+    const facts = { customer: customer.id, fiat: fiat.code, ending: added.hint, holder };
     recordActivity(tx, through, { action: 'account.added', subject: `account:${added.id}`, facts, now });
     return added;
   });

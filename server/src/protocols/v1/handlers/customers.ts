@@ -16,6 +16,8 @@ import {
   type Customer,
   checkCode,
   clientIdOf,
+  compareAccount,
+  comparedAccounts,
   confirmDestination,
   customerNamed,
   customersOf,
@@ -30,6 +32,7 @@ import {
   LINK_FOR_MS,
   noteApiAccount,
   openContact,
+  type PayerMatch,
   phoneCountsFrom,
   requireTrading,
   sendingFailed,
@@ -243,17 +246,21 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
     if (customer.blocked) throw new Refusal('customer_blocked');
     if (customer.loggedInAt === null) throw new Refusal('login_required');
     const added = values.kind === 'account' ? await account(tx, customer, asked) : await address(tx, customer, asked);
-    const facts = { customer: customer.id, kind: added.kind, chain: added.chain, address: added.address };
+    const holder = await holderMatch(tx, added, asked);
+    const facts = { customer: customer.id, kind: added.kind, chain: added.chain, address: added.address, holder };
     // An account is recorded under the name by which a containment finds it.
     const [action, of] =
       added.kind === 'account'
         ? (['account.added', 'account'] as const)
         : (['destination.added', 'destination'] as const);
     recordActivity(tx, throughOf(caller), { action, subject: `${of}:${added.id}`, facts, now });
-    return destinationShape(added, asked);
+    return destinationShape(added, asked, holder);
   }),
   reads(DESTINATIONS.get, (asked) =>
-    asked.readOnly(async (tx) => destinationShape(await ownDestination(tx, asked), asked)),
+    asked.readOnly(async (tx) => {
+      const found = await ownDestination(tx, asked);
+      return destinationShape(found, asked, await holderMatch(tx, found, asked));
+    }),
   ),
   reads(DESTINATIONS.list, (asked) => {
     const { values, readOnly } = asked;
@@ -262,8 +269,14 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       const { id: customerId } = await findCustomer(tx, values.customer);
       const rows = await destinationsOf(tx, { customerId, after: readCursor(cursor) ?? 0n, limit: limit + 1 });
       const shown = rows.slice(0, limit);
+      const accounts = shown.some(({ kind }) => kind === 'account')
+        ? await comparedAccounts(tx, asked.deps.vault, customerId)
+        : [];
+      const matches = new Map(accounts.map(({ id, holder }) => [id, holder?.match ?? null]));
+      // Beyond the most accounts that are compared at once.
+      for (const row of shown) if (!matches.has(row.id)) matches.set(row.id, await holderMatch(tx, row, asked));
       return {
-        data: shown.map((row) => destinationShape(row, asked)),
+        data: shown.map((row) => destinationShape(row, asked, matches.get(row.id) ?? null)),
         nextCursor: rows.length > limit ? cursorOf(shown.at(-1)?.id ?? null) : null,
       };
     });
@@ -335,7 +348,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
           facts: { customer: customer.id },
           now,
         });
-        return destinationShape(confirmed, asked);
+        return destinationShape(confirmed, asked, await holderMatch(tx, confirmed, asked));
       },
       { before: tryCode },
     ),
@@ -374,11 +387,21 @@ async function ownDestination(tx: Tx, { values }: Asked<(typeof DESTINATIONS.get
   return await destinationById(tx, { customerId, id: values.destination });
 }
 
-function destinationShape(destination: Destination, { now }: Pick<Asked, 'now'>) {
+/** Whether the holder of an account is the customer; null for an address, and for an account without a holder's name. */
+async function holderMatch(
+  tx: Tx,
+  { kind, customerId, id: accountId }: Destination,
+  { deps }: Pick<Asked, 'deps'>,
+): Promise<PayerMatch | null> {
+  if (kind !== 'account') return null;
+  return (await compareAccount(tx, deps.vault, { customerId, accountId }))?.match ?? null;
+}
+
+function destinationShape(destination: Destination, { now }: Pick<Asked, 'now'>, holderMatch: PayerMatch | null) {
   const { id, customerId, kind, fiat, chain, address: text, hint, createdAt, usableAt, confirmedAt } = destination;
   const waits = confirmedAt === null && usableAt !== null && usableAt > now;
   return {
-    ...{ id: String(id), customerId, kind, asset: fiat, chain, address: text, hint },
+    ...{ id: String(id), customerId, kind, asset: fiat, chain, address: text, hint, holderMatch },
     usable: !waits,
     usableAt: waits ? iso(usableAt) : null,
     confirmedAt: isoOrNull(confirmedAt),

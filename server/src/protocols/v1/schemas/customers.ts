@@ -83,6 +83,12 @@ export const Destination = Type.Object(
     chain: rarely(text('Chain of the address; null for an account', 'matic20')),
     address: rarely(text('The address; null for an account', ADDRESS)),
     hint: text('Last characters of the account number or address, for display', '2333'),
+    holderMatch: maybe(
+      word(
+        ['same', 'other', 'unknown'] as const,
+        'Whether the holder of the account, as you named it, is the customer by name; `unknown` if the customer’s name is not known, null for an address and for an account without a holder',
+      ),
+    ),
     usable: yes('Whether money may be sent to it'),
     usableAt: maybe(
       time('From when money may be sent to it without a confirmation by the customer; null if it already may'),

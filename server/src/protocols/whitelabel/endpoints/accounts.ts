@@ -16,6 +16,7 @@ import {
   accountShapeOf,
   addFiatAccount,
   type Customer,
+  compareAccount,
   encryptLink,
   type FiatAccount,
   fiatAccounts,
@@ -136,11 +137,12 @@ export async function addAccount({
     const details = accountDetails(shaped(fiat, { ...rest, ifsc: bankCode, account: fiatAccount?.account }));
     const now = deps.clock.now();
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat, details, now });
-    const facts = { customer: customer.id, fiat, ending: added.hint };
+    const holder = (await compareAccount(tx, deps.vault, { customerId, accountId: added.id }))?.match;
+    const facts = { customer: customer.id, fiat, ending: added.hint, holder: holder ?? null };
     recordActivity(tx, throughOf(caller), { action: 'account.added', subject: `account:${added.id}`, facts, now });
-    return added;
+    return { id: added.id, holder };
   });
-  return ok({ fiatAccountId: String(account.id) });
+  return ok({ fiatAccountId: String(account.id), ...defined({ holderMatch: account.holder }) });
 }
 
 /**

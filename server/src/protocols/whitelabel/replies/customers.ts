@@ -54,7 +54,12 @@ export const SUBMISSION = object(
   { ...SUBMISSION_PARTS, createdAt: isoTime('When it began'), updatedAt: isoTime('When it last changed') },
   { title: 'Submission' },
 );
-export const ADDED_ACCOUNT = object({ fiatAccountId: numberText('Number of the account') });
+export const ADDED_ACCOUNT = object({
+  fiatAccountId: numberText('Number of the account'),
+  holderMatch: Type.Optional(
+    text('Whether its holder is the customer by name: same, other or unknown. Absent without a holder'),
+  ),
+});
 export const ACCOUNT_LINK = object({
   bankUrl: url('Page on which the customer adds an account'),
   referenceId: numberText('Number of this request'),
