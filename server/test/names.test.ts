@@ -143,7 +143,7 @@ describe('a name in every field', () => {
     const looked = await world.db.asSystem(async (tx) => {
       const input = { text: 'for Quagmire', vault: world.vault, partnerIds: await partnerIds(tx) };
       const { orders } = await lookUp(tx, { ...input, rails: [] });
-      return { orders, customers: await customersLike(tx, world.vault, { ...input, text: 'Mrs Quagmire' }) };
+      return { orders, customers: await customersLike(tx, world.vault, { ...input, texts: ['Mrs Quagmire'] }) };
     });
     assert.deepEqual(
       looked.orders.map(({ id }) => String(id)),

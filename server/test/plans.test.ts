@@ -11,6 +11,8 @@ import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import type { Vault } from '../src/base/crypto.ts';
 import { enqueue } from '../src/base/jobs.ts';
+import { spellingsOf } from '../src/base/spellings.ts';
+import { encryptText } from '../src/base/texts.ts';
 import { startWorkers } from '../src/base/workers.ts';
 import { openScreener } from '../src/compliance/index.ts';
 import * as customers from '../src/customers/index.ts';
@@ -26,6 +28,7 @@ import {
   listPayouts,
   listSuspense,
   lockOrdersOf,
+  lookUp,
   openByState,
   openOrders,
   orderFacts,
@@ -38,7 +41,7 @@ import {
 import * as partners from '../src/partners/index.ts';
 import { requestLog } from '../src/protocols/request-log.store.ts';
 import { createQuote } from '../src/quotes/index.ts';
-import { indexPayers, payerIndexes } from '../src/rails/bank.ts';
+import { indexPayers, indexTexts, payerIndexes, textIndexes } from '../src/rails/bank.ts';
 import { watchedAnywhere } from '../src/rails/chain.addresses.store.ts';
 import { findPayouts } from '../src/rails/payouts.queries.ts';
 import type { Rail } from '../src/rails/rail.ts';
@@ -515,7 +518,7 @@ describe('operators’ lists', () => {
   test('a search for a payout costs a page, whether it finds none, one, or an address that has all', async () => {
     for (const text of ['none', '0xABC', 'payout_1000001', '']) {
       const watch = watching(fixture.db, large);
-      await watch.db.asSystem((tx) => findPayouts(tx, text));
+      await watch.db.asSystem((tx) => findPayouts(tx, [text]));
       watch.assertCheap();
     }
   });
@@ -597,6 +600,23 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     await admin.query(
       `update bank_lines set details = 'x', payer_index = sha256(external_id::bytea) where meaning = 'deposit'`,
     );
+    // One in a thousand has a reference of its own; the others share one, as lines of one payer do, and one text.
+    await admin.query(
+      `update bank_lines set reference = case when units % 1000 = 0 then 'UTR ' || external_id else 'SALARY' end,
+        text_index = case when units % 1000 = 0 then sha256(external_id::bytea) else $1 end`,
+      [textIndexes(fixture.vault, 'salary')[0]],
+    );
+    // Orders of one partner share a reference, and most deposits a target.
+    await admin.query(
+      `update orders set merchant_reference = case when id % 1000 = 0 then 'ref ' || id else $1 end,
+        payer_reference = case when id % 1000 = 0 then 'utr ' || id else $1 end`,
+      [encryptText(fixture.vault, 1n, 'monthly')],
+    );
+    await admin.query(
+      `update deposits set reference = case when id % 1000 = 0 then '0x' || md5(id::text) else 'SALARY' end`,
+    );
+    await admin.query(`update deposits set target = 'pool' where id % 3 = 0`);
+    await admin.query('vacuum analyze orders, bank_lines');
     await admin.query('analyze accounts, entries, transfers, deposits, bank_lines, request_log, fiat_accounts');
     large = await largeTables(admin);
     for (const table of ['bank_lines', 'request_log', 'fiat_accounts', 'transfers']) assert.ok(large.has(table), table);
@@ -650,11 +670,37 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
       assert.equal(first.length, 51);
       await requestLog.page(tx, { partnerId: 2n, below: first.at(-1)?.id, limit: 51 });
       const partnerIds = [1n, 2n, 3n, 4n];
-      assert.equal((await requestLog.named(tx, { partnerIds, id: 'req_49999' })).length, 1);
-      assert.equal((await requestLog.named(tx, { partnerIds, id: 'mine 7' })).length, 50);
+      assert.equal((await requestLog.named(tx, { partnerIds, ids: ['req_49999'] })).length, 1);
+      assert.equal((await requestLog.named(tx, { partnerIds, ids: ['mine 7'] })).length, 50);
     });
     watch.assertCheap();
   });
+
+  for (const text of [
+    'none',
+    '50000',
+    'line 7',
+    'bank.test:line 7',
+    'SALARY',
+    'monthly',
+    'pool',
+    'a b',
+    BIG_CUSTOMER,
+    'client 7',
+  ])
+    test(`a search costs a page: ${text}`, async () => {
+      const watch = watching(fixture.db, large);
+      const partnerIds = [1n, 2n, 3n, 4n];
+      await watch.db.asSystem(async (tx) => {
+        const found = await lookUp(tx, { text, vault: fixture.vault, partnerIds, rails: ['evm.test', 'bank.test'] });
+        const texts = spellingsOf(text);
+        const customersFound = await customers.customersLike(tx, fixture.vault, { texts, partnerIds });
+        const count = [...Object.values(found), customersFound].reduce((sum, { length }) => sum + length, 0);
+        assert.equal(count > 0, !['none', 'a b', 'client 7'].includes(text), JSON.stringify(text));
+      });
+      // Fifty rows of each part, each in a different block.
+      watch.assertCheap({ blocks: 1_500, rows: PAGE_ROWS });
+    });
 
   test('who else uses a bank account, what an order has used, and lines without an index', async () => {
     const { vault } = fixture;
@@ -676,6 +722,7 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
       await paidSince(tx, { paidAt: new Date(until.getTime() - 30_000), payoutId: null }, until, 100);
     });
     assert.deepEqual(await indexPayers(watch.db, vault), { count: 0, isAll: true });
+    assert.equal(await indexTexts(watch.db, vault), 0);
     watch.assertCheap();
   });
 

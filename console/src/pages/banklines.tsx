@@ -5,7 +5,7 @@ import { List } from '../list.tsx';
 import { OtherActions } from '../others.tsx';
 import { Amount, type Column, Id, State, Time, type Tone } from '../ui.tsx';
 
-interface Line {
+export interface BankLine {
   readonly id: string;
   readonly rail: string;
   readonly line: string;
@@ -24,7 +24,7 @@ const TONES: Readonly<Record<string, Tone>> = { unexplained: 'bad', recall: 'war
 /** Of payouts and refunds; other keys have no page. */
 const HAS_PAGE = /^[a-z]+_[0-9]+_[0-9]+$/;
 
-const COLUMNS: readonly Column<Line>[] = [
+export const BANK_LINE_COLUMNS: readonly Column<BankLine>[] = [
   { head: 'Booked', cell: ({ bookedAt }) => <Time at={bookedAt} /> },
   {
     head: 'Meaning',
@@ -72,7 +72,7 @@ const COLUMNS: readonly Column<Line>[] = [
 ];
 
 export const BankLines = () => (
-  <List<Line>
+  <List<BankLine>
     title="Bank lines"
     says="Lines of the banks' statements, and what each was booked as."
     path="/bank-lines"
@@ -87,7 +87,7 @@ export const BankLines = () => (
       { name: 'max', label: 'At most' },
       ...within('Booked'),
     ]}
-    columns={COLUMNS}
+    columns={BANK_LINE_COLUMNS}
     keyOf={({ id }) => id}
     empty="No line matches these filters."
   />

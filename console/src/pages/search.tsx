@@ -1,9 +1,10 @@
-/** The results for an id, address, hash or reference. */
+/** The results for an id, address, hash or reference, or the text of a bank line. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useSearch } from '@tanstack/react-router';
 import { read } from '../api.ts';
 import { Amount, type Column, CustomerLink, Failure, Id, OrderLink, State, Table } from '../ui.tsx';
 import { FindAccount } from './account.find.tsx';
+import { BANK_LINE_COLUMNS, type BankLine } from './banklines.tsx';
 import { PartnerLink } from './partners.tsx';
 import { REQUEST_COLUMNS, type RequestRow } from './requests.tsx';
 
@@ -19,6 +20,7 @@ interface Answer {
   readonly deposits: readonly Found[];
   readonly payouts: readonly Found[];
   readonly customers: readonly Found[];
+  readonly bankLines: readonly BankLine[];
   readonly requests: readonly RequestRow[];
 }
 
@@ -61,15 +63,16 @@ export function Search() {
   const all = found.data;
   const only = all?.orders.length === 1 ? all.orders[0] : undefined;
   // The number of an order leads directly to its page.
-  if (only?.id === text) return <Navigate to="/orders/$order" params={{ order: text }} replace />;
+  if (only !== undefined && only.id === text.replaceAll(/\s/g, ''))
+    return <Navigate to="/orders/$order" params={{ order: only.id }} replace />;
   const parts = [
     ['Orders', ORDERS, all?.orders],
     ['Deposits', moneyOf('/deposits/$deposit'), all?.deposits],
     ['Payouts and refunds', moneyOf('/payouts/$payout'), all?.payouts],
     ['Customers', CUSTOMERS, all?.customers],
   ] as const;
-  const requests = all?.requests ?? [];
-  const count = parts.reduce((sum, [, , rows]) => sum + (rows?.length ?? 0), requests.length);
+  const { requests = [], bankLines = [] } = all ?? {};
+  const count = parts.reduce((sum, [, , rows]) => sum + (rows?.length ?? 0), requests.length + bankLines.length);
   return (
     <>
       <h1>Found for {text}</h1>
@@ -83,6 +86,12 @@ export function Search() {
               <Table label={name} columns={columns} rows={rows} keyOf={({ id }) => id} empty="" />
             </section>
           ),
+      )}
+      {bankLines.length > 0 && (
+        <section className="panel">
+          <h2>Bank lines</h2>
+          <Table label="Bank lines" columns={BANK_LINE_COLUMNS} rows={bankLines} keyOf={({ id }) => id} empty="" />
+        </section>
       )}
       {requests.length > 0 && (
         <section className="panel">

@@ -23,6 +23,7 @@ import { plannedHandlers } from '../protocols/operator/index.ts';
 import { purgeRequestLog } from '../protocols/v1/index.ts';
 import { flatFormat, whitelabelFormat } from '../protocols/whitelabel/index.ts';
 import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
+import { indexTexts } from '../rails/bank.ts';
 import { payoutHandlers } from '../rails/payouts.ts';
 import { reconcileHandlers } from '../reconcile/index.ts';
 import { purgeTeams } from '../team/index.ts';
@@ -91,6 +92,7 @@ function handlersOf(
         await Promise.all([
           ...[purgeRequestLog(db, now), sweepFiles(db, blobs, now), emptyOldDrafts(db, now)],
           ...[purgeSessions(db, now), purgeSsoLogins(db, now), purgeTeams(db, now), numberAccounts(db, vault)],
+          indexTexts(db, vault),
         ]),
     }),
     ...parts.sanctions?.handlers,

@@ -286,14 +286,14 @@ export async function unblockCustomer(tx: Tx, customerId: string, now: Date): Pr
   await tx.run(sql.unblock, [customerId, now]);
 }
 
-/** Customers with this id, or this partner-given name, of every partner the role sees. */
+/** Customers with one of these texts as their id, or as their partner-given name, of every partner the role sees. */
 export const customersLike = async (
   tx: Tx,
   vault: Vault,
-  input: { text: string; partnerIds: readonly bigint[] },
+  input: { texts: readonly string[]; partnerIds: readonly bigint[] },
 ): Promise<Customer[]> => {
-  const names = input.partnerIds.flatMap((id) => textsLike(vault, id, input.text));
-  return (await tx.rows<CustomerRow>(sql.likeText, [input.text, names])).map(customerOf);
+  const names = input.partnerIds.flatMap((id) => input.texts.flatMap((text) => textsLike(vault, id, text)));
+  return (await tx.rows<CustomerRow>(sql.likeText, [input.texts, names])).map(customerOf);
 };
 
 export function customerOf(row: CustomerRow): Customer {

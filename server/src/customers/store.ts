@@ -150,7 +150,10 @@ export const sql = {
   blockOf: 'select blocked_at from customers where id = $1 for share',
   unblock: 'update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1',
   debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
-  likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = any($2::text[]) order by id limit 50`,
+  // Each by itself: with `or` and the order, PostgreSQL may walk all customers by id.
+  likeText: `select ${CUSTOMER} from customers where id = any(array(
+      select id from customers where id = any($1::text[])
+      union (select id from customers where client_customer_id = any($2::text[]) limit 50))) order by id limit 50`,
   // An operator's block, before or since, is independent of the debt. Each block has a time: approvals name it, so that an
   // approval for one block does not apply to the next.
   block: `update customers set blocked_at = greatest($2, blocked_at + interval '1 millisecond'), updated_at = $2,

@@ -107,12 +107,20 @@ export const requestLog = {
       [partnerId, id],
     ),
 
-  /** Lines of any of these partners, newest first. */
-  named: (tx: Tx, { partnerIds, id }: { partnerIds: readonly bigint[]; id: string }) =>
+  /**
+   * Lines of any of these partners with one of these ids, newest first. Each is looked up by itself, a program's id as a range of
+   * one that an index returns in order: PostgreSQL else reads all lines by number, because it expects that an id has many.
+   */
+  named: (tx: Tx, { partnerIds, ids }: { partnerIds: readonly bigint[]; ids: readonly string[] }) =>
     tx.rows<LineRow>(
-      `select ${COLUMNS} from request_log
-        where partner_id = any($1::bigint[]) and (request_id = $2 or client_request_id = $2) order by id desc limit ${MOST_NAMED}`,
-      [partnerIds, id],
+      `select ${COLUMNS} from request_log where id = any(array(
+         select found.id from unnest($1::bigint[]) as p (partner) cross join unnest($2::text[]) as a (given) cross join lateral (
+           (select id from request_log where partner_id = p.partner and request_id = a.given limit ${MOST_NAMED})
+           union all
+           (select id from request_log where partner_id = p.partner and client_request_id between a.given and a.given
+             order by client_request_id desc, id desc limit ${MOST_NAMED})) found))
+        order by id desc limit ${MOST_NAMED}`,
+      [partnerIds, ids],
     ),
 
   /** The last of the partner's next lines, by their ids. Runs with the system role. */

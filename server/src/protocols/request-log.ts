@@ -181,7 +181,7 @@ export async function requestNamed(tx: Tx, vault: Vault, input: { partnerId: big
  */
 export const requestDesk = {
   list: (tx: Tx, input: Parameters<typeof requestLog.page>[1]): Promise<LineRow[]> => requestLog.page(tx, input),
-  named: (tx: Tx, input: { partnerIds: readonly bigint[]; id: string }): Promise<LineRow[]> =>
+  named: (tx: Tx, input: { partnerIds: readonly bigint[]; ids: readonly string[] }): Promise<LineRow[]> =>
     requestLog.named(tx, input),
 };
 

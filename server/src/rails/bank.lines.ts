@@ -28,6 +28,7 @@ import {
   readLine,
   recalledUnits,
 } from './bank.store.ts';
+import { NO_TEXT, textIndexes } from './bank.texts.ts';
 import { payoutByKey } from './payouts.ts';
 import type { Movement, RailFact } from './rail.ts';
 
@@ -71,6 +72,8 @@ export async function takeLine(bank: OpenBank, tx: Tx, line: StatementLine): Pro
     meaning,
     key,
     chargeUnits: line.chargeUnits ?? 0n,
+    reference: showable(line.reference),
+    textIndex: textIndexes(context.vault, line.free.text)[0] ?? NO_TEXT,
     details: context.vault.encrypt(JSON.stringify(line.free), `bank_lines.details:${adapter.code}:${line.externalId}`),
     bookedAt: line.bookedAt,
   });

@@ -85,11 +85,13 @@ export const readLine = (tx: Tx, rail: string, externalId: string): Promise<Bank
 export async function insertLine(
   tx: Tx,
   rail: string,
-  line: BankLine & { externalId: string; details: Buffer; bookedAt: Date },
+  line: BankLine & { externalId: string; reference: string; details: Buffer; textIndex: Buffer; bookedAt: Date },
 ): Promise<boolean> {
   const rows = await tx.run(
-    `insert into bank_lines (rail, external_id, direction, asset, units, details, meaning, key, charge_units, booked_at, read_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp()) on conflict (rail, external_id) do nothing`,
+    `insert into bank_lines (rail, external_id, direction, asset, units, details, meaning, key, charge_units, booked_at, read_at,
+       reference, text_index)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), nullif($11, ''), $12)
+     on conflict (rail, external_id) do nothing`,
     [
       rail,
       line.externalId,
@@ -101,6 +103,8 @@ export async function insertLine(
       line.key,
       line.chargeUnits,
       line.bookedAt,
+      line.reference,
+      line.textIndex,
     ],
   );
   return rows > 0;

@@ -32,7 +32,7 @@ import { cursorAgeMs, moveCursor, type ReadTo, readCursor, readDetails, readToOf
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
-export { type BankLine, type BankLineFilter, bankLineExists, bankLinesBelow } from './bank.list.ts';
+export { type BankLine, type BankLineFilter, bankLineExists, bankLinesBelow, bankLinesLike } from './bank.list.ts';
 export {
   declareForeign,
   declareNoPayment,
@@ -43,6 +43,7 @@ export {
 } from './bank.match.ts';
 export { indexPayers, payerIndexes, payerNumber } from './bank.payers.ts';
 export { eraseDetails, lockDebit } from './bank.store.ts';
+export { indexTexts, textIndexes } from './bank.texts.ts';
 
 const POLL_MS = 2_000;
 /** A read is a job with a lease of 20 s. The next one reads the remaining lines at once. */

@@ -62,5 +62,5 @@ export async function enqueueUnsubmitted(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await notSubmitted(tx)) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
 }
 
-/** For operators' look-up: the payout with this id, or those with this reference or address, newest first. */
-export const findPayouts = (tx: Tx, text: string): Promise<Payout[]> => payoutsLike(tx, text);
+/** For operators' look-up: payouts with one of these texts as id, reference or address, newest first. */
+export const findPayouts = (tx: Tx, texts: readonly string[]): Promise<Payout[]> => payoutsLike(tx, texts);

@@ -239,21 +239,21 @@ export const waitingOf = (tx: Tx, partnerId: bigint): Promise<{ id: string }[]> 
 const MOST_FOUND = 50;
 
 /**
- * By key, reference or address, newest first. Each is looked up by itself: with `or`, PostgreSQL read all payouts by time. An
- * address is a range of one, ordered by it, because PostgreSQL did the same for `=` where most payouts have one address.
+ * With one of these texts as key, reference or address, newest first. Each is looked up by itself: with `or`, PostgreSQL read all
+ * payouts by time. An address is a range of one, ordered by it, because PostgreSQL did the same for `=` where most payouts have one
+ * address.
  */
-export const payoutsLike = (tx: Tx, text: string): Promise<Payout[]> => {
-  const ofAddress = (condition: string) => `
-    (select id from payouts where ${condition} order by address desc, created_at desc, id desc limit ${MOST_FOUND})`;
-  return tx.rows<Payout>(
+export const payoutsLike = (tx: Tx, texts: readonly string[]): Promise<Payout[]> =>
+  tx.rows<Payout>(
     `select ${COLUMNS} from payouts where id = any(array(
-       select id from payouts where id = $1
-       union (select id from payouts where reference = $1 limit ${MOST_FOUND})
-       union ${ofAddress('address between $1 and $1')} union ${ofAddress('address between lower($1) and lower($1)')}))
+       select found.id from unnest($1::text[]) as t (text) cross join lateral (
+         select id from payouts where id = t.text
+         union (select id from payouts where reference = t.text limit ${MOST_FOUND})
+         union (select id from payouts where address between t.text and t.text
+                 order by address desc, created_at desc, id desc limit ${MOST_FOUND})) found))
       order by created_at desc, id desc limit ${MOST_FOUND}`,
-    [text],
+    [texts],
   );
-};
 
 export interface PayoutFilter {
   partnerId?: bigint | undefined;

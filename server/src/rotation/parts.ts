@@ -10,7 +10,7 @@
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';
 import { detailsIndexes, identityIndexes, namesContext, numberIndexes, phoneIndexes } from '../customers/index.ts';
-import { payerIndexes } from '../rails/bank.ts';
+import { payerIndexes, textIndexes } from '../rails/bank.ts';
 
 export interface Keys {
   readonly from: Vault;
@@ -128,22 +128,26 @@ export const PARTS: readonly Part[] = [
   {
     name: 'bank_lines.details',
     table: 'bank_lines',
-    reads: ['rail', 'external_id', 'details', 'payer_index', 'payer_partner_id'],
-    writes: ['details', 'payer_index'],
+    reads: ['rail', 'external_id', 'details', 'payer_index', 'payer_partner_id', 'text_index'],
+    writes: ['details', 'payer_index', 'text_index'],
     rewrite(keys, row) {
       const details = row.details as Buffer | null;
       if (details === null || details.length === 0) return undefined;
       const context = `bank_lines.details:${row.rail}:${row.external_id}`;
       const { text, isNew } = opened(keys, details, context);
-      const kept = row.payer_index as Buffer | null;
-      // Null: not indexed yet. Empty: there is no account.
-      const [index = kept] =
-        kept === null || kept.length === 0
-          ? []
-          : payerIndexes(keys.to, row.payer_partner_id as bigint | null, JSON.parse(text).account ?? '');
-      const isIndexed = index === null || (kept !== null && index.equals(kept));
-      if (isNew && isIndexed) return undefined;
-      return [isNew ? details : keys.to.encrypt(text, context), index];
+      const free = JSON.parse(text) as { account?: string; text?: string };
+      // Null: not indexed yet. Empty: there is nothing to index.
+      const renewed = (kept: Buffer | null, indexes: () => Buffer[]) =>
+        kept === null || kept.length === 0 ? kept : (indexes()[0] ?? kept);
+      const payer = row.payer_index as Buffer | null;
+      const partnerId = row.payer_partner_id as bigint | null;
+      const payerIndex = renewed(payer, () => payerIndexes(keys.to, partnerId, free.account ?? ''));
+      const said = row.text_index as Buffer | null;
+      const textIndex = renewed(said, () => textIndexes(keys.to, free.text));
+      const isSame = (one: Buffer | null, other: Buffer | null) =>
+        one === other || (one && other?.equals(one)) === true;
+      if (isNew && isSame(payerIndex, payer) && isSame(textIndex, said)) return undefined;
+      return [isNew ? details : keys.to.encrypt(text, context), payerIndex, textIndex];
     },
   },
   encrypted(

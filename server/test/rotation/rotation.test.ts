@@ -42,7 +42,7 @@ import {
   viewsOf,
 } from '../../src/operators/index.ts';
 import { createKey, createPartner, openPartners, upsertAsset } from '../../src/partners/index.ts';
-import { indexPayers, payerIndexes, payerNumber } from '../../src/rails/bank.ts';
+import { indexPayers, indexTexts, payerIndexes, payerNumber, textIndexes } from '../../src/rails/bank.ts';
 import { noteRotation, rotate } from '../../src/rotation/index.ts';
 import { OTHER_BYTES, PARTS } from '../../src/rotation/parts.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -125,10 +125,14 @@ before(async () => {
        values ('bank.test', $1, 'credit', 'inr', 1, $2, 'deposit', now(), now())`,
       [
         `line ${n}`,
-        vault.encrypt(JSON.stringify({ account: details.account }), `bank_lines.details:bank.test:line ${n}`),
+        vault.encrypt(
+          JSON.stringify({ account: details.account, text: 'Rent  May' }),
+          `bank_lines.details:bank.test:line ${n}`,
+        ),
       ],
     );
   assert.deepEqual(await indexPayers(db, vault), { count: MANY, isAll: true });
+  assert.equal(await indexTexts(db, vault), MANY);
   await takes(db, vault, 'uk', 'XXX0001', 'Taras ORLENKOV');
   await compares(db, vault);
   await db.asSystem(async (tx) => {
@@ -258,6 +262,8 @@ async function readsAll(db: Database, vault: Vault): Promise<void> {
     [payers],
   );
   assert.equal(lines.rowCount, MANY, 'lines of one payer are found');
+  const said = await owner.query('select from bank_lines where text_index = any($1)', [textIndexes(vault, 'rent may')]);
+  assert.equal(said.rowCount, MANY, 'lines with one text are found');
   for (const { external_id: externalId } of lines.rows)
     assert.equal(await db.asSystem((tx) => payerNumber(tx, vault, { rail: 'bank.test', externalId })), details.account);
   const { clock } = fixture;

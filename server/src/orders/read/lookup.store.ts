@@ -37,36 +37,58 @@ const DEPOSIT = `id, rail, external_id, order_id, partner_id, state, asset, unit
   target, reference, why, seen_at, confirmed_at`;
 
 /**
+ * The newest rows for each of these values of a column. A range of one, ordered by it, is a walk of the column's index that ends
+ * with the page; for `=`, PostgreSQL may walk all rows by id instead, because it expects that a value has many (payouts.store.ts).
+ */
+const newestOf = (table: 'orders' | 'deposits', column: string, values: string) => `
+  (select f.* from unnest(${values}::text[]) as a (given) cross join lateral (
+     select * from ${table} where ${column} between a.given and a.given and ${column} <> ''
+      order by ${column} desc, id desc limit ${MOST_FOUND}) f)`;
+
+/**
+ * @param input.texts the text in each spelling
  * @param input.number the text as an id, if it can be one
- * @param input.references the text as each partner's references are stored
+ * @param input.references the texts as partners' and customers' references are stored, for each partner
  */
 export const ordersLike = (
   tx: Tx,
-  input: { text: string; references: readonly string[]; number: bigint | null; rails: readonly string[] },
+  input: {
+    texts: readonly string[];
+    references: readonly string[];
+    number: bigint | null;
+    rails: readonly string[];
+  },
 ) =>
   tx.rows<FoundOrder>(
     `select ${ORDER} from (
        select * from orders where id = $2
-       union select * from orders where deposit_rail = any($3) and deposit_target in ($1, lower($1))
-       union select * from orders where merchant_reference = any($4::text[])) as found
+       union select * from orders where deposit_rail = any($3) and deposit_target = any($1::text[])
+       union ${newestOf('orders', 'merchant_reference', '$4')}
+       union ${newestOf('orders', 'payer_reference', '$4')}) as found
       order by id desc limit ${MOST_FOUND}`,
-    [input.text, input.number, input.rails, input.references],
+    [input.texts, input.number, input.rails, input.references],
   );
 
 export const depositOfId = (tx: Tx, id: bigint): Promise<FoundDeposit | undefined> =>
   tx.row<FoundDeposit>(`select ${DEPOSIT} from deposits where id = $1`, [id]);
 
-/** @param input.typed the text as operators' searchable texts may be stored */
-export const depositsLike = (tx: Tx, input: { text: string; number: bigint | null; typed: readonly string[] }) =>
+/**
+ * Deposits with one of these texts as their id, their id on their rail, reference or target.
+ *
+ * @param input.typed the texts as operators' searchable texts may be stored
+ */
+export const depositsLike = (
+  tx: Tx,
+  input: { texts: readonly string[]; number: bigint | null; typed: readonly string[]; rails: readonly string[] },
+) =>
   tx.rows<FoundDeposit>(
-    `select ${DEPOSIT} from (
-       select * from deposits where id = $2
-       union all select * from deposits where reference = $1 and reference <> ''
-       union all select * from deposits where reference = lower($1) and reference <> '' and lower($1) <> $1
-       union all select * from deposits where reference = any($3::text[]) and reference <> ''
-       union all select * from deposits where target in ($1, lower($1)) and target <> '') as found
+    `select ${DEPOSIT} from deposits where id = any(array(
+       select id from deposits where id = $2
+       union all select id from deposits where rail = any($4) and external_id = any($1::text[])
+       union all select id from ${newestOf('deposits', 'reference', '$1::text[] || $3')} as r
+       union all select id from ${newestOf('deposits', 'target', '$1')} as t))
       order by id desc limit ${MOST_FOUND}`,
-    [input.text, input.number, input.typed],
+    [input.texts, input.number, input.typed, input.rails],
   );
 
 /** Number of a customer's newest orders that are searched for an account. */

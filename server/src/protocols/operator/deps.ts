@@ -135,7 +135,7 @@ export interface RequestDesk {
     },
   ): Promise<readonly LoggedRequest[]>;
   /** Requests with this id: ours, or the program's own. */
-  named(tx: Tx, input: { partnerIds: readonly bigint[]; id: string }): Promise<readonly LoggedRequest[]>;
+  named(tx: Tx, input: { partnerIds: readonly bigint[]; ids: readonly string[] }): Promise<readonly LoggedRequest[]>;
 }
 
 interface LoggedRequest {

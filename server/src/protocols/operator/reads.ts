@@ -9,6 +9,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
+import { spellingsOf } from '../../base/spellings.ts';
 import {
   attachmentsOf,
   findCase,
@@ -197,12 +198,16 @@ export const READS: readonly Read[] = [
   read({
     ...ORDERS.lookup,
     async answer({ orders, vault, requests }, tx, input) {
-      const by = { text: input.text, vault, partnerIds: await partnerIds(tx) };
-      const found = await lookUp(tx, { ...by, rails: [...orders.rails.keys()] });
+      const ids = await partnerIds(tx);
+      const texts = spellingsOf(input.text);
+      const rails = [...orders.rails.keys()];
+      const found = await lookUp(tx, { text: input.text, vault, partnerIds: ids, rails });
       // Omits a worker's internal timer, which has no meaning for a person.
       const payouts = found.payouts.map((one) => ({ ...one, submitLeftMs: undefined }));
-      const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
-      const named = await requests.named(tx, { partnerIds: by.partnerIds, id: input.text });
+      const customers = (await customersLike(tx, vault, { texts, partnerIds: ids })).map((one) =>
+        shownCustomer(vault, one),
+      );
+      const named = await requests.named(tx, { partnerIds: ids, ids: texts });
       return { ...found, payouts, customers, requests: named.map(shownRequest) };
     },
     personal: (body) => (body as { customers: Shown[] }).customers.flatMap(namedIn),

@@ -6,6 +6,7 @@ import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../
 import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode, TERMS } from './forms.ts';
+import { BANK_LINE } from './outside.ts';
 import { REQUEST_LINE } from './partners.ts';
 
 /** How often one fee of an order may be compensated. */
@@ -23,16 +24,17 @@ const span = { market: id, from: time, until: time };
 export const ORDERS = {
   lookup: look({
     path: '/lookup',
-    says: 'Finds orders, deposits, payouts, customers and requests of programs by an id, address, hash or reference.',
+    says: 'Finds orders, deposits, payouts, bank lines, customers and requests of programs by an id, address, hash, reference or the whole text of a bank line, in any spacing.',
     fields: {
       text: about(
-        text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters'),
-        'Id, address, hash or reference to search for',
+        text(300, /\S\s*\S/, 'an id, address, hash, reference or text of a bank line of 2 to 300 characters'),
+        'Id, address, hash, reference or text of a bank line to search for',
         '0x52908400098527886E0F7030069857D2E4169EE7',
       ),
     },
     gives: thing([
       ...['orders', 'deposits', 'payouts', 'customers'],
+      { bankLines: many(BANK_LINE, 'Lines of bank statements') },
       { requests: many(REQUEST_LINE, 'Requests of programs with this id, of the last 30 days') },
     ]),
     command: { words: 'lookup', args: ['text'] },

@@ -10,6 +10,17 @@ const LAST = '`next` of the previous page; without it, the first page';
 const DEBT = ['id', 'partnerId', 'customerId', 'asset', 'units', 'since', 'days'];
 const LINE = ['id', 'rail', 'line', 'bookedAt', 'direction', 'asset', 'units', 'chargeUnits', 'meaning', 'key'];
 const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
+/** A line as lists and the search show it. */
+export const BANK_LINE = [
+  ...LINE.filter((name) => !['bookedAt', 'chargeUnits', 'meaning'].includes(name)),
+  {
+    bookedAt: Type.String({ description: 'When the bank booked it: ISO 8601 in UTC' }),
+    chargeUnits: Type.String({ description: 'Charge of the bank for it: a plain decimal of its asset' }),
+    meaning: Type.String({ description: 'Kind of booking' }),
+    foreignAt: maybeTime('When two operators declared that the debit paid none of our payouts'),
+    readAt: Type.String({ description: 'When it was read: ISO 8601 in UTC' }),
+  },
+];
 const BANK_MEANINGS = ['deposit', 'funding', 'return', 'payout', 'recall', 'unexplained'] as const;
 
 export const OUTSIDE = {
@@ -45,16 +56,7 @@ export const OUTSIDE = {
     },
     table: { list: 'lines', columns: [...LINE, 'foreignAt', 'readAt'] },
     refuses: ['malformed_amount'],
-    gives: pages('lines', [
-      ...LINE.filter((name) => !['bookedAt', 'chargeUnits', 'meaning'].includes(name)),
-      {
-        bookedAt: Type.String({ description: 'When the bank booked it: ISO 8601 in UTC' }),
-        chargeUnits: Type.String({ description: 'Charge of the bank for it: a plain decimal of its asset' }),
-        meaning: Type.String({ description: 'Kind of booking' }),
-        foreignAt: maybeTime('When two operators declared that the debit paid none of our payouts'),
-        readAt: Type.String({ description: 'When it was read: ISO 8601 in UTC' }),
-      },
-    ]),
+    gives: pages('lines', BANK_LINE),
     command: {
       words: 'bank lines',
       columns: ['bookedAt', 'rail', 'line', 'direction', 'units', 'asset', 'meaning', 'key'],
