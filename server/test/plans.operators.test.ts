@@ -12,6 +12,7 @@ import type { Tx } from '../src/base/db.ts';
 import { listCases } from '../src/compliance/index.ts';
 import { monitoringFindings } from '../src/monitoring/index.ts';
 import { proposals, readAudit } from '../src/operators/index.ts';
+import { marketChanges } from '../src/partners/index.ts';
 import { listBreaks } from '../src/reports/index.ts';
 import { newestTransfers, waitingTransfers } from '../src/treasury/store.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
@@ -73,6 +74,8 @@ const FILL = [
   `insert into reconcile_items (rail, wallet, asset, key, kind, outside_units, ledger_units, why, names, found_at, closed_at)
     select 'evm.test', 'hot', 'usdc.test', 'key ' || i, 'break_amount', 1, 2, 'differs', '[]', now(),
            case when i % ${EVERY} = 0 then null else now() end from generate_series(1, ${ROWS}) i`,
+  `insert into market_changes (what, market_id, item, changed_by, why, at)
+    select 'fee', i % 100 + 1, 'operator', 'ada', 'asked', now() - make_interval(mins => ${ROWS} - i) from generate_series(1, ${ROWS}) i`,
   'set session_replication_role = origin',
 ];
 
@@ -131,6 +134,13 @@ const LISTS: Record<string, (tx: Tx) => Promise<unknown>> = {
   'messages of alerts': async (tx) => {
     const found = await alertMessages(tx, { limit: LIMIT });
     await alertMessages(tx, { below: found.at(-1)?.id, limit: LIMIT });
+  },
+  'changes of terms, of all markets and of one': async (tx) => {
+    for (const marketId of [undefined, 7n]) {
+      const found = await marketChanges(tx, { marketId, limit: 10 });
+      assert.equal(found.length, 10);
+      await marketChanges(tx, { marketId, below: found.at(-1)?.id, limit: LIMIT });
+    }
   },
   'items that differ': async (tx) => {
     const { next } = await listBreaks(tx, { limit: 10 });

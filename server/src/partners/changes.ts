@@ -5,6 +5,7 @@
  * its present value leaves no row: a sandbox sets its terms at every start, except those that an operator has set.
  */
 import type { Tx } from '../base/db.ts';
+import { conditions, parameters } from '../base/scan.ts';
 import { sql } from './store.ts';
 
 export interface Reason {
@@ -102,9 +103,17 @@ export async function marketChanges(
     limit: number;
   },
 ): Promise<MarketChange[]> {
-  const { marketId = null, partnerId = null, what = null, item = null } = input;
-  const { from = null, until = null, below = null, limit } = input;
-  const rows = await tx.rows<ChangeRow>(sql.changes, [marketId, limit, what, from, until, below, item, partnerId]);
+  const { values, put } = parameters();
+  const given = conditions(put, [
+    ['market_id =', input.marketId],
+    ['partner_id =', input.partnerId],
+    ['what =', input.what],
+    ['item =', input.item],
+    ['at >=', input.from],
+    ['at <', input.until],
+    ['id <', input.below],
+  ]);
+  const rows = await tx.rows<ChangeRow>(sql.changes(given, put(input.limit)), values);
   return rows.map(changeOf);
 }
 

@@ -221,11 +221,9 @@ export const sql = {
   // Setting a value to its present one records no change.
   insertChange: `insert into market_changes (what, market_id, partner_id, item, before, after, changed_by, why)
     select $1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, $8 where $5::jsonb is distinct from $6::jsonb`,
-  changes: `select ${CHANGE} from market_changes
-    where ($1::bigint is null or market_id = $1) and ($3::text is null or what = $3)
-      and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)
-      and ($7::text is null or item = $7) and ($8::bigint is null or partner_id = $8)
-    order by id desc limit $2`,
+  /** @param given the conditions of the filters that are given, and `limit` a parameter */
+  changes: (given: string, limit: string) =>
+    `select ${CHANGE} from market_changes where id > 0 and ${given} order by id desc limit ${limit}`,
   change: `select ${CHANGE} from market_changes where id = $1`,
   setByPeople: `select what, market_id, partner_id, item
     from (select distinct on (what, market_id, partner_id, item) what, market_id, partner_id, item, changed_by
