@@ -16,6 +16,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   seals: 'made over what is generated',
   sealed_entries: 'made over what is generated',
   daily_totals: 'summed from the journal',
+  daily_revenue: 'summed from the journal',
+  journal_progress: 'one row',
   daily_totals_progress: 'one row',
   order_counts: 'counted',
   order_lists: 'counted',

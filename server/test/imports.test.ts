@@ -289,6 +289,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
     ...['submission_files', 'submissions', 'verifications'],
   ],
   ops: ['jobs', 'orders', 'quotes'],
+  ledger: ['orders'],
   orders: ['bank_lines', 'fiat_accounts', 'payouts'],
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores', 'treasury_addresses'],

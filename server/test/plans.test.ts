@@ -21,6 +21,7 @@ import { addToDailyTotals, balancesAt, chargedOf, chart, custodyAt, move, post }
 import { LOOK_BACK } from '../src/ledger/seals.ts';
 import { type OrdersContext } from '../src/orders/context.ts';
 import {
+  exposure,
   listBankLines,
   listDebts,
   listDeposits,
@@ -45,7 +46,7 @@ import { indexPayers, indexTexts, payerIndexes, textIndexes } from '../src/rails
 import { watchedAnywhere } from '../src/rails/chain.addresses.store.ts';
 import { findPayouts } from '../src/rails/payouts.queries.ts';
 import type { Rail } from '../src/rails/rail.ts';
-import { partnerStatement, revenue } from '../src/reports/index.ts';
+import { affectedOrders, partnerStatement, revenue } from '../src/reports/index.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 import { gateRules } from './support/gate.ts';
 import { largeTables, PAGE_ROWS, watching } from './support/plans.ts';
@@ -502,17 +503,50 @@ describe('operators’ lists', () => {
     assert.ok(watch.plans.length <= 2 * 21, `${watch.plans.length} plans`);
   });
 
-  test('endpoints of all partners, and what was posted within a day', async () => {
+  test('endpoints of all partners, and what was charged for orders', async () => {
     const watch = watching(fixture.db, large);
     await watch.db.asSystem((tx) => events.listEndpoints(tx, { limit: 50 }));
     watch.assertCheap();
-    const day = { from: new Date(Date.now() - 172_800_000), until: new Date(Date.now() - 86_400_000) };
     const reports = watching(fixture.db, large);
     await reports.db.asSystem(async (tx) => {
-      await revenue(tx, { ...day, limit: 100 });
       await chargedOf(tx, [1n, 2n, 3n]);
     });
     reports.assertCheap();
+  });
+
+  test('revenue of a month costs its stored sums and the days that its ends cut, whatever the journal has', async () => {
+    // As after all was sealed and summed.
+    await admin.query('update journal_progress set complete_to = (select max(seq) from entries)');
+    await admin.query(`insert into daily_revenue (day, partner_id, market_id, asset, kind, units)
+      select current_date - i, p, 1, 'inr', 'fee_operator', 5 from generate_series(1, 1000) i, generate_series(1, 4) p`);
+    await admin.query('analyze daily_revenue, entries, seals');
+    large = await largeTables(admin);
+    assert.ok(large.has('daily_revenue'));
+    const month = { from: new Date(Date.now() - 33 * 86_400_000), until: new Date(Date.now() - 2 * 86_400_000) };
+    const watch = watching(fixture.db, large);
+    const { rows } = await watch.db.asSystem((tx) => revenue(tx, { ...month, limit: 500 }));
+    assert.equal(rows.length, 30 * 4);
+    await watch.db.asSystem((tx) => revenue(tx, { ...month, partnerId: 1n, limit: 10 }));
+    watch.assertCheap();
+    await admin.query('update journal_progress set complete_to = 0');
+  });
+
+  test('orders under other terms cost a walk over the span, and open amounts the open orders', async () => {
+    const { rows } = await admin.query<{ at: Date }>(
+      'select created_at as at from orders order by id desc limit 1 offset 900',
+    );
+    const { at } = rows[0] ?? {};
+    assert.ok(at);
+    const market = await fixture.db.asSystem((tx) =>
+      partners.findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr' }),
+    );
+    const terms = { fee: 'operator', fixedUnits: 0n, bps: 30n, minimumUnits: 0n, notFor: [] } as const;
+    const watch = watching(fixture.db, large);
+    const found = await watch.db.asSystem((tx) => affectedOrders(tx, { market, from: at, until: new Date(), terms }));
+    assert.ok(found.orders.length > 500, `${found.orders.length} orders`);
+    await watch.db.asSystem((tx) => exposure(tx));
+    // A step has five hundred orders, each with its entries, their transfers and both accounts of each.
+    watch.assertCheap({ blocks: 15 * PAGE_ROWS + 5_000, rows: 4 * PAGE_ROWS });
   });
 
   test('a search for a payout costs a page, whether it finds none, one, or an address that has all', async () => {

@@ -191,6 +191,8 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   ],
   customers: ['insert, update', `${REQUESTS}; blocked by law or for a debt`],
   daily_totals: ['insert, update', 'each seal adds to the totals of its days'],
+  daily_revenue: ['insert, update', 'each seal adds to the revenue of its days'],
+  journal_progress: ['update', 'each seal may note up to where all is sealed'],
   daily_totals_progress: ['update', 'each seal adds to the totals of its days'],
   decisions: ['insert; update (inputs)', 'inserted once; an erasure takes out indexes of accounts'],
   denied_destinations: ['insert, delete', 'deny lists are replaced whole'],

@@ -7,7 +7,7 @@
  * figure. `verify-ledger` computes the totals again.
  */
 import type { Tx } from '../base/db.ts';
-import { LOOK_BACK } from './seals.ts';
+import { UNSEALED_ABOVE } from './seals.ts';
 
 /**
  * Orders' accounts share one line of the trial balance per asset, and so do debts. Sums are grouped by kind, asset and this column
@@ -18,9 +18,6 @@ import { LOOK_BACK } from './seals.ts';
 export const ownCode = (code: string): string => `case when kind in ('order', 'receivable') then null else ${code} end`;
 /** The name of a line, from columns `own`, `kind` and `asset`. */
 export const LINE = `coalesce(own, kind || ':*:' || asset)`;
-
-/** Seals summed at once: each has at most a thousand entries. */
-const SEALS_AT_ONCE = 20;
 
 /**
  * Both sides of transfers, summed by account and by `day`, a column of theirs. Each side is summed on its own: one row for each
@@ -38,7 +35,7 @@ export const sidesOf = (transfers: string): string => {
 };
 
 /** The UTC day on which an entry `e` was booked. */
-const DAY = `(e.at at time zone 'UTC')::date`;
+export const DAY = `(e.at at time zone 'UTC')::date`;
 
 /** The first instant of the UTC day of `at`. */
 export const startOfDay = (at: Date): Date =>
@@ -60,17 +57,18 @@ const totalsOf = (after: string, upTo: string) => `
  * seal. PostgreSQL cannot estimate how few these are, so each part goes through indexes, row by row.
  *
  * @param before an expression of the statement
+ * @param summed the column of `daily_totals_progress` with the last seal that the totals count
  */
-export const uncounted = (before: string): string => `
+export const uncounted = (before: string, summed: 'seal' | 'revenue_to' = 'seal'): string => `
   select e.id, e.at
-    from (select number from seals where number > (select seal from daily_totals_progress) order by number offset 0) n
+    from (select number from seals where number > (select ${summed} from daily_totals_progress) order by number offset 0) n
    cross join lateral (select entry_seq from sealed_entries where seal = n.number offset 0) s
    cross join lateral (select id, at from entries where seq = s.entry_seq offset 0) e
    where e.at < ${before}
   union all
   select e.id, e.at
     from (select id, at, seq from entries
-           where seq > coalesce((select last_seq from seals order by number desc limit 1), 0) - ${LOOK_BACK} order by seq offset 0) e
+           where seq > ${UNSEALED_ABOVE} order by seq offset 0) e
    where e.at < ${before} and not exists (select from sealed_entries where entry_seq = e.seq offset 0)`;
 
 /** The transfers of entries, which `name` lists by `id`. Entries are few, and PostgreSQL may expect many: it looks up each. */
@@ -99,26 +97,16 @@ export const owedBefore = (accounts: string, entries: string, day: string): stri
   select a.id, case when t.credit = a.id then t.units else -t.units end
     from ${transfersOf(entries)} join ${accounts} a on a.id in (t.debit, t.credit) where t.step in ('post', 'settle')`;
 
-/** Adds the entries of the next seals to the totals. @returns how many seals were added; 0 also while another server adds */
-export async function addToDailyTotals(tx: Tx, most = SEALS_AT_ONCE): Promise<number> {
-  const next = await tx.row<{ after: bigint; upTo: bigint }>(
-    `select p.seal as after, least(p.seal + $1, (select max(number) from seals)) as up_to
-       from daily_totals_progress p where p.seal < (select max(number) from seals) for update skip locked`,
-    [most],
-  );
-  if (next === undefined) return 0;
-  const seals = [next.after, next.upTo];
-  await tx.run(
+/** Adds the entries of the seals above one number up to another to the totals. */
+export const addTotals = (tx: Tx, after: bigint, upTo: bigint): Promise<unknown> =>
+  tx.run(
     `insert into daily_totals (day, account, kind, asset, side, debits, credits, debits_held, credits_held) ${totalsOf('$1', '$2')}
      on conflict (day, account) do update set
        debits = daily_totals.debits + excluded.debits, credits = daily_totals.credits + excluded.credits,
        debits_held = daily_totals.debits_held + excluded.debits_held,
        credits_held = daily_totals.credits_held + excluded.credits_held`,
-    seals,
+    [after, upTo],
   );
-  await tx.run('update daily_totals_progress set seal = $1', [next.upTo]);
-  return Number(next.upTo - next.after);
-}
 
 /** Lines of days whose stored totals are not the sum of their entries, a thousand at most. */
 export const wrongTotals = (tx: Tx): Promise<{ day: string; account: string }[]> =>

@@ -43,21 +43,23 @@ export async function custodyAt(
              where t.step in ('post', 'settle')),
           -- Computed once, and not for each wallet and instant.
           stored as materialized (select id, n, sum(units) as units from earlier group by 1, 2),
+          -- The entries of each day up to its last instant, once: the number of the first instant that they count for.
           moved as materialized (
-            select i.n, t.debit, t.credit, t.units
+            select i.day, width_bucket(i.at, $1::timestamptz[]) + 1 as n, t.debit, t.credit, t.units
               from ${transfersOf(`(
-                select p.n, e.id from points p cross join lateral (
-                  select id from entries where at >= p.day and at < p.at order by at offset 0) e)`)}
+                select d.day, e.id, e.at from (select day, max(at) as upto from points group by day) d cross join lateral (
+                  select id, at from entries where at >= d.day and at < d.upto order by at offset 0) e)`)}
              where t.step in ('post', 'settle')),
           -- Each side on its own: a join by either side would compare each transfer with each wallet.
           today as materialized (
-            select o.id, m.n, sum(m.units) as units
-              from (select n, debit as id, units from moved union all select n, credit, -units from moved) m join own o on o.id = m.id
-             group by 1, 2)
+            select o.id, m.day, m.n, sum(m.units) as units
+              from (select day, n, debit as id, units from moved union all select day, n, credit, -units from moved) m
+              join own o on o.id = m.id
+             group by 1, 2, 3)
      select p.at, o.rail, o.wallet, o.asset,
-            (coalesce((select sum(s.units) from stored s where s.id = o.id and s.n < p.n), 0) + coalesce(t.units, 0))::numeric(78,0)
-              as units
-       from own o cross join points p left join today t on t.id = o.id and t.n = p.n
+            (coalesce((select sum(s.units) from stored s where s.id = o.id and s.n < p.n), 0)
+              + coalesce((select sum(t.units) from today t where t.id = o.id and t.day = p.day and t.n <= p.n), 0))::numeric(78,0) as units
+       from own o cross join points p
       order by o.rail, o.wallet, o.asset, p.at`,
     [input.at, input.asset, input.at.map(startOfDay)],
   );

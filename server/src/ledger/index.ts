@@ -25,8 +25,8 @@ import { type AccountRow, type HoldRow, type PostedLine, store } from './store.t
 
 export { type Account, type AccountKind, chart } from './chart.ts';
 export { type CustodyLine, custodyLines, newestEntry } from './custody.ts';
-export { addToDailyTotals } from './daily.ts';
 export { type Debt, debtsAfter } from './debts.ts';
+export { EARNING_KINDS, type Earned, type EarningKind, earnedWithin } from './earned.ts';
 export type { Entry, Line, StatementLine, TrialBalance } from './entry.ts';
 export { eraseEntryTexts } from './erase.ts';
 export { custodyAt } from './history.ts';
@@ -41,15 +41,13 @@ export {
   type AccountAt,
   balancesAt,
   chargedOf,
-  EARNING_KINDS,
-  type EarningKind,
-  earnedWithin,
   longReport,
   type PostedFor,
   postedFor,
   SHARED_KINDS,
 } from './reports.ts';
 export { type NewestSeal, newestSeal, seal, sealLag, unsealedSince } from './seals.ts';
+export { addToDailyTotals } from './totals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
 
 /** The `account` of a `short` result when the units are available but older orders wait for them. */

@@ -8,8 +8,7 @@ import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { AccountKind } from './chart.ts';
 import { entriesBefore, LINE, ownCode, sidesOf, startOfDay, transfersOf } from './daily.ts';
-import { SETTLEMENTS } from './partnerfees.ts';
-import { EITHER_SIDE } from './store.ts';
+import { EARNING_KINDS, type EarningKind } from './earned.ts';
 
 export interface AccountAt {
   /** The account's code; `order:*:inr` is the sum of all orders' accounts of an asset, and likewise for customers' debts. */
@@ -67,46 +66,30 @@ export async function balancesAt(tx: Tx, at?: Date): Promise<AccountAt[]> {
   return await tx.rows<AccountAt>(THEN, [at, startOfDay(at)]);
 }
 
-export const EARNING_KINDS = ['fee_operator', 'fee_partner', 'fee_rail', 'fee_chain', 'cost'] as const;
-export type EarningKind = (typeof EARNING_KINDS)[number];
-
-export interface Earned {
-  /** Null for postings without an order: mostly charges of chains and banks. */
-  orderId: bigint | null;
-  kind: EarningKind;
-  asset: AssetCode;
-  /** Fees: received minus refunded; costs: charged. */
-  units: bigint;
-}
-
-/**
- * Income of the fee accounts and charges to the cost accounts within a span, by order. Settlements are left out: paying a partner
- * its fees does not reduce what it earned.
- */
-export const earnedWithin = (tx: Tx, { from, until }: { from: Date; until: Date }): Promise<Earned[]> =>
-  tx.rows<Earned>(
-    `select e.order_id, a.kind, a.asset,
-            sum(case when (t.credit = a.id) = (a.kind <> 'cost') then t.units else -t.units end)::numeric(78,0) as units
-       from entries e join transfers t on t.entry = e.id and t.step in ('post', 'settle') ${EITHER_SIDE}
-      where e.at >= $1 and e.at < $2 and a.kind = any($3) and e.kind <> all($4)
-      group by e.order_id, a.kind, a.asset`,
-    [from, until, EARNING_KINDS, SETTLEMENTS],
-  );
-
 export interface Charged {
   orderId: bigint;
   kind: EarningKind;
   units: bigint;
 }
 
-/** Fees of these orders' conversions, minus those returned by undone conversions. Fees kept on refunds are not included. */
+/**
+ * Fees of these orders' conversions, minus those returned by undone conversions. Fees kept on refunds are not included. Each order,
+ * entry, transfer and account is looked up: for five hundred orders PostgreSQL else reads all transfers.
+ */
 export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[]> =>
   tx.rows<Charged>(
-    `select e.order_id, a.kind,
-            sum(case when t.credit = a.id then t.units else -t.units end)::numeric(78,0) as units
-       from entries e join transfers t on t.entry = e.id and t.step = 'post' ${EITHER_SIDE}
-      where a.kind = any($2) and e.order_id = any($1::bigint[]) and e.kind <> 'refund_found'
-      group by e.order_id, a.kind`,
+    `with posted as materialized (
+            select i.order_id, t.debit, t.credit, t.units
+              from ${transfersOf(`(
+                select e.id, o.id as order_id from (select distinct unnest($1::bigint[]) as id) o
+                 cross join lateral (select id from entries where order_id = o.id and kind <> 'refund_found' offset 0) e)`)}
+             where t.step = 'post')
+     select p.order_id, a.kind, sum(p.units)::numeric(78,0) as units
+       from (select order_id, credit as account, units from posted
+             union all select order_id, debit, -units from posted) p
+      cross join lateral (select kind from accounts where id = p.account offset 0) a
+      where a.kind = any($2)
+      group by p.order_id, a.kind`,
     [orderIds, EARNING_KINDS],
   );
 

@@ -16,6 +16,11 @@ export const FIRST = Buffer.alloc(32);
  * (base/db.ts), in which a single database never drew this many.
  */
 export const LOOK_BACK = 100_000n;
+/** No entry without a seal has this sequence number or a lower one, as an expression of a statement. Mostly it is near the newest. */
+export const UNSEALED_ABOVE = `greatest(coalesce((select last_seq from seals order by number desc limit 1), 0) - ${LOOK_BACK},
+  (select complete_to from journal_progress))`;
+/** Longer than any transaction: one that had drawn a number and had no transaction id yet has ended by then. */
+const MARK_EVERY_S = 60;
 
 export interface SealedEntry {
   seq: bigint;
@@ -33,6 +38,11 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
   const last = await tx.row<{ number: bigint; lastSeq: bigint; hash: Buffer }>(
     'select number, last_seq, hash from seals order by number desc limit 1',
   );
+  // Before the entries are read, so that all that it names as ended are among them.
+  const mark = await tx.row<{ seq: bigint; ended: string; begun: string }>(
+    `select coalesce(max(seq), 0) as seq, pg_snapshot_xmin(pg_current_snapshot())::text as ended,
+            pg_snapshot_xmax(pg_current_snapshot())::text as begun from entries`,
+  );
   const entries = await tx.rows<SealedEntry>(
     `select seq, id, kind, at, content from entries e
       where seq > $1 and written_in < pg_snapshot_xmin(pg_current_snapshot())
@@ -40,6 +50,7 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
       order by seq limit ${BATCH}`,
     [(last?.lastSeq ?? 0n) - LOOK_BACK],
   );
+  if (mark !== undefined && entries.length < BATCH) await noteComplete(tx, mark);
   if (entries.length === 0) return 0;
   const number = (last?.number ?? 0n) + 1n;
   const previous = last?.hash ?? FIRST;
@@ -54,6 +65,19 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
     [entries.map((entry) => entry.seq), number],
   );
   return entries.length;
+}
+
+/**
+ * Everything that had ended is sealed now: so is each number up to the last mark, if all transactions that had begun at the mark
+ * have ended. Then sets the next mark.
+ */
+async function noteComplete(tx: Tx, mark: { seq: bigint; ended: string; begun: string }): Promise<void> {
+  await tx.run(
+    `update journal_progress set complete_to = mark_seq, mark_seq = $1, mark_xid = $3::text::xid8, marked_at = clock_timestamp()
+      where (mark_seq < $1 or complete_to < mark_seq) and mark_xid <= $2::text::xid8
+        and marked_at < clock_timestamp() - make_interval(secs => ${MARK_EVERY_S})`,
+    [mark.seq, mark.ended, mark.begun],
+  );
 }
 
 export interface NewestSeal {

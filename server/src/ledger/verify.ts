@@ -17,6 +17,7 @@
 import type { Tx } from '../base/db.ts';
 import { wrongTotals } from './daily.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
+import { wrongRevenue } from './earned.ts';
 import { FIRST, hasherOver } from './seals.ts';
 
 export interface Problem {
@@ -60,6 +61,8 @@ export async function verifyJournal(
   for (const problem of await tx.rows<Problem>(DOUBLE_ENTRY)) tell(problem);
   for (const { day, account } of await wrongTotals(tx))
     tell({ rule: 'daily_total', subject: `${day} ${account}`, why: 'it differs from the sum of its entries' });
+  for (const { day, row } of await wrongRevenue(tx))
+    tell({ rule: 'daily_total', subject: `${day} ${row}`, why: 'it differs from the sum of its entries' });
   return summary;
 }
 

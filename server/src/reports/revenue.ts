@@ -1,6 +1,6 @@
 /**
- * Revenue: what fee and cost accounts received, by UTC day, partner, market and asset. Summed from the journal, so that a
- * day's rows equal the difference of the trial balances at its two ends.
+ * Revenue: what fee and cost accounts received, by UTC day, partner, market and asset. Summed from the journal (ledger/earned.ts),
+ * so that a day's rows equal the difference of the trial balances at its two ends.
  *
  * A fee counts on the day it was booked, and is subtracted on the day it was refunded. Charges of chains and banks are booked
  * without an order, so they have no partner and no market, and rows of their own.
@@ -8,8 +8,7 @@
 import { dayOf } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
-import { EARNING_KINDS, type EarningKind, earnedWithin } from '../ledger/index.ts';
-import { whoseOrders } from '../orders/index.ts';
+import { EARNING_KINDS, type Earned, type EarningKind, earnedWithin } from '../ledger/index.ts';
 
 export interface RevenueRow {
   /** YYYY-MM-DD. */
@@ -22,9 +21,12 @@ export interface RevenueRow {
 
 /** Maximum days per page, many of them possibly empty. */
 const MOST_DAYS = 31;
+/** Days that are read at once: a day may have a row for each partner and market. */
+const STEP_DAYS = 8;
 const DAY_MS = 86_400_000;
 
 const endOf = (day: string): Date => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
+const earlier = (one: Date, other: Date): Date => (one < other ? one : other);
 
 /**
  * Whole days, until there are as many rows as requested. Several rows may share a day, and a page ends with a complete day.
@@ -42,34 +44,26 @@ export async function revenue(
     limit: number;
   },
 ): Promise<{ rows: RevenueRow[]; next: string | null }> {
+  const { until, partnerId, marketId } = input;
   const rows: RevenueRow[] = [];
   let from = input.after === undefined ? input.from : endOf(input.after);
   if (from < input.from) from = input.from;
-  for (let days = 0; from < input.until; days += 1) {
-    const day = dayOf(from);
-    if (days === MOST_DAYS || rows.length >= input.limit) return { rows, next: dayOf(new Date(from.getTime() - 1)) };
-    const end = endOf(day);
-    const until = end < input.until ? end : input.until;
-    rows.push(...(await ofDay(tx, day, { from, until }, input)));
-    from = until;
+  const last = earlier(new Date(endOf(dayOf(from)).getTime() + (MOST_DAYS - 1) * DAY_MS), until);
+  while (from < last) {
+    const end = earlier(new Date(endOf(dayOf(from)).getTime() + (STEP_DAYS - 1) * DAY_MS), last);
+    const days = Map.groupBy(await earnedWithin(tx, { from, until: end, partnerId, marketId }), ({ day }) => day);
+    for (const [day, earned] of [...days].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      rows.push(...ofDay(day, earned));
+      if (rows.length >= input.limit) return { rows, next: endOf(day) < until ? day : null };
+    }
+    from = end;
   }
-  return { rows, next: null };
+  return { rows, next: from < until ? dayOf(new Date(from.getTime() - 1)) : null };
 }
 
-async function ofDay(
-  tx: Tx,
-  day: string,
-  span: { from: Date; until: Date },
-  input: { partnerId?: bigint | undefined; marketId?: bigint | undefined },
-): Promise<RevenueRow[]> {
-  const earned = await earnedWithin(tx, span);
-  const ids = [...new Set(earned.flatMap(({ orderId }) => (orderId === null ? [] : [orderId])))];
-  const owners = new Map((await whoseOrders(tx, ids)).map((owner) => [owner.id, owner]));
+function ofDay(day: string, earned: readonly Earned[]): RevenueRow[] {
   const sums = new Map<string, RevenueRow & { units: Record<EarningKind, bigint> }>();
-  for (const { orderId, kind, asset, units } of earned) {
-    const { partnerId = null, marketId = null } = (orderId === null ? undefined : owners.get(orderId)) ?? {};
-    if (input.partnerId !== undefined && input.partnerId !== partnerId) continue;
-    if (input.marketId !== undefined && input.marketId !== marketId) continue;
+  for (const { partnerId, marketId, kind, asset, units } of earned) {
     const key = `${partnerId}:${marketId}:${asset}`;
     const row = sums.get(key) ?? { day, partnerId, marketId, asset, units: nothing() };
     row.units[kind] += units;

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import type { Tx } from '../../src/base/db.ts';
 import {
   addToDailyTotals,
   balancesAt,
   chart,
   custodyAt,
+  earnedWithin,
   hold,
   move,
   partnerFees,
@@ -86,6 +88,24 @@ async function assertSame(hours: readonly number[]): Promise<void> {
     const shown = wallets.find((one) => one.at.getTime() === when.getTime());
     assert.equal(shown?.units, own, `wallet at ${when.toISOString()}`);
   }
+  for (const from of instants.slice(0, 5))
+    for (const until of instants) if (from < until) await assertSameRevenue(from, until);
+}
+
+/** Fees of all days between two instants, by day: as the report has them, and entry by entry. */
+async function assertSameRevenue(from: Date, until: Date): Promise<void> {
+  const [found, summed] = await fixture.db.asSystem(async (tx) => [
+    await earnedWithin(tx, { from, until }),
+    await tx.rows<{ day: string; units: bigint }>(
+      `select to_char(e.at at time zone 'UTC', 'YYYY-MM-DD') as day,
+              sum(case when t.credit = a.id then t.units else -t.units end)::numeric(78,0) as units
+         from entries e join transfers t on t.entry = e.id and t.step in ('post', 'settle') join accounts a on a.id in (t.debit, t.credit)
+        where a.kind = 'fee_partner' and e.at >= $1 and e.at < $2 and e.kind <> 'partner_settlement' group by 1 order by 1`,
+      [from, until],
+    ),
+  ]);
+  const shown = found.map(({ day, units }) => ({ day, units })).sort((one, other) => (one.day < other.day ? -1 : 1));
+  assert.deepEqual(shown, summed, `revenue from ${from.toISOString()} to ${until.toISOString()}`);
 }
 
 test('entries of any day, sealed and summed in any order', async () => {
@@ -187,3 +207,52 @@ test('totals that were changed are summed again after the documented statements'
   while ((await fixture.db.asSystem((tx) => addToDailyTotals(tx))) > 0);
   await assertSame([0, 40, 100]);
 });
+
+test('all is sealed up to a number only once every transaction that may have drawn a lower one has ended', async () => {
+  const sealedTo = async () =>
+    (await fixture.db.asSystem((tx) => tx.row<{ to: bigint }>('select complete_to as to from journal_progress')))?.to ??
+    0n;
+  const newest = async () =>
+    (await fixture.db.asSystem((tx) => tx.row<{ seq: bigint }>('select max(seq) as seq from entries')))?.seq ?? 0n;
+  /** Seals, as a minute after the last mark. */
+  const seals = () =>
+    fixture.db.asSystem(async (tx) => {
+      await tx.run(`update journal_progress set marked_at = '-infinity'`);
+      await seal(tx, fixture.clock.now());
+    });
+  const pays = (tx: Tx, id: string) =>
+    post(tx, { id, kind: 'test', at: at(200), lines: move(bank, chart.suspense('someone', 'inr'), 7n) });
+  const sealsToTheEnd = async () => {
+    const isOver = patience(20_000);
+    while ((await sealedTo()) < (await newest())) {
+      assert.ok(!isOver(), 'the number stays behind');
+      await seals();
+    }
+  };
+  await sealAll();
+  await sealsToTheEnd();
+  const [before, beforehand] = [await newest(), await balancesOf()];
+  const isPosted = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const late = fixture.db.asSystem(async (tx) => {
+    await pays(tx, 'late');
+    isPosted.resolve();
+    await mayEnd.promise;
+  });
+  await isPosted.promise;
+  const other = chart.custody('bank.two', 'main', 'inr');
+  await fixture.db.asSystem((tx) =>
+    post(tx, { id: 'next', kind: 'test', at: at(200), lines: move(other, chart.suspense('another', 'inr'), 3n) }),
+  );
+  for (let n = 0; n < 3; n += 1) await seals();
+  assert.equal(await sealedTo(), before, 'a number is passed that a transaction under way has drawn');
+  mayEnd.resolve();
+  await late;
+  assert.equal((await balancesOf()) - beforehand, 7n, 'an entry without a seal is not in a balance');
+  await sealsToTheEnd();
+  assert.equal((await balancesOf()) - beforehand, 7n);
+});
+
+const balancesOf = async (): Promise<bigint> =>
+  (await fixture.db.asSystem((tx) => balancesAt(tx, at(300)))).find(({ account }) => account === bank.code)?.debits ??
+  0n;

@@ -339,6 +339,18 @@ describe('the treasury', () => {
       const held = books.find(({ code }) => code === `custody:${rail}:${wallet}:${asset}`);
       assert.equal(parseUnits(units, 6), held?.units ?? 0n);
     }
+    const timesOf = async (query: string) => [
+      ...new Set((await rows(`/treasury/history?asset=usdc.matic20&${query}`, 'history')).map(({ at }) => at)),
+    ];
+    assert.deepEqual(await timesOf('steps=2&until=2027-01-03T11:00:00Z'), [
+      '2027-01-02T00:00:00.000Z',
+      '2027-01-03T00:00:00.000Z',
+      '2027-01-03T11:00:00.000Z',
+    ]);
+    assert.deepEqual(await timesOf('steps=1&until=2027-01-03T00:00:00Z'), [
+      '2027-01-02T00:00:00.000Z',
+      '2027-01-03T00:00:00.000Z',
+    ]);
     const before = await rows('/treasury/history?asset=usdc.matic20&steps=1&until=2020-01-01T00:00:00Z', 'history');
     assert.ok(before.length > 0 && before.every(({ units }) => Number(units) === 0), 'before anything was booked');
   });

@@ -105,6 +105,13 @@ const TAMPERED: readonly [string, string[], string[]][] = [
     [`update daily_totals set day = day - 1 where account = 'treasury:inr'`],
     [TREASURY, TREASURY],
   ],
+  [
+    'revenue of a day is changed',
+    [
+      `insert into daily_revenue (day, partner_id, market_id, asset, kind, units) values ('2027-01-01', 1, 2, 'inr', 'fee_rail', 1)`,
+    ],
+    ['daily_total fee_rail:1:2:inr'],
+  ],
   ['a batch is counted twice', ['update daily_totals_progress set seal = 2'], [BANK, OWED, TREASURY]],
   [
     "a running balance is raised on an account's row",

@@ -14,6 +14,16 @@ const gravity = (state: string): number => ['alarm', 'low'].indexOf(state) + (st
 
 const STEP_MS = { day: 86_400_000, hour: 3_600_000 } as const;
 
+/**
+ * The instants of a chart, the last one `until`. By days, those before it are the beginnings of days (UTC), which the daily totals
+ * answer alone.
+ */
+function pointsOf(until: Date, step: keyof typeof STEP_MS, steps: number): Date[] {
+  const stepMs = STEP_MS[step];
+  const last = step === 'day' ? Math.floor((until.getTime() - 1) / stepMs) * stepMs : until.getTime() - stepMs;
+  return Array.from({ length: steps + 1 }, (_, n) => (n === steps ? until : new Date(last - (steps - 1 - n) * stepMs)));
+}
+
 export const TREASURY_READS: readonly Read[] = [
   read({
     ...TREASURY.levels,
@@ -50,8 +60,7 @@ export const TREASURY_READS: readonly Read[] = [
       if (asset !== undefined && !(await assets(tx)).has(asset))
         throw new Refusal('malformed_field', { fields: { asset: 'must be the code of an asset' } });
       const amount = await amountsIn(tx);
-      const at = Array.from({ length: steps + 1 }, (_, n) => new Date(until.getTime() - (steps - n) * STEP_MS[step]));
-      const found = await custodyAt(tx, { at, asset });
+      const found = await custodyAt(tx, { at: pointsOf(until, step, steps), asset });
       return { history: found.map((one) => ({ ...one, units: amount(one.units, one.asset) })) };
     },
   }),

@@ -94,7 +94,12 @@ export const TREASURY = {
     says: 'Shows the balance of each wallet over time, according to the books.',
     fields: {
       until: optional(about(time, 'Last point in time; now by default', '2027-02-01T00:00:00Z')),
-      step: optional(about(oneOf(['day', 'hour']), 'Step between two points; a day by default')),
+      step: optional(
+        about(
+          oneOf(['day', 'hour']),
+          'Step between two points; a day by default, and then each point but the last is the beginning of a day (UTC)',
+        ),
+      ),
       steps: optional(about(whole(1, MAX_STEPS), 'Number of steps from the first point to the last; 30 by default')),
       asset: optional(about(assetCode, 'Only wallets of this asset')),
     },
