@@ -11,7 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { createKey, createPartner, heldDestination, revokeKey, type Scope } from '../../src/partners/index.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { type Person, takes, twoDo } from '../protocols/operator/people.ts';
-import { ask, type Came, type Client, newPhone, openClient, sign } from '../support/client.ts';
+import { type Came, type Client, newPhone, openClient } from '../support/client.ts';
 import { BUSINESS, PERSON } from '../support/identities.ts';
 import { png } from '../support/pictures.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
@@ -431,13 +431,8 @@ describe('the activity of a key', () => {
       return answering.taken.length > 0;
     });
 
-    const sendsPicture = (path: string, of: string) => {
-      const text = new FormData();
-      text.set('customerId', of);
-      text.set('passportFront', new Blob([png()]), 'front.png');
-      const { 'content-type': _, ...headers } = sign(client, { customerId: of }).headers;
-      return ask(world.server.baseUrl, path, { method: 'POST', headers, body: text });
-    };
+    const sendsPicture = (path: string, of: string) =>
+      client.upload(path, { customerId: of }, { passportFront: png() });
 
     /** By the first path of each route: a call, and the activity it records. */
     const CALLS: Record<string, [actions: string[], call: () => Promise<{ status: number; text: string }>]> = {

@@ -127,6 +127,15 @@ export interface Client extends Keys {
   put(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
   remove(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
   get(path: string, signing?: Signing | 'unsigned'): Promise<Answer>;
+  /** Sends files by the names of the form. The fields are signed, the files are not. */
+  upload(path: string, fields: Record<string, string>, files: Record<string, Buffer>): Promise<Answer>;
+}
+
+/** Files by the names of the form. */
+export function filesOf(files: Record<string, Buffer>): FormData {
+  const form = new FormData();
+  for (const [name, content] of Object.entries(files)) form.set(name, new Blob([Uint8Array.from(content)]), 'scan');
+  return form;
 }
 
 const WL = '/onramp/api/v2/whiteLabel';
@@ -160,6 +169,13 @@ export function openClient(baseUrl: string, keys: Keys): Client {
       if (signing === 'unsigned') return await ask(baseUrl, path);
       const { headers } = sign(keys, {}, signing);
       return await ask(baseUrl, path, { headers });
+    },
+    async upload(path, fields, files) {
+      const body = filesOf(files);
+      for (const [name, value] of Object.entries(fields)) body.set(name, value);
+      // The type with its boundary is set with the body.
+      const { 'content-type': _, ...headers } = sign(keys, fields).headers;
+      return await ask(baseUrl, path, { method: 'POST', headers, body });
     },
   };
 }

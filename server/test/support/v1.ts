@@ -12,7 +12,7 @@ import { ENDPOINTS } from '../../src/protocols/v1/declared/index.ts';
 import { type Reason, reasonsOf, SESSION_REASONS, statusOf } from '../../src/protocols/v1/reasons.ts';
 import { Problem } from '../../src/protocols/v1/schemas/requests.ts';
 import { digestOf } from '../../src/protocols/v1/signature.ts';
-import type { Came, Keys } from './client.ts';
+import { type Came, filesOf, type Keys } from './client.ts';
 
 export interface Asked {
   method: string;
@@ -137,12 +137,6 @@ export function openV1(baseUrl: string, { apiKey, apiSecret }: Keys, how: { sign
       return answer.body;
     },
   };
-}
-
-export function filesOf(files: Record<string, Buffer>): FormData {
-  const form = new FormData();
-  for (const [name, content] of Object.entries(files)) form.set(name, new Blob([Uint8Array.from(content)]), 'scan');
-  return form;
 }
 
 const COVERED = ['@method', '@path', 'content-digest', 'idempotency-key'];

@@ -7,7 +7,7 @@ import { CHECK_VERIFICATION } from '../../../src/customers/index.ts';
 import { setRule } from '../../../src/operators/index.ts';
 import { setKybRequirements } from '../../../src/partners/index.ts';
 import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
-import { ask, newPhone, sign } from '../../support/client.ts';
+import { newPhone } from '../../support/client.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { jpeg, lookOf } from '../../support/pictures.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
@@ -63,16 +63,7 @@ async function submitted(identityNumber = `QZX77W${++numbers}`): Promise<string>
   return customerId;
 }
 async function sends(customerId: string, content: Buffer): Promise<void> {
-  const part = (about: string) => Buffer.from(`--xx\r\ncontent-disposition: form-data; ${about}\r\n\r\n`);
-  const parts = [
-    part('name="customerId"'),
-    Buffer.from(`${customerId}\r\n`),
-    part('name="selfie.jpg"; filename="x"'),
-    content,
-    Buffer.from('\r\n--xx--\r\n'),
-  ];
-  const headers = { ...sign(shop, { customerId }).headers, 'content-type': 'multipart/form-data; boundary=xx' };
-  const answer = await ask(world.baseUrl, 'kyb/files', { method: 'POST', headers, body: Buffer.concat(parts) });
+  const answer = await shop.upload('kyb/files', { customerId }, { 'selfie.jpg': content });
   assert.equal(answer.status, 200, answer.text);
 }
 const status = async (customerId: string) => (await shop.post('kyb/status', { customerId })).body.data;

@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { Cloverleaf } from '../../../../sdk/src/index.ts';
 import { openGivenDetails, recordFinding, saveForm } from '../../../src/customers/index.ts';
-import { type Came, newPhone } from '../../support/client.ts';
+import { type Came, filesOf, newPhone } from '../../support/client.ts';
 import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { findInDump } from '../../support/dump.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../../support/identities.ts';
 import { jpeg, pdf, png } from '../../support/pictures.ts';
-import { filesOf, openV1, signed, type V1Client } from '../../support/v1.ts';
+import { openV1, signed, type V1Client } from '../../support/v1.ts';
 import { besideStory, type V1World, v1World } from './world.ts';
 
 const LIMITS = { fileBytes: 100_000, files: 4, bytes: 250_000, ms: 20_000 };

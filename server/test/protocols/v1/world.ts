@@ -11,7 +11,7 @@ import { type V1Deps, v1 } from '../../../src/protocols/v1/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { type Came, newPhone } from '../../support/client.ts';
 import { freshFolder } from '../../support/folder.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../../support/story.ts';
+import { openStory, type Purchase, type Sale, type Story, type StoryOptions } from '../../support/story.ts';
 import { openV1, type V1Client } from '../../support/v1.ts';
 
 export type V1World = Awaited<ReturnType<typeof v1World>>;
@@ -50,8 +50,8 @@ export async function besideStory(
   return { baseUrl, close: () => app.close() };
 }
 
-export async function v1World() {
-  const s = await openStory();
+export async function v1World(options: StoryOptions = {}) {
+  const s = await openStory(options);
   const [keys, otherKeys] = s.server.sandbox.partners;
   assert.ok(keys && otherKeys);
   const api = openV1(s.server.baseUrl, keys);
