@@ -5,7 +5,7 @@ import { ActionList } from '../actionlist.tsx';
 import { DATA_ACTIONS } from '../actions.ts';
 import { type Outcome, read, save } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
-import { type Column, Table, Time } from '../ui.tsx';
+import { Time } from '../ui.tsx';
 
 type Chosen = keyof typeof DATA_ACTIONS;
 const ALL = Object.keys(DATA_ACTIONS) as readonly Chosen[];
@@ -83,12 +83,7 @@ interface Remains {
 }
 
 const words = (kind: string): string => kind.replaceAll('_', ' ');
-const REMAINS: readonly Column<Remains>[] = [
-  { head: 'Remains', cell: ({ kind, personal }) => `${words(kind)}${personal ? ' (personal)' : ''}` },
-  { head: 'Rows', cell: ({ count }) => count ?? '' },
-  { head: 'Until', cell: ({ until }) => (until === null ? '' : <Time at={until} />) },
-  { head: 'Why', cell: ({ why }) => why },
-];
+const rowsOf = (count: number | null): string => (count === null ? '' : `: ${count} ${count === 1 ? 'row' : 'rows'}`);
 
 /** What an erasure has erased, and what remains and why; or what a request for it waits for. */
 function ErasureProof({ of }: { of: Proof }) {
@@ -96,17 +91,24 @@ function ErasureProof({ of }: { of: Proof }) {
   if (statement !== null)
     return (
       <>
-        <h3>Erasure</h3>
-        <p className="long">
-          Erased rows: {statement.erased.map(({ kind, count }) => `${words(kind)} ${count}`).join(', ')}.
-        </p>
-        <Table
-          label="What remains"
-          columns={REMAINS}
-          rows={statement.remains}
-          keyOf={({ kind }) => kind}
-          empty="Nothing remains."
-        />
+        <h3>Erased</h3>
+        <p>{statement.erased.map(({ kind, count }) => `${words(kind)} ${count}`).join(', ')}</p>
+        <h3>What remains</h3>
+        <ul className="plain remains">
+          {statement.remains.map(({ kind, count, personal, until, why }) => (
+            <li key={kind}>
+              <b>{words(kind)}</b>
+              {rowsOf(count)}
+              {personal && ', personal'}
+              {until !== null && (
+                <>
+                  , until <Time at={until} />
+                </>
+              )}
+              <p className="muted">{why}</p>
+            </li>
+          ))}
+        </ul>
       </>
     );
   if (request === null) return null;

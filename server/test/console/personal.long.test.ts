@@ -113,6 +113,9 @@ describe('personal data in the console', { skip: noChromium }, () => {
     await page.locator('.title').getByText('erased', { exact: true }).waitFor();
     assert.notEqual((await ada.person.reads(`/customers/${customer}`)).body.erasedAt, null);
     assert.equal(await page.getByRole('button', { name: 'Erase', exact: true }).count(), 0);
+    await page.reload();
+    await page.getByRole('heading', { name: 'What remains' }).waitFor();
+    await isGood(page, `Customer ${customer}`, 'Customer, erased');
   });
 
   test('the audit matches its seals, except the changes proved by the erasure', async () => {
