@@ -48,14 +48,21 @@ export async function eraseCustomerRows(
   };
 }
 
-/** Texts by which a stored reply shows that it is about this customer: its id, contact, reference and account numbers. */
+/** Shorter texts are in many replies: as amounts, counts or words. */
+const MIN_MARK_CHARS = 8;
+
+/**
+ * Texts by which a stored reply shows that it is about this customer: its id, and its contact, reference and account numbers unless
+ * they are so short that other replies have them by chance. A reply with a reference has the id as well.
+ */
 export async function marksOf(tx: Tx, vault: Vault, customerId: string): Promise<{ phone?: string; marks: string[] }> {
   const customer = await findCustomer(tx, customerId);
   const { phone, email } = await openContact(tx, vault, customerId);
   const marks = [customerId, phone, email, clientIdOf(vault, customer)];
   for (const { id } of await fiatAccounts(tx, customerId)) {
     const { details } = await openFiatAccount(tx, vault, id);
-    marks.push(details.account, details.iban, details.holder);
+    marks.push(details.account, details.iban);
   }
-  return { ...(phone === undefined ? {} : { phone }), marks: marks.flatMap((mark) => mark || []) };
+  const long = marks.filter((mark) => mark != null && mark.length >= MIN_MARK_CHARS);
+  return { ...(phone === undefined ? {} : { phone }), marks: long.flatMap((mark) => mark ?? []) };
 }

@@ -70,6 +70,14 @@ export async function purgeIdempotencyRecords(db: Database, now: Date): Promise<
 /** Rows per transaction of an erasure. */
 const AT_ONCE = 500;
 
+/** Finds a text as a whole within JSON: `1234` is not in `12345`, nor `shop` in `shops`. */
+function inJson(mark: string): RegExp {
+  const escaped = JSON.stringify(mark)
+    .slice(1, -1)
+    .replaceAll(/[^\p{L}\p{N}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+  return new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, 'u');
+}
+
 /**
  * Empties the stored replies that contain a customer's id or data, with the hashes of their requests. A repeat of such a request is
  * refused as 'idempotency_conflict', and enrols nobody again. All others stay for their day.
@@ -82,15 +90,14 @@ export async function eraseReplies(
   of: { partnerId: bigint; marks: readonly string[] },
 ): Promise<number> {
   const { partnerId } = of;
-  // As they stand within JSON.
-  const marks = of.marks.filter((mark) => mark !== '').map((mark) => JSON.stringify(mark).slice(1, -1));
+  const marks = of.marks.filter((mark) => mark !== '').map(inJson);
   let after: { path: string; key: Buffer } = { path: '', key: Buffer.alloc(0) };
   for (let count = 0; ; ) {
     const page = await db.asSystem(async (tx) => {
       const rows = await idempotencyRecords.page(tx, { partnerId, after, limit: AT_ONCE });
       for (const { path, key, reply } of rows) {
         const text = openTextOrNull(vault, partnerId, reply) ?? '';
-        if (marks.some((mark) => text.includes(mark)))
+        if (marks.some((mark) => mark.test(text)))
           count += await idempotencyRecords.erase(tx, { partnerId, path, key });
       }
       return rows;

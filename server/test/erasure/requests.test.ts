@@ -329,3 +329,21 @@ test('a repeat of a request from before the erasure enrols nobody again, and oth
   assert.deepEqual([gone.status, gone.body.reason], [409, 'idempotency_conflict'], gone.text);
   assert.deepEqual([stays.status, stays.body.id], [201, customers.get(STAYS)?.id], stays.text);
 });
+
+test('an erasure leaves the replies about others whose data only contains that of the customer', async () => {
+  const enrols = (reference: string) => {
+    const phone = `+91-91${String(reference.length).padStart(8, '0')}`;
+    return api.send('POST', '/customers', { reference, kind: 'individual', phone }, { key: `enrols-${reference}` });
+  };
+  const gone = (await enrols('1')).body;
+  const longer = (await enrols('of-the-shop')).body;
+  const others = ['21', 'most-of-the-shops', 'INDIVIDUAL'];
+  const stays = await Promise.all(others.map(async (reference) => (await enrols(reference)).body.id));
+  for (const { id } of [gone, longer]) await twoDo(ada, bea, `/customers/${id}/erase`);
+  for (const reference of ['1', 'of-the-shop'])
+    assert.equal((await enrols(reference)).body.reason, 'idempotency_conflict');
+  for (const [at, reference] of others.entries()) {
+    const { status, body, text } = await enrols(reference);
+    assert.deepEqual([status, body.id], [201, stays[at]], `${reference}: ${text}`);
+  }
+});
