@@ -8,7 +8,7 @@ import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { enqueue } from '../base/jobs.ts';
-import { closeCases } from '../compliance/index.ts';
+import { closeCases, isRefusedByTravelRule, TOO_LATE } from '../compliance/index.ts';
 import { findCustomer, lockCustomer } from '../customers/index.ts';
 import { marketById } from '../partners/index.ts';
 import { requireWithinLevel, requote } from '../quotes/index.ts';
@@ -63,6 +63,7 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
   const order = await store.lock(tx, action.orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
   if (order.state === 'payout_held') return await releaseRejected(context, tx, order, action);
+  await requireNotRefused(tx, order);
   const why = holdBeforePayout(order, await depositStore.hasLostDeposit(tx, order.id));
   if (why !== undefined) throw new Refusal('order_over', { state: order.state, why });
   // Customers are locked before accounts. The approval reads the customer's block, but only after the release has posted, so the
@@ -71,6 +72,16 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
   const released = await perform(context, tx, action, 'released', {});
   await approveStanding(context, tx, await payoutOf(tx, released), approval(action));
   return released;
+}
+
+/**
+ * An order that the travel rule has refused only returns its deposit. A release or another price would leave it to policies about
+ * prices and waiting, which refund without operators.
+ *
+ * @throws Refusal 'order_over'
+ */
+async function requireNotRefused(tx: Tx, { id, state }: Order): Promise<void> {
+  if (await isRefusedByTravelRule(tx, id)) throw new Refusal('order_over', { state, why: TOO_LATE });
 }
 
 async function releaseRejected(context: Rails, tx: Tx, order: Order, { by, why, now }: Action): Promise<Order> {
@@ -246,6 +257,7 @@ async function heldBack(context: Rails, tx: Tx, order: Order, action: Action): P
  */
 export async function reprice(context: Rails, tx: Tx, action: Action): Promise<Order> {
   const before = await lockOrder(tx, action.orderId);
+  await requireNotRefused(tx, before);
   if (before.state === 'payout_held') await requireNotHeldByOperator(tx, before);
   const order = before.state === 'awaiting_liquidity' ? before : await heldBack(context, tx, before, action);
   const { by, why, now } = action;

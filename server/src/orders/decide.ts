@@ -238,9 +238,12 @@ const isByOperator = (step: HoldStep | undefined): boolean => step?.facts?.heldB
 /** Whether an operator's hold is on: only a release ends it, and no other decision continues the order meanwhile. */
 export const isHeldByOperator = (history: readonly HoldStep[]): boolean => isByOperator(lastHold(history));
 
-/** Whether an operator has held the order since this version of it. */
+/** Whether an operator has held the order, or the travel rule has refused it, since this version of it. */
 export const isHeldSince = (history: readonly (HoldStep & { version: number })[], version: number): boolean =>
-  history.some((step) => step.version > version && HOLDING.includes(step.event) && isByOperator(step));
+  history.some(
+    (step) =>
+      step.version > version && HOLDING.includes(step.event) && (isByOperator(step) || step.facts?.heldBy === 'rule'),
+  );
 
 /**
  * How long a state may last and what happens then; undefined if the order waits for nothing, or if an unpaid order's own deadline

@@ -268,6 +268,7 @@ test('an operator’s hold after a version of the order is found, and no other s
   assert.equal(isHeldSince([by(3)], 4), false);
   assert.equal(isHeldSince([by(5, 'released')], 4), false);
   assert.equal(isHeldSince([by(5, 'held', 'partner')], 4), false);
+  assert.equal(isHeldSince([by(5, 'held', 'rule')], 4), true, 'one person confirmed a refund that takes two by now');
   assert.equal(isHeldSince([], 0), false);
 });
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
-import { confirmedBy, type Person, takes, twoDo } from '../protocols/operator/people.ts';
+import { confirmedBy, oneOrTwoDo, type Person, takes, twoDo } from '../protocols/operator/people.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
 import { openV1, type V1Client } from '../support/v1.ts';
@@ -147,16 +147,37 @@ test('an order that an operator holds at the deadline is refused too, and its re
   await isIn(order, 'refunded');
 });
 
-test('an order whose return was decided before the deadline is returned, not refused', async () => {
-  const order = await sold('62');
-  await twoDo(ada, bea, `/orders/${order.id}/hold`).catch(() => undefined);
-  assert.equal((await ada.does(`/orders/${order.id}/refund`, { failure: 'other' })).status, 200);
+test('an order whose return was decided before the deadline is returned without another decision, and is not paid any more', async () => {
+  const address = newAddress();
+  const [sale, purchase] = [await sold('62'), await bought('5002', address)];
+  for (const order of [sale, purchase])
+    assert.equal((await ada.does(`/orders/${order.id}/refund`, { failure: 'other' })).status, 200);
   world.clock.advance(LATE_MS);
-  const job = () =>
+  const jobs = () =>
     world.read((tx) =>
-      tx.row(`select 1 from jobs where kind = 'travel_rule_due' and subject = $1`, [String(order.id)]),
+      tx.rows(`select from jobs where kind = 'travel_rule_due' and subject = any($1)`, [[sale.id, purchase.id]]),
     );
-  await world.until('its job has run', async () => (await job()) === undefined);
-  assert.equal((await walletsOf(order)).refusedAt, null);
-  assert.ok(!(await world.openCaseKinds(order)).includes('travel_rule_too_late'));
+  await world.until('their jobs have run', async () => (await jobs()).length === 0);
+
+  // Late data and a retry do not pay the order in place of its return.
+  const told = await names(purchase, address);
+  await ada.does(`/orders/${purchase.id}/release`);
+  const said = await oneOrTwoDo(ada, bea, `/orders/${purchase.id}/retry`);
+  assert.equal(said.body.reason, 'order_over', JSON.stringify(said.body));
+  assert.notEqual(told.refusedAt, null);
+  assert.equal(await world.stateOf(purchase), 'payout_held');
+
+  const to = await oneOrTwoDo(ada, bea, `/orders/${sale.id}/destination`, { address: newAddress() });
+  assert.equal(to.status, 200, JSON.stringify(to.body));
+  await isIn(sale, 'refunded');
+  assert.deepEqual(await world.openCaseKinds(sale), []);
+});
+
+test('a refused order is not priced again: no policy about prices or waiting returns its deposit', async () => {
+  const order = await sold('63', newAddress());
+  world.clock.advance(LATE_MS);
+  await isRefused(order);
+  const said = await ada.does(`/orders/${order.id}/requote`);
+  assert.deepEqual([said.status, said.body.reason], [409, 'order_over']);
+  await isRefused(order);
 });

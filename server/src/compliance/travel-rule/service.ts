@@ -63,7 +63,7 @@ export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
    */
   requestRefund(orderId: bigint): Promise<'requested' | 'held'>;
   /**
-   * Holds a refused order, for operators to decide about its deposit. Locks it.
+   * Holds a refused order, for operators to decide about its deposit, unless its refund is requested already. Locks it.
    *
    * @returns `over` if its money has left or goes back already; `later` if it cannot be held now, because its payout is submitted
    *   or it has lost its deposit

@@ -43,14 +43,16 @@ export async function returnByTravelRule(context: GateContext, tx: Tx, action: A
 
 /**
  * Holds an order that the travel rule refuses, whatever held it before, so that no deadline and no partner refunds it: operators
- * decide about its deposit. An order whose refund is requested or under way stays as it is.
+ * decide about its deposit. A refund that was requested before stays requested, and needs no other decision.
  *
  * @returns `over` if its money has left, or goes back already; `later` if it has lost its deposit or its payout is submitted
  */
 export async function holdRefused(context: Rails, tx: Tx, action: Action): Promise<'held' | 'over' | 'later'> {
   const order = await lockOrder(tx, action.orderId);
   const { state } = order;
-  if (isFinal(state) || state === 'refunding' || state === 'refund_held' || order.refundRequest !== null) return 'over';
+  if (isFinal(state) || state === 'refunding' || state === 'refund_held') return 'over';
+  // Until its destination is named, a retry could pay the order in place of that refund.
+  if (order.refundRequest !== null) return 'held';
   try {
     await holdBack(context, tx, { ...action, why: HELD_AT_GATE + TOO_LATE }, 'rule');
     return 'held';
