@@ -158,8 +158,8 @@ async function eraseRows(
   const audited = [...subjects, ...ofPayouts, ...cases.map(({ id }) => `case:${id}`)];
   const texts = await eraseAuditTexts(tx, vault, audited);
   await tx.run(
-    `update erasures set erased_at = coalesce(erased_at, $2), backups_end_at = coalesce(backups_end_at, $3),
-      erased = coalesce(erased, $4::jsonb) where customer_id = $1`,
+    `update erasures set erased_at = coalesce(erased_at, $2), erased = coalesce(erased, $4::jsonb),
+      backups_end_at = case when erased is null then $3 else coalesce(backups_end_at, $3) end where customer_id = $1`,
     [customerId, now, later(now, backupsKeptDays * DAY_MS), JSON.stringify({ ...counts, operator_texts: texts })],
   );
   return [...removed.files, ...attachments];
@@ -201,6 +201,16 @@ export async function replayErasures(deps: Erasing, now: Date): Promise<number> 
       if (listed.has(id)) await eraseNow(deps, id, now);
       count += 1;
     }
+  // Versions before erasures were counted left more, such as blind indexes and texts beside entries.
+  const uncounted = await db.asSystem((tx) =>
+    tx.rows<{ id: string }>(
+      'select customer_id as id from erasures where erased_at is not null and erased is null order by 1',
+    ),
+  );
+  for (const { id } of uncounted) {
+    await eraseNow(deps, id, now);
+    count += 1;
+  }
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     const back = await db.asSystem((tx) =>
       tx.rows<{ id: string }>('select id from customers where id = any($1::text[]) and erased_at is null order by id', [

@@ -129,3 +129,27 @@ test('an erasure that waits can be withdrawn', async () => {
   await (await starts())();
   assert.deepEqual(await stateOf(id), { erased: false, waitsFor: undefined });
 });
+
+test('an erasure by a version that left more is completed by the next start', async () => {
+  const id = await traded('Earlier');
+  assert.equal((await ada.does(`/customers/${id}/legal-hold`, { reason: 'Zebulon is sued' })).status, 200);
+  await twoDo(ada, bea, `/customers/${id}/lift-legal-hold`);
+  const texts = () => world.query(`select reason, lifted_why from legal_holds where customer_id = $1`, [id]);
+  const [typed] = await texts();
+  world.clock.advance(2 * KEPT_DAYS * DAY_MS);
+  await twoDo(ada, bea, `/customers/${id}/erase`);
+  const [erased] = await texts();
+  // As that version left it: it took out less, and counted nothing.
+  await world.query('update legal_holds set reason = $2 where customer_id = $1', [id, typed?.reason]);
+  await world.query('update erasures set erased = null where customer_id = $1', [id]);
+  const before = await stateOf(id);
+  await starts();
+  assert.deepEqual(await texts(), [erased]);
+  assert.deepEqual(await stateOf(id), before);
+  const { statement } = (await ada.reads(`/customers/${id}/erasure`)).body;
+  assert.deepEqual(
+    statement.erased.filter(({ kind }: { kind: string }) => kind === 'legal_holds'),
+    [{ kind: 'legal_holds', count: 1 }],
+  );
+  assert.equal(await replayErasures(erasing, world.clock.now()), 0, 'it was erased once more');
+});
