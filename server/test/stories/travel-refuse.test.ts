@@ -181,3 +181,26 @@ test('a refused order is not priced again: no policy about prices or waiting ret
   assert.deepEqual([said.status, said.body.reason], [409, 'order_over']);
   await isRefused(order);
 });
+
+test('coins of a refused order that the law blocked and released leave only if two people let them pass the refusal', async () => {
+  const address = newAddress();
+  const order = await bought('5003', address);
+  world.clock.advance(LATE_MS);
+  await isRefused(order);
+  assert.equal((await ada.does(`/orders/${order.id}/block`)).status, 200);
+  await twoDo(ada, bea, `/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
+  const refund = () =>
+    world.read((tx) =>
+      tx.row<{ id: bigint; state: string }>('select id, state from refunds where order_id = $1', [order.id]),
+    );
+  const becomes = (state: string) => world.until(`it is ${state}`, async () => (await refund())?.state === state);
+
+  assert.equal((await ada.does(`/orders/${order.id}/destination`, { address })).status, 200);
+  await becomes('held');
+  const alone = await ada.does(`/orders/${order.id}/destination`, { address, pastHits: true });
+  assert.equal(alone.status, 202, 'one person let it pass');
+  assert.equal((await confirmedBy(bea, alone)).status, 200);
+  await becomes('submitted');
+  await world.mines(2);
+  await becomes('settled');
+});

@@ -10,6 +10,7 @@ import { formatUnits } from '../../base/money.ts';
 import { legalDetails } from '../../customers/index.ts';
 import type { Sender } from '../address-risk/service.ts';
 import { closeCases, openCase } from '../cases.ts';
+import type { Screening } from '../screener.ts';
 import { type DepositRow, type ExchangeRow, exchangeSql } from './exchange.store.ts';
 import { ask, type ExchangeDeps, keptOf, outDigest } from './exchange.ts';
 import { covering } from './inbound.ts';
@@ -185,6 +186,13 @@ export const waitOf = (tx: Tx, orderId: bigint) => tx.row<{ dueAt: Date }>(sql.w
 /** Whether the travel rule has refused the order: it is not paid, and people decide about its deposit. */
 export const isRefusedByTravelRule = async (tx: Tx, orderId: bigint): Promise<boolean> =>
   (await tx.row(sql.isRefused, [orderId])) !== undefined;
+
+/**
+ * Whether this is the payout of a refused order after all: the law blocked its converted money and released it, and it leaves as a
+ * refund.
+ */
+export const isReleasedOfRefused = async (tx: Tx, { purpose, id, depositIds = [] }: Screening): Promise<boolean> =>
+  purpose === 'refund' && (await tx.row(sql.releasedOfRefused, [id, depositIds])) !== undefined;
 
 /** Locks the wait of an order until `tx` ends, so that two jobs do not refuse it. @returns whether it is refused already */
 export const lockWait = async (tx: Tx, orderId: bigint): Promise<boolean> =>

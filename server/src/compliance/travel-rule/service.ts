@@ -29,6 +29,7 @@ import type { Call, TravelProtocol } from './protocol.ts';
 import {
   type Asked,
   askedOf,
+  isReleasedOfRefused,
   type Leg,
   legsOf,
   lockWait,
@@ -190,6 +191,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
 
   /** Undefined when every record is written. */
   async function missingOf(tx: Tx, input: Screening) {
+    if (await isReleasedOfRefused(tx, input)) return { hits: [tooLate({ orderId: input.id })], isTold: true };
     const found = await screened(tx, input);
     if (found === undefined) return undefined;
     const { asked, legs } = found;
@@ -284,7 +286,11 @@ function hitsOf({ orderId }: Asked, standing: readonly Standing[], isDue: boolea
     : [];
 }
 
-const tooLate = ({ orderId }: Asked): Hit => ({ rule: TOO_LATE, entry: `order:${orderId}`, own: true });
+const tooLate = ({ orderId }: Pick<Asked, 'orderId'>): Hit => ({
+  rule: TOO_LATE,
+  entry: `order:${orderId}`,
+  own: true,
+});
 
 const neededOf = ({ customerId }: Asked, standing: readonly Standing[]): NeededWallet[] =>
   standing

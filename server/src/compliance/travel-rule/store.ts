@@ -78,6 +78,9 @@ export const sql = {
     on conflict (order_id) do nothing`,
   refuse: 'update travel_waits set refused_at = $3, refused_by = $2 where order_id = $1 and refused_at is null',
   lockWait: 'select refused_at from travel_waits where order_id = $1 for update',
+  releasedOfRefused: `select from travel_waits w join orders o on o.id = w.order_id join deposits d on d.order_id = o.id
+    where w.order_id = $1 and w.refused_at is not null and d.id = any($2::bigint[]) and d.origin = 'released'
+      and d.asset = o.payout_asset`,
   isRefused: 'select from travel_waits where order_id = $1 and refused_at is not null',
   insertRecord: `insert into travel_records (order_id, customer_id, partner_id, direction, address, rule_id, state, ivms, made_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (order_id, direction, address) do nothing`,

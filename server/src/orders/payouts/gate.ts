@@ -243,13 +243,13 @@ const ABOUT_A_BLOCK = new Set(['customer_blocked', 'sender_blocked', 'account_of
 
 /**
  * The approval that lets money pass a hit. A hit in a sanctions list, or an address that is too risky, cannot be approved: an
- * undecided hit must be decided first, and a confirmed one stays, except for money that the law has released. An order that the
- * travel rule refused can only be refunded.
+ * undecided hit must be decided first, and a confirmed one stays, except for money that the law has released. The same applies to
+ * an order that the travel rule refused: otherwise it can only be refunded.
  */
 function approvalOf(rule: string, { deposits }: Leaving): ApprovedAction | null {
   if (ABOUT_A_BLOCK.has(rule)) return 'release.customer_blocked';
-  if (rule === 'sanctions_undecided' || rule === 'address_risk_undecided' || rule === TOO_LATE) return null;
-  if (rule === 'sanctions_hit' || rule === 'address_risk_hit')
+  if (rule === 'sanctions_undecided' || rule === 'address_risk_undecided') return null;
+  if (rule === 'sanctions_hit' || rule === 'address_risk_hit' || rule === TOO_LATE)
     return deposits.some(({ origin }) => origin === 'released') ? 'release.screening_hit' : null;
   return 'release.screening_hit';
 }
