@@ -40,6 +40,8 @@ const ACTING_PDFS: Record<string, Buffer> = {
   'a PDF with a link that is a script': link('(java\\163cript:app.alert)'),
   'a PDF with a link to a file, in hex': link(`<${text('file:///a').toString('hex')}>`),
   'a PDF with a link whose address stands elsewhere': link('8 0 R'),
+  'a PDF with a link to a file behind spaces': link(`(${' '.repeat(60)}file:///C:/a.exe)`),
+  'a PDF with a link to a file behind spaces, in hex': link(`<${'20'.repeat(60)}${text('file:///a').toString('hex')}>`),
   'a PDF with a base for its links': one('/Type /Catalog /URI << /Base (file:///) >>'),
   'a PDF with a link spelt by numbers': pdf('1 0 obj\n<< /A << /S /#55RI /U#52I (file:///a) >> >>\nendobj\n'),
   'a PDF that opens a link': one(`/Type /Catalog /OpenAction ${WEB}`),

@@ -30,7 +30,8 @@ const ACTIONS = new Set([
   ...['RichMediaExecute'],
 ]);
 const ANNOTATIONS = new Set(['Screen', '3D', 'Movie', 'Sound', 'RichMedia', 'FileAttachment', 'PS', 'U3D', 'PRC']);
-const LINK = /^[\0\t\n\f\r ]*(?:(?:https?|mailto|tel):|www\.|$)/i;
+/** Fewer spaces than are looked at, so that a text which seems to end is empty. */
+const LINK = /^[\0\t\n\f\r ]{0,20}(?:(?:https?|mailto|tel):|www\.|$)/i;
 
 export interface Found {
   /** Something that a file must not have. */
