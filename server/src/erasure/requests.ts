@@ -16,6 +16,8 @@ import { whyNot } from './why.ts';
 
 export const ERASE_REQUESTED = 'erase_requested';
 const EVERY_MS = 3_600_000;
+/** In one run; those that were looked at longest ago come first. */
+const MOST_LOOKED_AT = 1_000;
 
 export interface ErasureRequest {
   readonly id: bigint;
@@ -71,16 +73,24 @@ export const erasureHandlers = (deps: { erasing: Erasing; clock: Clock; afterDay
   async [ERASE_REQUESTED]() {
     const { erasing, clock } = deps;
     const waiting = await erasing.db.asSystem((tx) =>
-      tx.rows<ErasureRequest>(`select ${REQUEST} from erasure_requests where ended_at is null order by id`),
+      tx.rows<ErasureRequest>(
+        `select ${REQUEST} from erasure_requests where ended_at is null order by looked_at nulls first, id limit $1`,
+        [MOST_LOOKED_AT],
+      ),
     );
-    for (const request of waiting) {
+    const failures: unknown[] = [];
+    // A customer whose erasure fails does not keep those after it.
+    for (const request of waiting) await look(request).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+    return { againInMs: EVERY_MS };
+
+    async function look(request: ErasureRequest): Promise<void> {
       const { customerId } = request;
-      if (!(await erasing.db.asSystem((tx) => orderIfErasable(tx, request, { ...deps, now: clock.now() })))) continue;
+      if (!(await erasing.db.asSystem((tx) => orderIfErasable(tx, request, { ...deps, now: clock.now() })))) return;
       // Refused when an order was created before the block took effect: the next run looks again.
-      if (!(await unlessRefused(erase(erasing, customerId, clock.now())))) continue;
+      if (!(await unlessRefused(erase(erasing, customerId, clock.now())))) return;
       await erasing.db.asSystem((tx) => endRequest(tx, { customerId, outcome: 'erased', now: clock.now() }));
     }
-    return { againInMs: EVERY_MS };
   },
 });
 

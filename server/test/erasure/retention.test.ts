@@ -106,6 +106,21 @@ test('a legal hold stops it, lifting the hold lets it go on, and restarts in bet
   await third();
 });
 
+test('a customer whose erasure fails does not keep those after it, and is erased by a later run', async () => {
+  const [first, second] = [await traded('Failing'), await traded('After it')];
+  for (const id of [first, second]) await asks(id);
+  world.clock.advance(2 * KEPT_DAYS * DAY_MS);
+  const failing: Erasing = {
+    ...erasing,
+    eraseRequests: (of) => (of.customerId === first ? Promise.reject(new Error('planted')) : erasing.eraseRequests(of)),
+  };
+  const handlers = erasureHandlers({ erasing: failing, clock: world.clock, afterDays: KEPT_DAYS });
+  await assert.rejects(async () => await handlers[ERASE_REQUESTED]?.('all'), /planted/);
+  assert.deepEqual([(await stateOf(first)).erased, (await stateOf(second)).erased], [false, true]);
+  await (await starts())();
+  assert.equal((await stateOf(first)).erased, true);
+});
+
 test('a process that ends between the order and the erasure is continued by the next', async () => {
   const id = await traded('Stopped');
   await asks(id);
