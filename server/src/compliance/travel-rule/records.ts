@@ -269,6 +269,8 @@ async function openMissingDataCase(tx: Tx, asked: Asked, wait: { dueAt: Date } |
     await tx.run(sql.insertWait, [orderId, ruleId, now, dueAt]);
     enqueueAt(tx, { kind: TRAVEL_DUE, subject: String(orderId), dueAt });
   }
+  // It was refused after this transaction had read it: the case about the refusal is open instead.
+  if (await lockWait(tx, orderId)) return;
   await openCase(tx, {
     ...{ kind: CASE, subject: `order:${orderId}`, orderId, partnerId, now },
     reason: 'the travel rule needs data about the counterparty wallet',
