@@ -282,7 +282,15 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   compliance: ['assets', 'customer_details', 'customers', 'deposits', 'fiat_accounts', 'orders'],
   customers: ['case_attachments', 'restores'],
   erasure: [
-    ...['address_hits', 'approvals', 'audit', 'cases', 'customer_destinations', 'customer_details'],
+    ...[
+      'address_hits',
+      'approvals',
+      'audit',
+      'cases',
+      'compared_documents',
+      'customer_destinations',
+      'customer_details',
+    ],
     ...['customers', 'decisions', 'deposits', 'document_expiries', 'entries', 'events'],
     ...['fiat_accounts', 'information_requests', 'login_sends', 'manual_lines', 'manual_payouts', 'name_screenings'],
     ...['order_history', 'orders', 'payouts', 'refunds', 'sanctions_hits', 'screenings'],

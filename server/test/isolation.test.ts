@@ -45,6 +45,8 @@ const ROWS: Record<string, string> = {
     values ($1, 'customer_' || $2, '', '', '', false, true, now())`,
   customer_details: `insert into customer_details (customer_id, partner_id, details, given_at)
     values ('customer_' || $2, $1, '', now())`,
+  compared_documents: `insert into compared_documents (partner_id, customer_id, kind, value, value_index, created_at)
+    values ($1, 'customer_' || $2, 'file', '', '', now())`,
   names_to_compare: `insert into names_to_compare (subject, partner_id, revision) values ('customer:other_' || $2, $1, 1)`,
   information_requests: `insert into information_requests (id, partner_id, customer_id, state, question, asked_by, asked_at, due_at)
     values ($1, $1, 'customer_' || $2, 'open', '', '', now(), now() + interval '1 day')`,

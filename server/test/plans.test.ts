@@ -15,6 +15,7 @@ import { spellingsOf } from '../src/base/spellings.ts';
 import { encryptText } from '../src/base/texts.ts';
 import { startWorkers } from '../src/base/workers.ts';
 import { openScreener } from '../src/compliance/index.ts';
+import { keepCompared } from '../src/customers/compared-documents.ts';
 import * as customers from '../src/customers/index.ts';
 import * as events from '../src/events/index.ts';
 import { addToDailyTotals, balancesAt, chargedOf, chart, custodyAt, move, post } from '../src/ledger/index.ts';
@@ -760,6 +761,21 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     watch.assertCheap();
   });
 
+  test('other customers with the same document, and blocked ones with its number', async () => {
+    const { vault, clock } = fixture;
+    const watch = watching(fixture.db, large);
+    const customer = { id: BIG_CUSTOMER, partnerId: 1n };
+    await watch.db.asPartner(1n, async (tx) => {
+      for (const kind of ['file', 'number'] as const)
+        await keepCompared(tx, vault, { customer, kind, values: ['a value of the big one'], now: clock.now() });
+    });
+    await watch.db.asSystem(async (tx) => {
+      assert.deepEqual(await customers.sameDocument(tx, vault, BIG_CUSTOMER), []);
+      assert.deepEqual(await customers.blockedTwins(tx, vault, { customerId: BIG_CUSTOMER, partnerId: 1n }), []);
+    });
+    watch.assertCheap();
+  });
+
   test('accounts by their number, their orders, and those without an index', async () => {
     const { vault } = fixture;
     const watch = watching(fixture.db, large);
@@ -828,6 +844,9 @@ async function fill(): Promise<void> {
       'INDIVIDUAL', 1, 'verified', now(), now(), now() from generate_series(0, 4000) i`);
   await admin.query(`insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     select row_number() over (), partner_id, id, 'inr', '', sha256(id::bytea), '', now() from customers`);
+  await admin.query(`insert into compared_documents (partner_id, customer_id, kind, value, value_index, created_at)
+    select partner_id, id, what, '', sha256((id || what)::bytea), now() from customers, unnest(array['file', 'number']) what
+      where id <> '${BIG_CUSTOMER}'`);
   // Their positions among all are assigned below at once: a row trigger in one statement would count up one row 100,000 times.
   await admin.query('alter table orders disable trigger take_positions');
   await admin.query(

@@ -36,6 +36,10 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
        names_revision)`,
     'a customer fills in the verification form, and the verifier answers',
   ],
+  compared_documents: [
+    'insert (partner_id, customer_id, kind, value, value_index, created_at)',
+    'files of documents are sent, to be found under another customer',
+  ],
   customers: [
     `insert (id, partner_id, client_customer_id, kind, phone, phone_index, email, country, created_at, updated_at, country_by);
      update (phone, phone_index, email, level, verification, previous_level, failed_reason, country, logged_in_at, updated_at,
@@ -179,6 +183,10 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   chain_sends: ['insert, update, delete', 'what rails send; a reservation that no signer was asked for is given up'],
   chains: ['insert, update', RAIL],
   checkouts: ['insert, update', REQUESTS],
+  compared_documents: [
+    'delete; insert (partner_id, customer_id, kind, value, value_index, created_at)',
+    'a verifier reads a number; erasing a customer',
+  ],
   confirmation_policies: ['insert, update, delete', TERMS],
   confirmed_restores: ['insert', ONCE],
   containments: ['insert, update', 'operators hold what a leaked key made, and end that'],

@@ -24,6 +24,7 @@ import {
   checkUnderWay,
   type DocumentNames,
   keepReadNames,
+  keepReadNumbers,
   recordAsked,
   recordFinding,
   toldReason,
@@ -58,6 +59,7 @@ interface Finding {
   fields?: Readonly<Record<string, string>>;
   expiresOn?: string;
   names?: DocumentNames;
+  documentNumbers?: readonly string[];
   pending?: { pollAfterMs?: number; callsBack?: boolean };
 }
 
@@ -125,6 +127,13 @@ function namesOf({ names = {} }: Pick<Finding, 'names'>, kind: Check['kind']): D
   return kept.some(([field]) => field !== 'dob') ? Object.fromEntries(kept) : undefined;
 }
 
+/** Bounds of a provider's numbers. A longer one, which no document has, is cut. */
+const LONGEST_NUMBER = 64;
+const MOST_NUMBERS = 10;
+
+const numbersOf = ({ documentNumbers = [] }: Finding): string[] =>
+  documentNumbers.slice(0, MOST_NUMBERS).map((number) => number.trim().slice(0, LONGEST_NUMBER));
+
 /**
  * Records the verifier's answer about these details. A repeated, late or outdated answer changes nothing.
  *
@@ -137,12 +146,17 @@ export async function recordAnswer(
   a: { check: Check; verifier: string; finding: Finding; polls: 0 | 1; now: Date },
 ): Promise<boolean> {
   const { check, verifier, now } = a;
-  const { customerId, version } = check;
-  const { expiresOn, names: _, code, reason, ...found } = a.finding;
+  const { customerId, partnerId, version } = check;
+  const { expiresOn, names: _, documentNumbers: __, code, reason, ...found } = a.finding;
   const rest = { ...found, ...toldOf(a.finding) };
   await recordAsked(tx, a);
   const names = rest.outcome === 'verified' ? namesOf(a.finding, check.kind) : undefined;
   const isOther = names !== undefined && (await keepReadNames(tx, vault, { customerId, version, names })) === 'other';
+  if (rest.outcome === 'verified' && numbersOf(a.finding).length > 0) {
+    const customer = { id: customerId, partnerId };
+    await keepReadNumbers(tx, vault, { customer, version, numbers: numbersOf(a.finding), now });
+    await openDuplicateCase(tx, vault, customerId, now);
+  }
   // If an operator accepts an expired document, the job does not request a new one at once.
   const accepted = expiresOn === undefined || expiresOn < dayOf(now) ? rest : { ...rest, expiresOn };
   const finding = isOther ? ({ outcome: 'in_review', level: 0 } as const) : accepted;
@@ -150,7 +164,7 @@ export async function recordAnswer(
   const { outcome } = found;
   if (isTaken && (outcome === 'failed' || outcome === 'refused')) {
     const inputs = { customerId, version, code: code ?? null, reason: reason?.slice(0, MOST_REASON) ?? null };
-    await record(tx, { partnerId: check.partnerId, about: 'verification', outcome, rules: verifier, inputs, now });
+    await record(tx, { partnerId, about: 'verification', outcome, rules: verifier, inputs, now });
   }
   return isOther;
 }

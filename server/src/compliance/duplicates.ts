@@ -1,8 +1,9 @@
 /**
- * Duplicates: opens a case where a customer gave the document number of another one.
+ * Duplicates: opens a case where a customer has the document of another one.
  *
- * The case is about the customer who came later, and names the others by their ids. It is opened once for the same others: a
- * closed case stays closed until another customer with the number comes.
+ * The case is about the customer who came later, and names the others by their ids, and what is the same: the number, the file, never
+ * which. It is opened once for the same others: a closed case stays closed until another customer with the document comes, or
+ * something else is the same.
  *
  * Not here: finding them (customers/duplicates.ts).
  */
@@ -15,15 +16,20 @@ import { sql } from './store.ts';
 const KIND = 'identity_duplicate';
 
 export async function openDuplicateCase(tx: Tx, vault: Vault, customerId: string, now: Date): Promise<void> {
-  const others = await sameDocument(tx, vault, customerId);
-  if (others.length === 0) return;
+  const found = await sameDocument(tx, vault, customerId);
+  if (found.length === 0) return;
   const subject = `customer:${customerId}`;
-  const newest = await tx.row<{ facts: { others?: unknown } }>(sql.newestCase, [KIND, subject]);
-  if (JSON.stringify(newest?.facts.others) === JSON.stringify(others)) return;
+  const others = found.map((one) => one.customerId);
+  const by = [...new Set(found.flatMap((one) => one.by))].toSorted();
+  const newest = await tx.row<{ facts: { others?: unknown; by?: readonly string[] } }>(sql.newestCase, [KIND, subject]);
+  // Cases of before were about numbers.
+  const { others: known, by: knownBy = ['number'] } = newest?.facts ?? {};
+  if (JSON.stringify(known) === JSON.stringify(others) && by.every((kind) => knownBy.includes(kind))) return;
   const { partnerId } = await findCustomer(tx, customerId);
+  const what = by.map((kind) => `document ${kind}`).join(' and the same ');
   await openCase(tx, {
     ...{ kind: KIND, subject, partnerId, now },
-    reason: `the same document number as ${others.length === 1 ? 'another customer' : `${others.length} other customers`}`,
-    facts: { others },
+    reason: `the same ${what} as ${others.length === 1 ? 'another customer' : `${others.length} other customers`}`,
+    facts: { others, by },
   });
 }

@@ -162,9 +162,10 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   identity_duplicate: {
-    means: 'A customer submitted the document number of another customer of the same partner.',
+    means:
+      'A customer has the identity document of another customer of the same partner: its number, typed or read by the verifier, or the same file.',
     remedy:
-      'Compare the two (customer review). If one person has two accounts, block one or ask the partner. If the number was mistyped, ask for it again. Then close the case. While the numbers are equal, a review of either customer takes two people.',
+      'Compare the two (customer review). If one person has two accounts, block one or ask the partner. If the number was mistyped, ask for it again. If the file is a placeholder that the program sends for all its customers, ask the partner to stop. Then close the case. While the documents are equal, a review of either customer takes two people.',
     who: 'operator',
     page: PAGE,
   },

@@ -1,31 +1,55 @@
 /**
- * Duplicates: the same document number, or the same account, under another customer of the same partner.
+ * Duplicates: the same document, or the same account, under another customer of the same partner.
  *
- * The number is in the encrypted details; beside them is a keyed hash of it in normalised spelling, which finds other customers.
- * The key differs per partner, so that a dump does not show that one person is a customer of two partners.
+ * A document is the same by its number, typed or read by a verifier, or by the bytes of its file (compared-documents.ts). The number is
+ * encrypted; beside it is a keyed hash of it in normalised spelling, which finds other customers. The key differs per partner, so that a
+ * dump does not show that one person is a customer of two partners.
+ *
+ * Beside money only numbers count. A program may send one placeholder for all its customers, such as for the back of a passport: a
+ * block of one must not hold the money of all.
  *
  * Not here: the consequences (compliance/checks.ts opens a case, and a review then takes two people; compliance/screening.ts holds
  * money of a customer whose other identity is blocked).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
+import { openCompared } from './compared-documents.ts';
 import { findCustomer } from './customers.ts';
 import { openGivenDetails } from './details.ts';
-import { identityIndexes, numberIndexes } from './encryption.ts';
+import { type ComparedKind, comparedIndexes, identityIndexes, numberIndexes } from './encryption.ts';
 import { sql } from './store.ts';
 
 /** Maximum number of other customers named: a number that more of them gave cannot be a document's. */
 const MOST_OTHERS = 20;
 
-/** Ids of other customers of the same partner who gave the same document number, in order. */
-export async function sameDocument(tx: Tx, vault: Vault, customerId: string): Promise<string[]> {
-  const details = await openGivenDetails(tx, vault, customerId);
-  if (details === undefined) return [];
+export interface SameDocument {
+  readonly customerId: string;
+  /** What is the same, in order: the bytes of a file, the number. */
+  readonly by: readonly ComparedKind[];
+}
+
+/** Other customers of the same partner who have the same document, in the order of their ids. */
+export async function sameDocument(tx: Tx, vault: Vault, customerId: string): Promise<SameDocument[]> {
   const { partnerId } = await findCustomer(tx, customerId);
-  const indexes = identityIndexes(vault, partnerId, details);
+  const indexes = await ownIndexes(tx, vault, { customerId, partnerId, kinds: ['file', 'number'] });
   if (indexes.length === 0) return [];
-  const rows = await tx.rows<{ customerId: string }>(sql.sameDocument, [partnerId, indexes, customerId, MOST_OTHERS]);
-  return rows.map((row) => row.customerId);
+  return await tx.rows<SameDocument>(sql.sameDocument, [partnerId, indexes, customerId, MOST_OTHERS]);
+}
+
+/** Indexes of the customer's documents, also under an old master key. */
+async function ownIndexes(
+  tx: Tx,
+  vault: Vault,
+  o: { customerId: string; partnerId: bigint; kinds: readonly ComparedKind[] },
+): Promise<Buffer[]> {
+  const typed = (await openGivenDetails(tx, vault, o.customerId)) ?? {};
+  const compared = await openCompared(tx, vault, o.customerId);
+  return [
+    ...identityIndexes(vault, o.partnerId, typed),
+    ...compared.flatMap(({ kind, value }) =>
+      o.kinds.includes(kind) ? comparedIndexes(vault, o.partnerId, kind, value) : [],
+    ),
+  ];
 }
 
 export interface BlockedTwin {
@@ -50,8 +74,9 @@ export async function blockedTwins(
   const partnerId = input.partnerId ?? (await findCustomer(tx, customerId)).partnerId;
   const numbers = account === undefined ? [] : numberIndexes(vault, partnerId, account);
   // While the master key is exchanged, the other customer's index may still be by the old key.
-  const details = isBeingExchanged(vault) ? await openGivenDetails(tx, vault, customerId) : undefined;
-  const documents = details === undefined ? [] : identityIndexes(vault, partnerId, details);
+  const documents = isBeingExchanged(vault)
+    ? await ownIndexes(tx, vault, { customerId, partnerId, kinds: ['number'] })
+    : [];
   const rows = await tx.rows<{ customerId: string; blockedAt: Date | null; hasAccount: boolean }>(sql.sameOwner, [
     ...[partnerId, customerId, numbers, documents, MOST_TWINS],
   ]);

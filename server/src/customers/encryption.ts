@@ -60,6 +60,22 @@ export function identityIndexes(vault: Vault, partnerId: bigint, details: Detail
 }
 const SHORTEST_NUMBER = 5;
 
+/** What a document is recognised by: the bytes of a file, or a number that a verifier read. */
+export type ComparedKind = 'file' | 'number';
+
+/**
+ * The values that `value_index` may have for a document: the present key's first. A number that was read has the index of one that was
+ * typed, so that both are found. Empty for a number that is too short for a document.
+ *
+ * @param value SHA-256 of the bytes that were sent, in hex, or the number
+ */
+export const comparedIndexes = (vault: Vault, partnerId: bigint, kind: ComparedKind, value: string): Buffer[] =>
+  kind === 'number'
+    ? identityIndexes(vault, partnerId, { identityNumber: value })
+    : vault.indexes(value, `compared_documents.file:${partnerId}`);
+
+export const comparedContext = (customerId: string): string => `compared_documents.value:${customerId}`;
+
 /** The account's number: its IBAN where it has no other. */
 export const numberOf = (details: Details): string =>
   (details.account ?? details.iban ?? Object.values(details)[0] ?? '').replace(/[\s-]/g, '');

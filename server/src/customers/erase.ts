@@ -31,6 +31,7 @@ export async function eraseCustomerRows(
   const counts = {
     contact,
     details: await tx.run(sql.eraseDetails, [id]),
+    compared_documents: await tx.run(sql.eraseCompared, [id]),
     document_dates: await tx.run(sql.eraseExpiries, [id]),
     submissions: await tx.run(sql.eraseSubmissions, [id, e.now]),
     drafts: await emptyDraft(tx, id),

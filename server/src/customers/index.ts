@@ -19,6 +19,7 @@ export {
   hasAccountShape,
 } from './accounts.ts';
 export { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, wakeCheck } from './checks.ts';
+export { keepReadNumbers, openCompared } from './compared-documents.ts';
 export { countryFor, countryOfPhone, setCountry } from './countries.ts';
 export {
   blockCustomer,
@@ -63,8 +64,15 @@ export {
   openGivenDetails,
   saveDetails,
 } from './details.ts';
-export { blockedAmong, blockedTwins, sameDocument } from './duplicates.ts';
-export { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from './encryption.ts';
+export { blockedAmong, blockedTwins, type SameDocument, sameDocument } from './duplicates.ts';
+export {
+  comparedContext,
+  comparedIndexes,
+  detailsIndexes,
+  identityIndexes,
+  numberIndexes,
+  phoneIndexes,
+} from './encryption.ts';
 export { eraseCustomerRows, marksOf } from './erase.ts';
 export {
   accountNumber,

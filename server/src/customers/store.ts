@@ -102,6 +102,10 @@ const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification,
   country_by, logged_in_at, login_epoch, document_lapsed_at, blocked_at, erased_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
+/** Indexes of the document numbers of customer $2, typed and read, with those of $4. */
+const OWN_NUMBERS = `array(select identity_index from customer_details where customer_id = $2 and identity_index is not null
+  union all select value_index from compared_documents where customer_id = $2 and kind = 'number') || $4::bytea[]`;
+
 export const sql = {
   insert: `insert into customers (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at,
       country, country_by) values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)
@@ -222,6 +226,7 @@ export const sql = {
   eraseInformation: `update information_requests set question = '', answer = case when answer is null then null else ''::bytea end,
       state = case when state = 'open' then 'withdrawn' else state end,
       ended_at = coalesce(ended_at, $2) where customer_id = $1 returning id`,
+  eraseCompared: 'delete from compared_documents where customer_id = $1',
   eraseDestinations: 'delete from customer_destinations where customer_id = $1',
   eraseLogins: 'delete from login_sends where customer_id = $1',
   eraseFiles: 'delete from submission_files where customer_id = $1 returning id',
@@ -254,9 +259,16 @@ export const sql = {
   knownNames: `select details, version + names_revision as revision, verified_names,
       case when read_for = version then read_names end as read_names
     from customer_details where customer_id = $1`,
-  sameDocument: `select customer_id from customer_details
-    where partner_id = $1 and identity_index = any($2) and customer_id <> $3 order by customer_id limit $4`,
-  // Blocked ones first. All are locked, so that a block that is under way counts. The customer's own index is read here, so that
+  sameDocument: `select customer_id, array_agg(distinct kind order by kind) as by from (
+      select customer_id, 'number' as kind from customer_details where partner_id = $1 and identity_index = any($2::bytea[])
+      union all
+      select customer_id, kind from compared_documents where partner_id = $1 and value_index = any($2::bytea[])) as found
+    where customer_id <> $3 group by customer_id order by customer_id limit $4`,
+  keepCompared: `insert into compared_documents (partner_id, customer_id, kind, value, value_index, created_at)
+    select $1, $2, $3, $4, $5, $6
+    where not exists (select from compared_documents where customer_id = $2 and value_index = any($7::bytea[]))`,
+  comparedOf: `select kind, value from compared_documents where customer_id = $1 order by kind desc, id desc limit $2`,
+  // Blocked ones first. All are locked, so that a block that is under way counts. The customer's own indexes are read here, so that
   // its details need not be decrypted.
   sameOwner: `select c.id as customer_id, c.blocked_at,
       exists (select from fiat_accounts a where a.customer_id = c.id and a.number_index = any($3::bytea[])) as has_account
@@ -265,7 +277,9 @@ export const sql = {
         where number_index = any($3::bytea[]) and number_index is not null and customer_id is not null
       union all
       select customer_id from customer_details where partner_id = $1 and identity_index is not null and identity_index
-        = any(array(select identity_index from customer_details where customer_id = $2 and identity_index is not null) || $4::bytea[]))
+        = any(${OWN_NUMBERS})
+      union all
+      select customer_id from compared_documents where partner_id = $1 and kind = 'number' and value_index = any(${OWN_NUMBERS}))
     order by c.blocked_at, c.id limit $5 for share of c`,
   // In one order, so that two who lock several do not wait for each other.
   blocksAmong: `select id as customer_id, blocked_at from customers where id = any($1::text[]) order by id for share`,

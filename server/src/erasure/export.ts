@@ -15,6 +15,7 @@ import {
   findCustomer,
   informationOf,
   knownNames,
+  openCompared,
   openContact,
   openDraft,
   openFiatAccount,
@@ -75,6 +76,7 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
   const information = await informationOf(tx, vault, { customerId, limit: MOST + 1 });
   if (information.length > MOST) more.push('information');
   const { typed, read = null, verified = null } = await knownNames(tx, vault, customerId);
+  const documents = await openCompared(tx, vault, customerId);
   const compared = await comparedOf(tx, vault, { customerId, limit: MOST });
   return {
     customer: {
@@ -86,6 +88,7 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
     details: typed,
     // As a verifier read them from the document.
     names: { read, verified },
+    documentNumbers: documents.flatMap(({ kind, value }) => (kind === 'number' ? [value] : [])),
     submissions: await openSubmissions(tx, vault, customerId),
     draft: await openDraft(tx, vault, customerId),
     accounts,

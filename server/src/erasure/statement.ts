@@ -102,6 +102,7 @@ const DECIDED: readonly Kind[] = [
 
 const BLIND_INDEXES = counted(`from (select from customers where id = $1 and phone_index is not null
   union all select from customer_details where customer_id = $1 and identity_index is not null
+  union all select from compared_documents where customer_id = $1
   union all select from fiat_accounts where (customer_id = $1 or sender_of = any($3::bigint[])) and number_index is not null
   union all select from submission_files where customer_id = $1) as found`);
 

@@ -9,7 +9,15 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import { renewedHit, renewedResult } from '../compliance/index.ts';
-import { detailsIndexes, identityIndexes, namesContext, numberIndexes, phoneIndexes } from '../customers/index.ts';
+import {
+  comparedContext,
+  comparedIndexes,
+  detailsIndexes,
+  identityIndexes,
+  namesContext,
+  numberIndexes,
+  phoneIndexes,
+} from '../customers/index.ts';
 import { payerIndexes, textIndexes } from '../rails/bank.ts';
 
 export interface Keys {
@@ -109,6 +117,20 @@ export const PARTS: readonly Part[] = [
       const isNumbered = number === undefined || (kept !== null && number.equals(kept));
       if (isNew && isNumbered && index.equals(row.details_index as Buffer)) return undefined;
       return [isNew ? details : keys.to.encrypt(text, context), index, number ?? kept];
+    },
+  },
+  {
+    name: 'compared_documents.value',
+    table: 'compared_documents',
+    reads: ['partner_id', 'customer_id', 'kind', 'value', 'value_index'],
+    writes: ['value', 'value_index'],
+    rewrite(keys, row) {
+      const context = comparedContext(String(row.customer_id));
+      const { text, isNew } = opened(keys, row.value as Buffer, context);
+      if (isNew) return undefined;
+      const kind = row.kind as 'file' | 'number';
+      const [index = row.value_index as Buffer] = comparedIndexes(keys.to, row.partner_id as bigint, kind, text);
+      return [keys.to.encrypt(text, context), index];
     },
   },
   encrypted('submissions', 'answers', ['id'], ({ id }) => `submissions.answers:${id}`),

@@ -117,6 +117,12 @@ export function namesOf(given: { [Part in keyof DocumentNames]: string | undefin
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== ''));
 }
 
+/** Each number once; undefined when there is none. */
+export function numbersOf(given: readonly (string | undefined)[]): string[] | undefined {
+  const numbers = new Set(given.filter((number) => number !== undefined));
+  return numbers.size === 0 ? undefined : [...numbers];
+}
+
 /** A single word of the provider as a reason, because it contains no personal data; undefined for anything else. */
 export const wordOf = (given: unknown): string | undefined =>
   typeof given === 'string' && /^[A-Za-z][A-Za-z_]{0,59}$/.test(given) ? given.toLowerCase() : undefined;

@@ -100,6 +100,11 @@ export interface Finding {
   expiresOn?: string;
   /** With verified: what the document shows. Never for a log. A verifier that reads no document gives none. */
   names?: DocumentNames;
+  /**
+   * With verified: the numbers of the identity documents that were accepted, as they are printed. Never for a log. They are stored
+   * encrypted, and compared with those of the partner's other customers.
+   */
+  documentNumbers?: readonly string[];
   /** Only for `in_review`. */
   pending?: Pending;
 }

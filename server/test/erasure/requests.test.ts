@@ -3,10 +3,17 @@
  * can be read afterwards, and no blind index that is computed from its values is in any table; another customer keeps all of it.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { replaceDenyList } from '../../src/compliance/index.ts';
-import { detailsIndexes, identityIndexes, numberIndexes, phoneIndexes } from '../../src/customers/index.ts';
+import {
+  comparedIndexes,
+  detailsIndexes,
+  identityIndexes,
+  numberIndexes,
+  phoneIndexes,
+} from '../../src/customers/index.ts';
 import { indexPayers, payerIndexes } from '../../src/rails/bank.ts';
 import { oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
@@ -39,6 +46,11 @@ const given = (name: string, digit: string) => ({
 type Given = ReturnType<typeof given>;
 const GONE = given('Zebulona', '3');
 const STAYS = given('Xanthippe', '7');
+/** Pictures of its passport and face. */
+const picturesOf = ({ reference }: Given): [Buffer, Buffer, Buffer] => {
+  const of = (what: string) => jpeg({ more: [[0xfe, Buffer.from(`${what} of ${reference}`)]] });
+  return [of('front'), of('back'), of('face')];
+};
 const DOB = '1931-03-29';
 const customers = new Map<Given, Came>();
 
@@ -66,7 +78,8 @@ async function lives(of: Given): Promise<Came> {
   const begun = await api.does('POST', `/customers/${id}/submissions`, {
     ...{ asset: 'inr', answers: { ...address, ...answers, dob: DOB } },
   });
-  const files = { 'passportFront.jpg': jpeg(), 'passportBack.jpg': jpeg(), 'selfie.jpg': jpeg() };
+  const [front, back, selfie] = picturesOf(of);
+  const files = { 'passportFront.jpg': front, 'passportBack.jpg': back, 'selfie.jpg': selfie };
   const sent = await api.upload(`/customers/${id}/submissions/${begun.id}/files`, files);
   assert.equal(sent.status, 200, sent.text);
   await world.until(`${id} is verified`, async () => {
@@ -147,6 +160,9 @@ async function indexesOf(of: Given): Promise<Map<string, string>> {
     phone: phoneIndexes(vault, partnerId, of.phone),
     'phone of a link': [phoneOfLink(id, of.phone)],
     identity: identityIndexes(vault, partnerId, { identityNumber: of.identityNumber }),
+    'compared file': picturesOf(of).flatMap((content) =>
+      comparedIndexes(vault, partnerId, 'file', createHash('sha256').update(content).digest('hex')),
+    ),
     details: accounts.flatMap((one) => detailsIndexes(vault, id, 'inr', one)),
     number: accounts.flatMap((one) => [null, partnerId].flatMap((owner) => numberIndexes(vault, owner, one))),
     payer: [null, partnerId].flatMap((owner) => payerIndexes(vault, owner, of.accountNumber)),
@@ -180,6 +196,7 @@ test('after an erasure nothing of requests and replies is readable, and no blind
   // The search finds what is there.
   const kinds = [...new Set([...before.gone].map((one) => one.replace(/.*: (.*) \d+$/, '$1')))].toSorted();
   assert.deepEqual(kinds, [
+    'compared file',
     'denied account',
     'details',
     'file',
@@ -229,6 +246,7 @@ async function rowsOf(of: Given): Promise<Record<string, number>> {
   const counted: Record<string, string> = {
     contact: 'customers where id = $1 and phone is not null',
     details: 'customer_details where customer_id = $1',
+    compared_documents: 'compared_documents where customer_id = $1',
     submissions: `submissions where customer_id = $1 and answers <> ''`,
     accounts: `fiat_accounts where (customer_id = $1 or sender_of in ${deposits}) and details <> ''`,
     files: 'submission_files where customer_id = $1',
@@ -260,7 +278,10 @@ async function rowsOf(of: Given): Promise<Record<string, number>> {
 async function agrees(statement: Came, before: Record<string, number>): Promise<void> {
   const after = await rowsOf(GONE);
   const erased = Object.fromEntries(statement.erased.map(({ kind, count }: Came) => [kind, count]));
-  const ERASED = ['contact', 'details', 'submissions', 'accounts', 'files', 'file_keys', 'destinations', 'legal_holds'];
+  const ERASED = [
+    ...['contact', 'details', 'compared_documents', 'submissions', 'accounts', 'files', 'file_keys', 'destinations'],
+    'legal_holds',
+  ];
   for (const kind of [...ERASED, 'link_phones', 'statement_lines']) {
     assert.equal(erased[kind] ?? 0, before[kind], `${kind} were there before`);
     assert.equal(after[kind], 0, `${kind} are still there`);

@@ -32,6 +32,7 @@ import {
 } from '../../src/compliance/index.ts';
 import type { ListCode, ListEntry } from '../../src/compliance/sanctions/entry.ts';
 import { takeList } from '../../src/compliance/sanctions/lists.ts';
+import { keepCompared } from '../../src/customers/compared-documents.ts';
 import * as customers from '../../src/customers/index.ts';
 import {
   createOperator,
@@ -54,6 +55,8 @@ const OLD = createHash('sha256').update('a master key for tests').digest();
 const NEW = createHash('sha256').update('the next master key for tests').digest();
 const PROGRAM = fileURLToPath(new URL('../../src/apps/rotate.ts', import.meta.url));
 const MANY = 40;
+/** Each customer has the documents of one other. */
+const PAIRS = MANY / 2;
 const SAID = 'Mrs Zenobia Quagmire called';
 
 let fixture: Fixture;
@@ -99,6 +102,8 @@ before(async () => {
       await customers.saveDetails(tx, vault, { customer, details: { firstName: `Zebulon ${n}` }, now });
       const names = { firstName: `Zebulon ${n}`, lastName: 'Quagmire' };
       await customers.keepReadNames(tx, vault, { customerId: customer.id, version: 1, names });
+      for (const kind of ['file', 'number'] as const)
+        await keepCompared(tx, vault, { customer, kind, values: [`${kind} of pair ${n % PAIRS}`], now });
       const about = { customerId: customer.id, version: 1, verifier: 'test', now };
       if (n > 0) await customers.recordFinding(tx, { ...about, finding: { outcome: 'verified', level: 1 } });
       await customers.customerKey(tx, vault, customer, now);
@@ -238,6 +243,10 @@ async function readsAll(db: Database, vault: Vault): Promise<void> {
       assert.equal(await customers.customerName(tx, vault, found.id), `Zebulon ${n}${n > 0 ? ' Quagmire' : ''}`);
       const { read, verified } = await customers.knownNames(tx, vault, found.id);
       assert.equal((n > 0 ? verified : read)?.lastName, 'Quagmire');
+      const other = await customers.customerNamed(tx, vault, partnerId, `name ${(n + PAIRS) % MANY}`);
+      assert.deepEqual(await customers.sameDocument(tx, vault, found.id), [
+        { customerId: other?.id, by: ['file', 'number'] },
+      ]);
       const [account] = await customers.fiatAccounts(tx, found.id);
       assert.deepEqual((await customers.openFiatAccount(tx, vault, account?.id ?? 0n)).details, details);
       const same = await customers.addFiatAccount(tx, vault, {
@@ -349,6 +358,7 @@ test('killed repeatedly it continues, servers read and look up meanwhile, and no
       'texts of audit',
     ])
       assert.equal(counted.get(part), MANY, `${part}: each once, however often it was killed`);
+    assert.equal(counted.get('compared_documents.value'), 2 * MANY);
     // One customer's names are not accepted yet.
     assert.deepEqual(
       ['read_names', 'verified_names'].map((column) => counted.get(`customer_details.${column}`)),

@@ -94,6 +94,42 @@ describe('Sumsub', () => {
     delete applicant.info;
   });
 
+  test('numbers are those of accepted documents of identity', async () => {
+    const applicant = applicants.get(KEY);
+    assert.ok(applicant !== undefined);
+    const document = (idDocType: string, country: string, number?: string) => ({
+      ...{ idDocType, country },
+      ...(number !== undefined && { number }),
+    });
+    applicant.info = {
+      idDocs: [
+        ...[
+          document('PASSPORT', 'IND', 'K1234567'),
+          document('PASSPORT', 'GBR', 'REJECTED1'),
+          document('SELFIE', 'IND'),
+        ],
+        document('UTILITY_BILL', 'IND', 'METER-4711'),
+      ],
+    };
+    const step = (idDocType: string, country: string, reviewAnswer: string) => ({
+      ...{ idDocType, country, reviewResult: { reviewAnswer } },
+    });
+    steps.set(applicant.id, {
+      IDENTITY: step('PASSPORT', 'IND', 'GREEN'),
+      IDENTITY2: step('PASSPORT', 'GBR', 'RED'),
+      PROOF_OF_RESIDENCE: step('UTILITY_BILL', 'IND', 'GREEN'),
+      SELFIE: step('SELFIE', 'IND', 'GREEN'),
+    });
+    review(KEY, { levelName: 'id-and-liveness', reviewResult: { reviewAnswer: 'GREEN' } });
+    assert.deepEqual(await verifier.finding(asked()), {
+      ...{ outcome: 'verified', level: 5 },
+      documentNumbers: ['K1234567'],
+    });
+    review(KEY, { reviewResult: { reviewAnswer: 'RED', reviewRejectType: 'RETRY' } });
+    assert.deepEqual(await verifier.finding(asked()), { outcome: 'failed', level: 0 });
+    delete applicant.info;
+  });
+
   test('names are those of the documents, in Latin letters, and never those that were passed on', async () => {
     const applicant = applicants.get(KEY);
     assert.ok(applicant !== undefined);
@@ -246,6 +282,23 @@ describe('Persona', () => {
       { status: 500, json: {} },
     );
     await assert.rejects(verifier.finding(asked()), Unavailable, 'it was verified without its last day');
+    documents.delete(id);
+  });
+
+  test('numbers are those of documents that passed, each once', async () => {
+    becomes(KEY, 'approved');
+    const id = inquiries.find(({ attributes }) => attributes['reference-id'] === KEY)?.id ?? '';
+    const shown = (type: string, status: string, number: string | null) => ({
+      ...{ type: `verification/${type}`, id: 'ver_1' },
+      attributes: { status, 'identification-number': number },
+    });
+    documents.set(id, [
+      ...[shown('government-id', 'failed', 'REJECTED1'), shown('database', 'passed', 'TYPED123')],
+      ...[shown('government-id', 'passed', 'K1234567'), shown('government-id', 'passed', null)],
+      shown('government-id', 'passed', 'K1234567'),
+    ]);
+    const found = { outcome: 'verified', level: 5, documentNumbers: ['K1234567'] };
+    assert.deepEqual(await verifier.finding(asked()), found);
     documents.delete(id);
   });
 

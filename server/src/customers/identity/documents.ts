@@ -13,8 +13,9 @@ import { later } from '../../base/clock.ts';
 import { decryptBytes, encryptBytes, type Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
+import { keepCompared } from '../compared-documents.ts';
 import { findCustomer, requireNotErased } from '../customers.ts';
-import { type Form, slotsOf } from './form.ts';
+import { documentSlotsOf, type Form, slotsOf } from './form.ts';
 import { type FileType, inspect, safeContent, UNDECODABLE } from './inspect.ts';
 import { sql } from './store.ts';
 
@@ -34,6 +35,8 @@ export interface StoredFile {
   readonly type: FileType;
   readonly bytes: number;
   readonly digest: Buffer;
+  /** As in `InspectedFile`. Not stored in the clear. */
+  readonly sentDigest: string;
 }
 
 export interface DocumentRow {
@@ -147,21 +150,30 @@ export async function storeFiles(
     const id = newBlobId();
     await blobs.write(id, encryptBytes(f.key, content, contextOf(id)));
     const digest = vault.index(sentDigest, `submission_files:${f.customerId}`);
-    stored.push({ id, slot, type, bytes: content.length, digest });
+    stored.push({ id, slot, type, bytes: content.length, digest, sentDigest });
   }
   return stored;
 }
 
-/** Writes their rows; an earlier file in the same slot is replaced. */
+/** Writes their rows; an earlier file in the same slot is replaced. Those of identity documents are compared (duplicates.ts). */
 export async function recordFiles(
   tx: Tx,
-  f: { submission: { id: bigint; customerId: string; partnerId: bigint }; files: readonly StoredFile[]; now: Date },
+  vault: Vault,
+  f: {
+    submission: { id: bigint; customerId: string; partnerId: bigint };
+    form: Form;
+    files: readonly StoredFile[];
+    now: Date;
+  },
 ): Promise<void> {
   const { id: submissionId, customerId, partnerId } = f.submission;
   for (const { id, slot, type, bytes, digest } of f.files) {
     await tx.run(sql.replaceFile, [submissionId, slot, f.now]);
     await tx.run(sql.insertFile, [id, partnerId, customerId, submissionId, slot, type, bytes, digest, f.now]);
   }
+  const slots = documentSlotsOf(f.form);
+  const values = f.files.flatMap(({ slot, sentDigest }) => (slots.has(slot) ? [sentDigest] : []));
+  await keepCompared(tx, vault, { customer: { id: customerId, partnerId }, kind: 'file', values, now: f.now });
 }
 
 /** The present files of a submission. */

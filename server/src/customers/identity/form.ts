@@ -67,10 +67,14 @@ export function documentsOf(form: Form): DocumentKind[] {
   );
 }
 
+/** Names of the files of a form's identity documents. */
+export const documentSlotsOf = (form: Form): ReadonlySet<string> =>
+  new Set(documentsOf(form).flatMap(({ files }) => files));
+
 /** Names of all files that a form accepts: those of its documents, and its fields of type `file`. */
 export const slotsOf = (form: Form): ReadonlySet<string> =>
   new Set([
-    ...documentsOf(form).flatMap(({ files }) => files),
+    ...documentSlotsOf(form),
     ...fieldsOf(form)
       .filter(({ type }) => type === 'file')
       .map(({ name }) => name),

@@ -140,7 +140,8 @@ export async function submit(
         ])
       : await tx.row<SubmissionRow>(sql.change, [id, ...written, form.id]);
   assert(row !== undefined, 'the written submission was not returned');
-  await recordFiles(tx, { submission: { id, customerId, partnerId: customer.partnerId }, files: sent, now });
+  const submission = { id, customerId, partnerId: customer.partnerId };
+  await recordFiles(tx, vault, { submission, form: form.form, files: sent, now });
   return { ...submissionOf(row), isNew: before === undefined };
 }
 
@@ -235,7 +236,10 @@ export async function addFiles(
   if (meant.state === 'open')
     return await submit(tx, vault, { ...f, submissionId: meant.id, given: { answers: {}, files }, inParts: true });
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
-  await recordFiles(tx, { submission: { id: meant.id, customerId, partnerId: customer.partnerId }, files, now });
+  const submission = { id: meant.id, customerId, partnerId: customer.partnerId };
+  await recordFiles(tx, vault, { submission, form: f.form.form, files, now });
+  // Its job compares the files with those of other customers.
+  lookNow(tx, customerId, now);
   return { ...submissionOf(meant), isNew: false };
 }
 

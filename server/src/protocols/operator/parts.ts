@@ -183,7 +183,7 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   assignee: maybe(text('Operator it is assigned to')),
   level: whole('Level of verification'),
   verification: text('State of the verification'),
-  sameDocument: texts('Other customers of the partner who gave the same document number'),
+  sameDocument: texts('Other customers of the partner who have the same document: its number, or the same file'),
   apiKey: maybe(text('The API key')),
   link: maybe(text('Link through which it was done')),
   format: text('Format'),

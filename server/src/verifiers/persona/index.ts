@@ -51,6 +51,7 @@ import {
   levels,
   nameFor,
   namesOf,
+  numbersOf,
   textAt,
   wordOf,
 } from '../provider.ts';
@@ -137,8 +138,8 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
     return readInquiry((await ask('POST', '/inquiries', body, once)).data, key);
   }
 
-  /** What the accepted documents show: names, and the day on which the first of them expires. */
-  async function shownBy(id: string): Promise<Pick<Finding, 'expiresOn' | 'names'>> {
+  /** What the accepted documents show: names, numbers, and the day on which the first of them expires. */
+  async function shownBy(id: string): Promise<Pick<Finding, 'expiresOn' | 'names' | 'documentNumbers'>> {
     const { data, included } = await ask('GET', `/inquiries/${encodeURIComponent(id)}?include=verifications`);
     if (textAt(data, 'id') !== id) throw new Unavailable(CODE, 'it answered about another inquiry');
     const documents = Array.isArray(included) ? included : [];
@@ -146,7 +147,8 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
       (one) => textAt(one, 'type') === 'verification/government-id' && textAt(one, 'attributes', 'status') === 'passed',
     );
     const expiresOn = earliestDay(passed.map((one) => textAt(one, 'attributes', 'expiration-date')));
-    return defined({ expiresOn, names: passed.map(namesIn).find((names) => names !== undefined) });
+    const documentNumbers = numbersOf(passed.map((one) => textAt(one, 'attributes', 'identification-number')));
+    return defined({ expiresOn, names: passed.map(namesIn).find((names) => names !== undefined), documentNumbers });
   }
 
   return {

@@ -10,8 +10,9 @@
  * a separate secret, by SHA-256 or SHA-512; the older SHA-1 is not accepted. The signed body contains the time at which the
  * webhook was created. A webhook older than two days is refused: Sumsub stops resending after about a day.
  *
- * The applicant has all documents that were recognised, with the last day of each. Only those count whose type and country the
- * verification accepted, and of them the first day.
+ * The applicant has all documents that were recognised, with number and last day of each. Only those count whose type and country the
+ * verification accepted: of them the first day, and the numbers of those that prove identity. A proof of residence has a number too,
+ * which people of one household share.
  *
  * `info` has what was recognised on the documents: the names and the date of birth of a person, the name of a company. It is in the
  * answer that has the review.
@@ -43,6 +44,7 @@ import {
   levels,
   nameFor,
   namesOf,
+  numbersOf,
   textAt,
   wordOf,
 } from '../provider.ts';
@@ -127,13 +129,17 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
       const names = namesIn(at(body, 'info'));
       const finding = review.outcome === 'verified' && names !== undefined ? { ...review, names } : review;
       const shown = at(body, 'info', 'idDocs');
-      const documents = Array.isArray(shown) ? shown.filter((one) => textAt(one, 'validUntil') !== undefined) : [];
+      const documents = Array.isArray(shown)
+        ? shown.filter((one) => (textAt(one, 'validUntil') ?? textAt(one, 'number')) !== undefined)
+        : [];
       if (finding.outcome !== 'verified' || documents.length === 0) return finding;
       const id = textAt(body, 'id');
       if (id === undefined) throw new Unavailable(CODE, 'its applicant has no id');
       const steps = await ask('GET', `/resources/applicants/${encodeURIComponent(id)}/requiredIdDocsStatus`, [200]);
-      const expiresOn = lastDay(documents, steps.body);
-      return expiresOn === undefined ? finding : { ...finding, expiresOn };
+      const identity = Object.fromEntries(Object.entries(steps.body).filter(([step]) => step.startsWith('IDENTITY')));
+      const documentNumbers = numbersOf(acceptedIn(documents, identity).map((one) => textAt(one, 'number')));
+      const expiresOn = earliestDay(acceptedIn(documents, steps.body).map((one) => textAt(one, 'validUntil')));
+      return { ...finding, ...defined({ expiresOn, documentNumbers }) };
     },
 
     readCallback: (call) => readCallback(call, account.webhookSecret, realNow()),
@@ -168,11 +174,11 @@ function namesIn(info: unknown): DocumentNames | undefined {
 const IS_LATIN = /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u;
 
 /** @param steps by step of the verification: its result, and the document that was shown for it */
-function lastDay(documents: readonly unknown[], steps: Json): string | undefined {
+function acceptedIn(documents: readonly unknown[], steps: Json): unknown[] {
   const kindOf = (one: unknown) => `${textAt(one, 'idDocType')} ${textAt(one, 'country')}`;
   const accepted = Object.values(steps).filter((step) => textAt(step, 'reviewResult', 'reviewAnswer') === 'GREEN');
   const kinds = new Set(accepted.map(kindOf));
-  return earliestDay(documents.filter((one) => kinds.has(kindOf(one))).map((one) => textAt(one, 'validUntil')));
+  return documents.filter((one) => kinds.has(kindOf(one)));
 }
 
 const inReview = (): Finding => ({ outcome: 'in_review', level: 0, pending: { callsBack: true } });

@@ -36,7 +36,8 @@ const subject = (input: { customer: string }): string => `customer:${input.custo
 async function look({ vault }: OperatorDeps, tx: Tx, input: { customer: string }): Promise<unknown> {
   const { level, verification } = await findCustomer(tx, input.customer);
   const version = (await givenDetails(tx, input.customer))?.version ?? null;
-  return { level, verification, version, sameDocument: await sameDocument(tx, vault, input.customer) };
+  const same = await sameDocument(tx, vault, input.customer);
+  return { level, verification, version, sameDocument: same.map(({ customerId }) => customerId) };
 }
 
 /** Verifying a high risk takes two people: another customer gave the same document, or the level is one of enhanced checks. */

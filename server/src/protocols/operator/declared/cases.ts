@@ -321,7 +321,7 @@ export const CUSTOMERS = {
     right: 'reviews',
     people: 'ruled',
     morePeople:
-      'At least two to verify to level 4 or above, or if another customer has the same document number. One for any other outcome.',
+      'At least two to verify to level 4 or above, or if another customer has the same document. One for any other outcome.',
     onlyNamed: true,
     fields: {
       customer: customerId,
