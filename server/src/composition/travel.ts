@@ -35,11 +35,10 @@ export function connectTravelRule(
     depositsOf: (tx, orderId) => fundingOf(tx, { id: orderId }),
     payoutOf: payoutPlanned,
     wake: (tx, orderId) => wakePayouts(tx, orderId, clock.now()),
-    isSignedBy: async (rail, ...signed) =>
-      (await more
-        .rails()
-        .get(rail)
-        ?.isSignedBy?.(...signed)) === true,
+    async isSignedBy(rail, ...signed) {
+      const found = more.rails().get(rail);
+      return (await found?.isSignedBy?.(...signed)) === true || (await found?.isWalletProof?.(...signed)) === true;
+    },
 
     async requestRefund(orderId) {
       const why = 'travel rule data is missing';

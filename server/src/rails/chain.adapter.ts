@@ -103,6 +103,8 @@ interface Addresses {
   readAddress(text: string): string | undefined;
   /** Whether the key of an address signed this text. Pure. */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
+  /** Whether the key of an address signed typed data with this text, as a proof of control. Pure. */
+  isWalletProof?(address: string, text: string, signature: string): Promise<boolean>;
 }
 
 /** Where customers pay, on a chain where a public key derives the addresses. */

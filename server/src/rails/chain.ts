@@ -115,7 +115,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
       return address === undefined ? undefined : { address };
     },
     cameFrom: (tx, address, externalIds) => depositStore.creditsFrom(tx, rail, address, externalIds),
-    ...defined({ isSignedBy: adapter.isSignedBy, hasCode: adapter.hasCode }),
+    ...defined({ isSignedBy: adapter.isSignedBy, isWalletProof: adapter.isWalletProof, hasCode: adapter.hasCode }),
     async readTo(tx) {
       const cursor = await store.cursorOf(tx, rail);
       return cursor?.headAt == null ? undefined : onClock(clock, cursor.headAt);

@@ -78,6 +78,8 @@ export interface Rail {
   cameFrom?(tx: Tx, address: string, externalIds: readonly string[]): Promise<string[]>;
   /** For a chain: whether the key of an address signed this text (EIP-191). Never true for a contract, which has no key. Pure. */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
+  /** The same for typed data (EIP-712) with this text, which proves control over a wallet and nothing else. Pure. */
+  isWalletProof?(address: string, text: string, signature: string): Promise<boolean>;
 
   /**
    * For a chain: whether there is a contract at an address. The same address on another chain may have no owner. @throws

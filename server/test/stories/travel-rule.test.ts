@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
+import { walletProof } from '../../src/rails/evm/wallet-proof.ts';
 import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
@@ -79,6 +80,21 @@ test('a purchase above it waits, is named and proven by its partner, and leaves;
   assert.match(JSON.stringify(shown.records[0].ivms), /Quagmire/);
   // A second order to the same wallet needs nothing more from the partner of this customer.
   assert.equal((await ada.reads('/cases?kind=travel_rule_missing')).body.cases.length, 0);
+});
+
+test('a wallet that signs typed data is proven by it, on its own chain, and sending it again changes nothing', async () => {
+  const owner = privateKeyToAccount(generatePrivateKey());
+  const order = await bought('5040', owner.address.toLowerCase());
+  await waits(order);
+  const { text } = (await walletsOf(order)).data[0];
+  const signature = (on: bigint) => owner.signTypedData(walletProof(on, owner.address, text));
+  const body = { kind: 'self_hosted', owner: 'customer', address: owner.address };
+  const wrong = await api.post(`/orders/${order.id}/wallets`, { ...body, signature: await signature(1n) });
+  assert.equal(wrong.body.reason, 'malformed_field');
+  const right = await signature(world.chainIdOf('matic20'));
+  for (const _ of ['sent', 'sent again'])
+    assert.deepEqual((await names(order, { address: owner.address, signature: right })).data, []);
+  await world.reaches(order, 4);
 });
 
 test('of two orders that wait for one wallet both leave once it is named for the first', async () => {

@@ -672,6 +672,7 @@ export async function openStory(options: StoryOptions = {}) {
       return { fiatAccountId };
     },
 
+    chainIdOf: (chain: string): bigint => BigInt(chainOf(chain).chainId),
     /** Signature of a text by the wallet that customers pay from (EIP-191). */
     signsAsPayer: (text: string): Promise<Hex> => wallet.signMessage({ message: text }),
     /** An unused address. */

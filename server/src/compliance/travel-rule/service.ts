@@ -76,7 +76,7 @@ export interface TravelRuleDeps extends Omit<RecordsDeps, 'exchange'> {
   payoutOf(tx: Tx, orderId: bigint): Promise<Pick<OrderOf, 'payoutAddress' | 'rail'> | undefined>;
   /** Makes the waiting payouts of an order ask the gate again. */
   wake(tx: Tx, orderId: bigint): Promise<void>;
-  /** Whether the key of this address signed the text. */
+  /** Whether the key of this address signed the text, by itself or in typed data. */
   isSignedBy(rail: string, address: string, text: string, signature: string): Promise<boolean>;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Wallets: what a partner declares about the other side of a transfer: hosted by a provider or self-hosted, and who owns it.
  *
- * The owner of a self-hosted wallet proves control with a text signed by its key (EIP-191 on EVM chains). The text names
- * customer and address, so a signature proves nothing for another customer or another address.
+ * The owner of a self-hosted wallet proves control with a text signed by its key: by itself (EIP-191 on EVM chains), or in typed data
+ * (EIP-712, rails/evm/wallet-proof.ts). The text names customer, rail and address, so a signature proves nothing for another one.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';

@@ -35,6 +35,7 @@ import {
   walletAddress,
 } from './sends.ts';
 import { sentBy } from './sent.ts';
+import { isTypedSignedBy } from './wallet-proof.ts';
 
 export const evmRail = (options: EvmOptions, context: RailContext): ChainRail =>
   chainRail(evmAdapter(options), context);
@@ -83,6 +84,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     readAddress,
     isSignedBy: async (address, text, signature) =>
       await verifyMessage({ address: asHex(address), message: text, signature: asHex(signature) }).catch(() => false),
+    isWalletProof: (address, text, signature) => isTypedSignedBy(chainId, asHex(address), text, asHex(signature)),
     address: evm.address,
 
     call: callOf,

@@ -188,7 +188,7 @@ export const ORDERS = {
     scope: 'trade',
     member: 'none',
     says: 'Declares who holds and who owns a counterparty wallet of an order, and returns what the travel rule still needs.',
-    more: 'The declaration also applies to later orders of the customer. The owner of a self-hosted wallet proves ownership with a signature over the `text` that `orders.wallets` returns, made with the key of the address (EIP-191 on EVM chains). A payout that waits for this data then continues automatically. If travel rule data is exchanged, the server first asks the provider of a hosted wallet at its travel address.',
+    more: 'The declaration also applies to later orders of the customer. The owner of a self-hosted wallet proves ownership with a signature over the `text` that `orders.wallets` returns, made with the key of the address (on EVM chains EIP-191, or EIP-712: a `WalletProof` with `statement` (string), the `text`, and `wallet` (address), under the domain with `name` "Travel rule wallet proof", `version` "1" and the `chainId`). A payout that waits for this data then continues automatically. If travel rule data is exchanged, the server first asks the provider of a hosted wallet at its travel address.',
     fields: {
       ...order,
       address: about(
