@@ -120,7 +120,8 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'a program sends files, and others in their place',
   ],
   submissions: [
-    `insert (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at);
+    `insert (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at,
+     level);
      update (form_id, state, answers, reasons, details_version, updated_at)`,
     'a program submits a customer in parts, and the sandbox’s partner drives it',
   ],

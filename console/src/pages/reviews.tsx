@@ -68,6 +68,8 @@ interface Customer {
 interface Supplied {
   readonly version: number | null;
   readonly outcome: string | null;
+  /** Null if nothing waits for a decision. */
+  readonly requestedLevel: number | null;
   readonly details: Readonly<Record<string, unknown>>;
   /** Read from the document by a verifier: for these details, and for the last ones that were verified. */
   readonly readNames: Readonly<Record<string, unknown>> | null;
@@ -332,7 +334,7 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
             {outcome === 'verified' && (
               <div className="field">
                 <label htmlFor="level">Level</label>
-                <select id="level" name="level" defaultValue="1">
+                <select id="level" name="level" defaultValue={of.requestedLevel ?? 1}>
                   {LEVELS.map((each) => (
                     <option key={each}>{each}</option>
                   ))}

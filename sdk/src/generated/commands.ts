@@ -725,7 +725,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'level',
         place: 'body',
-        says: 'Level that the form is for; by default the lowest level at which your customers may trade',
+        says: 'Level to verify the customer to, which also selects the form; by default the lowest level at which your customers may trade',
         type: 'integer',
         example: '1',
       },

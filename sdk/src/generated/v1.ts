@@ -1782,7 +1782,7 @@ export interface V1 {
       body?: {
         /** For an individual: the fiat that selects the form */
         readonly asset?: string | undefined;
-        /** Level that the form is for; by default the lowest level at which your customers may trade */
+        /** Level to verify the customer to, which also selects the form; by default the lowest level at which your customers may trade */
         readonly level?: number | undefined;
         /** Answers, by the names of `submissions.requirements` */
         readonly answers?: Readonly<Record<string, string>> | undefined;

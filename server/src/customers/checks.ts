@@ -24,7 +24,10 @@ export interface Check {
   readonly partnerId: bigint;
   readonly kind: 'INDIVIDUAL' | 'BUSINESS';
   readonly version: number;
-  /** The level from which the partner lets its customers trade, at least 1. */
+  /**
+   * The level to ask for: that of the submission, by default the one from which the partner lets its customers trade, at least 1.
+   * While a new document is asked for, no less than the customer has: it is to keep that level.
+   */
   readonly level: number;
   /** Code of the verifier at which it has begun; null before. */
   readonly begunWith: string | null;
@@ -54,7 +57,7 @@ export async function checkUnderWay(tx: Tx, customerId: string): Promise<Check |
     key: keyOf(customerId, row.version),
     ...{ customerId, partnerId, kind },
     version: row.version,
-    level: Math.max(1, partner?.tradeLevel ?? 1),
+    level: Math.max(row.level ?? Math.max(1, partner?.tradeLevel ?? 1), row.isRenewal ? customer.level : 0),
     begunWith: row.begunWith,
     polls: row.polls,
     givenAt: row.givenAt,

@@ -139,6 +139,7 @@ export {
   findSubmission,
   formOfSubmission,
   type Given,
+  levelUnderWay,
   missingOf,
   neededOf,
   openSubmissions,

@@ -95,6 +95,10 @@ export interface CheckRow {
   begunWith: string | null;
   polls: number;
   givenAt: Date;
+  /** That the submission of these details asks for; null without a submission, or if it names none. */
+  level: number | null;
+  /** A new document is asked for. */
+  isRenewal: boolean;
 }
 
 const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
@@ -283,7 +287,13 @@ export const sql = {
     order by c.blocked_at, c.id limit $5 for share of c`,
   // In one order, so that two who lock several do not wait for each other.
   blocksAmong: `select id as customer_id, blocked_at from customers where id = any($1::text[]) order by id for share`,
-  checkUnderWay: `select version, begun_with, polls, given_at from customer_details
+  // The level of the submission that these details are of, and whether they replace a document that expires.
+  checkUnderWay: `select version, begun_with, polls, given_at,
+      (select s.level from submissions s where s.customer_id = d.customer_id and s.details_version = d.version
+        order by s.id desc limit 1) as level,
+      exists (select from document_expiries e where e.customer_id = d.customer_id and e.asked_at is not null
+        and e.ended_at is null) as is_renewal
+    from customer_details d
     where customer_id = $1 and (outcome is null or outcome = 'in_review')`,
   detailsAsked: `update customer_details set begun_with = $3, polls = polls + $4 where customer_id = $1 and version = $2`,
 } as const;

@@ -17,6 +17,7 @@ import {
   formOfSubmission,
   type InspectedFile,
   inspectFiles,
+  levelUnderWay,
   type StoredFile,
   storeFiles,
 } from '../customers/index.ts';
@@ -29,7 +30,7 @@ interface Asked {
   readonly fiat?: string | undefined;
   /** Two letters; used if the customer's country is not known. */
   readonly country?: string | undefined;
-  /** By default the level from which the partner's customers may trade. */
+  /** By default that of the customer's submission under way, else the level from which the partner's customers may trade. */
   readonly level?: number | undefined;
 }
 
@@ -46,7 +47,8 @@ export async function businessForm(
   const own = partner === undefined ? null : await kybRequirementsOf(tx, partner.id);
   if (own !== null) return { id: null, version: 0, form: own, needsDocument: false };
   const of = customer === undefined ? country : countryFor(customer, country);
-  return await formFor(tx, { kind: 'BUSINESS', country: of, level: level ?? partner?.tradeLevel }, now);
+  const begun = customer && (await levelUnderWay(tx, customer.id));
+  return await formFor(tx, { kind: 'BUSINESS', country: of, level: level ?? begun ?? partner?.tradeLevel }, now);
 }
 
 /** The form that a customer is verified by. */
@@ -57,7 +59,8 @@ export async function customerForm(
   now: Date,
 ): Promise<ChosenForm> {
   if (customer.kind === 'BUSINESS') return await businessForm(tx, partner, { customer, ...asked }, now);
-  const { fiat, country, level = partner.tradeLevel } = asked;
+  const { fiat, country } = asked;
+  const level = asked.level ?? (await levelUnderWay(tx, customer.id)) ?? partner.tradeLevel;
   return await formFor(tx, { kind: 'INDIVIDUAL', fiat, country: countryFor(customer, country), level }, now);
 }
 

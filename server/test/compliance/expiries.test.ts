@@ -8,6 +8,7 @@ import {
   findCustomer,
   givenDetails,
   PERSON_FORM,
+  recordVerification,
   requireTrading,
   saveForm,
 } from '../../src/customers/index.ts';
@@ -147,6 +148,26 @@ test('on the last day the customer still trades; after it the customer does not,
   const done = await browser.go('details', { 'answer-identityNumber': 'NEW98765', 'answer-validUntil': dayIn(400) });
   assert.equal(done.title, 'You are verified', done.text);
   assert.deepEqual(await standing(customerId), { level: 1, verification: 'verified' });
+});
+
+test('a new document is checked for the level that the customer has, not for the one from which customers trade', async () => {
+  const { customerId } = await verified(40);
+  await world.db.asSystem(async (tx) => {
+    const raised = {
+      customer: await findCustomer(tx, customerId),
+      verifier: 'ada',
+      outcome: 'verified',
+      level: 3,
+    } as const;
+    await recordVerification(tx, { ...raised, now: world.clock.now() });
+  });
+  world.clock.advance(11 * DAY);
+  await run();
+  const { browser } = await back(customerId);
+  const done = await browser.go('details', { 'answer-identityNumber': 'NEW45678', 'answer-validUntil': dayIn(400) });
+  assert.equal(done.title, 'You are verified', done.text);
+  assert.equal(world.asked.findLast((one) => one.customerId === customerId)?.level, 3);
+  assert.deepEqual(await standing(customerId), { level: 3, verification: 'verified' });
 });
 
 test('a job that did not run for long asks and ends trading in one run', async () => {

@@ -106,7 +106,9 @@ const told = (customerId: string, verification: string): Promise<Came> =>
     return data.find(isIt);
   });
 const openCases = () =>
-  w.s.read((tx) => tx.rows<{ kind: string }>('select kind, subject, reason from cases where closed_at is null'));
+  w.s.read((tx) =>
+    tx.rows<{ kind: string; reason: string }>('select kind, subject, reason from cases where closed_at is null'),
+  );
 
 /** By the sandbox's control, as its customer would. */
 async function paysAndSettles(order: Came): Promise<Came> {
@@ -268,6 +270,8 @@ async function isInReview(customerId: string): Promise<Came> {
   assert.deepEqual([whole.state, whole.needs], ['in_review', []]);
 
   const review = await claims(ada, customerId);
+  const [waiting] = await openCases();
+  assert.deepEqual([review.requestedLevel, waiting?.reason], [4, 'asked for level 4']);
   assert.deepEqual([review.details.entityName, JSON.parse(review.details.owners)], ['Rao Traders', owners]);
   const files = review.submission.files.map(({ slot }: Came) => slot);
   assert.deepEqual(files.toSorted(), ['extract', ...Object.keys(passport())].toSorted());

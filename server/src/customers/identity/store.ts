@@ -15,6 +15,8 @@ export interface SubmissionRow {
   customerId: string;
   kind: 'INDIVIDUAL' | 'BUSINESS';
   formId: bigint | null;
+  /** The level that a program asked for; null: the one from which the partner's customers may trade. */
+  level: number | null;
   state: 'open' | 'in_review' | 'completed' | 'failed';
   answers: Buffer;
   reasons: Record<string, string>;
@@ -23,7 +25,7 @@ export interface SubmissionRow {
   updatedAt: Date;
 }
 
-const SUBMISSION = `id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version, created_at, updated_at`;
+const SUBMISSION = `id, partner_id, customer_id, kind, form_id, level, state, answers, reasons, details_version, created_at, updated_at`;
 
 const EXPIRY = `customer_id, partner_id, version, expires_on::text as expires_on, items, asked_at, lapsed_at`;
 
@@ -48,16 +50,16 @@ export const sql = {
     order by id desc limit $3`,
   underWay: `select ${SUBMISSION} from submissions where customer_id = $1 and state in ('open', 'in_review')`,
   insert: `insert into submissions (id, partner_id, customer_id, kind, form_id, state, answers, reasons, details_version,
-      created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) returning ${SUBMISSION}`,
+      created_at, updated_at, level) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11) returning ${SUBMISSION}`,
   change: `update submissions set state = $2, answers = $3, reasons = $4, details_version = $5, updated_at = $6, form_id = $7
     where id = $1 returning ${SUBMISSION}`,
   // A result applies to the version that was checked: a submission that was corrected since waits for its own result.
   found: `update submissions set state = $3, reasons = $4, updated_at = $5
     where customer_id = $1 and details_version = $2 and state = 'in_review'`,
-  // A customer who was verified another way has nothing left to submit, unless the form is for a higher level.
+  // A customer who was verified another way has nothing left to submit, unless it or its form is for a higher level.
   superseded: `update submissions set state = 'completed', reasons = '{}', updated_at = $3
     where customer_id = $1 and state in ('open', 'in_review')
-      and coalesce((select f.level from requirement_forms f where f.id = submissions.form_id), 0) <= $2
+      and coalesce(level, (select f.level from requirement_forms f where f.id = submissions.form_id), 0) <= $2
       and not exists (select from document_expiries e where e.submission_id = submissions.id and e.ended_at is null)`,
   draft: 'select answers from hosted_drafts where customer_id = $1',
   saveDraft: `insert into hosted_drafts (customer_id, partner_id, answers, saved_at) values ($1, $2, $3, $4)

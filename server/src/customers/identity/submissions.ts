@@ -42,6 +42,8 @@ export interface Submission {
   readonly customerId: string;
   readonly kind: 'INDIVIDUAL' | 'BUSINESS';
   readonly state: SubmissionRow['state'];
+  /** As in `SubmissionRow`. */
+  readonly level: number | null;
   /** Code by field, or by file. */
   readonly reasons: FieldReasons;
   readonly createdAt: Date;
@@ -60,7 +62,7 @@ export interface Given {
 
 const contextOf = (id: bigint): string => `submissions.answers:${id}`;
 const submissionOf = (row: SubmissionRow): Submission => ({
-  ...{ id: row.id, customerId: row.customerId, kind: row.kind, state: row.state },
+  ...{ id: row.id, customerId: row.customerId, kind: row.kind, state: row.state, level: row.level },
   reasons: row.reasons as FieldReasons,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
@@ -71,6 +73,7 @@ const submissionOf = (row: SubmissionRow): Submission => ({
  *
  * @param s.submissionId  the submission to add to
  * @param s.begins        without an id, begins one even if a person's is open
+ * @param s.level         with a new one: the level to ask the verifier for; by default the one from which customers may trade
  * @param s.inParts       missing parts may come later; otherwise the request is refused
  * @param s.asksNow       the caller asks the verifier after the commit, and the job only if that brings no result
  * @throws Refusal 'unknown_customer' | 'unknown_submission' | 'customer_blocked'; 'malformed_field' | 'missing_fields' with every
@@ -83,6 +86,7 @@ export async function submit(
     customerId: string;
     submissionId?: bigint | undefined;
     begins?: boolean;
+    level?: number | undefined;
     form: ChosenForm;
     given: Given;
     inParts: boolean;
@@ -137,6 +141,7 @@ export async function submit(
       ? await tx.row<SubmissionRow>(sql.insert, [
           ...[id, customer.partnerId, customerId, customer.kind, form.id],
           ...written,
+          s.level ?? null,
         ])
       : await tx.row<SubmissionRow>(sql.change, [id, ...written, form.id]);
   assert(row !== undefined, 'the written submission was not returned');
@@ -364,6 +369,10 @@ export async function formOfSubmission(
   const formId = row?.formId ?? null;
   return formId === null ? undefined : await formById(tx, formId);
 }
+
+/** The level that the customer's submission under way asks for; undefined without one, or if it names none. */
+export const levelUnderWay = async (tx: Tx, customerId: string): Promise<number | undefined> =>
+  (await tx.row<SubmissionRow>(sql.underWay, [customerId]))?.level ?? undefined;
 
 /** A customer's submissions, newest first. @param of.below only submissions older than this id */
 export const submissionsOf = async (

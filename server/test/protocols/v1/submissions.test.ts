@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { Cloverleaf } from '../../../../sdk/src/index.ts';
-import { openGivenDetails, recordFinding, saveForm } from '../../../src/customers/index.ts';
+import {
+  checkUnderWay,
+  findCustomer,
+  givenDetails,
+  openGivenDetails,
+  recordFinding,
+  saveDetails,
+  saveForm,
+} from '../../../src/customers/index.ts';
 import { type Came, filesOf, newPhone } from '../../support/client.ts';
 import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { findInDump } from '../../support/dump.ts';
@@ -165,6 +173,59 @@ describe('a person', () => {
     await sends(customerId, begun, { proof: png() });
     const done = await w.api.does('PATCH', at(customerId, begun), { answers: { funds: 'salary' } });
     assert.equal(done.state, 'in_review');
+  });
+});
+
+describe('the level of a submission', () => {
+  const whole = { asset: 'inr', answers: ANSWERS };
+  const waits = { asset: 'inr', answers: ANSWERS_WAITING };
+  const begins = (customerId: string, body: object) => w.api.does('POST', at(customerId), body);
+  const askedLevel = async (customerId: string) => (await w.s.read((tx) => checkUnderWay(tx, customerId)))?.level;
+
+  test('is the one that the verifier is asked for; a lower one does not lower the customer', async () => {
+    const customerId = await enrolled();
+    await begins(customerId, { ...whole, level: 2 });
+    assert.equal((await verified(customerId)).level, 2);
+    const lower = await begins(customerId, { ...waits, level: 1 });
+    assert.equal(await askedLevel(customerId), 1);
+    await w.api.does('GET', at(customerId, lower));
+    const finding = { outcome: 'verified', level: 1 } as const;
+    await w.s.read((tx) =>
+      recordFinding(tx, { customerId, version: 2, verifier: 'test', finding, now: w.s.clock.now() }),
+    );
+    assert.equal((await verified(customerId)).level, 2);
+  });
+
+  test('is asked for again when declined parts are sent again, and is by default the one from which customers trade', async () => {
+    const customerId = await enrolled();
+    const begun = await begins(customerId, { ...waits, level: 3 });
+    await finds(customerId, 1, { identityNumber: 'not_accepted' });
+    const answers = { identityNumber: ANSWERS.identityNumber };
+    assert.equal((await w.api.does('PATCH', at(customerId, begun), { answers })).state, 'in_review');
+    assert.equal((await verified(customerId)).level, 3);
+    const other = await enrolled();
+    await begins(other, waits);
+    assert.equal(await askedLevel(other), 1);
+  });
+
+  test('is not reached if the verifier finds a lower one, and stays open if the customer reaches a lower one elsewhere', async () => {
+    const customerId = await enrolled();
+    const begun = await begins(customerId, { ...waits, level: 3 });
+    const finding = { outcome: 'verified', level: 2 } as const;
+    const found = (version: number) =>
+      w.s.read((tx) => recordFinding(tx, { customerId, version, verifier: 'test', finding, now: w.s.clock.now() }));
+    await found(1);
+    assert.equal((await verified(customerId)).level, 2);
+    assert.equal((await w.api.does('GET', at(customerId, begun))).state, 'completed');
+
+    const open = await begins(customerId, { asset: 'inr', level: 3, answers: { firstName: 'Asha' } });
+    // As an older page of ours, whose details belong to no submission.
+    const { version } = await w.s.read(async (tx) => {
+      const of = { customer: await findCustomer(tx, customerId), over: await givenDetails(tx, customerId) };
+      return await saveDetails(tx, w.s.server.vault, { ...of, details: { city: 'Pune' }, now: w.s.clock.now() });
+    });
+    await found(version);
+    assert.equal((await w.api.does('GET', at(customerId, open))).state, 'open');
   });
 });
 

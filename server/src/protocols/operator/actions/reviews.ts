@@ -9,6 +9,7 @@ import { encryptText } from '../../../base/texts.ts';
 import { openTyped } from '../../../base/typed.ts';
 import { decideReview, openReview } from '../../../compliance/index.ts';
 import {
+  checkUnderWay,
   detachPhone,
   type FieldReasons,
   filesOf,
@@ -86,7 +87,8 @@ export const REVIEW_ACTIONS: readonly Action[] = [
       const { given, details, readNames = null, verifiedNames = null } = await openReview(tx, vault, input.customer);
       const submission = (await submissionOf(tx, input.customer)) ?? null;
       const { version = null, outcome = null } = given ?? {};
-      return { review: { version, outcome, details, readNames, verifiedNames, submission } };
+      const requestedLevel = (await checkUnderWay(tx, input.customer))?.level ?? null;
+      return { review: { version, outcome, requestedLevel, details, readNames, verifiedNames, submission } };
     },
   }),
   action({

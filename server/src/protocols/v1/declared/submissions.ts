@@ -59,12 +59,9 @@ const ANSWERS = {
     ),
   ),
 };
-const FORM = {
-  asset: optional(about(assetCode, 'For an individual: the fiat that selects the form', 'inr')),
-  level: optional(
-    about(whole(1, 5), 'Level that the form is for; by default the lowest level at which your customers may trade', 1),
-  ),
-};
+const asset = optional(about(assetCode, 'For an individual: the fiat that selects the form', 'inr'));
+const levelFor = (what: string) =>
+  optional(about(whole(1, 5), `${what}; by default the lowest level at which your customers may trade`, 1));
 const CHANGES = ['unknown_customer', 'customer_blocked'] as const;
 
 export const SUBMISSIONS = {
@@ -75,7 +72,7 @@ export const SUBMISSIONS = {
     scope: 'read',
     says: 'Returns the form with which a customer is verified: its fields, and its documents with the names of their files.',
     more: 'The form depends on the kind and the country of the customer, on the fiat and on the level.',
-    fields: { ...customer, ...FORM },
+    fields: { ...customer, asset, level: levelFor('Level that the form is for') },
     gives: CustomerRequirements,
     refuses: ['unknown_customer'],
   }),
@@ -85,8 +82,13 @@ export const SUBMISSIONS = {
     path: '/customers/:customer/submissions',
     scope: 'customers',
     says: 'Starts a submission with all, some or none of its answers.',
-    more: '`needs` lists what is missing: send it with `submissions.update` and `submissions.addFiles`, in any order. When nothing is missing, the submission is in review. A customer has at most one submission under way. If an answer is wrong, `fields` has its name in the form.',
-    fields: { ...customer, ...FORM, ...ANSWERS },
+    more: '`needs` lists what is missing: send it with `submissions.update` and `submissions.addFiles`, in any order. When nothing is missing, the submission is in review. The customer’s level afterwards is the one that the verifier finds, and never lower than before. A customer has at most one submission under way. If an answer is wrong, `fields` has its name in the form.',
+    fields: {
+      ...customer,
+      asset,
+      level: levelFor('Level to verify the customer to, which also selects the form'),
+      ...ANSWERS,
+    },
     gives: Submission,
     status: 201,
     refuses: [...CHANGES, 'submission_exists'],

@@ -70,7 +70,7 @@ export const SUBMISSION_HANDLERS: readonly Handled[] = [
     if (asset !== undefined) await requireFiat(tx, asset);
     const form = await customerForm(tx, caller.partner, { customer, fiat: asset, level }, now);
     const given = givenOf(values, { customer, form, now });
-    const about = { customerId: customer.id, begins: true, form, given, inParts: true, now };
+    const about = { customerId: customer.id, begins: true, level, form, given, inParts: true, now };
     return await changed(tx, asked, form, await submit(tx, deps.vault, about));
   }),
   writes(SUBMISSIONS.update, async (tx, asked) => {
