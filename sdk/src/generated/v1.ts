@@ -269,9 +269,16 @@ export interface CustomerLimits {
   readonly customerId: string;
   /** Level of verification */
   readonly level: number;
+  /** Whether the customer may trade */
+  readonly mayTrade: {
+    /** Whether orders may be created for the customer */
+    readonly allowed: boolean;
+    /** Reason why not */
+    readonly reason: 'login_required' | 'verification_required' | 'customer_blocked' | null;
+  };
   /** What `min` and `max` apply to */
   readonly per: 'order';
-  /** Limits of one order on each market, at this level */
+  /** Limits of one order on each market, at this level; without effect until `mayTrade.allowed` */
   readonly markets: readonly {
     /** Id of the market */
     readonly market: string;
@@ -282,7 +289,7 @@ export interface CustomerLimits {
     /** Maximum amount of one order */
     readonly max: string;
   }[];
-  /** Limits across all orders of the customer; empty if there are none */
+  /** Limits across all orders of the customer; empty if there are none. Without effect until `mayTrade.allowed` */
   readonly limits: readonly {
     /** The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`) */
     readonly per: 'order' | 'day' | 'month';
@@ -305,9 +312,9 @@ export interface CustomerLimits {
   }[];
   /** A higher level, and its requirements */
   readonly next: {
-    /** The lowest level with higher limits */
+    /** The lowest level with higher limits; for a customer who may not trade yet, the lowest that may */
     readonly level: number;
-    /** Limits that are higher at that level, or do not exist there */
+    /** Limits that are higher at that level, or do not exist there; for a customer who may not trade yet, all limits there */
     readonly limits: readonly {
       /** The limit applies to one order, to any 24 hours (`day`), or to any 30 days (`month`) */
       readonly per: 'order' | 'day' | 'month';
@@ -320,13 +327,13 @@ export interface CustomerLimits {
       /** The maximum; null: no limit */
       readonly max: string | null;
     }[];
-    /** Missing fields of the form, by fiat */
+    /** What is missing, by fiat: of the submission under way, or without one all that the form requires. A submission starts empty, because the verifier checks its answers and files together */
     readonly needs: readonly {
       /** Fiat that selects the form */
       readonly asset: string;
-      /** Fields without an accepted answer */
+      /** Fields that a submission for this level still needs */
       readonly fields: readonly string[];
-      /** Files that have not been sent yet */
+      /** Files that it still needs */
       readonly documents: readonly string[];
     }[];
   } | null;
@@ -1211,6 +1218,8 @@ export interface Submission {
     /** An example of a valid answer */
     readonly example: string | null;
   }[];
+  /** Open questions of the operator about it, for `informationRequests.answer` */
+  readonly informationRequests: readonly string[];
   /** Fields that have an answer */
   readonly answered: readonly string[];
   /** The files in use: the newest of each name */

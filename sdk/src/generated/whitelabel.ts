@@ -1491,6 +1491,8 @@ export interface Submission {
   readonly status: 'UPDATE_REQUIRED' | 'IN_REVIEW' | 'COMPLETED' | 'FAILED';
   /** Why a field must be sent, or sent again, by its name */
   readonly reasons?: Readonly<Record<string, string>> | undefined;
+  /** What to do about each reason, by the same names */
+  readonly remedies?: Readonly<Record<string, string>> | undefined;
   /** When it began, ISO 8601 in UTC */
   readonly createdAt: string;
   /** When it last changed, ISO 8601 in UTC */
@@ -1504,6 +1506,8 @@ export interface Submitted {
   readonly status: 'UPDATE_REQUIRED' | 'IN_REVIEW' | 'COMPLETED' | 'FAILED';
   /** Why a field must be sent, or sent again, by its name */
   readonly reasons?: Readonly<Record<string, string>> | undefined;
+  /** What to do about each reason, by the same names */
+  readonly remedies?: Readonly<Record<string, string>> | undefined;
   /** When it began; only of a new submission, ISO 8601 in UTC */
   readonly createdAt?: string | undefined;
   /** When it changed; only of a submission that was added to, ISO 8601 in UTC */

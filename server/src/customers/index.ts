@@ -129,6 +129,7 @@ export {
   informationOf,
   informationState,
   MAX_REQUESTS,
+  openAboutSubmission,
   openInformation,
   openRequest,
 } from './identity/requests.ts';

@@ -190,7 +190,7 @@ async function isVerified(customerId: string): Promise<void> {
   await told(customerId, 'failed');
   const declined = await w.api.does('GET', at);
   const unreadable = { reason: 'unreadable', means: 'cannot be read' };
-  const remedy = 'Send it again, whole, sharp and bright.';
+  const remedy = 'Send it again, complete, sharp and well lit.';
   assert.deepEqual(
     [declined.state, declined.needs],
     ['open', [{ name: 'selfie.jpg', what: 'file', ...unreadable, remedy, example: null }]],
@@ -289,6 +289,9 @@ async function isQuestioned(customerId: string, submissionId: string): Promise<v
     [request, customerId, submissionId, 'open', question, dueAt],
   );
   assert.equal(Date.parse(open.dueAt) - Date.parse(open.askedAt), 7 * DAY_MS);
+  const questions = async (): Promise<string[]> =>
+    (await w.api.does('GET', `/customers/${customerId}/submissions/${submissionId}`)).informationRequests;
+  assert.deepEqual(await questions(), [request]);
   const at = `/customers/${customerId}/information-requests/${request}`;
   await sends(`${at}/files`, { lease: jpeg() });
   const answered = await w.api.does('POST', `${at}/answer`, { answer: 'In Pune, as the lease shows.' });
@@ -298,6 +301,7 @@ async function isQuestioned(customerId: string, submissionId: string): Promise<v
     remedy: 'Read `informationRequests.list`.',
   });
   assert.deepEqual((await w.api.does('GET', '/information-requests')).data, []);
+  assert.deepEqual(await questions(), []);
   assert.ok((await openCases()).some(({ kind }) => kind === 'information_answered'));
   const [read] = (await ada.does(`${by}/open`)).body.questions;
   assert.equal(read.answer, 'In Pune, as the lease shows.');
@@ -331,7 +335,11 @@ test('a business by the white-label wire sends again an expired file, logs in at
   const { version } = await claims(ada, customerId);
   await decided(ada, customerId, { version, outcome: 'failed', again: ['passportFront.jpg:expired'] });
   const declined = await status();
-  assert.deepEqual([declined.status, declined.reasons], ['UPDATE_REQUIRED', { 'passportFront.jpg': 'has expired' }]);
+  const remedies = { 'passportFront.jpg': 'Send one that is still valid.' };
+  assert.deepEqual(
+    [declined.status, declined.reasons, declined.remedies],
+    ['UPDATE_REQUIRED', { 'passportFront.jpg': 'has expired' }, remedies],
+  );
   assert.equal((await uploads({ 'passportFront.jpg': png() })).body.data.status, 'IN_REVIEW');
   const again = await claims(bea, customerId);
   await decided(bea, customerId, { version: again.version, outcome: 'verified', level: 1 });

@@ -16,7 +16,7 @@ export const FIELD_REASONS = {
 /** What to do about each. */
 export const REMEDIES: Readonly<Record<keyof typeof FIELD_REASONS, string>> = {
   missing: 'Send it.',
-  unreadable: 'Send it again, whole, sharp and bright.',
+  unreadable: 'Send it again, complete, sharp and well lit.',
   expired: 'Send one that is still valid.',
   does_not_match: 'Correct it, so that it agrees with the other answers and the documents.',
   incomplete: 'Send all of it.',

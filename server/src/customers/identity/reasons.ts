@@ -15,7 +15,7 @@ export const VERIFICATION_REASONS = {
   },
   document_unreadable: {
     means: 'a document cannot be read',
-    remedy: 'Let the customer try again, with pictures that are whole, sharp and bright.',
+    remedy: 'Let the customer try again, with pictures that are complete, sharp and well lit.',
   },
   document_incomplete: {
     means: 'a page or side of a document is missing',

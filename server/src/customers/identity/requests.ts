@@ -63,6 +63,8 @@ const SQL = {
   ofCustomer: `select ${COLUMNS} from information_requests where customer_id = $1 and ($2::bigint is null or id < $2)
     order by id desc limit $3`,
   openOf: `select ${COLUMNS} from information_requests where partner_id = $1 and state = 'open' order by due_at, id limit $2`,
+  openAboutSubmission: `select id from information_requests
+    where customer_id = $1 and submission_id = $2 and state = 'open' order by id`,
   byId: `select ${COLUMNS} from information_requests where id = $1`,
   lock: `select ${COLUMNS} from information_requests where id = $1 and customer_id = $2 for update`,
   end: `update information_requests set state = $2, answer = $3, ended_at = $4 where id = $1 returning ${COLUMNS}`,
@@ -202,6 +204,10 @@ export const informationOf = async (
   of: { customerId: string; below?: bigint | undefined; limit: number },
 ): Promise<InformationRequest[]> =>
   await opened(tx, vault, await tx.rows<Row>(SQL.ofCustomer, [of.customerId, of.below ?? null, of.limit]));
+
+/** Ids of the open requests that were asked about a submission, oldest first. */
+export const openAboutSubmission = async (tx: Tx, of: { id: bigint; customerId: string }): Promise<bigint[]> =>
+  (await tx.rows<{ id: bigint }>(SQL.openAboutSubmission, [of.customerId, of.id])).map(({ id }) => id);
 
 /** The facts of a case about a request: neither the question nor the answer. */
 export const informationState = (

@@ -37,24 +37,36 @@ export function limitUseShape(
   };
 }
 
-/** The lowest level that allows more than the present one, on a market or across orders; null when no level does. */
+/**
+ * The lowest level that allows more than the present one, on a market or across orders; null when no level does. Below the level
+ * from which customers trade nothing is allowed: then it is that level, with all limits there.
+ */
 export async function nextLevelOf(
   tx: Tx,
   {
     customer,
+    tradeLevel,
     uses,
     markets,
     vault,
     now,
-  }: { customer: Customer; uses: readonly LimitUse[]; markets: readonly Market[]; vault: Vault; now: Date },
+  }: {
+    customer: Customer;
+    tradeLevel: number;
+    uses: readonly LimitUse[];
+    markets: readonly Market[];
+    vault: Vault;
+    now: Date;
+  },
 ): Promise<Limits['next']> {
-  for (let level = customer.level + 1; level <= HIGHEST_LEVEL; level += 1) {
+  const isFirst = customer.level < tradeLevel;
+  for (let level = isFirst ? tradeLevel : customer.level + 1; level <= HIGHEST_LEVEL; level += 1) {
     const there = await customerLimits(tx, level);
     const larger = uses.flatMap(({ limit }) => {
       const other = there.find((one) => isSameScope(one, limit));
-      return other === undefined || other.maxUnits > limit.maxUnits ? [{ limit, other }] : [];
+      return isFirst || other === undefined || other.maxUnits > limit.maxUnits ? [{ limit, other }] : [];
     });
-    if (larger.length === 0 && !(await isMoreOnMarket(tx, markets, customer.level, level))) continue;
+    if (!isFirst && larger.length === 0 && !(await isMoreOnMarket(tx, markets, customer.level, level))) continue;
     return {
       level,
       limits: larger.map(({ limit, other }) => ({ ...scopeShape(limit), max: maxOf(other, markets) })),

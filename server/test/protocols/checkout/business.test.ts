@@ -257,7 +257,7 @@ describe('a person with our own form', () => {
     assert.equal(beside(failed.text, 'city'), 'City is not accepted. Send another one. For example Pune.');
     assert.equal(
       beside(failed.text, 'file-idBack1.jpg'),
-      'National ID: Back cannot be read. Send it again, whole, sharp and bright.',
+      'National ID: Back cannot be read. Send it again, complete, sharp and well lit.',
     );
     world.verifier.finding = undefined;
     const sent = await browser.upload('details', { city: 'Pune' }, [['file-idBack1.jpg', png()]]);

@@ -3,13 +3,14 @@
  * orders at once never pass a limit together, and the effect of a lowered limit on an order that is under way.
  */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { parseUnits } from '../../../src/base/money.ts';
 import { HIGHEST_LEVEL } from '../../../src/customers/index.ts';
 import { retry } from '../../../src/orders/index.ts';
 import { allCustomerLimits, type LimitScope, setCustomerLimit } from '../../../src/partners/index.ts';
-import type { Came } from '../../support/client.ts';
+import { type Came, newPhone } from '../../support/client.ts';
 import { type V1World, v1World } from './world.ts';
 
 let w: V1World;
@@ -178,6 +179,29 @@ describe('an order', () => {
 });
 
 describe('the limits shown to a partner', () => {
+  test('of a new customer say that nothing may be traded yet, and name the level that trading takes with what it needs', async () => {
+    await limits('1000', { level: 1 });
+    const made = { reference: randomUUID(), kind: 'individual', phone: newPhone() };
+    const { id: customerId } = await w.api.does('POST', '/customers', made);
+    const { level, mayTrade, next } = await known(customerId);
+    assert.deepEqual([level, mayTrade, next.level], [0, { allowed: false, reason: 'login_required' }, 1]);
+    assert.deepEqual(
+      next.limits.map(({ per, max }: Came) => [per, max]),
+      [['day', '1000']],
+    );
+    const { fields } = next.needs.find(({ asset }: Came) => asset === 'inr');
+    assert.ok(fields.includes('firstName'), JSON.stringify(fields));
+    await w.s.told('test/changeKycStatus', { customerId, status: 'BASIC_KYC_COMPLETED' });
+    const later = await known(customerId);
+    assert.deepEqual([later.level, later.mayTrade, later.next.level], [1, { allowed: true, reason: null }, 2]);
+    // A submission does not take over the answers of an earlier one; those of one under way are not needed again.
+    const asks = async () => (await known(customerId)).next.needs.find(({ asset }: Came) => asset === 'inr').fields;
+    assert.deepEqual((await asks()).toSorted(), fields.toSorted());
+    const body = { asset: 'inr', level: 2, answers: { firstName: 'Asha' } };
+    await w.api.does('POST', `/customers/${customerId}/submissions`, body);
+    assert.deepEqual((await asks()).toSorted(), fields.filter((name: string) => name !== 'firstName').toSorted());
+  });
+
   test('are empty without limits, and name the level that allows more with its requirements', async () => {
     const customerId = await w.customer();
     const before_ = await known(customerId);

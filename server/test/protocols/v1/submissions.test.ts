@@ -125,7 +125,7 @@ describe('a person', () => {
         },
         {
           ...{ name: 'selfie.jpg', what: 'file', reason: 'unreadable', means: 'cannot be read' },
-          ...{ remedy: 'Send it again, whole, sharp and bright.', example: null },
+          ...{ remedy: 'Send it again, complete, sharp and well lit.', example: null },
         },
       ],
     );

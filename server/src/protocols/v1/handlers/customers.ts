@@ -56,7 +56,7 @@ const wrong = (field: string, rule: string): Refusal => new Refusal('malformed_f
 
 type About = Asked<{ customer: (typeof CUSTOMERS.get)['fields']['customer'] }>;
 
-function mayTrade(customer: Customer, { caller }: Asked) {
+function mayTrade(customer: Customer, { caller }: Pick<Asked, 'caller'>) {
   try {
     requireTrading(customer, caller.partner);
     return { allowed: true, reason: null };
@@ -202,8 +202,9 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
     if (asset !== undefined) await requireFiat(tx, asset);
     return linkFor(tx, asked, { customer, purpose: 'bank', redirectUrl, fiat: asset });
   }),
-  reads(CUSTOMERS.limits, ({ values, readOnly, caller, deps, now }) =>
-    readOnly(async (tx) => {
+  reads(CUSTOMERS.limits, (asked) => {
+    const { values, readOnly, caller, deps, now } = asked;
+    return readOnly(async (tx) => {
       const customer = await findCustomer(tx, values.customer);
       const all = await markets(tx);
       const found = [];
@@ -211,13 +212,17 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       const uses = await limitsOfCustomer(tx, { customer, now });
       const shared = await exposures(tx, { partnerId: caller.partner.id, markets: all, now });
       return {
-        ...{ customerId: customer.id, level: customer.level, per: 'order' as const, markets: found },
+        ...{ customerId: customer.id, level: customer.level, mayTrade: mayTrade(customer, asked) },
+        ...{ per: 'order' as const, markets: found },
         limits: uses.map((use) => limitUseShape(use, all)),
-        next: await nextLevelOf(tx, { customer, uses, markets: all, vault: deps.vault, now }),
+        next: await nextLevelOf(tx, {
+          ...{ customer, tradeLevel: caller.partner.tradeLevel, uses },
+          ...{ markets: all, vault: deps.vault, now },
+        }),
         shared: shared.filter(({ cap }) => cap !== null),
       };
-    }),
-  ),
+    });
+  }),
   reads(CUSTOMERS.requirements, ({ readOnly }) =>
     readOnly(async (tx) => {
       const fiats = [...new Set((await markets(tx)).map(({ fiat }) => fiat.code))];

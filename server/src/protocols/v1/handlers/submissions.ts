@@ -21,6 +21,7 @@ import {
   type Given,
   minimumTotalShareOf,
   neededOf,
+  openAboutSubmission,
   readPeople,
   type StoredFile,
   type Submission,
@@ -188,6 +189,7 @@ async function shape(
   return {
     ...{ id: String(submission.id), customerId: submission.customerId, kind: wordOf(submission) },
     ...{ state: submission.state, needs: neededOf(form, submission) },
+    informationRequests: (await openAboutSubmission(tx, submission)).map(String),
     answered: await answeredFields(tx, deps.vault, submission),
     files: files.map(({ slot, type, bytes, createdAt }) => ({ name: slot, type, bytes, sentAt: iso(createdAt) })),
     ...{ createdAt: iso(submission.createdAt), updatedAt: iso(submission.updatedAt) },

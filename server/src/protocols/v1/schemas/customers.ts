@@ -20,6 +20,13 @@ import {
 
 const REASONS = Object.keys(VERIFICATION_REASONS) as VerificationReason[];
 export const VERIFICATION = ['none', 'in_review', 'verified', 'failed', 'refused'] as const;
+const MayTrade = Type.Object(
+  {
+    allowed: yes('Whether orders may be created for the customer'),
+    reason: rarely(word(['login_required', 'verification_required', 'customer_blocked'] as const, 'Reason why not')),
+  },
+  { ...closed, description: 'Whether the customer may trade' },
+);
 export const Customer = Type.Object(
   {
     id: text('Id of the customer', '8tvxR5aVmM_1'),
@@ -34,22 +41,14 @@ export const Customer = Type.Object(
           means: text('Meaning of the code', 'a document cannot be read'),
           remedy: text(
             'What to do about it',
-            'Let the customer try again, with pictures that are whole, sharp and bright.',
+            'Let the customer try again, with pictures that are complete, sharp and well lit.',
           ),
         },
         { ...closed, description: 'Why the verification failed or was refused' },
       ),
     ),
     hasLoggedIn: yes('Whether the customer has proved the phone number'),
-    mayTrade: Type.Object(
-      {
-        allowed: yes('Whether orders may be created for the customer'),
-        reason: rarely(
-          word(['login_required', 'verification_required', 'customer_blocked'] as const, 'Reason why not'),
-        ),
-      },
-      { ...closed, description: 'Whether the customer may trade' },
-    ),
+    mayTrade: MayTrade,
     country: text('Country, two letters', 'IN'),
     countryBy: maybe(
       word(
@@ -137,21 +136,24 @@ const LimitUse = Type.Object(
 );
 const NextLevel = Type.Object(
   {
-    level: whole('The lowest level with higher limits', 2),
+    level: whole('The lowest level with higher limits; for a customer who may not trade yet, the lowest that may', 2),
     limits: list(
       Type.Object({ ...LIMIT_SCOPE, max: maybe(decimal('The maximum; null: no limit', '500000')) }, closed),
-      'Limits that are higher at that level, or do not exist there',
+      'Limits that are higher at that level, or do not exist there; for a customer who may not trade yet, all limits there',
     ),
     needs: list(
       Type.Object(
         {
           asset: text('Fiat that selects the form', 'inr'),
-          fields: list(text('Field of the form', 'sourceOfFunds'), 'Fields without an accepted answer'),
-          documents: list(text('File of the form', 'passport-front.jpg'), 'Files that have not been sent yet'),
+          fields: list(
+            text('Field of the form', 'sourceOfFunds'),
+            'Fields that a submission for this level still needs',
+          ),
+          documents: list(text('File of the form', 'passportFront.jpg'), 'Files that it still needs'),
         },
         closed,
       ),
-      'Missing fields of the form, by fiat',
+      'What is missing, by fiat: of the submission under way, or without one all that the form requires. A submission starts empty, because the verifier checks its answers and files together',
     ),
   },
   { ...closed, description: 'A higher level, and its requirements' },
@@ -160,9 +162,16 @@ export const CustomerLimits = Type.Object(
   {
     customerId: text('Id of the customer', '8tvxR5aVmM_1'),
     level: whole('Level of verification', 1),
+    mayTrade: MayTrade,
     per: Type.Literal('order', { description: 'What `min` and `max` apply to', examples: ['order'] }),
-    markets: list(Type.Object(limitsOf, closed), 'Limits of one order on each market, at this level'),
-    limits: list(LimitUse, 'Limits across all orders of the customer; empty if there are none'),
+    markets: list(
+      Type.Object(limitsOf, closed),
+      'Limits of one order on each market, at this level; without effect until `mayTrade.allowed`',
+    ),
+    limits: list(
+      LimitUse,
+      'Limits across all orders of the customer; empty if there are none. Without effect until `mayTrade.allowed`',
+    ),
     next: maybe(NextLevel),
     shared: list(Exposure, 'Your caps, which all your customers share; empty if there are none'),
   },

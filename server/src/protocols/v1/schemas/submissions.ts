@@ -71,6 +71,10 @@ export const Submission = Type.Object(
       ),
       'What must be sent, or sent again; empty unless the submission is open',
     ),
+    informationRequests: list(
+      id('Id of an information request'),
+      'Open questions of the operator about it, for `informationRequests.answer`',
+    ),
     answered: list(text('Name of a field', 'firstName'), 'Fields that have an answer'),
     files: list(
       Type.Object(

@@ -15,6 +15,7 @@ import {
   findSubmission,
   type Given,
   isCountry,
+  neededOf,
   readPeople,
   type Submission,
   saidReasons,
@@ -155,7 +156,9 @@ function answersOf(values: Readonly<Record<string, unknown>>): Texts {
 
 const WORDS = { open: 'UPDATE_REQUIRED', in_review: 'IN_REVIEW', completed: 'COMPLETED', failed: 'FAILED' } as const;
 
-function shape(form: ChosenForm, { id: submissionId, state, reasons, createdAt, updatedAt }: Submission) {
+function shape(form: ChosenForm, submission: Submission) {
+  const { id: submissionId, state, reasons, createdAt, updatedAt } = submission;
+  const remedies = Object.fromEntries(neededOf(form, submission).map(({ name, remedy }) => [name, remedy]));
   const said = saidReasons(form, state === 'in_review' || state === 'completed' ? {} : reasons);
   return {
     submissionId: String(submissionId),
@@ -163,6 +166,7 @@ function shape(form: ChosenForm, { id: submissionId, state, reasons, createdAt, 
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
     ...(Object.keys(said).length > 0 ? { reasons: said } : {}),
+    ...(Object.keys(remedies).length > 0 ? { remedies } : {}),
   };
 }
 

@@ -41,6 +41,7 @@ const SUBMISSION_PARTS = {
     description: 'UPDATE_REQUIRED: supply what `reasons` names. COMPLETED and FAILED: the submission is over',
   }),
   reasons: Type.Optional(byKey(Type.String(), 'Why a field must be sent, or sent again, by its name')),
+  remedies: Type.Optional(byKey(Type.String(), 'What to do about each reason, by the same names')),
 };
 export const SUBMITTED = object(
   {
