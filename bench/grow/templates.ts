@@ -58,6 +58,7 @@ const DISTINCT_BY: Readonly<Record<string, string>> = {
   'fiat_accounts.details_index': 'customer_id',
   'fiat_accounts.number_index': 'customer_id',
   'bank_lines.payer_index': 'external_id',
+  'bank_lines.text_index': 'external_id',
 };
 
 /** Tables without rows of orders, some of them large. */
