@@ -26,6 +26,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'customer.ask': 'asks a question',
   'customer.withdraw-question': 'ends a question',
   'customer.legal_hold': 'keeps data; lifting it takes two',
+  'customer.withdraw_erasure': 'keeps data; the erasure can be asked for again, which takes two',
   'sanctions.confirm': 'keeps money from leaving',
   'risk.confirm': 'keeps money from leaving',
   'shortage.pass': 'orders that may leave do so in another order',
