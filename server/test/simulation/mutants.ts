@@ -207,8 +207,8 @@ const MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'src/rails/bank.store.ts',
-        from: '$10, clock_timestamp()) on conflict (rail, external_id) do nothing`',
-        to: '$10, clock_timestamp())`',
+        from: "nullif($11, ''), $12)\n     on conflict (rail, external_id) do nothing`",
+        to: "nullif($11, ''), $12)`",
       },
       {
         file: 'src/rails/bank.lines.ts',

@@ -3,7 +3,7 @@
  * settled order, on a sandbox whose operators verify by hand. Each refusal on the way is read with its rule and its remedy.
  */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { BUSINESS_FORM } from '../../src/customers/index.ts';
 import { SANDBOX_CODE } from '../../src/protocols/checkout/index.ts';
@@ -55,10 +55,12 @@ const wrong = (fields: Record<string, string>, remedy = 'Correct the field, or l
   ...{ status: 400, reason: 'malformed_field', remedy, fields },
 });
 
+/** Of each customer its own: the same file under two customers is a case. */
+const picture = (): Buffer => jpeg({ more: [[0xfe, randomBytes(16)]] });
 const passport = (): Record<string, Buffer> => ({
-  'passportFront.jpg': jpeg(),
-  'passportBack.jpg': jpeg(),
-  'selfie.jpg': jpeg(),
+  'passportFront.jpg': picture(),
+  'passportBack.jpg': picture(),
+  'selfie.jpg': picture(),
 });
 const known = (customerId: string): Promise<Came> => w.api.does('GET', `/customers/${customerId}`);
 /** The limit of rupees in a day. */
@@ -340,7 +342,7 @@ test('a business by the white-label wire sends again an expired file, logs in at
     [declined.status, declined.reasons, declined.remedies],
     ['UPDATE_REQUIRED', { 'passportFront.jpg': 'has expired' }, remedies],
   );
-  assert.equal((await uploads({ 'passportFront.jpg': png() })).body.data.status, 'IN_REVIEW');
+  assert.equal((await uploads({ 'passportFront.jpg': picture() })).body.data.status, 'IN_REVIEW');
   const again = await claims(bea, customerId);
   await decided(bea, customerId, { version: again.version, outcome: 'verified', level: 1 });
   assert.equal((await status()).status, 'COMPLETED');
