@@ -31,7 +31,10 @@ export interface Pair {
  */
 export type Judgement = boolean | 'late' | 'unknown';
 
-/** What a thread is told to do. It writes a code per pair into `found`, so that the pair is known that it did not finish. */
+/**
+ * What a thread is told to do. It writes a code into `found` after each pair. When it is ended at its deadline, the first pair without
+ * a code is the one that was late.
+ */
 export type Task =
   | { readonly is: 'match'; readonly pairs: readonly Pair[]; readonly found: Uint8Array<SharedArrayBuffer> }
   | { readonly is: 'try'; readonly source: string };
@@ -44,9 +47,9 @@ const WORDS = new Map<number | undefined, boolean>([
 
 const MOST_THREADS = 2;
 const MOST_WAITING = 100;
-/** Callers are in a transaction, which the database ends after 15 seconds without a statement (db.ts). */
+/** Shorter than the 15 seconds after which the database ends a transaction without a statement (db.ts): most callers are in one. */
 const WAIT_MS = 8_000;
-/** A good pattern takes microseconds, so this is a pause of a busy machine and not a slow pattern. */
+/** A good pattern takes microseconds. The rest is for pauses of a busy machine. */
 const MATCH_MS = 1_000;
 /** To try a good pattern takes up to a fifth of a second. */
 const TRY_MS = 1_500;

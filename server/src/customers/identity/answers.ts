@@ -57,7 +57,9 @@ const keyOf = (regex: string, text: string): string => JSON.stringify([regex, te
 /**
  * Runs the patterns of a form on answers to it, in one round trip. Answers that break another rule are left out.
  *
- * It is no call outside: it ends within a second, and may stand in a transaction.
+ * It may stand in a transaction, as that of a submission, which holds the customer's row meanwhile: it asks nobody outside this
+ * process. Good patterns take about a millisecond, and one that does not end takes a second. A request waits at most eight seconds
+ * for a thread that others use.
  *
  * @param given sets of answers; those that matter most first, because none is tried behind one that was late
  * @throws Unavailable 'patterns'
