@@ -16,6 +16,7 @@ import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel
 import { newPhone } from '../support/client.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../support/identities.ts';
 import { patience } from '../support/patience.ts';
+import { until } from '../support/until.ts';
 
 let world: World;
 let acme: TestPartner;
@@ -150,8 +151,11 @@ describe('a program', () => {
     const slow = submit(`${'hello'.repeat(50)}!`).finally(() => {
       isOver = true;
     });
-    // By then the pattern runs: on the main thread it would let one more answer through, when it is over.
-    await new Promise((done) => setTimeout(done, 200));
+    // The pattern runs when the transaction of the submission, which holds the customer's row, has no statement for a while. If it ran on
+    // the main thread, this would be seen only when the submission is over, and no other answer would be counted.
+    const idles = `select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
+      and state_change < clock_timestamp() - interval '100 milliseconds'`;
+    await until('the pattern runs', async () => isOver || (await world.query(idles)).length > 0);
     let answered = 0;
     for (; !isOver; answered += 1) await acme.post('kyc/status', { customerId });
     const { status, body } = await slow;
