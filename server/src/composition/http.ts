@@ -155,6 +155,7 @@ async function mountForCustomers(
       egress: outside,
       profile: config.profile,
       hasDocs: config.docs === '1',
+      highestLevel: verifier.highestLevel,
       ...defined({ codes, sandbox }),
     }),
   );

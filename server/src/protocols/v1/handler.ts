@@ -34,6 +34,8 @@ export interface V1Deps {
   coolingOffMs: number;
   /** EIP-155 ids of chains. */
   networkIds: ReadonlyMap<string, number>;
+  /** The highest level that the verifier can give; also the highest that a submission may ask for. */
+  highestLevel: number;
   /** Store of customers' files, and their limits. */
   blobs: Blobs;
   uploadLimits?: UploadLimits;

@@ -37,7 +37,7 @@ export async function besideStory(
         publicUrl: () => baseUrl,
         egress: outsideFor('production'),
       },
-      ...{ profile: 'production', hasDocs: false, coolingOffMs: 86_400_000, networkIds: new Map() },
+      ...{ profile: 'production', hasDocs: false, coolingOffMs: 86_400_000, networkIds: new Map(), highestLevel: 5 },
       partners: openPartners({ db, vault, clock }),
       orders: openOrders({ ...context, vault }),
       ...over,

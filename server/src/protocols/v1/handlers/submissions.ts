@@ -67,6 +67,9 @@ export const SUBMISSION_HANDLERS: readonly Handled[] = [
   writes(SUBMISSIONS.create, async (tx, asked) => {
     const { values, deps, caller, now } = asked;
     const { asset, level } = values;
+    const rule = `must be at most ${deps.highestLevel}, the highest level of the verifier`;
+    if (level !== undefined && level > deps.highestLevel)
+      throw new Refusal('malformed_field', { fields: { level: rule } });
     const customer = await findCustomer(tx, values.customer);
     if (asset !== undefined) await requireFiat(tx, asset);
     const form = await customerForm(tx, caller.partner, { customer, fiat: asset, level }, now);
