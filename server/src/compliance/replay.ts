@@ -61,7 +61,9 @@ async function decisionOf(tx: Tx, id: bigint): Promise<DecisionRow> {
   return row;
 }
 
-const isErased = ({ inputs }: DecisionRow): boolean => inputs.destination?.includes('account:erased') === true;
+/** An erasure takes out the indexes of accounts and of addresses. */
+const isErased = ({ inputs }: DecisionRow): boolean =>
+  inputs.destination?.some((one) => one.endsWith(':erased')) === true;
 
 const OWN: Replayable = {
   async find(tx, id) {
