@@ -53,8 +53,10 @@ export async function requestErasure(
   if (asked === 0) throw new Refusal('erasure_refused', { why: 'The erasure was asked for already.' });
 }
 
-/** @throws Refusal 'erasure_refused' when no request waits */
+/** @throws Refusal 'erasure_refused' when the erasure is ordered, or no request waits */
 export async function withdrawRequest(tx: Tx, { customerId, now }: { customerId: string; now: Date }): Promise<void> {
+  if ((await erasureOf(tx, customerId)) !== undefined)
+    throw new Refusal('erasure_refused', { why: 'The erasure is ordered already.' });
   if (!(await endRequest(tx, { customerId, outcome: 'withdrawn', now })))
     throw new Refusal('erasure_refused', { why: 'No erasure of the customer waits.' });
 }

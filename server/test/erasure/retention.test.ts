@@ -129,6 +129,8 @@ test('a process that ends between the order and the erasure is continued by the 
   const handlers = erasureHandlers({ erasing: broken, clock: world.clock, afterDays: KEPT_DAYS });
   await assert.rejects(async () => await handlers[ERASE_REQUESTED]?.('all'), /the disk is full/);
   assert.equal((await stateOf(id)).erased, false);
+  const withdrawn = await ada.does(`/customers/${id}/withdraw-erasure`);
+  assert.match(withdrawn.body.error ?? '', /is ordered already/);
   const runs = await starts();
   assert.equal((await stateOf(id)).erased, true, 'the start has not completed it');
   await runs();
