@@ -18,6 +18,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Handled, Handlers } from '../base/jobs.ts';
+import { encryptTyped } from '../base/typed.ts';
 import {
   CHECK_VERIFICATION,
   type Check,
@@ -163,7 +164,9 @@ export async function recordAnswer(
   const isTaken = await recordFinding(tx, { customerId, version, verifier, finding, now });
   const { outcome } = found;
   if (isTaken && (outcome === 'failed' || outcome === 'refused')) {
-    const inputs = { customerId, version, code: code ?? null, reason: reason?.slice(0, MOST_REASON) ?? null };
+    // Encrypted like what an operator types: the words may name the customer, and an erasure takes them out.
+    const words = reason === undefined ? null : encryptTyped(vault, reason.slice(0, MOST_REASON));
+    const inputs = { customerId, version, code: code ?? null, reason: words };
     await record(tx, { partnerId, about: 'verification', outcome, rules: verifier, inputs, now });
   }
   return isOther;
@@ -171,7 +174,7 @@ export async function recordAnswer(
 
 const MOST_REASON = 200;
 
-/** The reason that the partner is told, as a code. The verifier's own words are recorded for operators only. */
+/** The code that the partner gets as the reason. The verifier's own words stay in our decision. */
 function toldOf({ outcome, code, fields = {} }: Finding): { reason?: string } {
   if (outcome !== 'failed' && outcome !== 'refused') return {};
   const hasItems = outcome === 'failed' && Object.keys(fields).length > 0;

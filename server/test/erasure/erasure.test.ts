@@ -22,6 +22,7 @@ import {
   openSanctions,
   RULES_VERSION,
   readAttachment,
+  recordAnswer,
   replayDecision,
   type Sanctions,
   type Screening,
@@ -326,6 +327,27 @@ test('after it, nothing of the customer can be read anywhere with any key, and o
   const [row] = await world.query('select phone_index, client_customer_id from customers where id = $1', [gone]);
   assert.deepEqual(row, { phone_index: null, client_customer_id: null });
   assert.ok(!left.includes(textsLike(vault, shop.partner.id, personal('Zebulona').clientCustomerId)[0] ?? ''));
+});
+
+test('a verifier’s own words about a customer are in no dump in clear, and an erasure takes them out', async () => {
+  const { db, vault, clock } = world;
+  const [now, partnerId, words] = [clock.now(), shop.partner.id, 'the face is not that of Wordsella'];
+  const customer = await db.asPartner(partnerId, async (tx) => {
+    const made = await customers.enroll(tx, vault, { partnerId, clientCustomerId: 'words', kind: 'INDIVIDUAL', now });
+    await customers.saveDetails(tx, vault, { customer: made, details: { firstName: 'Wordsella' }, now });
+    return made;
+  });
+  await db.asSystem(async (tx) => {
+    const check = await customers.checkUnderWay(tx, customer.id);
+    assert.ok(check);
+    const finding = { outcome: 'refused', level: 0, reason: words } as const;
+    await recordAnswer(tx, vault, { check, verifier: 'test', finding, polls: 0, now });
+  });
+  assert.deepEqual(missing(await everythingReadable(), [words]), [], 'the words are not recorded');
+  assert.deepEqual(await findInDump(world.adminUrl, [words]), []);
+  const { status, body } = await agreed(`/customers/${customer.id}/erase`);
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(missing(await everythingReadable(), [words]), [words], 'the words are readable after the erasure');
 });
 
 test('an undecided hit in a sanctions list refuses the erasure, and an export contains no hit', async () => {
