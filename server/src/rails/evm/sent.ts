@@ -93,6 +93,7 @@ export function sentBy({ code, rpc, ask, receipts, addressOf, feeOf }: Deps) {
   }
 
   async function sentAs(wallet: string, hash: string): Promise<SentTransaction | undefined> {
+    if (!/^0x[0-9a-f]{64}$/.test(hash)) return undefined;
     const [bare] = await ask('eth_getTransactionByHash', [[hash]], (answer) => {
       if (answer === null) return undefined;
       const fields = object(answer, 'transaction');

@@ -174,6 +174,13 @@ describe('a request', () => {
     assert.equal((await withToken(world.baseUrl, 'a-token-that-nobody-has').reads('/case')).status, 401);
   });
 
+  test('names a transaction by its hash as its chain writes it: Tron has no 0x', async () => {
+    for (const hash of ['ab'.repeat(32), `0x${'ab'.repeat(32)}`])
+      assert.equal((await ada.does('/payouts/pay_1_1/settle-by', { hash })).body.reason, 'unknown_payout', hash);
+    const odd = await ada.does('/payouts/pay_1_1/settle-by', { hash: 'ab'.repeat(31) });
+    assert.match(odd.body.fields.hash, /the hash of a transaction/);
+  });
+
   test('with an undeclared field is refused with its name and the declared ones', async () => {
     const { status, body } = await ada.reads('/cases?opened=true');
     assert.deepEqual([status, body.reason], [400, 'malformed_field']);

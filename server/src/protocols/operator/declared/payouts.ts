@@ -103,7 +103,8 @@ export const PAYOUTS = {
       payout: PAYOUT,
       hash: optional(
         about(
-          text(66, /^0x[0-9a-f]{64}$/, 'the hash of a transaction, in lower case'),
+          // Tron writes none before the digits.
+          text(66, /^(?:0x)?[0-9a-f]{64}$/, 'the hash of a transaction, in lower case, with 0x where its chain writes it'),
           'The transaction that paid it',
           `0x${'0'.repeat(64)}`,
         ),
