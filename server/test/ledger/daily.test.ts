@@ -190,6 +190,24 @@ test('two servers at once count each seal once', async () => {
   await assertSame([0, 2, 24]);
 });
 
+test('a server that does not see the newest seals moves no progress back', async () => {
+  await assert.rejects(
+    fixture.db.asSystem(async (tx) => {
+      // The row of the progress is as new as its lock, and may count seals that the statement does not see.
+      await tx.run(
+        'update daily_totals_progress set seal = n.newest + 1, revenue_to = n.newest - 1 from (select max(number) as newest from seals) n',
+      );
+      await addToDailyTotals(tx);
+      const moved = await tx.row(
+        'select p.seal - n.newest as seal, p.revenue_to - n.newest as revenue_to from daily_totals_progress p, (select max(number) as newest from seals) n',
+      );
+      assert.deepEqual(moved, { seal: 1n, revenueTo: 0n });
+      throw new Error('undone');
+    }),
+    /^Error: undone$/,
+  );
+});
+
 test('totals that were changed are summed again after the documented statements', async () => {
   const owner = new pg.Client({ connectionString: fixture.adminUrl });
   await owner.connect();
