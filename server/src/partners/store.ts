@@ -223,7 +223,7 @@ export const sql = {
     select $1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, $8 where $5::jsonb is distinct from $6::jsonb`,
   /** @param given the conditions of the filters that are given, and `limit` a parameter */
   changes: (given: string, limit: string) =>
-    `select ${CHANGE} from market_changes where id > 0 and ${given} order by id desc limit ${limit}`,
+    `select ${CHANGE} from market_changes where ${given} order by id desc limit ${limit}`,
   change: `select ${CHANGE} from market_changes where id = $1`,
   setByPeople: `select what, market_id, partner_id, item
     from (select distinct on (what, market_id, partner_id, item) what, market_id, partner_id, item, changed_by
