@@ -38,7 +38,9 @@ export async function lookUp(
   return {
     orders: await ordersLike(tx, { texts, references, number: id, rails }),
     deposits: await depositsLike(tx, {
-      ...{ texts, number: id, rails },
+      texts,
+      number: id,
+      rails,
       typed: spellings.flatMap((one) => typedLike(vault, one)),
     }),
     payouts: (await findPayouts(tx, texts)).map(shown),
