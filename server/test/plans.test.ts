@@ -18,7 +18,16 @@ import { openScreener } from '../src/compliance/index.ts';
 import { keepCompared } from '../src/customers/compared-documents.ts';
 import * as customers from '../src/customers/index.ts';
 import * as events from '../src/events/index.ts';
-import { addToDailyTotals, balancesAt, chargedOf, chart, custodyAt, move, post } from '../src/ledger/index.ts';
+import {
+  addToDailyTotals,
+  balancesAt,
+  chargedOf,
+  chart,
+  custodyAt,
+  eraseEntryTexts,
+  move,
+  post,
+} from '../src/ledger/index.ts';
 import { LOOK_BACK } from '../src/ledger/seals.ts';
 import { type OrdersContext } from '../src/orders/context.ts';
 import {
@@ -513,6 +522,13 @@ describe('operators’ lists', () => {
       await chargedOf(tx, [1n, 2n, 3n]);
     });
     reports.assertCheap();
+  });
+
+  test('an erasure costs the entries of a customer, and not the journal', async () => {
+    const watch = watching(fixture.db, large);
+    const account = chart.receivable('a customer', 1n, 'inr').code;
+    await watch.db.asSystem((tx) => eraseEntryTexts(tx, { orders: [1n, 2n, 3n], accounts: [account] }));
+    watch.assertCheap();
   });
 
   test('revenue of a month costs its stored sums and the days that its ends cut, whatever the journal has', async () => {

@@ -5,6 +5,8 @@
 import type { Tx } from '../base/db.ts';
 
 /**
+ * The entries of the customer are looked up first: with `or`, PostgreSQL read the whole journal.
+ *
  * @param of.accounts codes of accounts that belong to the customer, such as its receivables
  * @returns number of changed entries
  */
@@ -13,8 +15,10 @@ export const eraseEntryTexts = (
   of: { orders: readonly bigint[]; accounts: readonly string[] },
 ): Promise<number> =>
   tx.run(
-    `update entries set facts = without_typed(facts::text)::jsonb where facts::text like '%enc:op1:%'
-      and (order_id = any($1::bigint[]) or id in (select t.entry from transfers t join accounts a on a.id in (t.debit, t.credit)
+    `update entries set facts = without_typed(facts::text)::jsonb where facts::text like '%enc:op1:%' and id = any(array(
+       select id from entries where order_id = any($1::bigint[])
+       union all select t.entry from accounts a cross join lateral (
+         select entry from transfers where debit = a.id union all select entry from transfers where credit = a.id) t
         where a.code = any($2::text[])))`,
     [of.orders, of.accounts],
   );
