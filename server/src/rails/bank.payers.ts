@@ -12,7 +12,7 @@
 import { comparedNumber } from '../base/accountnumbers.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
-import type { StatementLine } from './bank.adapter.ts';
+import { openDetails } from './bank.store.ts';
 
 /** Index value of a line without an account: no look-up finds it, and it is not read again. */
 const NO_ACCOUNT = Buffer.alloc(0);
@@ -44,10 +44,8 @@ interface Line {
 }
 
 /** Number of the payer's account; undefined when the statement shows none, or it was erased. */
-const accountOf = (vault: Vault, { rail, externalId, details }: Line): string | undefined =>
-  details === null
-    ? undefined
-    : (JSON.parse(vault.decrypt(details, `bank_lines.details:${rail}:${externalId}`)) as StatementLine['free']).account;
+const accountOf = (vault: Vault, { details, ...line }: Line): string | undefined =>
+  details === null ? undefined : openDetails(vault, line, details).account;
 
 /** Number of the account that a credit came from; undefined when its rail shows none. */
 export async function payerNumber(

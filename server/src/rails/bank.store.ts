@@ -1,6 +1,8 @@
 /** SQL of the bank engine: how far a statement was read, every line once, and the lines that could not be booked. */
+import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
+import type { StatementLine } from './bank.adapter.ts';
 import type { FollowOn } from './rail.ts';
 
 export type LineMeaning = 'deposit' | 'funding' | 'return' | 'payout' | 'recall' | 'unexplained';
@@ -264,6 +266,13 @@ export const readDetails = async (tx: Tx, rail: string, externalId: string): Pro
       externalId,
     ])
   )?.details ?? undefined;
+
+/** Decrypts what the bank says about the other party of a line, and its text. */
+export const openDetails = (
+  vault: Vault,
+  { rail, externalId }: { rail: string; externalId: string },
+  details: Buffer,
+): StatementLine['free'] => JSON.parse(vault.decrypt(details, `bank_lines.details:${rail}:${externalId}`));
 
 /**
  * Erases the payers and payees of these deposits and payouts, as the bank's statement showed them. A trigger erases the payer's

@@ -6,7 +6,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Database } from '../base/db.ts';
-import type { StatementLine } from './bank.adapter.ts';
+import { openDetails } from './bank.store.ts';
 
 /** A shorter text is in too many lines to identify one. */
 const SHORTEST = 2;
@@ -40,8 +40,8 @@ export async function indexTexts(db: Pick<Database, 'asSystem'>, vault: Vault): 
       const lines = await tx.rows<{ rail: string; externalId: string; details: Buffer }>(SQL.textless, [AT_ONCE]);
       if (lines.length === 0) return 0;
       const indexes = lines.map(({ rail, externalId, details }) => {
-        const free = JSON.parse(vault.decrypt(details, `bank_lines.details:${rail}:${externalId}`));
-        return textIndexes(vault, (free as StatementLine['free']).text)[0] ?? NO_TEXT;
+        const { text } = openDetails(vault, { rail, externalId }, details);
+        return textIndexes(vault, text)[0] ?? NO_TEXT;
       });
       await tx.run(SQL.setIndexes, [lines.map(({ rail }) => rail), lines.map((one) => one.externalId), indexes]);
       return lines.length;

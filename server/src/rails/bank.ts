@@ -28,7 +28,7 @@ import {
 import { movementOf, subjectsOf, takeLine, WALLET } from './bank.lines.ts';
 import { doubtful, mayHavePaid, sendOnce } from './bank.lost-time.ts';
 import { unexplainedLike } from './bank.match.ts';
-import { cursorAgeMs, moveCursor, type ReadTo, readCursor, readDetails, readToOf } from './bank.store.ts';
+import { cursorAgeMs, moveCursor, openDetails, type ReadTo, readCursor, readDetails, readToOf } from './bank.store.ts';
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
 
 export type { Bank, BankAdapter, BankContext, BankRail, StatementLine, StatementPage } from './bank.adapter.ts';
@@ -261,8 +261,6 @@ async function health({ adapter, context }: OpenBank, pollMs: number): Promise<R
 async function payerOf({ adapter, context }: OpenBank, tx: Tx, externalId: string): Promise<Payer | undefined> {
   const encrypted = await readDetails(tx, adapter.code, externalId);
   if (encrypted === undefined) return undefined;
-  const { name, account, text } = JSON.parse(
-    context.vault.decrypt(encrypted, `bank_lines.details:${adapter.code}:${externalId}`),
-  ) as StatementLine['free'];
+  const { name, account, text } = openDetails(context.vault, { rail: adapter.code, externalId }, encrypted);
   return { name, account, text };
 }

@@ -44,12 +44,12 @@ export interface FileDebit {
 const wrong = (why: string) => new Refusal('does_not_fit', { why });
 const isPaid = ({ state }: { state: string | null }): boolean => state === 'settled' || state === 'returned';
 
+/** See `ManualDesk.keysOfFile`; likewise for all functions exported here. */
 export async function keysOfFile(desk: Desk, tx: Tx, id: bigint): Promise<string[]> {
   await there(desk, tx, id);
   return (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
 }
 
-/** See `ManualDesk.openOfFile`; likewise for all functions exported here. */
 export async function openOfFile(desk: Desk, tx: Tx, id: bigint): Promise<string[]> {
   await there(desk, tx, id);
   return (await store.payoutsOfBatch(tx, id)).filter((one) => !isPaid(one)).map(({ key }) => key);
