@@ -104,7 +104,11 @@ export const PAYOUTS = {
       hash: optional(
         about(
           // Tron writes none before the digits.
-          text(66, /^(?:0x)?[0-9a-f]{64}$/, 'the hash of a transaction, in lower case, with 0x where its chain writes it'),
+          text(
+            66,
+            /^(?:0x)?[0-9a-f]{64}$/,
+            'the hash of a transaction, in lower case, with 0x where its chain writes it',
+          ),
           'The transaction that paid it',
           `0x${'0'.repeat(64)}`,
         ),
