@@ -15,7 +15,7 @@ import { type Person, withToken } from '../protocols/operator/people.ts';
 import { type Came, openClient } from '../support/client.ts';
 import { findInDump, findInFiles, findInText } from '../support/dump.ts';
 import { freshFolder } from '../support/folder.ts';
-import { jpeg, pdf } from '../support/pictures.ts';
+import { JPEG_MARK, jpeg, pdf } from '../support/pictures.ts';
 import { collect, freePort, run, type ServerProcess, startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { openV1, type V1Client } from '../support/v1.ts';
@@ -50,7 +50,7 @@ const STAYS = {
 };
 const bare = (phone: string) => phone.replaceAll(/[^0-9]/g, '').slice(2);
 const wordsOf = (given: typeof GONE): string[] => [...Object.values(given), bare(given.phone)];
-const WORDS = [...wordsOf(GONE), ...wordsOf(STAYS), 'JFIF'];
+const WORDS = [...wordsOf(GONE), ...wordsOf(STAYS), JPEG_MARK];
 
 let server: ServerProcess;
 let metricsPort: number;

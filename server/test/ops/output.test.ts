@@ -14,7 +14,7 @@ import { oneOrTwoDo, type Person, withToken } from '../protocols/operator/people
 import { type Came, type Client, openClient } from '../support/client.ts';
 import { findInDump, findInText } from '../support/dump.ts';
 import { freshFolder } from '../support/folder.ts';
-import { jpeg } from '../support/pictures.ts';
+import { JPEG_MARK, jpeg } from '../support/pictures.ts';
 import { freePort, type ServerProcess, startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { openV1, type V1Client } from '../support/v1.ts';
@@ -54,7 +54,7 @@ const WORDS = [
   ...Object.values(FIRM),
   ...Object.values(LISTED),
   ...Object.values(TYPED),
-  ...['9876504711', '9876508822', 'Zwiebelknecht', 'Yngwiefeld', 'Umbertovic', 'Vexilloyd', 'Thaddeusbrook', 'JFIF'],
+  ...['9876504711', '9876508822', 'Zwiebelknecht', 'Yngwiefeld', 'Umbertovic', 'Vexilloyd', 'Thaddeusbrook', JPEG_MARK],
 ];
 const LIST = `<Designations><Designation><UniqueID>XXX0001</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
   <Names><Name><Name1>${LISTED.first}</Name1><Name6>${LISTED.last}</Name6><NameType>Primary Name</NameType></Name></Names></Designation></Designations>`;

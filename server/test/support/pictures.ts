@@ -16,6 +16,9 @@ export async function lookOf(content: Buffer): Promise<string> {
   return `${format} ${width}x${height}`;
 }
 
+/** How the bytes of every JPEG begin, for a search in what is stored: the four letters alone stand in some ciphertexts by chance. */
+export const JPEG_MARK = 'JFIF\0\u0001';
+
 /** @param more a segment after the first: marker and content */
 export function jpeg({
   width = 32,
