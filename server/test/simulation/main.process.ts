@@ -147,7 +147,7 @@ if (to - from + 1 >= MANY)
 
 async function playAll(all: readonly Asked[]): Promise<void> {
   if (all.length === 0) return;
-  const open = await openWorkers(Math.min(workers, all.length));
+  const open = await openWorkers(Math.min(workers, all.length), { cpu: 0 });
   await open.play(all, tellAndKeep);
   await open.close();
 }

@@ -1328,8 +1328,8 @@ export async function findMutants(options: {
   }
   const waiting = [...chosen.entries()].filter(([at]) => kept[at] === undefined);
 
-  async function worker(): Promise<void> {
-    const unmutated = await openWorkers(1);
+  async function worker(cpu: number): Promise<void> {
+    const unmutated = await openWorkers(1, { cpu });
     const isClean = (seed: number, restore?: true): Promise<boolean> => {
       const name = `${seed} ${restore}`;
       const known = clean.get(name) ?? playOne(unmutated, { seed, orders, restore }).then(({ length }) => length === 0);
@@ -1341,7 +1341,7 @@ export async function findMutants(options: {
         const [at, mutant] = next;
         const hint = hints[mutant.name];
         const huntedFrom = performance.now();
-        const found = await hunt(mutant, { ...options, hint, isClean, place: unmutated.places[0] });
+        const found = await hunt(mutant, { ...options, hint, isClean, place: unmutated.places[0], cpu });
         mutants[at] = found;
         if (found.found) journal.keep(nameOf(mutant), { found, ms: performance.now() - huntedFrom } satisfies Kept);
         // After each: an interrupted hunt keeps what it has found.
@@ -1351,7 +1351,7 @@ export async function findMutants(options: {
       await unmutated.close();
     }
   }
-  await Promise.all(Array.from({ length: Math.min(options.workers, waiting.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(options.workers, waiting.length) }, (_, cpu) => worker(cpu)));
 
   const found = mutants.filter((one) => one.found).length;
   console.log(`${found} of ${mutants.length} mutants found`);
@@ -1381,6 +1381,7 @@ interface Hunting {
   orders: number;
   isClean: (seed: number, restore?: true) => Promise<boolean>;
   place: Place | undefined;
+  cpu: number;
 }
 
 async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunted> {
@@ -1390,7 +1391,11 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunted> {
     plant(copy, mutant);
     if (mutant.test !== undefined) return await huntByTest(copy, mutant, mutant.test);
     const isInSchema = files.some((file) => file.startsWith('migrations/'));
-    const open = await openWorkers(1, copy, isInSchema ? undefined : hunting.place);
+    const open = await openWorkers(1, {
+      root: copy,
+      place: isInSchema ? undefined : hunting.place,
+      cpu: hunting.cpu,
+    });
     const found = await find(open, mutant, hunting).finally(() => open.close());
     const by = found === undefined ? 'NOT FOUND' : `seed ${found.seed}`;
     const stale =

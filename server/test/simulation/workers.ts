@@ -2,7 +2,8 @@
  * Workers: processes that play seeds side by side (worker.process.ts). They end with their opener, and one that does not answer
  * is ended.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { patience } from '../support/patience.ts';
 import type { Place } from './ground.ts';
@@ -32,11 +33,16 @@ const PATIENCE_MS = 10 * 60_000;
 const GLANCE_MS = 1_000;
 const OWN_ROOT = resolve(import.meta.dirname, '..', '..', '..');
 
-/**
- * @param root  folder of the source to play: this one, or a copy with a bug planted in it
- * @param place of a worker that does not play meanwhile: its ground, which need not be prepared again
- */
-export async function openWorkers(count: number, root = OWN_ROOT, place?: Place): Promise<Workers> {
+export interface Opening {
+  /** Folder of the source to play: this one, or a copy with a bug planted in it. */
+  root?: string;
+  /** Of a worker that does not play meanwhile: its ground, which need not be prepared again. */
+  place?: Place | undefined;
+  /** The first worker gets this processor, the next one the next; without it the system chooses. */
+  cpu?: number;
+}
+
+export async function openWorkers(count: number, { root = OWN_ROOT, place, cpu }: Opening = {}): Promise<Workers> {
   const children = Array.from({ length: count }, () =>
     fork(join(root, 'server', 'test', 'simulation', 'worker.process.ts'), {
       cwd: root,
@@ -45,6 +51,7 @@ export async function openWorkers(count: number, root = OWN_ROOT, place?: Place)
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     }),
   );
+  if (cpu !== undefined) for (const [at, child] of children.entries()) keepOn(cpu + at, child);
   const places = (await Promise.all(children.map((child) => heard(child, 60_000)))) as Place[];
   return {
     places,
@@ -72,6 +79,14 @@ export async function openWorkers(count: number, root = OWN_ROOT, place?: Place)
       );
     },
   };
+}
+
+/**
+ * A worker and its PostgreSQL, which it starts later, take turns: while one runs, the other waits. On one processor neither has to
+ * wake another processor, and a run takes a sixth less time. Where `taskset` is missing or refuses, the system chooses.
+ */
+function keepOn(cpu: number, { pid }: ChildProcess): void {
+  spawnSync('taskset', ['-apc', String(cpu % availableParallelism()), String(pid)], { stdio: 'ignore' });
 }
 
 /** The next message of a worker. */
