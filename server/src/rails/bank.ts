@@ -191,7 +191,7 @@ async function takePage(
     });
     if (typeof outcome === 'object') return outcome.row;
     if (outcome === 'taken') continue;
-    for (const line of lines) await db.asSystem((tx) => takeLine(bank, tx, line));
+    for (const line of lines) await db.asSystem((tx) => takeAlone(bank, tx, line));
     if (isLast) await db.asSystem(move);
   }
   return from;
@@ -219,9 +219,21 @@ async function takeTogether(
     const locked = await context.lockOrders(tx, { rail: adapter.code, externalIds: [], ...subjects });
     if (locked !== lines.length) return 'apart';
   }
-  for (const line of lines) await takeLine({ adapter, context }, tx, line);
+  const take = lines.length > 1 ? takeLine : takeAlone;
+  for (const line of lines) await take({ adapter, context }, tx, line);
   await how.move?.(tx);
   return 'taken';
+}
+
+/**
+ * Locks the order that a line names before it stores the line. Another process may have read a longer page: it holds the order, and
+ * waits to store this line.
+ */
+async function takeAlone(bank: OpenBank, tx: Tx, line: StatementLine): Promise<void> {
+  const { adapter, context } = bank;
+  const subjects = subjectsOf(adapter, [line]);
+  if (subjects !== undefined) await context.lockOrders?.(tx, { rail: adapter.code, externalIds: [], ...subjects });
+  await takeLine(bank, tx, line);
 }
 
 /** At least one part, because the cursor moves with the last. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import fc from 'fast-check';
+import type { Tx } from '../../src/base/db.ts';
 import { sumOfLines } from '../../src/rails/bank.store.ts';
 import { type BankAdapter, type BankContext, bankRail, type StatementLine } from '../../src/rails/bank.ts';
 import { findReference, makeReference } from '../../src/rails/reference.ts';
@@ -452,6 +453,51 @@ describe('a page of the statement', () => {
     await pays(8n);
     assert.deepEqual(await takes(), [2]);
     assert.equal((await stored()).length, 9);
+  });
+
+  it('of one line and a longer page with that line do not wait for each other in two processes', async () => {
+    const order: string[] = [];
+    // As `lockOrders` and the report of a deposit lock its order.
+    const lock = (tx: Tx, target: string) => tx.run('select pg_advisory_xact_lock(hashtext($1))', [target]);
+    const isWaiting = async () =>
+      (
+        await w.rows.query(
+          'select from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted',
+        )
+      ).length > 0;
+    const first = await world({
+      async lockOrders(tx, { targets = [] }) {
+        for (const target of targets) await lock(tx, target);
+        return targets.length;
+      },
+      async report(tx, fact) {
+        if (fact.type !== 'deposit_confirmed') return;
+        order.push('the line is stored');
+        // Otherwise each would hold what the other one waits for, until PostgreSQL ends one of them.
+        await until('the longer page is being taken', async () => order.length > 1 || (await isWaiting()));
+        await lock(tx, fact.target);
+        await w.report(tx, fact);
+        order.push('the line is reported');
+      },
+    });
+    const second = w.railOn(w.db, {
+      async lockOrders(tx, { targets = [] }) {
+        for (const target of targets) await lock(tx, target);
+        order.push('the orders of the page are locked');
+        return targets.length;
+      },
+    });
+    await second.observe();
+    await pays(1n);
+    const one = first.observe();
+    await until('the line is stored', () => order.length > 0);
+    await pays(2n);
+    await Promise.all([one, second.observe()]);
+    assert.deepEqual(order, ['the line is stored', 'the line is reported', 'the orders of the page are locked']);
+    assert.deepEqual(
+      w.of('deposit_confirmed').map(({ units }) => units),
+      [1n, 2n],
+    );
   });
 
   it('with a line that cannot be taken takes those before it, and the rest once it can', async () => {
