@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { chart, move, post } from '../../src/ledger/index.ts';
+import { orderFacts } from '../../src/orders/index.ts';
 import { amountsDecide, confirmedBy, oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
 import { settledPurchase, strayCredit } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
@@ -291,6 +292,52 @@ test('money released by legal act and not yet sent is kept if another deposit of
   await world.opensCase(order, 'customer_owes');
   assert.equal(await world.owed(order, 'inr'), 200_000n);
   assert.deepEqual((await refundOf(order)).toSorted(), ['needs_destination', 'settled']);
+  await world.reconciles();
+});
+
+test('a recall of blocked money whose excess was on its way back is a loss and no debt once that refund fails', async () => {
+  for (const [ending, failure] of [
+    ['9005', 'rejected'],
+    ['0000', 'returned'],
+  ] as const) {
+    const books = await world.balances();
+    const customer = await world.verifiedCustomer({ ending });
+    const order = await world.buys('3000', 'usdc', { customer, reference: 'screen:hold' });
+    const line = await world.credits(order, '4000');
+    await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+    const [deposit] = (await world.traceOf(order)).deposits;
+    const { fiatAccountId } = customer;
+    await oneOrTwoDo(finn, ada, `/deposits/${deposit?.id}/refund`, { fiatAccountId, pastHits: true });
+    const sent = failure === 'rejected' ? 'submitted' : 'settled';
+    await world.until('the excess is on its way', async () => {
+      await world.looksAtTheBank();
+      return (await refundOf(order))[0] === sent;
+    });
+    assert.equal((await finn.does(`/orders/${order.id}/block`)).status, 200);
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'customer_owes');
+    assert.equal(await world.owed(order, 'inr'), 400_000n);
+
+    const key = (await world.traceOf(order)).refunds[0]?.key ?? '';
+    if (failure === 'returned') await world.bankReturns(key, 100_000n);
+    else
+      await world.read((tx) =>
+        orderFacts(world.server.orders)(tx, {
+          ...{ type: 'payout_rejected', rail: 'bank.simulated', key, why: 'account_closed' },
+        }),
+      );
+    await world.until('the refund has ended', async () => (await refundOf(order))[0] === 'cancelled');
+    assert.equal(await world.owed(order, 'inr'), 0n, 'a customer owes money that was never paid');
+    assert.deepEqual((await world.openCaseKinds(order)).toSorted(), ['deposit_lost', 'frozen']);
+    assert.deepEqual(await world.changesSince(books), { 'blocked:inr': 300_000n, 'loss:inr': 300_000n });
+    assert.equal(await world.isBlocked(order), true, 'the block was lifted without an operator');
+
+    // What the law releases covers the loss: nothing is left to refund.
+    await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
+    assert.deepEqual(await world.openCaseKinds(order), []);
+    assert.deepEqual(await world.changesSince(books), {});
+  }
   await world.reconciles();
 });
 

@@ -9,9 +9,13 @@ import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
 import { type Account, chart, type Line, move, post } from '../../ledger/index.ts';
+import { type Payout, payoutsOf, payoutsOfRefund } from '../../rails/payouts.ts';
 import { custodyOf, fromPosition } from '../advance.ts';
 import type { Context } from '../context.ts';
 import { linesFor } from '../entries.ts';
+import { releasedRefunds } from '../refunds/released.ts';
+import { mayHaveLeft } from '../refunds/rest.ts';
+import { refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import { REASONS } from './facts.ts';
 import type { DepositRow } from './store.ts';
@@ -26,6 +30,29 @@ export async function ownerOf(tx: Tx, fiatAccountId: bigint | null): Promise<Deb
   if (customerId === null) return undefined;
   return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
 }
+
+/**
+ * The customer who was, or may have been, paid out of a deposit: by the payout of the order that accepted it, or by a refund of
+ * it. This is read from payouts that were submitted and not rejected, because an order's state does not cover money that the
+ * order did not accept. Without an order it is the owner of the account to which a refund went.
+ */
+export async function whoWasPaid(tx: Tx, row: DepositRow, order: Order | undefined): Promise<Debtor | undefined> {
+  const refunds: Payout[] = [];
+  for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
+    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
+  for (const { id, netUnits } of order !== undefined && row.takenUnits > 0n ? await releasedRefunds(tx, order.id) : [])
+    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
+  if (order !== undefined) {
+    const taken =
+      row.takenUnits > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
+    return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;
+  }
+  return await ownerOf(tx, refunds.find(mayHaveLeft)?.fiatAccountId ?? null);
+}
+
+/** Whether a refund was returned in full: its customer received no part of it. */
+const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
+  state === 'returned' && units <= cameBackUnits;
 
 const PAID_AFTER_ALL = 'its order was paid after all';
 
@@ -131,6 +158,53 @@ export async function owe(
       debtor === undefined
         ? `reversed, and ${how}: no known customer received it`
         : `reversed, and ${how}: the customer owes it, and is blocked`,
+    facts: { units: String(units), asset, reference },
+  });
+}
+
+/**
+ * The opposite of `owesAfterAll`: a deposit was reversed while a payment of it was under way, so its customer owed it. That payment
+ * has failed or come back, and no other has left: what the books still miss of the deposit is a loss, as if the payment had never
+ * been sent.
+ *
+ * @param gone.payment the id of the payment, which names the entry
+ * @param gone.debt    the account on which the deposit is booked as owed
+ */
+export async function owesNothing(
+  tx: Tx,
+  gone: { order: Order; depositId: bigint; payment: string; debt: Account; now: Date },
+): Promise<void> {
+  const { order, payment, debt, now } = gone;
+  const row = await depositStore.lockDepositById(tx, gone.depositId);
+  assert(row !== undefined, `deposit ${gone.depositId} has disappeared`);
+  const { id, asset, reference, lostUnits: units, stateBeforeLoss: before } = row;
+  const loss = chart.loss(asset);
+  if (row.state !== 'lost' || units === 0n || row.lostTo !== debt.code || debt.code === loss.code) return;
+  if ((await whoWasPaid(tx, row, order)) !== undefined) return;
+  const posted = await post(tx, {
+    id: `${payment}:not_owed`,
+    kind: 'deposit_lost',
+    orderId: order.id,
+    at: now,
+    facts: { deposit: String(id), reference },
+    lines: move(loss, debt, units),
+  });
+  assert(posted.outcome === 'posted', `deposit ${id} is not booked as owed`);
+  await depositStore.markLost(tx, id, {
+    why: row.why ?? REASONS.lost,
+    before: before ?? 'applied',
+    units,
+    to: loss.code,
+  });
+  const about = { subject: `deposit:${id}`, now };
+  // Also one about money in suspense: there is none any more.
+  await closeCases(tx, { ...about, outcome: 'nothing of it was paid after all' });
+  await openCase(tx, {
+    ...about,
+    kind: 'deposit_lost',
+    orderId: order.id,
+    partnerId: order.partnerId,
+    reason: REASONS.lost,
     facts: { units: String(units), asset, reference },
   });
 }

@@ -8,14 +8,7 @@ import { enqueue } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import { blockForDebt, lockCustomer } from '../../customers/index.ts';
 import { chart } from '../../ledger/index.ts';
-import {
-  cancelUnlessSubmitted,
-  type Payout,
-  payoutByKey,
-  payoutsOf,
-  payoutsOfRefund,
-  recordRejected,
-} from '../../rails/payouts.ts';
+import { cancelUnlessSubmitted, payoutByKey, recordRejected } from '../../rails/payouts.ts';
 import type { RailFact, RecalledPart } from '../../rails/rail.ts';
 import { advance, change } from '../advance.ts';
 import type { Context } from '../context.ts';
@@ -23,15 +16,14 @@ import { bookGone, unexplainedDebit } from '../custody/facts.ts';
 import { payoutId } from '../entries.ts';
 import { cancelPayingAgain } from '../refunds/cancel.ts';
 import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
-import { releasedRefunds } from '../refunds/released.ts';
 import { announceRefund, inSuspense, isOpen, refundCase } from '../refunds/request.ts';
-import { mayHaveLeft, pricedRefunds, refundPriced, refundRest, takeBackRejected } from '../refunds/rest.ts';
+import { pricedRefunds, refundPriced, refundRest, takeBackRejected } from '../refunds/rest.ts';
 import { type Refund, refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
 import { REASONS } from './facts.ts';
-import { type Debtor, ownerOf } from './owed.ts';
+import { whoWasPaid } from './owed.ts';
 import type { DepositRow } from './store.ts';
 import * as depositStore from './store.ts';
 
@@ -267,29 +259,6 @@ async function keepPriced(
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-
-/**
- * The customer who was, or may have been, paid out of a deposit: by the payout of the order that accepted it, or by a refund of
- * it. This is read from payouts that were submitted and not rejected, because an order's state does not cover money that the
- * order did not accept. Without an order it is the owner of the account to which a refund went.
- */
-async function whoWasPaid(tx: Tx, row: DepositRow, order: Order | undefined): Promise<Debtor | undefined> {
-  const refunds: Payout[] = [];
-  for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
-    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
-  for (const { id, netUnits } of order !== undefined && row.takenUnits > 0n ? await releasedRefunds(tx, order.id) : [])
-    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
-  if (order !== undefined) {
-    const taken =
-      row.takenUnits > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
-    return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;
-  }
-  return await ownerOf(tx, refunds.find(mayHaveLeft)?.fiatAccountId ?? null);
-}
-
-/** Whether a refund was returned in full: its customer received no part of it. */
-const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
-  state === 'returned' && units <= cameBackUnits;
 
 /** Cancels a payout backed by the reversed money, unless its submission has begun. */
 export async function cancelPayout(

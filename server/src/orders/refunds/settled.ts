@@ -10,6 +10,7 @@ import { advance, bookedRefund, change, writeRefund } from '../advance.ts';
 import type { Rails } from '../context.ts';
 import { HELD_AT_GATE } from '../decide.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
+import { owesNothing } from '../deposits/owed.ts';
 import { lossAccount } from '../deposits/replace.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -251,6 +252,8 @@ export async function goesToLoss(
   }
   await depositStore.makeGood(tx, deposit.id, units);
   if (units === deposit.lostUnits) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });
+  else if (order !== undefined)
+    await owesNothing(tx, { order, depositId: deposit.id, payment: payout.id, debt: to, now });
   return true;
 }
 
