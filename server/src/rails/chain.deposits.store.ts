@@ -109,6 +109,10 @@ export const confirmReached = (
     [rail, chain, finality, head, at, upTo],
   );
 
+/** The sum of the deposits that are asked about ($2), of the asset of one of them. */
+const SUM_OF_ALL = `(select sum(s.units) from chain_deposits s
+              where s.rail = d.rail and s.external_id = any($2::text[]) and s.asset = d.asset and s.reversed_at is null)`;
+
 export interface Depth {
   externalId: string;
   /** Whether its block is in the branch that we follow. */
@@ -120,12 +124,18 @@ export interface Depth {
   final: boolean;
 }
 
-/** The depth of these deposits, and the depth that they need. Only deposits that this table has. */
+/**
+ * The depth of these deposits, and the depth that they need. Only deposits that this table has.
+ *
+ * They fund one payment, so each also needs the depth of their sum: operators may assign to an order money that came to the
+ * address of another one.
+ */
 export const depthOf = (tx: Tx, rail: string, externalIds: readonly string[]) =>
   tx.rows<Depth>(
     `select d.external_id, d.reversed_at is null and not d.orphaned as stands,
             coalesce(c.head_number - d.block + 1, 0) as confirmations,
-            ${NEEDED('c.chain', 'd.asset', SUM('d'), 'c.finality')} as needed, d.block <= c.finalized as final
+            ${NEEDED('c.chain', 'd.asset', `greatest(${SUM('d')}, ${SUM_OF_ALL})`, 'c.finality')} as needed,
+            d.block <= c.finalized as final
        from chain_deposits d join chains c on c.rail = d.rail
       where d.rail = $1 and d.external_id = any($2::text[]) order by d.external_id`,
     [rail, externalIds],

@@ -189,6 +189,23 @@ describe('following a chain', () => {
     assert.equal(await notDeep('0xa:0', '0xb:0'), undefined);
   });
 
+  test('deposits at several addresses that fund one order need the depth of their sum together, and each its own alone', async () => {
+    const [one, two] = [await address(), await address()];
+    chain.mine({ txHash: '0xa', to: one, units: 600_000n, from: '0xann' });
+    chain.mine({ txHash: '0xb', to: two, units: 400_000n, from: '0xbob' });
+    chain.mineEmpty(2);
+    await follow();
+    assert.equal(take().filter((said) => said.startsWith('deposit_confirmed')).length, 2);
+    for (const name of ['0xa:0', '0xb:0']) assert.equal(await notDeep(name), undefined);
+    assert.match((await notDeep('0xa:0', '0xb:0')) ?? '', /4 of the 6 confirmations/);
+    chain.mineEmpty(2);
+    await follow();
+    assert.match((await notDeep('0xa:0', '0xb:0')) ?? '', /5 of the 6 confirmations/);
+    chain.mineEmpty(1);
+    await follow();
+    assert.equal(await notDeep('0xa:0', '0xb:0'), undefined);
+  });
+
   test('payments of one sender in one block to several addresses count together, those of another sender or block separately', async () => {
     const [one, two, three, four] = [await address(), await address(), await address(), await address()];
     chain.mine(
