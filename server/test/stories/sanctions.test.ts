@@ -138,3 +138,27 @@ test('while a list is older than allowed a payout waits, and goes on by itself o
   );
   await world.reaches(order, 6);
 });
+
+test('a true hit opens a case about what was submitted to the customer before, and holds what waits for funds', async () => {
+  const customer = await named('Miriam', 'Njoroge');
+  const sale = await sold('36', customer);
+  await world.reaches(sale, 6);
+  // As before the bank's statement shows it.
+  const payout = `pay_${sale.id}_1`;
+  await world.read((tx) => tx.run(`update payouts set ended_at = null, state = 'submitted' where id = $1`, [payout]));
+  await world.setsAside('inr', 0n);
+  const waits = await sold('37', customer);
+  await world.until('it waits for funds', async () => (await world.stateOf(waits)) === 'awaiting_liquidity');
+  const order: Purchase = await world.buys('5000', 'usdc', { customer });
+  await world.credits(order, '5000', { name: 'HARUN KHAYALI' });
+  const hit = await hitOf(customer);
+  assert.equal((await ada.does(`/sanctions/hits/${hit.id}/confirm`)).status, 200);
+  const { cases } = (await ada.reads('/cases?kind=block_too_late')).body;
+  const [late] = cases.filter(({ subject }: { subject: string }) => subject === `customer:${customer.id}`);
+  assert.deepEqual(late?.facts.payouts, [payout]);
+  // It is held at once, and not when funds come.
+  await world.opensCase(waits, 'on_hold');
+  await world.read((tx) =>
+    tx.run(`update payouts set ended_at = submitted_at, state = 'settled' where id = $1`, [payout]),
+  );
+});

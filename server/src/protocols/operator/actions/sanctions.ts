@@ -4,6 +4,7 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { decideHit, findDecided, findHit, openHit, replayDecision } from '../../../compliance/index.ts';
+import { blockedNow } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
 import { SANCTIONS } from '../declared/sanctions.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -25,8 +26,12 @@ export const SANCTIONS_ACTIONS: readonly Action[] = [
     ...SANCTIONS.confirm,
     subject,
     look,
-    perform: (_deps, tx, { hit: id }, { people, reason, now }) =>
-      decideHit(tx, { id, outcome: 'true_hit', people, reason, now }),
+    // It blocks the customer, as `customer.block` does: the same is held at once, and a case names what was submitted before.
+    async perform(_deps, tx, { hit: id }, { people, reason, now }) {
+      await decideHit(tx, { id, outcome: 'true_hit', people, reason, now });
+      const { customerId } = await findHit(tx, id);
+      if (customerId !== null) await blockedNow(tx, customerId, now);
+    },
   }),
   action({
     ...SANCTIONS.dismiss,
