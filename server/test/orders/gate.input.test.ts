@@ -26,6 +26,7 @@ import {
   CUSTOMER,
   clock,
   context,
+  depths,
   doubted,
   ELSEWHERE,
   fixture,
@@ -317,6 +318,20 @@ test('money that its bank may recall, or that is not deep enough, makes it wait 
   await pays(one);
 });
 
+test('the chain is asked about all deposits of an order at once, because they need the depth of their sum', async () => {
+  const one = await made();
+  await rows.query(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
+     select rail, 'part ' || order_id, asset, 1, '', order_id, partner_id, 'applied', '', now(), 1 from deposits where id = $1`,
+    [one.depositId],
+  );
+  await pays(one);
+  assert.deepEqual(
+    depths.map((names) => names.toSorted()),
+    [[`part ${one.orderId}`, `tx ${one.orderId}`]],
+  );
+});
+
 test('a reversed deposit, and an underpaid or overpaid order, cannot be approved', async () => {
   const one = await made();
   await rows.query(`update deposits set state = 'lost', state_before_loss = 'applied' where id = $1`, [one.depositId]);
@@ -469,6 +484,38 @@ test('an order above a limit of its customer across orders is held by that limit
     await pays(next);
   } finally {
     for (const period of ['order', 'day', 'month'] as const) await limit(null, period);
+  }
+});
+
+/** A returned payout is paid again as another attempt of its order's payout. @returns its id */
+async function paidAgain({ orderId, payoutId }: Made): Promise<string> {
+  const id = `pay_${orderId}_2`;
+  await rows.query(`update refunds set purpose = 'payout', key = $2 where order_id = $1`, [orderId, id]);
+  await rows.query(`update payouts set purpose = 'payout', deposit_id = null, attempt = 2, id = $2 where id = $1`, [
+    payoutId,
+    id,
+  ]);
+  return id;
+}
+
+test('no limit stops money that it has counted before: a returned payout, money released by law, a fee paid back', async () => {
+  const limits = (maxUnits: bigint | null) =>
+    fixture.db.asSystem(async (tx) => {
+      await setLimit(tx, { marketId, level: 4, maxUnits });
+      const of = { fiatAsset: 'inr', direction: null, marketId: null, level: 5, period: 'order' } as const;
+      await setCustomerLimit(tx, { ...of, maxUnits, now: clock.now() }, { by: 'ada', why: 'a test' });
+    });
+  await limits(1n);
+  try {
+    await holds(await made(), 'over_level_limit');
+    for (const origin of ['returned', 'released', 'compensation']) {
+      const one = await made(OWN);
+      await rows.query('update deposits set origin = $2 where id = $1', [one.depositId, origin]);
+      if (origin === 'returned') one.payoutId = await paidAgain(one);
+      await pays(one, origin);
+    }
+  } finally {
+    await limits(null);
   }
 });
 

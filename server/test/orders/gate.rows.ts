@@ -49,6 +49,8 @@ export let doubted: Doubtful[] = [];
 /** What the rules about destinations were asked. */
 export let about: object[] = [];
 export let asked: ApprovedAction[] = [];
+/** The deposits about whose depth the chain was asked, a list for each question. */
+export let depths: (readonly string[])[] = [];
 
 /** Registers what opens and closes them. To be called by each file that uses them. */
 export function useGateRows(): void {
@@ -76,6 +78,7 @@ export function useGateRows(): void {
     asked = [];
     doubted = [];
     about = [];
+    depths = [];
   });
 }
 
@@ -94,7 +97,10 @@ export const context = (): GateContext => {
     kind: 'chain',
     chain: 'test',
     readAddress: (text: string) => (text.startsWith('0x') ? text : undefined),
-    notDeep: async () => says.notDeep,
+    notDeep: async (_: Tx, externalIds: readonly string[]) => {
+      depths.push(externalIds);
+      return says.notDeep;
+    },
   };
   return {
     clock,

@@ -161,11 +161,18 @@ describe('an operator', () => {
     const second = await paid('20');
     await isIn(second, 'awaiting_liquidity');
     assert.equal((await ada.does(`/orders/${second.id}/block`)).body.after.state, 'frozen');
+    const third = await paid('10');
+    await isIn(third, 'awaiting_liquidity');
+    const address = world.newAddress();
+    assert.equal((await agree(`/orders/${third.id}/refund`, { failure: 'other', address })).status, 200);
+    await world.refundArrives(third, -2);
+    assert.equal(await world.tokensOf(address, 'usdc'), '10');
     await fundsCome('10000');
     await world.until('the funds are booked', async () => (await treasury()) > 0n);
     assert.equal(await world.stateOf(order), 'on_hold');
     assert.equal((await agree(`/orders/${order.id}/release`)).status, 200);
     await world.reaches(order, 6);
+    for (const one of [second, third]) assert.equal((await paidByBank(one)).length, 0);
   });
 
   test('requotes an order whose payout is not submitted yet', async () => {
