@@ -158,6 +158,23 @@ describe('from quote to payout', () => {
     }
     assert.equal((await api.get('/orders?cursor=nothing')).body.reason, 'malformed_field');
   });
+
+  test('an unpaid sale shows no address from its deadline on, also while it waits until its chain has been read', async () => {
+    const { s } = w;
+    const order = await w.sells('70');
+    assert.equal((await w.get(order)).payment.kind, 'chain');
+    const follows = (why: string | null) =>
+      s.read((tx) => tx.run(`update chains set halted_why = $1 where rail = 'evm.matic20'`, [why]));
+    await follows('a test');
+    try {
+      await s.deadlinePasses();
+      const waits = await w.get(order);
+      assert.deepEqual([waits.state, waits.payment], ['created', null]);
+    } finally {
+      await follows(null);
+    }
+    await w.becomes(order, 'expired');
+  });
 });
 
 describe('cancelling', () => {
