@@ -273,6 +273,30 @@ test('a compensation of a fee leaves once the credit of its order has cleared', 
   await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
 });
 
+test('what a bank returns beyond what was sent has to clear before it leaves', async () => {
+  await world.goesBy('onramp', 'usdc', {});
+  await world.clears('inr', 0);
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+  await world.credits(order, '5000');
+  await world.becomes(order, 'on_hold');
+  await world.rejects(order, { failure: 'other', fiatAccountId: BigInt(customer.fiatAccountId) });
+  await world.until('the refund is paid', async () => (await refunds(order))[0] === 'settled');
+  const [paid] = (await world.traceOf(order)).payouts;
+  assert(paid);
+  await world.clears('inr', HOUR_S);
+  await world.bankReturns(paid.id, paid.units + 590n);
+  const rest = await world.until('the rest is in suspense', async () =>
+    (await depositsOf(order)).find(({ origin }) => origin === 'credit'),
+  );
+  await does(`/deposits/${rest.id}/refund`, { fiatAccountId: customer.fiatAccountId });
+  const refundOfRest = async () => (await world.traceOf(order)).refunds.find(({ depositId }) => depositId === rest.id);
+  await waits('screen_refund', String((await refundOfRest())?.id));
+  assert.equal((await refundOfRest())?.state, 'screening');
+  world.clock.advance(HOUR_S * 1000);
+  await world.until('it is paid', async () => (await refundOfRest())?.state === 'settled');
+});
+
 describe('a credit that is recalled after it was refunded is a debt of its customer', () => {
   async function paidBack(order: Purchase): Promise<void> {
     await world.until('the refund is paid', async () => (await refunds(order))[0] === 'settled');

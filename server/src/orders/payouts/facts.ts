@@ -34,6 +34,7 @@ import { refundSettled, refundSubmitted } from '../refunds/settled.ts';
 import { refundsOf } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
+import { clearsAtOf } from './ready.ts';
 
 export async function payoutSubmitted(context: Context, tx: Tx, fact: Of<'payout_submitted'>): Promise<void> {
   const now = context.clock.now();
@@ -233,6 +234,7 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   if (restUnits === 0n) return;
 
   const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
+  const isOwn = payout.purpose === 'payout' && !isRest;
   const row = await depositStore.insertDeposit(tx, {
     rail: code,
     externalId: `returned:${fact.externalId}`,
@@ -246,7 +248,9 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
     facts: { payout: payout.id },
     seenAt: now,
     payer: 'unknown',
-    origin: payout.purpose === 'payout' && !isRest ? 'returned' : 'credit',
+    origin: isOwn ? 'returned' : 'credit',
+    // Our own money is here again; what came beyond it may be a mistake of the bank.
+    ...(isOwn ? {} : { clearsAt: await clearsAtOf(context, tx, { rail: code, asset, seenAt: now }, after) }),
   });
   await depositStore.changeDeposit(tx, row.id, {
     state: 'suspense',

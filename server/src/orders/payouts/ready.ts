@@ -37,8 +37,10 @@ export async function notReady(
 ): Promise<NotReady | undefined> {
   // Deposits of another origin are money of their order. The caller adds the order's own deposits (leaving.ts).
   const brought = deposits.filter(({ origin }) => origin === 'rail');
+  // Money that nobody sent for an order, such as what a bank returned beyond what was sent to it: it may take that back, too.
+  const stray = deposits.filter(({ origin }) => origin === 'credit');
   let clearsAt: Date | undefined;
-  for (const row of brought) {
+  for (const row of [...brought, ...stray]) {
     const at = await clearingEnd({ rails }, tx, row);
     if (at !== null && at > now && (clearsAt === undefined || at > clearsAt)) clearsAt = at;
   }
@@ -88,8 +90,8 @@ export const lookAgain = ({ until }: NotReady, now: Date): { againInMs: number }
 const BLOCKS_EVERY_MS = 5_000;
 
 /**
- * The stored clearing time. If it is missing, an older server booked the deposit to suspense; such servers stored it only for an
- * order's own deposit.
+ * The stored clearing time. If it is missing, an older server booked the deposit to suspense, or operators found the money; older
+ * servers stored it only for an order's own deposit.
  */
 async function clearingEnd(context: Rails, tx: Tx, row: DepositRow): Promise<Date | null> {
   if (row.clearsAt !== null || row.state !== 'suspense') return row.clearsAt;
