@@ -535,6 +535,12 @@ describe('a screening result that is too old', () => {
       await world.read((tx) =>
         tx.run(`update screenings set outcome = 'held', hits = $2 where order_id = $1`, [hit.id, found]),
       );
+      // Not without end, and not for results of any age.
+      for (const unbounded of [
+        { ageHours: 72, forHours: 100_000 },
+        { ageHours: 100_000, forHours: 1 },
+      ])
+        assert.equal((await ada.does('/screening/extend', unbounded)).body.reason, 'malformed_field');
       const alone = await ada.does('/screening/extend', { ageHours: 72, forHours: 1 });
       assert.equal(alone.status, 202);
       assert.equal((await bea.does(`/proposals/${alone.body.proposal}/confirm`)).status, 200);
