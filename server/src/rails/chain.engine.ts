@@ -31,8 +31,8 @@ export interface Memory {
   /** When to compare the wallet's used nonces with the books again, and the node's answer at the last comparison. */
   compareNoncesAt: number;
   nonces: { mined: bigint; pending: bigint } | undefined;
-  /** The block up to which the time that a restore has lost was read. */
-  lostReadTo: bigint | undefined;
+  /** The block up to which the time that restores have lost was read, and when the last of them was made. */
+  lostRead: { to: bigint; restoredAt: number } | undefined;
   /** By key: since when a send's nonce has looked as if a foreign transaction had used it, until a row says so. */
   foreignSince: Map<string, number>;
   /** By key: when a node last refused the bytes of a send that no node has accepted. */
@@ -57,7 +57,7 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
       lowerSince: undefined,
       compareNoncesAt: 0,
       nonces: undefined,
-      lostReadTo: undefined,
+      lostRead: undefined,
       foreignSince: new Map(),
       refusedAt: new Map(),
       nativeAfter: -1n,

@@ -34,10 +34,12 @@ export async function lookForLost(engine: Engine): Promise<boolean> {
   });
   if (lost === undefined) return false;
   const { since, until, final, assets } = lost;
+  const restoredAt = until.getTime();
+  // A process may outlive the database: another restore loses another time, and what was found of the one before.
   const from =
-    memory.lostReadTo === undefined
-      ? await firstNotBefore(engine, new Date(since.getTime() - found.SKEW_MS), final)
-      : memory.lostReadTo + 1n;
+    memory.lostRead?.restoredAt === restoredAt
+      ? memory.lostRead.to + 1n
+      : await firstNotBefore(engine, new Date(since.getTime() - found.SKEW_MS), final);
   const limit = from + BigInt(pace.blocksPerStep) - 1n;
   const to = limit < final.number ? limit : final.number;
   const contracts = [...contractsOf(adapter, assets).keys()];
@@ -53,9 +55,9 @@ export async function lookForLost(engine: Engine): Promise<boolean> {
       log.warn({ rail, hash }, 'a transfer left the wallet in the time that a restore has lost, and no row has it');
       await found.noteHash(tx, rail, HOT, hash);
     }
-    const isOver = to >= final.number && final.at.getTime() > until.getTime() + longestValidMs + found.SKEW_MS;
+    const isOver = to >= final.number && final.at.getTime() > restoredAt + longestValidMs + found.SKEW_MS;
     if (isOver) await found.noteLooked(tx, rail, HOT);
   });
-  memory.lostReadTo = to >= from ? to : from - 1n;
+  memory.lostRead = { to: to >= from ? to : from - 1n, restoredAt };
   return true;
 }

@@ -278,6 +278,56 @@ describe('a restore, on Tron', () => {
       await rows.query('delete from payouts');
     }
   });
+
+  test('a second restore in the life of a process, to before the first, is read from its own lost time', async () => {
+    const { code, rail, open, pay, look } = await world();
+    const { orderId, partnerId } = await rows.order(USDT, code, 'a target');
+    const lost = `pay_${orderId}_1`;
+    const before = await chain.held(FRIEND);
+    await pay(lost, 45n);
+    await chain.mine(SOLID + 1);
+    await look();
+    const restored = () =>
+      rows.query(`insert into restores (backup_taken_at, restored_at) values (now() - interval '1 minute', now())`);
+    const isLooked = async () =>
+      (
+        await rows.query(
+          `select from chain_nonces where rail = $1 and looked_at > (select max(restored_at) from restores)`,
+          [code],
+        )
+      ).length > 0;
+    const process = open();
+    try {
+      // The first restore has lost nothing, and its time is read to the end.
+      await restored();
+      await chain.passes(11 * 60);
+      await chain.mine(SOLID);
+      for (let n = 0; n < 3; n += 1) await look(process);
+      assert.equal(await isLooked(), true);
+      // The second one has lost the send, whose block the process has read already.
+      await rows.query('alter table chain_sends disable trigger delete_unsigned');
+      await rows.query('delete from chain_sends where rail = $1', [code]);
+      await rows.query('alter table chain_sends enable trigger delete_unsigned');
+      await restored();
+      await rows.query(
+        `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, created_at)
+         values ($1, $2, $3, 'payout', 1, $4, $5, 45, $6, 'created', now() - interval '1 day')`,
+        [lost, orderId, partnerId, code, USDT, FRIEND],
+      );
+      await chain.passes(60);
+      await chain.mine(SOLID);
+      for (let n = 0; n < 3; n += 1) await look(process);
+      assert.equal(await isLooked(), true);
+      assert.equal((await rail.status(lost)).outcome, 'known', 'the payment of the lost time was not found');
+      await pay(lost, 45n, process);
+      await chain.mine(SOLID + 1);
+      await look(process);
+      assert.equal((await chain.held(FRIEND)) - before, 45n, 'it was paid again');
+    } finally {
+      await rows.query('delete from restores');
+      await rows.query('delete from payouts');
+    }
+  });
 });
 
 testRail('tron.trc20', async () => {
