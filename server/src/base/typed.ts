@@ -4,7 +4,8 @@
  *
  * The operator API encrypts such a text when it reads it and decrypts it when it shows it. Everything in between stores and
  * passes on the encrypted text like any other: the audit, proposals, cases, histories, facts of entries, kill switches, and
- * tables added later. An encrypted text is one word with its own end marker, so a sentence may contain it, and `openTyped`
+ * tables added later. The labels of keys are of this form whoever types them, because operators and the partner's team share
+ * the column. An encrypted text is one word with its own end marker, so a sentence may contain it, and `openTyped`
  * decrypts it there. It must not be cut: `cutTyped` cuts only texts without an encrypted part.
  *
  * Texts of the program itself are not encrypted and are returned as they are. Typed texts are not bound to their row, because

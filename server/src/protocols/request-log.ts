@@ -115,6 +115,7 @@ const HIDDEN_IN_REPLIES = new Set([
   'reference',
   'payerReference',
   'hint',
+  'label',
   'secret',
   'bearerToken',
   'url',

@@ -41,7 +41,7 @@ const ANSWERS = {
     personal(about(texts, 'Answers, by the names of `submissions.requirements`', { firstName: 'Asha', city: 'Pune' })),
   ),
   entityName: optional(personal(about(text(256), 'Name of a business', 'Rao Traders'))),
-  legalEntityNature: optional(about(text(128), 'Legal form of a business', 'Private limited')),
+  legalEntityNature: optional(personal(about(text(128), 'Legal form of a business', 'Private limited'))),
   owners: optional(
     personal(
       about(

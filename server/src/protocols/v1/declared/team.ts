@@ -33,7 +33,8 @@ import {
 const member = { member: about(id, 'Number of the member', '7') };
 const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'developer');
 const key = { key: about(text(128, /^[\x21-\x7e]+$/, 'a key'), 'The key', 'clv_4pQ9aX') };
-const label = about(text(60), 'What the key is for', 'checkout server');
+/** Free text, which may contain a name. */
+const label = about(personal(text(60)), 'What the key is for', 'checkout server');
 const scopes = about(fieldList(oneOf(SCOPES), SCOPES.length), 'What the key may do', ['read', 'trade']);
 const networks = about(listOrNone(network, 20), 'Networks from which the key may be used; an empty list allows all', [
   '203.0.113.0/24',

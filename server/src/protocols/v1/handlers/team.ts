@@ -6,6 +6,7 @@
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { encryptTyped, openTyped } from '../../../base/typed.ts';
 import {
   type Activity,
   activityOf,
@@ -167,7 +168,8 @@ function whoDid({ member, apiKey, link }: Activity, names: ReadonlyMap<bigint, s
 }
 
 const keyShape = (one: ShownKey, { deps, now }: Pick<Asked, 'deps' | 'now'>): Is<'ApiKey'> => ({
-  ...{ key: one.key, label: one.label, scopes: one.scopes as Scope[], networks: [...one.addresses] },
+  ...{ key: one.key, label: openTyped(deps.vault, one.label) },
+  ...{ scopes: one.scopes as Scope[], networks: [...one.addresses] },
   state:
     one.revokedAt !== null
       ? 'revoked'
@@ -224,7 +226,8 @@ const KEYS_OF: readonly Handled[] = [
       const partnerId = caller.partner.id;
       if (values.expiresAt !== undefined && values.expiresAt <= now)
         throw new Refusal('malformed_field', { fields: { expiresAt: 'must be in the future' } });
-      const { label, networks = [], expiresAt } = values;
+      const { networks = [], expiresAt } = values;
+      const label = encryptTyped(deps.vault, values.label);
       const live = (await keysOf(tx, partnerId)).filter(({ revokedAt }) => revokedAt === null);
       if (live.length >= MOST_KEYS) throw new Refusal('too_many_keys', { most: MOST_KEYS });
       const made = { partnerId, label, scopes: [...new Set(values.scopes)], addresses: networks, expiresAt, now };
@@ -238,11 +241,11 @@ const KEYS_OF: readonly Handled[] = [
   writes(
     KEYS.update,
     async (tx, asked) => {
-      const { values } = asked;
+      const { values, deps } = asked;
       const before = await liveKey(tx, asked);
       await changeKey(tx, {
         key: before.key,
-        label: values.label ?? before.label,
+        label: values.label === undefined ? before.label : encryptTyped(deps.vault, values.label),
         scopes: [...new Set(values.scopes ?? (before.scopes as Scope[]))],
         addresses: values.networks ?? before.addresses,
       });
