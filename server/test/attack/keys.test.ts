@@ -6,12 +6,15 @@ import type { Database } from '../../src/base/db.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import { enqueue } from '../../src/base/jobs.ts';
 import { startWorkers } from '../../src/base/workers.ts';
-import { createKey, createPartner, openPartners } from '../../src/partners/index.ts';
+import { bearerToken, createKey, createPartner, openPartners } from '../../src/partners/index.ts';
 import { openLookups } from '../../src/partners/lookups.ts';
+import { besideStory, v1World } from '../protocols/v1/world.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import { ask, sign } from '../support/client.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
+import { openV1 } from '../support/v1.ts';
 
 const madeUp = (): string => randomBytes(16).toString('hex');
 
@@ -152,4 +155,36 @@ describe('over HTTP, in production', () => {
     const own = await acme.post('kyc/status', { customerId: acme.customerId });
     assert.equal(own.status, 200, own.text);
   });
+});
+
+test('under /v1 a network may present sixty a minute as well, by token or signature, and its real keys still work', async () => {
+  const w = await v1World();
+  const production = await besideStory(w.s, { profile: 'production' });
+  const own = () => openV1(production.baseUrl, w.keys).get('/keys');
+  try {
+    // A key counts as unknown until it was found once.
+    assert.equal((await own()).status, 200);
+    const began = Date.now();
+    const tokens = Array.from({ length: 100 }, () => {
+      const headers = { authorization: `Bearer ${bearerToken(madeUp(), 'x')}` };
+      return fetchDeclared(`${production.baseUrl}/v1/keys`, { headers });
+    });
+    const signatures = Array.from({ length: 100 }, () => {
+      const headers = {
+        'signature-input': `sig=("@method" "@target-uri");created=${Math.floor(began / 1_000)};keyid="${madeUp()}"`,
+        signature: 'sig=:AAAA:',
+      };
+      return fetchDeclared(`${production.baseUrl}/v1/keys`, { headers });
+    });
+    const statuses = (await Promise.all([...tokens, ...signatures])).map(({ status }) => status);
+    const told = statuses.filter((status) => status === 401).length;
+    const most = 61 + Math.ceil((Date.now() - began) / 1_000);
+    // The partner's own key was looked up, too.
+    assert.ok(told >= 59 && told <= most, `${told} of 200 unknown keys were looked up`);
+    assert.equal(statuses.filter((status) => status === 429).length, 200 - told);
+    assert.equal((await own()).status, 200);
+  } finally {
+    await production.close();
+    await w.s.close();
+  }
 });

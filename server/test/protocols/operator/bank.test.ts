@@ -392,6 +392,17 @@ test('a statement that credits above the limit is taken in when another uploads 
   assert.equal(imports.length - before.length, 3);
 });
 
+test('a rule for every action lets no one close, hand out or withdraw a file alone', async () => {
+  await w.db.asSystem((tx) => takes(tx, 1, { right: 'treasury', asset: 'eur' }));
+  await w.pays(700n);
+  const closed = await both('bank/files', { asset: 'eur', reason: 'evening' });
+  assert.equal(closed.statusCode, 200, closed.body);
+  for (const what of ['download', 'withdraw']) {
+    const said = await post(`bank/files/${closed.json().id}/${what}`, { reason: 'alone' });
+    assert.deepEqual([said.statusCode, said.json().people], [202, 2], `${what}: ${said.body.slice(0, 200)}`);
+  }
+});
+
 test('a limit for payout files holds: each file counts, and the same file once', async () => {
   for (const action of ['bank.close_file', 'bank.hand_out_file', 'bank.withdraw_file'])
     await w.db.asSystem((tx) => takes(tx, 2, { action, asset: 'eur', above: 1_000n }));
