@@ -32,9 +32,9 @@ export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<
 const READ_EVERY_S = 2;
 
 /**
- * Stores the statement cursor, unless another process has moved it meanwhile, and the times up to which every line was processed.
- * A time never moves back, because another process may have read further. One statement does both, because this is the most
- * frequent write of an idle bank rail.
+ * Stores the statement cursor and the times up to which every line was processed, unless the row has another cursor meanwhile:
+ * another process has moved it, or the database is an older one. A time never moves back. One statement does both, because this
+ * is the most frequent write of an idle bank rail.
  *
  * @param how.readTo.isStated whether the bank states the times; otherwise they are the times of our requests, of which only a few
  *   are stored. `readTo` is absent while the bank has more to show.
@@ -50,15 +50,15 @@ export async function moveCursor(
      select $1, $3, clock_timestamp(), coalesce(jsonb_object_agg(n.asset, n.at), '{}')
        from unnest($5::text[], $6::text[]) as n (asset, at)
      on conflict (rail) do update
-       set cursor = case when b.cursor = $2 then excluded.cursor else b.cursor end, read_at = excluded.read_at,
+       set cursor = excluded.cursor, read_at = excluded.read_at,
            read_to = b.read_to || coalesce((
              select jsonb_object_agg(n.asset, n.at) from unnest($5::text[], $6::text[]) as n (asset, at)
               where coalesce(b.read_to ->> n.asset, '') < n.at), '{}')
-       where b.cursor = $2 and $2 <> excluded.cursor
+       where b.cursor = $2 and ($2 <> excluded.cursor
           or b.read_at < excluded.read_at - make_interval(secs => $4)
           or exists (select from unnest($5::text[], $6::text[]) as n (asset, at)
             where coalesce(b.read_to ->> n.asset, '') < n.at
-              and coalesce((b.read_to ->> n.asset)::timestamptz, '-infinity') <= n.at::timestamptz - make_interval(secs => $7))`,
+              and coalesce((b.read_to ->> n.asset)::timestamptz, '-infinity') <= n.at::timestamptz - make_interval(secs => $7)))`,
     [rail, from, to, READ_EVERY_S, Object.keys(readTo?.to ?? {}), times, readTo?.isStated === true ? 0 : READ_EVERY_S],
   );
 }

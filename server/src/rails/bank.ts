@@ -109,7 +109,8 @@ interface Looked {
  * Reads the statement from its cursor, page after page, until its end or until the time for one read is over.
  *
  * Most reads find nothing new: they query only the bank, from the cursor that this process remembers. If there is something new,
- * it is read from the cursor in the row, which another process may have moved.
+ * it is read from the cursor in the row, which another process may have moved. What the bank has shown counts as read only up to
+ * that cursor.
  */
 async function observe({ adapter, context }: OpenBank, pollMs: number, looked: Looked): Promise<{ againInMs: number }> {
   const { db } = context;
@@ -131,7 +132,8 @@ async function observe({ adapter, context }: OpenBank, pollMs: number, looked: L
         return { againInMs: pollMs };
       }
       isRemembered = false;
-      mayHaveMoved = isNew;
+      // Also where nothing is new: the row moves back when a standby that lacks the last commits is promoted.
+      mayHaveMoved = true;
     }
     const readTo = page.more
       ? undefined
@@ -164,7 +166,7 @@ async function observe({ adapter, context }: OpenBank, pollMs: number, looked: L
  * after another order's accounts, and could deadlock with a worker on that order. All other lines have one each. If lines cannot
  * be taken together, each is tried alone, so that a line that cannot be taken stops no line before it.
  *
- * @param how.mayHaveMoved the cursor is one that this process remembers: another one may have moved that of the row
+ * @param how.mayHaveMoved the cursor is one that this process remembers: the row's may be another by now
  * @returns the row's cursor; if it is not `from`, nothing was taken
  */
 async function takePage(
