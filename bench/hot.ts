@@ -27,11 +27,11 @@ export async function measureHotAccount(cluster: Cluster, entries: number): Prom
       );
     await enter('first');
     const queue = Array.from({ length: entries }, (_, at) => at).values();
-    const lane = async () => {
+    const inTurn = async () => {
       for (const at of queue) await enter(String(at));
     };
     const began = performance.now();
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await Promise.all(Array.from({ length: AT_ONCE }, inTurn));
     const perSecond = entries / ((performance.now() - began) / 1_000);
     return `${perSecond.toFixed(0)} ledger entries/s on one hot account (${entries} entries, ${AT_ONCE} at a time)`;
   } finally {

@@ -100,10 +100,10 @@ export async function measureLives(server: Server, cluster: Cluster, lives: numb
 
   async function live(count: number): Promise<void> {
     const queue = Array.from({ length: count }, (_, at) => at + 1).values();
-    const lane = async () => {
+    const inTurn = async () => {
       for (const at of queue) await life(at);
     };
-    await Promise.all(Array.from({ length: UNDER_WAY }, lane));
+    await Promise.all(Array.from({ length: UNDER_WAY }, inTurn));
   }
 
   async function limitOf(work: Work): Promise<number> {

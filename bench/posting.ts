@@ -73,14 +73,14 @@ export async function measurePosting({ ours, idle, quiet }: Server, rounds: numb
 async function bare({ url }: Receiver, got: readonly Got[]): Promise<number> {
   const before = process.cpuUsage();
   const queue = got.values();
-  const lane = async () => {
+  const inTurn = async () => {
     for (const { headers, body } of queue) {
       const { host: _, connection: __, 'content-length': ___, ...own } = headers;
       const reply = await fetch(url, { method: 'POST', headers: own, body });
       if (reply.status !== 204) throw new Error(`the receiver answered ${reply.status}`);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: AT_ONCE }, inTurn));
   const { user, system } = process.cpuUsage(before);
   return (user + system) / got.length;
 }
