@@ -330,7 +330,7 @@ export const CASE_KINDS = {
   payout_unknown: {
     means: 'A payout was submitted, and its outcome is unknown.',
     remedy:
-      'Ask the bank, or look at the chain. Do not pay again by hand: the payout ends as settled or rejected when they answer. If it is signed and not broadcast, remove the kill switch or block that stops it, or cancel the movement that the case names (movement cancel, two people); later payouts of that wallet wait for it. If the bank may have forgotten the payment key, ask it to search its archive. If it never paid and no longer can, two people record that (payout never-paid).',
+      'Ask the bank, or look at the chain. Do not pay again by hand: the payout ends as settled or rejected when they answer. If it is or may be signed, and is not broadcast, remove the kill switch or block that stops it, or cancel the movement that the case names (movement cancel, two people); later payouts of that wallet wait for it. If the bank may have forgotten the payment key, ask it to search its archive. If it never paid and no longer can, two people record that (payout never-paid).',
     who: 'operator',
     page: PAGE,
   },

@@ -84,11 +84,12 @@ export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: b
 }
 
 /**
- * Whether a movement is signed bytes of one of our sends that wait because they may not leave (chain.sends.ts). Until two
- * operators cancel them, they block nothing and are not read from the chain.
+ * Whether a movement is bytes of one of our sends, signed or possibly signed, that wait because they may not leave
+ * (chain.sends.ts). Until two operators cancel them, they block nothing and are not read from the chain.
  */
 const isKept = (f: string) => `(${f}.signed and ${f}.cancel_at is null and exists (
-  select from chain_sends k where k.rail = ${f}.rail and k.wallet = ${f}.wallet and k.nonce = ${f}.nonce and k.state = 'signed'))`;
+  select from chain_sends k where k.rail = ${f}.rail and k.wallet = ${f}.wallet and k.nonce = ${f}.nonce
+     and (k.state = 'signed' or (k.state = 'reserved' and k.signing_at is not null))))`;
 
 /** Movements that are neither matched nor declared foreign, oldest first. */
 export const waitingFound = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>

@@ -206,7 +206,7 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
  * version, later ones are not checked.
  */
 export async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
-  const { rail, db, log, mayLeave, report } = engine;
+  const { rail, db, log, mayLeave } = engine;
   const newest = newestOf(versions);
   const { key, wallet, nonce } = newest;
   if (mayLeave === undefined || wasBroadcast(versions) || key.startsWith(SANDBOX_KEY)) return undefined;
@@ -220,17 +220,27 @@ export async function whyKept(engine: Engine, versions: readonly SendVersion[]):
       return undefined;
     }
     const why = `it was signed${nonce === null ? '' : ` with nonce ${nonce}`} and is not broadcast: ${answer.why}`;
-    if (answer.outcome === 'hold' && !isOwn(key)) {
-      const id = movement?.id ?? (await movementOf(engine, tx, newest));
-      const how = id === undefined ? '' : `; if it must never leave, cancel movement ${id}`;
-      await report(tx, { type: 'payout_unknown', rail, key, why: `${why}${how}` });
-    }
-    // The treasury tells operators about its own transfers, who may then cancel what was signed.
-    if (answer.outcome === 'hold' && key.startsWith(TRANSFER_KEY) && movement === undefined)
-      await movementOf(engine, tx, newest);
+    if (answer.outcome === 'hold') await tellKept(engine, tx, newest, { id: movement?.id, why });
     log.warn({ rail, key, nonce, why: answer.why }, 'send not broadcast: the gate does not let it leave');
     return why;
   });
+}
+
+/** Opens the case of a send that is kept, or might be signed, and that may not leave, and names the movement that cancels it. */
+async function tellKept(
+  engine: Engine,
+  tx: Tx,
+  version: SendVersion,
+  kept: { id: bigint | undefined; why: string },
+): Promise<void> {
+  const { rail, report } = engine;
+  const { key } = version;
+  // The treasury tells operators about its own transfers, who may then cancel what was signed.
+  if (isOwn(key) && !key.startsWith(TRANSFER_KEY)) return;
+  const id = kept.id ?? (await movementOf(engine, tx, version));
+  if (isOwn(key)) return;
+  const how = id === undefined ? '' : `; if it must never leave, cancel movement ${id}`;
+  await report(tx, { type: 'payout_unknown', rail, key, why: `${kept.why}${how}` });
 }
 
 /**
@@ -253,30 +263,39 @@ async function askGate({ rail, mayLeave }: Engine, tx: Tx, key: string): Promise
 
 /**
  * Asks the gate in the transaction before a version is signed. If the version may not leave, its reservation is released,
- * provided that no signer was asked about it.
+ * provided that no signer was asked about it. Otherwise the process that asked may have been killed before it stored the bytes:
+ * they keep their slots, as stored ones do (whyKept).
  *
  * @returns why it is not signed now
  */
 async function askAgain(engine: Engine, version: SendVersion): Promise<string | undefined> {
   const { rail, db, log } = engine;
-  const { id, key } = version;
+  const { id, key, wallet, nonce } = version;
   return await db.asSystem(async (tx) => {
     const answer = await askGate(engine, tx, key);
+    // Before the send, as where a movement ends.
+    const movement =
+      nonce === null || version.signingAt === null ? undefined : await lockKept(tx, { rail, wallet, nonce });
     const there = await sendStore.lockSend(tx, id);
     if (there === undefined) return 'its reservation was given up';
     // Another process has signed it: its stored bytes are broadcast if they may leave.
     if (there.state !== 'reserved' || there.raw !== null) return answer.outcome === 'pay' ? undefined : answer.why;
+    if (movement?.cancelAt != null) return `it may be signed with nonce ${nonce}: movement ${movement.id} cancels it`;
     if (answer.outcome === 'pay') {
+      if (movement !== undefined) await dropKept(tx, movement.id);
       await sendStore.markSigning(tx, id, true);
       return undefined;
     }
     const isUnsigned = there.signingAt === null;
-    if (isUnsigned) await sendStore.releaseSend(tx, rail, version, answer.why);
-    log.warn(
-      { rail, key, nonce: version.nonce, why: answer.why, isUnsigned },
-      'send not signed: the gate does not let it leave',
-    );
-    return answer.why;
+    log.warn({ rail, key, nonce, why: answer.why, isUnsigned }, 'send not signed: the gate does not let it leave');
+    if (isUnsigned) {
+      await sendStore.releaseSend(tx, rail, version, answer.why);
+      return answer.why;
+    }
+    const why = `it may be signed${nonce === null ? '' : ` with nonce ${nonce}`}: ${answer.why}`;
+    if (answer.outcome === 'hold' && version.signingAt !== null)
+      await tellKept(engine, tx, version, { id: movement?.id, why });
+    return why;
   });
 }
 

@@ -1339,6 +1339,72 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
       });
 
+      test('before its bytes were stored waits with its nonce, and is cancelled in the same way', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, open, payout, stored, rowsOf, said, facts } = await signed(t, says);
+        await rows.query(`update chain_sends set state = 'reserved', raw = null, hash = null where key = $1`, [
+          payout.key,
+        ]);
+        says.set(payout.key, { outcome: 'wait', why: 'a kill switch is on' });
+        await follow(rail);
+        assert.deepEqual(said(), [], 'a wait ends by itself');
+        says.set(payout.key, { outcome: 'hold', why: 'held: deposit_lost' });
+        const status = await rail.status(payout.key);
+        assert.match(
+          status.outcome === 'unknown' ? status.why : '',
+          /it may be signed with nonce 0: held: deposit_lost$/,
+        );
+        await rail.status(payout.key);
+        const movements = () =>
+          rows.query<{ id: bigint; state: string }>('select id, state from found_movements where rail = $1', [
+            rail.code,
+          ]);
+        const [movement, ...others] = await movements();
+        assert.deepEqual([movement?.state, others], ['unread', []]);
+        const [told] = facts.splice(0);
+        assert.match(told?.type === 'payout_unknown' ? told.why : '', new RegExp(`cancel movement ${movement?.id}$`));
+        // Others are signed behind it, and wait for its nonce.
+        const behind = sending(9n, fresh());
+        assert.equal((await rail.send(behind)).outcome, 'submitted');
+        assert.equal(await fixture.db.asSystem((tx) => noteCancel(tx, movement?.id ?? 0n)), true);
+        says.clear();
+        const after = await rail.status(payout.key);
+        assert.match(after.outcome === 'unknown' ? after.why : '', /movement [0-9]+ cancels it$/);
+        await follow(rail);
+        await anvil.mine(FINALITY + 3);
+        await follow(rail);
+        await follow(rail);
+        assert.equal((await movements())[0]?.state, 'cancelled');
+        assert.deepEqual(
+          [await received(payout.destination.address), await received(behind.destination.address)],
+          [0n, 9n],
+        );
+        assert.equal((await rowsOf(payout.key))[0]?.state, 'absent');
+        await assert.rejects(anvil.rpc('eth_sendRawTransaction', [hexOf(stored?.raw as Buffer)]), /nonce/);
+        const next = open();
+        assert.equal((await next.send(payout)).outcome, 'submitted');
+        await anvil.mine(2);
+        await follow(next);
+        assert.equal(await received(payout.destination.address), 8n);
+      });
+
+      test('before its bytes were stored is signed once it may leave again, and its movement is gone', async (t) => {
+        const says = new Map<string, SendAnswer>();
+        const { rail, payout, stored, rowsOf } = await signed(t, says);
+        await rows.query(`update chain_sends set state = 'reserved', raw = null, hash = null where key = $1`, [
+          payout.key,
+        ]);
+        says.set(payout.key, { outcome: 'hold', why: 'held: customer_blocked' });
+        await rail.status(payout.key);
+        says.clear();
+        assert.equal((await rail.status(payout.key)).outcome, 'known');
+        assert.deepEqual(await rows.query('select id from found_movements where rail = $1', [rail.code]), []);
+        await anvil.mine(2);
+        await follow(rail);
+        assert.equal(await received(payout.destination.address), 8n);
+        assert.ok((await rowsOf(payout.key)).every(({ nonce }) => nonce === stored?.nonce));
+      });
+
       test('is also absent in books from before its cancellation: the chain shows the empty transfer that used its nonce', async (t) => {
         const says = new Map<string, SendAnswer>();
         const { rail, open, payout, stored, rowsOf } = await signed(t, says);

@@ -1,8 +1,8 @@
 /**
  * Kept: operators cancel transactions that were signed, may not leave, and are not known to be broadcast.
  *
- * The server asks its gate before it signs and before it first broadcasts. If the answer has changed in between, the signed bytes
- * wait with their nonce, and every later transaction of the wallet waits behind them (rails/chain.sends.ts). Operators give the
+ * The server asks its gate before it signs and before it first broadcasts. If the answer has changed in between, or since a process
+ * ended that had asked a signer, the bytes wait with their nonce, and every later transaction of the wallet waits behind them (rails/chain.sends.ts). Operators give the
  * reason some time to pass, and then cancel: an empty transfer uses the nonce, unless the signed one is mined first.
  *
  * They use separate random numbers.
@@ -48,7 +48,7 @@ export function openKept(
           `select f.id::text from found_movements f
             where f.state = 'unread' and f.signed and f.hash is null and f.cancel_at is null
               and exists (select from chain_sends s where s.rail = f.rail and s.wallet = f.wallet and s.nonce = f.nonce
-                and s.state = 'signed') order by f.id`,
+                and (s.state = 'signed' or (s.state = 'reserved' and s.signing_at is not null))) order by f.id`,
         ),
       )
       .then((rows) => cancels(rows.map(({ id }) => id)))
