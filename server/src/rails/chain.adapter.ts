@@ -151,6 +151,11 @@ interface Sends {
    * @param taken slots of the wallet that other sends have
    */
   prepare(wallet: string, call: Call, taken: ReadonlySet<string>): Promise<Prepared | { rejected: string }>;
+  /**
+   * The hash of a prepared transaction, on a chain where it follows from the content alone, whatever the signature. Without it, a
+   * version is known by its hash only once its signed bytes are stored.
+   */
+  hashOf?(prepared: Pick<Prepared, 'body'>): string | undefined;
   /** The maximum cost of a call if sent now, and the wallet's native balance. */
   gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
   /** Signs. The hash is known before anything is broadcast. @throws NotSigned */

@@ -148,12 +148,17 @@ export const slotsTaken = async ({ adapter, rail, db }: Engine, wallet: string):
   // On an account chain the slot is a nonce, which is chosen later, under a lock.
   adapter.account === undefined ? await db.asSystem((tx) => sendStore.slotsTaken(tx, rail, wallet)) : new Set();
 
-/** The query for a send: its versions that may have left. */
-export const askedOf = (versions: readonly SendVersion[]): SendAsked => ({
+/**
+ * The query for a send: its versions that may have left. One whose bytes are not stored is among them if its hash follows from its
+ * content, so that it can be proved absent although the process that asked the signer was killed.
+ */
+export const askedOf = ({ adapter }: Engine, versions: readonly SendVersion[]): SendAsked => ({
   wallet: newestOf(versions).wallet,
-  versions: versions.flatMap(({ hash, slots, deadline, body }) =>
-    hash === null ? [] : [{ hash, slots, deadline, body }],
-  ),
+  versions: versions.flatMap((version) => {
+    const { slots, deadline, body } = version;
+    const hash = version.hash ?? (version.signingAt === null ? undefined : adapter.hashOf?.(version));
+    return hash === undefined ? [] : [{ hash, slots, deadline, body }];
+  }),
 });
 
 /**
@@ -375,8 +380,8 @@ async function statusOfUnsigned(engine: Engine, versions: SendVersion[]): Promis
 }
 
 /** Hash of the version that a block contains. */
-async function minedAmong({ adapter }: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
-  const [fate] = await adapter.fates([askedOf(versions)], undefined);
+async function minedAmong(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
+  const [fate] = await engine.adapter.fates([askedOf(engine, versions)], undefined);
   return fate?.is === 'included' ? fate.hash : undefined;
 }
 

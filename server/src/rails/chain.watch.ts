@@ -60,7 +60,10 @@ export async function watchSends(engine: Engine, { open, cursor, final }: OwnRow
   if (open.length === 0 || cursor?.headNumber === null || cursor?.haltedWhy !== null) return open.length > 0;
 
   const sends = [...Map.groupBy(open, (version) => version.key).values()];
-  const fates = await adapter.fates(sends.map(askedOf), final);
+  const fates = await adapter.fates(
+    sends.map((versions) => askedOf(engine, versions)),
+    final,
+  );
   const firstOpen = new Set<string>();
   for (const [at, versions] of sends.entries()) {
     const fate = fates[at] ?? { is: 'open' };

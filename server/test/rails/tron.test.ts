@@ -712,6 +712,34 @@ describe('payouts on Tron', () => {
     assert.deepEqual(typesOf(), ['payout_settled']);
   });
 
+  test('bytes that a killed process did not store are proved absent as well: their hash follows from what was to be signed', async () => {
+    let leaves = true;
+    const { open, pay, look, versions, wallets } = await world({
+      mayLeave: async () => (leaves ? { outcome: 'pay' } : { outcome: 'hold', why: 'blocked since' }),
+    });
+    const { hot } = wallets.settings.signers ?? {};
+    assert.ok(hot);
+    const dead = open({
+      signers: { hot: { ...hot, refuses: hot.refuses, sign: () => Promise.reject(new Error('killed')) } },
+    });
+    await assert.rejects(pay('pay_1_1', 30n, dead), /killed/);
+    leaves = false;
+    const next = open();
+    assert.deepEqual(await next.status('pay_1_1'), { outcome: 'unknown', why: 'it may be signed: blocked since' });
+    await look(next);
+    await chain.mine(SOLID + 1);
+    await look(next);
+    assert.equal((await next.status('pay_1_1')).outcome, 'unknown', 'the signed bytes may still be included');
+    await expires();
+    await look(next);
+    await look(next);
+    assert.deepEqual(
+      (await versions('pay_1_1')).map(({ state }) => state),
+      ['absent'],
+    );
+    assert.deepEqual(await next.status('pay_1_1'), { outcome: 'absent' });
+  });
+
   /** The storage slot of a balance in the test token. */
   async function balanceSlot(of: string): Promise<[string, string]> {
     const account = accountOf(of);

@@ -19,7 +19,7 @@ import { energyPrice } from './fees.ts';
 import { tronClient } from './http.ts';
 import type { Tron, TronOptions } from './node.ts';
 import { broadcast, callOf, canSend, estimated, prepare, sign, walletAddress } from './sends.ts';
-import { LONGEST_MS } from './signer.ts';
+import { hashOf, LONGEST_MS } from './signer.ts';
 
 /** A block is solidified by 19 of the 27 block producers, each of which produces a block every three seconds in turn. */
 const USUALLY_FINAL = 19;
@@ -71,6 +71,7 @@ export function tronAdapter(options: TronOptions): ChainAdapter {
 
     call: callOf,
     prepare: (wallet, call) => prepare(tron, wallet, call),
+    hashOf: ({ body }) => (body === null ? undefined : hashOf(body)),
     gasFor: (wallet, call) => estimated(tron, wallet, call),
     sign: (wallet, call, prepared) => sign(tron, wallet, call, prepared),
     broadcast: (raw) => broadcast(tron, raw),
