@@ -920,6 +920,45 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a single bank line is stored before its order is locked',
+    kinds: ['deadlock'],
+    test: {
+      file: 'server/test/rails/bank.pages.test.ts',
+      name: 'of one line and a longer page with that line do not wait for each other in two processes',
+    },
+    changes: [{ file: 'src/rails/bank.ts', from: 'lines.length > 1 ? takeLine : takeAlone', to: 'takeLine' }],
+  },
+  {
+    name: 'a deposit of which nothing was paid after all stays owed',
+    kinds: ['ends'],
+    test: {
+      file: 'server/test/stories/debts.test.ts',
+      name: 'a recall of blocked money whose excess was on its way back is a loss and no debt once that refund fails',
+    },
+    changes: [
+      {
+        file: 'src/orders/refunds/settled.ts',
+        from: 'else if (order !== undefined)\n    await owesNothing(',
+        to: 'else if (order === undefined && false)\n    await owesNothing(',
+      },
+    ],
+  },
+  {
+    name: 'a payout that a signer was asked about, and that the gate holds since, keeps its nonce for ever',
+    kinds: ['stuck'],
+    test: {
+      file: 'server/test/rails/evm.test.ts',
+      name: 'before its bytes were stored waits with its nonce, and is cancelled in the same way',
+    },
+    changes: [
+      {
+        file: SENDS,
+        from: "    if (answer.outcome === 'hold' && version.signingAt !== null)\n      await tellKept(engine, tx, version, { id: movement?.id, why });\n",
+        to: '',
+      },
+    ],
+  },
+  {
     name: 'a requested refund stays where it is once its destination is named',
     kinds: ['stuck'],
     moves: true,
