@@ -138,9 +138,10 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   block_too_late: {
-    means: 'A customer was blocked after payouts to that customer had been submitted. Those payouts may still arrive.',
+    means:
+      'A customer was blocked, by an operator or for a debt, after payouts to that customer had been submitted. Those payouts may still arrive.',
     remedy:
-      'Ask the bank to recall the payouts that it has not executed. Watch them: a payout that comes back is not sent again while the customer is blocked.',
+      'Ask the bank to recall the payouts that it has not executed. Watch them: a payout that comes back is not sent again while the customer is blocked. When a block for a debt ends with the debt, the case closes.',
     who: 'operator',
     page: PAGE,
   },

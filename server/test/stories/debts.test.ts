@@ -93,15 +93,71 @@ test('the debt of a recall after the crypto was sent is paid in parts: one kept 
   );
 });
 
+/** The case about payouts submitted before a customer's block. */
+const lateCase = (customerId: string) =>
+  world.read((tx) =>
+    tx.row<{ facts: { payouts: string[] }; outcome: string | null }>(
+      `select facts, outcome from cases where kind = 'block_too_late' and subject = $1`,
+      [`customer:${customerId}`],
+    ),
+  );
+
+test('a block for a debt names what else was submitted to the customer, and holds at once what waits', async () => {
+  const customer = await world.verifiedCustomer();
+  const { order: bought, line } = await settledPurchase(world, { customer });
+  const sale = async (amount: string): Promise<Sale> => {
+    const order = await world.sells(amount, 'usdc', { customer });
+    await world.pays(order, amount);
+    await world.mines(2);
+    return order;
+  };
+  const paid = await sale('10');
+  await world.reaches(paid, 6);
+  // As before bank and chain show them.
+  const leaving = [`pay_${paid.id}_1`, `pay_${bought.id}_1`];
+  await world.read((tx) =>
+    tx.run(`update payouts set ended_at = null, state = 'submitted' where id = any($1)`, [leaving]),
+  );
+  await world.setsAside('inr', 0n);
+  const waits = await sale('11');
+  await world.until('it waits for funds', async () => (await world.stateOf(waits)) === 'awaiting_liquidity');
+
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+  await world.opensCase(bought, 'customer_owes');
+  // The payout that made the debt is named by the debt's own case.
+  assert.deepEqual((await lateCase(customer.id))?.facts.payouts, [`pay_${paid.id}_1`]);
+  assert.match((await world.opensCase(waits, 'on_hold')).reason, /customer_blocked/);
+  await world.brings('inr', 9_000_000n);
+
+  await world.read((tx) =>
+    tx.run(`update payouts set ended_at = submitted_at, state = 'settled' where id = any($1)`, [leaving]),
+  );
+});
+
 test('a reorg after the fiat was paid makes a debt and a block, and both end when the same transfer is final again', async () => {
   await world.blocksWait(async () => {
+    const customer = await world.verifiedCustomer();
+    const other = await world.sells('9', 'usdc', { customer });
+    await world.pays(other, '9');
+    await world.mines(2);
+    await world.reaches(other, 6);
     const books = await world.balances();
-    const order = await world.sells('10', 'usdc');
+    const order = await world.sells('10', 'usdc', { customer });
     const paid = await world.pays(order, '10');
     await world.mines(2);
     await world.reaches(order, 6);
+    // As before the bank shows it.
+    const payout = [`pay_${other.id}_1`];
+    await world.read((tx) =>
+      tx.run(`update payouts set ended_at = null, state = 'submitted' where id = any($1)`, [payout]),
+    );
     await world.reorgsAway(paid);
     await world.opensCase(order, 'customer_owes');
+    assert.deepEqual(await lateCase(customer.id), { facts: { payouts: payout }, outcome: null });
+    await world.read((tx) =>
+      tx.run(`update payouts set ended_at = submitted_at, state = 'settled' where id = any($1)`, [payout]),
+    );
     assert.equal(await world.owed(order, 'usdc.matic20'), 10_000_000n);
     assert.equal((await world.changesSince(books))['loss:usdc.matic20'], undefined);
     assert.equal(await world.isBlocked(order), true, 'the customer may still trade');
@@ -110,6 +166,7 @@ test('a reorg after the fiat was paid makes a debt and a block, and both end whe
     await world.until('the debt is over', async () => (await world.owed(order, 'usdc.matic20')) === 0n);
     assert.deepEqual(await world.openCaseKinds(order), []);
     assert.equal(await world.isBlocked(order), false, 'the block for the debt stands after the debt');
+    assert.equal((await lateCase(customer.id))?.outcome, 'the debt and its block have ended');
   });
 });
 

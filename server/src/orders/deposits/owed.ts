@@ -7,10 +7,11 @@ import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
-import { blockForDebt, findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
+import { findCustomer, findFiatAccount, lockCustomer } from '../../customers/index.ts';
 import { type Account, chart, type Line, move, post } from '../../ledger/index.ts';
 import { type Payout, payoutsOf, payoutsOfRefund } from '../../rails/payouts.ts';
 import { custodyOf, fromPosition } from '../advance.ts';
+import { blockDebtor } from '../blocked.ts';
 import type { Context } from '../context.ts';
 import { linesFor } from '../entries.ts';
 import { releasedRefunds } from '../refunds/released.ts';
@@ -32,22 +33,28 @@ export async function ownerOf(tx: Tx, fiatAccountId: bigint | null): Promise<Deb
 }
 
 /**
- * The customer who was, or may have been, paid out of a deposit: by the payout of the order that accepted it, or by a refund of
- * it. This is read from payouts that were submitted and not rejected, because an order's state does not cover money that the
- * order did not accept. Without an order it is the owner of the account to which a refund went.
+ * The payments that left, or may have left, out of a deposit: by the payout of the order that accepted it, or by a refund of it.
+ * They are read from payouts that were submitted and not rejected, because an order's state does not cover money that the order
+ * did not accept.
+ */
+export async function paymentsOf(tx: Tx, row: DepositRow, order: Order | undefined): Promise<Payout[]> {
+  const hasTaken = order !== undefined && row.takenUnits > 0n;
+  const taken = hasTaken ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
+  const refunds: Payout[] = [];
+  const released = hasTaken ? await releasedRefunds(tx, order.id) : [];
+  for (const { id, netUnits } of [...(await refundsOfDeposit(tx, row.id)), ...released])
+    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
+  return [...taken, ...refunds].filter(mayHaveLeft);
+}
+
+/**
+ * The customer who was, or may have been, paid out of a deposit (`paymentsOf`). Without an order it is the owner of the account to
+ * which a refund went.
  */
 export async function whoWasPaid(tx: Tx, row: DepositRow, order: Order | undefined): Promise<Debtor | undefined> {
-  const refunds: Payout[] = [];
-  for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
-    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
-  for (const { id, netUnits } of order !== undefined && row.takenUnits > 0n ? await releasedRefunds(tx, order.id) : [])
-    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
-  if (order !== undefined) {
-    const taken =
-      row.takenUnits > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
-    return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;
-  }
-  return await ownerOf(tx, refunds.find(mayHaveLeft)?.fiatAccountId ?? null);
+  const [first] = await paymentsOf(tx, row, order);
+  if (order !== undefined) return first && order;
+  return await ownerOf(tx, first?.fiatAccountId ?? null);
 }
 
 /** Whether a refund was returned in full: its customer received no part of it. */
@@ -93,7 +100,7 @@ export async function owesAfterCancelling(
   const receivedUnits = order.receivedUnits ?? order.depositUnits;
   const lostUnits = givenUp.reduce((sum, row) => sum + row.lostUnits, 0n);
   if (paidUnits !== order.payoutUnits || lostUnits !== receivedUnits)
-    return await blockForDebt(tx, order.customerId, now);
+    return await blockDebtor(tx, order.customerId, { now });
   const to = chart.receivable(order.customerId, order.partnerId, order.depositAsset);
   const account = chart.order(order.id, order.partnerId, order.depositAsset);
   const exchange = linesFor('convert_and_payout_found', { ...order, receivedUnits }, custodyOf(context.rails, order));
@@ -147,7 +154,10 @@ export async function owe(
     assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
   }
   await depositStore.markLost(tx, id, { why: row.why ?? REASONS.lost, before, units, to: to.code });
-  if (debtor !== undefined) await blockForDebt(tx, debtor.customerId, now);
+  if (debtor !== undefined) {
+    const payments = (await paymentsOf(tx, row, order)).map((one) => one.id);
+    await blockDebtor(tx, debtor.customerId, { payments, now });
+  }
   const about = { subject: `deposit:${id}`, now };
   await closeCases(tx, { ...about, kind: 'deposit_lost', outcome: how });
   await openCase(tx, {

@@ -7,10 +7,10 @@
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { closeCases, openCase, upsertCase } from '../../compliance/index.ts';
-import { debtEnded } from '../../customers/index.ts';
 import { type Account, balance, chart, move, post } from '../../ledger/index.ts';
 import { assets } from '../../partners/index.ts';
 import { change } from '../advance.ts';
+import { unblockDebtor } from '../blocked.ts';
 import { isFinal } from '../machine.ts';
 import type { Order } from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
@@ -117,7 +117,7 @@ export async function replaceLost(
 export async function endDebtBlock(tx: Tx, { customerId, partnerId }: Order, now: Date): Promise<void> {
   for (const asset of (await assets(tx)).keys())
     if ((await balance(tx, chart.receivable(customerId, partnerId, asset))).units > 0n) return;
-  await debtEnded(tx, customerId, now);
+  await unblockDebtor(tx, customerId, now);
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
