@@ -95,14 +95,15 @@ export async function askTransfer(
   const now = clock.now();
   const to = await store.shareAddress(tx, row.addressId);
   assert(to !== undefined, `transfer ${key} has no registered address`);
-  if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };
+  // A hold takes precedence over a wait, as in the gate of payouts.
   if (to.endedAt !== null) return held('its address is no longer registered as ours');
   if (to.address !== row.target || to.rail !== rail) return held('its address is another one');
-  if (now < to.usableAt) return { outcome: 'wait', why: `its address is usable from ${to.usableAt.toISOString()}` };
   if (await isDenied(rules, tx, to)) return held('screening denies its address');
   const { asset, units, people } = row;
   const needed = await rules.peopleNeeded(tx, { ...SENDING, asset, units, now });
   if (new Set(people).size < needed) return held(`the rules now require ${needed} people`);
+  if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };
+  if (now < to.usableAt) return { outcome: 'wait', why: `its address is usable from ${to.usableAt.toISOString()}` };
   const waits = await rules.storedWait?.(tx, screeningOf(to));
   if (waits !== undefined) return { outcome: 'wait', why: waits.why };
   return { outcome: 'pay' };

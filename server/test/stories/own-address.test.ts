@@ -271,6 +271,28 @@ test('an address on a deny list gets nothing, however many agreed before, and a 
   await deny();
 });
 
+test('an address that is denied while a kill switch is on holds the transfer at once, and not when the switch is lifted', async () => {
+  const other = await registered();
+  const switches = { kind: 'payouts', subject: 'all' };
+  const deny = (...values: string[]) =>
+    world.read((tx) =>
+      replaceDenyList(tx, world.server.vault, {
+        ...{ list: 'test', version: `switch ${values.length}`, now: world.clock.now() },
+        destinations: values.map((value) => ({ kind: 'address' as const, value })),
+      }),
+    );
+  assert.equal((await nia.does('/kill-switches', switches)).status, 200);
+  const key = (await confirmedBy(bea, await asks('3', other.id))).body.transfer;
+  await becomes(key, (one) => /kill switch/.test(one.why ?? ''));
+  await deny(other.address);
+  world.clock.advance(5_000);
+  await becomes(key, (one) => one.why === 'screening denies its address');
+  await world.until('people are told', async () => (await heldCase(key)) === 'screening denies its address');
+  assert.equal((await nia.does(`/treasury/own-transfers/${key}/cancel`)).status, 200);
+  await deny();
+  assert.equal((await oneOrTwoDo(ada, bea, '/kill-switches/lift', switches)).status, 200);
+});
+
 test('a transfer that is cancelled while its job is about to ask the gate leaves no case open', async () => {
   const { status } = rail();
   const sent = Promise.withResolvers<string>();
