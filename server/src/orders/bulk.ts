@@ -27,6 +27,7 @@ import { cancel } from './actions.ts';
 import { advance } from './advance.ts';
 import { type Bulk, type BulkKind, type BulkTerms, bulkStore, type Span, type UnpaidOrder } from './bulk.store.ts';
 import type { OrdersContext } from './context.ts';
+import { requireRoomForMore } from './create.ts';
 import { chargedUnits, compensate, lookCompensation, otherFee } from './refunds/compensate.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
@@ -129,8 +130,12 @@ async function perform(
       orderId: order.id,
       now,
     };
-    // Even if the rate is right, the fees may be wrong.
-    const made = await requoteUnless(tx, input, (quote) => isSameRate && quote.payoutUnits === order.payoutUnits);
+    const made = await requoteUnless(tx, input, async (quote) => {
+      // Even if the rate is right, the fees may be wrong.
+      if (isSameRate && quote.payoutUnits === order.payoutUnits) return true;
+      await requireRoomForMore(tx, order, { quote, market, now });
+      return false;
+    });
     if (made === undefined) return 'leftAlone';
     const { id: quoteId, ...quote } = made;
     const advanced = await advance(context, tx, order, 'requoted', {
@@ -141,7 +146,8 @@ async function perform(
     assert(advanced.outcome === 'advanced', `order ${order.id} was not requoted while it was unpaid`);
     return 'changed';
   } catch (error) {
-    // The new terms violate the current limits, or fees exceed the amount. Both are checked before anything is written.
+    // The new terms violate the current limits or the partner's exposure cap, or fees exceed the amount. All of it is checked before
+    // anything is written.
     if (error instanceof Refusal) return 'refused';
     throw error;
   }

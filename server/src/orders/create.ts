@@ -35,7 +35,7 @@ import { watchAddress } from '../rails/chain.ts';
 import type { Rail } from '../rails/rail.ts';
 import { emitState } from './advance.ts';
 import * as historyStore from './history.store.ts';
-import { lockLimitsOf, requireWithinLimits, worthOnMarket } from './limits.ts';
+import { lockLimitsOf, requireWithinLimits, worthOf, worthOnMarket } from './limits.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
@@ -223,6 +223,23 @@ async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date):
   const of = { partnerId: input.partner.id, fiat: fiat.code, now };
   const { units: live } = await exposureOf(tx, of);
   requireWithin(cap, { asked: worthOnMarket(input.market, quote), live, fiat });
+}
+
+/**
+ * As for a new order, for an unpaid one that is to promise more: the increase must fit the partner's exposure cap.
+ *
+ * @throws Refusal 'exposure_exceeded'
+ */
+export async function requireRoomForMore(
+  tx: Tx,
+  order: Order,
+  { quote, market, now }: { quote: Quote; market: Market; now: Date },
+): Promise<void> {
+  const asked = worthOnMarket(market, quote) - worthOf(order);
+  const cap = asked > 0n ? await lockExposure(tx, order.partnerId, market.fiat.code) : null;
+  if (cap === null) return;
+  const { units: live } = await exposureOf(tx, { partnerId: order.partnerId, fiat: market.fiat.code, now });
+  requireWithin(cap, { asked, live, fiat: market.fiat });
 }
 
 /** The policy's lock time, but never longer than the customer's time to pay. */

@@ -134,16 +134,16 @@ export async function requote(
 /**
  * As `requote`, but stores nothing if the order already has these terms.
  *
- * @param isSame whether the order already has these terms
+ * @param isSame whether the order already has these terms; throws a Refusal if it may not have them
  * @returns undefined if it does
  */
 export async function requoteUnless(
   tx: Tx,
   input: Parameters<typeof requote>[1],
-  isSame: (quote: Quote) => boolean,
+  isSame: (quote: Quote) => Promise<boolean>,
 ): Promise<Quote | undefined> {
   const offer = await offerNow(tx, input);
-  return isSame(offer.quote) ? undefined : keep(tx, offer, input.orderId);
+  return (await isSame(offer.quote)) ? undefined : keep(tx, offer, input.orderId);
 }
 
 function keep(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, orderId: bigint): Quote {

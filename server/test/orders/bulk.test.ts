@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { parseRate } from '../../src/base/money.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
 import { beginBulk, bulkOf, orderHandlers, unpaidOrders } from '../../src/orders/index.ts';
-import { findMarket, type Market, upsertMarket } from '../../src/partners/index.ts';
+import { findMarket, type Market, setExposureCap, upsertMarket } from '../../src/partners/index.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import { gateRules } from '../support/gate.ts';
 
@@ -171,4 +171,33 @@ test('requoting waits while the price is halted, and continues from its position
   await work(id);
   assert.deepEqual(await told(id), { changed: 2, leftAlone: 0, refused: 0, isOver: true });
   assert.equal(await steps('requoted', ids), 2);
+});
+
+test('a requote that promises more fits the exposure cap of the partner, or leaves the order as it is', async () => {
+  const capped = await world.partner('capped');
+  const cap = (maxUnits: bigint | null) =>
+    world.db.asSystem((tx) => setExposureCap(tx, { partnerId: capped.partner.id, fiat: 'inr', maxUnits }));
+  const from = now();
+  world.source.move('usdc', 'inr', parseRate('60'));
+  await world.refreshPrices();
+  const orders = [await sells(capped, '100'), await sells(capped, '100')];
+  world.source.move('usdc', 'inr', undefined);
+  await world.refreshPrices();
+  // 12,000 are promised. At 86 each order promises 2,600 more.
+  await cap(1_500_000n);
+  const rates = async () =>
+    (
+      await world.query('select rate_num::text as rate from orders where id = any($1) order by id', [
+        orders.map(String),
+      ])
+    ).map(({ rate }) => rate);
+  const first = await begin('requote', from, { partnerId: capped.partner.id });
+  await work(first);
+  assert.deepEqual(await told(first), { changed: 1, leftAlone: 0, refused: 1, isOver: true });
+  assert.deepEqual(await rates(), ['86', '60']);
+  await cap(null);
+  const second = await begin('requote', from, { partnerId: capped.partner.id });
+  await work(second);
+  assert.deepEqual(await told(second), { changed: 1, leftAlone: 1, refused: 0, isOver: true });
+  assert.deepEqual(await rates(), ['86', '86']);
 });
