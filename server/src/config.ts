@@ -198,6 +198,12 @@ const settingsFor = ({
     86_400,
     { min: 10, max: 2_592_000 },
   ),
+  screeningMaxAgeS: integer(
+    'SCREENING_MAX_AGE_S',
+    'maximum age of a screening result when money leaves, in seconds; if it is older, the money waits while it is screened again',
+    86_400,
+    { min: 60, max: 2_592_000 },
+  ),
   sanctionsLists: sanctionsLists(
     'SANCTIONS_LISTS',
     'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or https address; none disables the comparison; production requires this setting',

@@ -107,7 +107,6 @@ export {
   extendScreening,
   keepScreening,
   keptScreening,
-  SCREENING_MAX_AGE_MS,
   screeningMaxAgeMs,
   useApprovals,
 } from './screenings.ts';

@@ -79,7 +79,7 @@ export const CASE_KINDS = {
     means:
       'A screening provider does not answer: the subject says which. Money that must be screened before it leaves is waiting.',
     remedy:
-      'Find out why the provider does not answer. Waiting payments continue by themselves when it does. Two people may accept older results for a limited time (screening extend).',
+      'Find out why the provider does not answer. Waiting payments continue by themselves when it does. Two people may accept older results for a limited time (screening extend); that does not apply to sanctions lists.',
     who: 'operator',
     page: PAGE,
   },
@@ -93,7 +93,8 @@ export const CASE_KINDS = {
   },
   sanctions_list: {
     means: 'A sanctions list cannot be read, or is older than allowed. While it is too old, no money leaves.',
-    remedy: 'Read the reason. Repair the source of the list, or configure another one. The case closes by itself.',
+    remedy:
+      'Read the reason. Repair the source of the list, or configure another one, for example a file that you have downloaded. Nobody can extend the age of a list (screening extend does not). The case closes by itself.',
     who: 'operator',
     page: 'sanctions.md',
   },

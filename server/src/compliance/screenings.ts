@@ -15,9 +15,6 @@ import { cutTyped } from '../base/typed.ts';
 import type { Hit, Verdict } from './screener.ts';
 import { sql } from './store.ts';
 
-/** How long a stored result is valid, in milliseconds; after that the screener is called again before money leaves. */
-export const SCREENING_MAX_AGE_MS = 24 * 3_600_000;
-
 /** Replaces the stored result for a subject. */
 export function keepScreening(
   tx: Tx,
@@ -50,7 +47,7 @@ export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Pro
   return row === undefined ? usualMs : Math.max(usualMs, Number(row.maxAgeS) * 1000);
 }
 
-/** Allows results as old as `maxAgeS` until a time. Hits still count. */
+/** Allows results as old as `maxAgeS` until a time. Hits still count, and so does the age of sanctions lists. */
 export async function extendScreening(
   tx: Tx,
   e: { maxAgeS: bigint; until: Date; people: readonly string[]; reason: string; now: Date },

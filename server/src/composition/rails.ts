@@ -15,7 +15,6 @@ import {
   openScreener,
   RULES_VERSION,
   type Sanctions,
-  SCREENING_MAX_AGE_MS,
   type StoredScreening,
   screenOwn,
   type TravelRule,
@@ -132,7 +131,7 @@ export function connectRails(base: Base, world: Environment): RailParts {
     peopleNeeded,
     heldDestination,
     unconfirmedUntil: waitsUntil,
-    screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
+    screeningMaxAgeMs: config.screeningMaxAgeS * 1_000,
   };
   const screener = world.screener(openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }));
   const payouts: PayoutContext = {

@@ -23,7 +23,10 @@ let ada: Person;
 let bea: Person;
 
 before(async () => {
-  ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
+  ({ world, ada, bea } = await openStaffedStory(
+    { ada: 'admin', bea: 'admin' },
+    { settings: { SCREENING_MAX_AGE_S: '50400' } },
+  ));
 });
 /** Each test begins with a funded treasury and no kill switch. */
 beforeEach(async () => {
@@ -482,7 +485,8 @@ describe('a screening result that is too old', () => {
     await switchesOff();
     const [order, other] = [await paid('15'), await paid('16')];
     for (const one of [order, other]) await waitsForTheSwitch(one);
-    await world.read((tx) => tx.run(`update screenings set at = at - interval '2 days'`));
+    // The setting allows fourteen hours.
+    await world.read((tx) => tx.run(`update screenings set at = at - interval '15 hours'`));
     const { screener } = world.server.orders;
     const { screen } = screener;
     const { Unavailable } = await import('../../src/base/errors.ts');

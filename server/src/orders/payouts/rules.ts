@@ -22,7 +22,7 @@ export interface GateRules {
   ): Promise<Date | undefined>;
   /** Why the money waits: for names to be compared, for a list, for a provider's answer, or for the data of a transfer. */
   storedWait?(tx: Tx, input: Screening): Promise<Waits | undefined>;
-  /** Default maximum age of a stored screening result, in milliseconds. */
+  /** Maximum age of a stored screening result, in milliseconds (SCREENING_MAX_AGE_S). */
   screeningMaxAgeMs: number;
 }
 

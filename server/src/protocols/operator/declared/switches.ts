@@ -79,7 +79,7 @@ export const SWITCHES = {
   screening: act({
     name: 'screening.extend',
     path: '/screening/extend',
-    says: 'Accepts older screening results for a time, while the screener is down.',
+    says: 'Accepts older screening results for a time, while the screener is down. It does not accept sanctions lists that are too old: read them again.',
     right: 'money',
     people: 'two',
     fields: {
