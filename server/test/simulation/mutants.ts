@@ -406,8 +406,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/orders/payouts/facts.ts',
-        from: "    asset,\n    units: restUnits,\n    target: '',\n    orderId: payout.orderId,",
-        to: "    asset,\n    units: payout.units,\n    target: '',\n    orderId: payout.orderId,",
+        from: '...back, units: ownUnits, isOwn: true }',
+        to: '...back, units: payout.units, isOwn: true }',
       },
       {
         file: 'src/orders/payouts/facts.ts',

@@ -297,6 +297,39 @@ test('what a bank returns beyond what was sent has to clear before it leaves', a
   await world.until('it is paid', async () => (await refundOfRest())?.state === 'settled');
 });
 
+test('what a bank returns beyond a payout has to clear before it leaves, and the payout’s own money does not', async () => {
+  await world.goesBy('offramp', 'usdc', {});
+  await world.clears('inr', HOUR_S);
+  const order = await world.sells('10', 'usdc');
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.reaches(order, 6);
+  const [paid] = (await world.traceOf(order)).payouts;
+  assert(paid);
+  const deposits = async () => (await world.traceOf(order)).deposits;
+  await world.bankReturns(paid.id, paid.units + 590n);
+  const rest = await world.until('the rest is in suspense', async () =>
+    (await deposits()).find(({ origin }) => origin === 'credit'),
+  );
+  const own = (await deposits()).find(({ origin }) => origin === 'returned');
+  assert.deepEqual([own?.units, rest.units], [paid.units, 590n]);
+  const refundOf = async (depositId: bigint | undefined) =>
+    (await world.traceOf(order)).refunds.find((one) => one.depositId === depositId);
+  const to = { fiatAccountId: (await world.verifiedAccount(order.customerId)).fiatAccountId };
+  await does(`/deposits/${rest.id}/refund`, to);
+  await does(`/orders/${order.id}/destination`, to);
+  const isPaid = (what: string, id: bigint | undefined) =>
+    world.until(`${what} is paid`, async () => {
+      await world.looksAtTheBank();
+      return (await refundOf(id))?.state === 'settled';
+    });
+  await isPaid('the payout', own?.id);
+  await waits('screen_refund', String((await refundOf(rest.id))?.id));
+  assert.equal((await refundOf(rest.id))?.state, 'screening');
+  world.clock.advance(HOUR_S * 1000);
+  await isPaid('the rest', rest.id);
+});
+
 describe('a credit that is recalled after it was refunded is a debt of its customer', () => {
   async function paidBack(order: Purchase): Promise<void> {
     await world.until('the refund is paid', async () => (await refunds(order))[0] === 'settled');

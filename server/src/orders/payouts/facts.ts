@@ -25,6 +25,7 @@ import { bookCost, bookGone, bookOutOfNowhere, undoDebit } from '../custody/fact
 import { mayRetryByItself, PAID_BEFORE, PAID_OTHER_AMOUNT, paidOtherwise } from '../decide.ts';
 import { owesAfterAll, owesAfterCancelling } from '../deposits/owed.ts';
 import { cancelPayout } from '../deposits/reversed.ts';
+import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { lockOrderOf } from '../lock.ts';
 import { cancelRefunding } from '../refunds/cancel.ts';
@@ -228,18 +229,43 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   });
   assert(posted.outcome !== 'short', 'returned money could not be booked');
   const refunds = payout.refundId === null ? undefined : await refundReturned(context, tx, payout, { units, why, now });
-  // Of more than was sent, the refund is owed its own amount. The rest is unassigned.
-  const isRest = refunds !== undefined;
-  const restUnits = units - (refunds ?? 0n);
-  if (restUnits === 0n) return;
-
   const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
-  const isOwn = payout.purpose === 'payout' && !isRest;
+  // Of more than was sent, the payout or its refund is owed its own amount. The rest is unassigned.
+  const sentUnits = unitsPaid(payout);
+  const ownUnits = refunds ?? (payout.purpose !== 'payout' ? 0n : units < sentUnits ? units : sentUnits);
+  const back = { payout, fact, suspense: suspense.code, order: after, now };
+  if (units > ownUnits) await keepReturned(context, tx, { ...back, units: units - ownUnits, isOwn: false });
+  if (refunds !== undefined || ownUnits === 0n) return;
+  const row = await keepReturned(context, tx, { ...back, units: ownUnits, isOwn: true });
+  if (after === undefined) return;
+  await change(tx, after, { exception: 'payout_returned', now });
+  // Only a completed payment that was returned is paid again automatically. An operator decides about any other.
+  if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
+  const again = units < payout.units ? units : payout.units;
+  await requestRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
+}
+
+/** Keeps returned money in suspense as a deposit of its own, with a case. @param back.isOwn whether it is what was sent */
+async function keepReturned(
+  context: Context,
+  tx: Tx,
+  back: {
+    payout: Payout;
+    fact: Of<'payout_returned'>;
+    suspense: string;
+    order: Order | undefined;
+    units: bigint;
+    isOwn: boolean;
+    now: Date;
+  },
+): Promise<DepositRow> {
+  const { payout, fact, order, units, isOwn, now } = back;
+  const { rail, asset, reference } = fact;
   const row = await depositStore.insertDeposit(tx, {
-    rail: code,
-    externalId: `returned:${fact.externalId}`,
+    rail,
+    externalId: `${isOwn ? 'returned' : 'excess'}:${fact.externalId}`,
     asset,
-    units: restUnits,
+    units,
     target: '',
     orderId: payout.orderId,
     partnerId: payout.partnerId,
@@ -250,11 +276,11 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
     payer: 'unknown',
     origin: isOwn ? 'returned' : 'credit',
     // Our own money is here again; what came beyond it may be a mistake of the bank.
-    ...(isOwn ? {} : { clearsAt: await clearsAtOf(context, tx, { rail: code, asset, seenAt: now }, after) }),
+    ...(isOwn ? {} : { clearsAt: await clearsAtOf(context, tx, { rail, asset, seenAt: now }, order) }),
   });
   await depositStore.changeDeposit(tx, row.id, {
     state: 'suspense',
-    bookedTo: suspense.code,
+    bookedTo: back.suspense,
     why: 'payout_returned',
     confirmedAt: now,
   });
@@ -263,16 +289,11 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
     subject: `deposit:${row.id}`,
     orderId: payout.orderId ?? undefined,
     partnerId: payout.partnerId ?? undefined,
-    reason: isRest ? 'more came back than was sent: the rest is in suspense' : why,
-    facts: { units: String(restUnits), asset, reference, payout: payout.id },
+    reason: isOwn ? fact.why : 'more came back than was sent: the rest is in suspense',
+    facts: { units: String(units), asset, reference, payout: payout.id },
     now,
   });
-  if (after === undefined || payout.purpose !== 'payout' || isRest) return;
-  await change(tx, after, { exception: 'payout_returned', now });
-  // Only a completed payment that was returned is paid again automatically. An operator decides about any other.
-  if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
-  const again = units < payout.units ? units : payout.units;
-  await requestRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
+  return row;
 }
 
 /**

@@ -133,8 +133,9 @@ const ownerOf = async (tx: Tx, order: Order | undefined, fiatAccountId: bigint |
 const backing = async (tx: Tx, order: Pick<Order, 'id'>): Promise<DepositRow[]> =>
   (await depositStore.depositsOf(tx, order.id)).filter(
     // A deposit that was reversed after its refund was paid is a debt: it backs no payout, and never gets the required
-    // confirmations.
-    ({ takenUnits, refundUnits, state }) => takenUnits > 0n || (refundUnits > 0n && state !== 'lost'),
+    // confirmations. What a bank returned beyond what was sent backs nothing, unless the order has accepted it.
+    ({ takenUnits, refundUnits, state, origin }) =>
+      takenUnits > 0n || (refundUnits > 0n && state !== 'lost' && origin !== 'credit'),
   );
 
 async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Promise<DepositRow[]> {
