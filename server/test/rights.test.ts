@@ -361,6 +361,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   sealed_entries: ['insert', ONCE],
   seals: ['insert', ONCE],
   servers: ['insert, update, delete', 'each server says that it is there'],
+  short_refunds: ['insert, delete', 'refunds that wait for funds, as long as their jobs exist'],
   shortage_passes: ['insert, update, delete', 'an operator lets smaller orders pass, for a time'],
   submission_files: ['delete', 'erasing a customer'],
   submissions: ['update', REQUESTS],

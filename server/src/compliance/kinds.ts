@@ -68,9 +68,10 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   overdue: {
-    means: 'The order has been in one state for longer than its policy allows.',
+    means:
+      'The order has been in one state for longer than its policy allows. While a kill switch is on, one case about the switch names all orders that it stops.',
     remedy:
-      'Read what it waits for (order trace), and remove the cause. The case closes when the order leaves this state.',
+      'Read what it waits for (order trace), and remove the cause. The case closes when the order leaves this state. A case about a kill switch closes when the switch is lifted; an order that is still overdue then gets a case of its own.',
     who: 'operator',
     page: PAGE,
   },
@@ -289,8 +290,10 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   refund_short: {
-    means: 'A refund waits because its wallet has too little.',
-    remedy: 'Fund that wallet, or wait for sweeps into it. The refund is then sent by itself.',
+    means:
+      'Refunds wait because the wallet or account that pays them has too little. The reason says how much is missing, how many wait, and which is first.',
+    remedy:
+      'Fund that wallet or account, or wait for sweeps into it. The server then sends the refunds and closes the case.',
     who: 'operator',
     page: PAGE,
   },

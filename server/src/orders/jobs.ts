@@ -38,6 +38,7 @@ import { keepVerdict, uncoveredFindings } from './payouts/gate.ts';
 import { payoutOf, screeningOf } from './payouts/leaving.ts';
 import { rescreenHandlers, screenOutside, screenWithin } from './payouts/rescreen.ts';
 import { shortageHandlers } from './payouts/short.ts';
+import { switchedOffBy, switchedOffHandlers, switchedOffIsOverdue } from './payouts/switched-off.ts';
 import { refundHandlers } from './refunds/refunds.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
@@ -52,6 +53,8 @@ const SOON_MS = 500;
 const UNREAD_AT_MOST_MS = 86_400_000;
 /** How often overdue orders are looked for, and how many are processed at a time. */
 const OVERDUE_EVERY_MS = 5_000;
+/** How often an overdue order that a kill switch stops is checked. */
+const SWITCHED_OFF_EVERY_MS = 600_000;
 const OVERDUE_AT_ONCE = 100;
 
 /** Job kind that re-enqueues itself forever; its subject has no meaning. */
@@ -72,6 +75,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
     ...rescreenHandlers(context),
     ...bulkHandlers(context),
     ...shortageHandlers(context),
+    ...switchedOffHandlers(context),
     ...dormancyHandlers(context),
     create_follow_on_order: (subject) => createFollowOnOrder(context, BigInt(subject)),
 
@@ -325,7 +329,7 @@ async function requireRoomFor(
 }
 
 /**
- * A state has lasted too long: opens a case, and refunds the money if the policy says so. The order is checked again after the
+ * A state has lasted too long: opens a case (of the kill switch, if one stops the order), and refunds the money if the policy says so. The order is checked again after the
  * same time, so that the case reopens if it was closed but the order did not move.
  */
 async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
@@ -343,6 +347,12 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
     return await store.waitLonger(tx, order.id, later(now, LOST_TIME_EVERY_MS));
   if (order.state === 'awaiting_liquidity' && then === 'refund')
     return await hold(context, tx, order, { reason: 'waited_too_long', refund: true });
+  const off = then === 'case' ? await switchedOffBy(tx, order) : undefined;
+  if (off !== undefined) {
+    // Checked again soon, because it gets a case of its own if it is still there after the switch is lifted.
+    await store.waitOn(tx, order.id, later(now, Math.min(afterS * 1000, SWITCHED_OFF_EVERY_MS)));
+    return switchedOffIsOverdue(tx, off, now);
+  }
   await store.waitOn(tx, order.id, later(now, afterS * 1000));
   await openCase(tx, {
     kind: 'overdue',

@@ -22,7 +22,7 @@ const back = (id: number) =>
   }) as unknown as Payout;
 const upTo = (most: number) => Array.from({ length: most }, (_, at) => at + 1);
 const known = (refunds: number, payouts = 0): Known => ({
-  ...{ deposits: [], history: [], confirmed: new Set<bigint>() },
+  ...{ deposits: [], history: [], confirmed: new Set<bigint>(), short: new Map<string, unknown>() },
   ...{ refunds: upTo(refunds).map((id) => refund(id)), payouts: upTo(payouts).map(back) },
 });
 const ids = ({ refunds }: ReturnType<typeof publicMoneyOf>) => refunds.map(({ refundId }) => Number(refundId));

@@ -410,7 +410,8 @@ export function openActors(
               o.state in ('on_hold', 'payout_held') and o.refund_request is not null and not (${HELD_SINCE}) as asks,
               o.state = 'payout_held' and (select h.facts->>'heldBy' = 'operator' from order_history h where h.order_id = o.id
                  order by h.version desc limit 1) is true as held,
-              exists (select from cases c where c.order_id = o.id and c.kind = 'refund_short' and c.closed_at is null) as short,
+              exists (select from short_refunds s where s.kind = 'refund_order' and s.subject = o.id::text
+                or s.kind = 'screen_refund' and s.subject in (select r.id::text from refunds r where r.order_id = o.id)) as short,
               (select min(r.state) from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'rejected', 'returned')) as refund,
               (select min(r.rail) from refunds r where r.order_id = o.id

@@ -79,8 +79,8 @@ const TYPED = '0xtyped';
 const UNCONFIRMED = 'returned unconfirmed';
 
 /** SQL, with a deposit as `d`: a refund of it waits for funds. */
-export const REFUND_IS_SHORT = `exists (select from cases c join refunds r on c.subject = 'refund:' || r.id
-  where r.deposit_id = d.id and c.kind = 'refund_short' and c.closed_at is null)`;
+export const REFUND_IS_SHORT = `exists (select from short_refunds s join refunds r on s.subject = r.id::text
+  where s.kind = 'screen_refund' and r.deposit_id = d.id)`;
 
 interface Row {
   id: string;

@@ -215,6 +215,7 @@ describe('a sale', () => {
 
   test('waits while the treasury cannot pay the compensation, and goes on once it can', async () => {
     const order = await sold();
+    const second = await sold();
     const custody = chart.custody(BANK, 'main', 'inr');
     await world.read(async (tx) => {
       const books = await world.balances();
@@ -224,12 +225,30 @@ describe('a sale', () => {
       assert.equal(posted.outcome, 'posted');
     });
     await agreed(await asks(order));
-    await world.opensCase(order, 'refund_short');
-    assert.equal((await refundsOf(order))[0]?.state, 'screening');
+    const openShort = () =>
+      world.read((tx) =>
+        tx.rows<{ subject: string; reason: string; refunds: number }>(
+          `select subject, reason, (facts ->> 'refunds')::int as refunds from cases where kind = 'refund_short' and closed_at is null`,
+        ),
+      );
+    // One case for both refunds, and each trace says what it waits for.
+    await agreed(await asks(second));
+    const [short] = await world.until('a case names both', async () => {
+      const found = await openShort();
+      return found[0]?.refunds === 2 && found;
+    });
+    assert.equal(short?.subject, `${BANK}:inr`);
+    assert.match(short?.reason ?? '', /^[0-9.]+ inr missing at bank\.simulated: 2 refunds wait, first refund:/);
+    for (const one of [order, second]) {
+      assert.equal((await refundsOf(one))[0]?.state, 'screening');
+      assert.match((await world.traceOf(one)).next, /the case refund_short about bank\.simulated:inr/);
+      assert.deepEqual(await world.openCaseKinds(one), []);
+    }
     await world.read((tx) =>
       post(tx, { id: 'apart:back', kind: 'set_aside', at: world.clock.now(), lines: release('set_apart') }),
     );
-    await settled(order);
+    for (const one of [order, second]) await settled(one);
+    await world.until('the case is closed', async () => (await openShort()).length === 0);
   });
 });
 

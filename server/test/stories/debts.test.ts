@@ -1,6 +1,8 @@
 /**
  * Debts: deposits that a chain reversed or a bank recalled after we had paid for them. A debt is paid in parts, operators decide
  * whether to keep a part or send it back, and a deposit that is final again after a reorg ends both debt and block by itself.
+ *
+ * Long because its stories share one server.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -835,6 +835,15 @@ test('many releases and refunds at once: each order is paid out or refunded, nev
   assert.equal(await world.tokensOf(address, 'usdc'), String(back * 10));
 });
 
+/** The case about the overdue orders that the kill switch stops. */
+const aboutSwitch = () =>
+  world.read((tx) =>
+    tx.row<{ orders: number; reason: string; isOpen: boolean }>(
+      `select (facts ->> 'orders')::int as orders, reason, closed_at is null as is_open from cases
+        where kind = 'overdue' and subject = 'kill_switch:payouts:all'`,
+    ),
+  );
+
 test('an order in any waiting state opens a case when it is overdue', async () => {
   const reached = new Map<OrderState, Sale>();
   const sale = async (reference?: string, ending?: string) => {
@@ -908,7 +917,11 @@ test('an order in any waiting state opens a case when it is overdue', async () =
     await world.read((tx) =>
       tx.run(`update orders set waits_until = now() - interval '1 s' where id = any($1)`, [ids]),
     );
-    for (const order of reached.values()) await world.opensCase(order, 'overdue');
+    const stopped: readonly OrderState[] = ['paying_out', 'refunding'];
+    for (const [state, order] of reached) if (!stopped.includes(state)) await world.opensCase(order, 'overdue');
+    // Those that the kill switch stops have one case, about the switch.
+    await world.until('the switch has a case', async () => (await aboutSwitch())?.orders === 2);
+    for (const state of stopped) assert.deepEqual(await world.openCaseKinds(reached.get(state) as Sale), []);
     const waiting = (Object.keys(STATES) as OrderState[]).filter(isWaiting);
     assert.deepEqual([...reached.keys()].sort(), [...waiting].sort());
     assert.deepEqual(Object.keys(BUILT_IN_POLICY.waiting).sort(), [...waiting].sort());
@@ -916,6 +929,8 @@ test('an order in any waiting state opens a case when it is overdue', async () =
     await world.brings('inr', units);
     await world.confirmsAfter('dai.matic20', 2);
   });
+  world.clock.advance(60_000);
+  await world.until('the case of the switch is closed', async () => (await aboutSwitch())?.isOpen === false);
   for (const state of ['paying_out', 'awaiting_liquidity', 'deposit_confirmed', 'deposit_seen'] as const) {
     const order = reached.get(state) as Sale;
     await world.mines(2);

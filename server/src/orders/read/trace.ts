@@ -14,6 +14,7 @@ import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import * as historyStore from '../history.store.ts';
 import { STATES } from '../machine.ts';
+import { shortRefundsOf } from '../refunds/short.ts';
 import type { Refund } from '../refunds/store.ts';
 import type { ListedOrder, Order } from '../store.ts';
 import * as store from '../store.ts';
@@ -58,6 +59,12 @@ async function keptBy(tx: Tx, order: Order, deposits: readonly DepositRow[]): Pr
   return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
 }
 
+/** The refund of the whole order waits for funds. */
+function waitsForFunds({ id }: Order, short: Awaited<ReturnType<typeof shortRefundsOf>>): string | undefined {
+  const at = short.get(`order:${id}`);
+  return at && `it is refunded once ${at.rail} has the funds: see the case refund_short about ${at.rail}:${at.asset}`;
+}
+
 /** Payouts that their rails have accepted and only list until an operator submits them → the operator's next step. */
 async function listed(tx: Tx, rails: TraceRails, payouts: readonly Payout[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -97,12 +104,14 @@ export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map
   const known = await readKnown(tx, orderId);
   const history = await historyStore.history(tx, orderId);
   const assetsKnown = await assets(tx);
+  const short = await shortRefundsOf(tx, { id: orderId, refundIds: known.refunds.map(({ id }) => id) });
   const seen = {
     ...{
       order,
       ...known,
-      ownNext: await keptBy(tx, order, known.deposits),
+      ownNext: waitsForFunds(order, short) ?? (await keptBy(tx, order, known.deposits)),
       waitsForPerson: await listed(tx, rails, known.payouts),
+      short,
     },
     decimals: (asset: string) => assetsKnown.get(asset)?.decimals ?? 0,
   };

@@ -51,6 +51,8 @@ export interface Seen {
   ownNext: string | undefined;
   /** Payout → what an operator has to do before its rail submits it. */
   waitsForPerson: ReadonlyMap<string, string>;
+  /** Subjects of refunds that wait for funds (refunds/short.ts). */
+  short: ReadonlyMap<string, unknown>;
   /** Deposits whose customer has confirmed the refund address. */
   confirmed: ReadonlySet<bigint>;
   decimals: (asset: string) => number;
@@ -177,7 +179,9 @@ function nextOf(seen: Seen, row: DepositRow, refund: Refund): string {
     case 'needs_destination':
       return `the customer or its partner names a destination (${of})`;
     case 'screening':
-      return `${of} is screened and sent`;
+      return seen.short.has(`refund:${refund.id}`)
+        ? `${of} is sent once the wallet or account that pays it has the funds: see the case refund_short about ${refund.rail}:${refund.asset}`
+        : `${of} is screened and sent`;
     case 'created':
     case 'submitted':
       return waitsFor(seen, refund.key) ?? `the rail pays ${of} and reports it`;

@@ -47,12 +47,14 @@ import {
   wholeOf,
 } from './request.ts';
 import { screenRefund } from './screen.ts';
+import { refundIsShort, shortRefundHandlers } from './short.ts';
 import { insertRefund, type Refund, refundsOf } from './store.ts';
 
 export function refundHandlers(context: OrdersContext): Handlers {
   return {
     refund_order: (subject, run) => refundOrder(context, BigInt(subject), run),
     screen_refund: (subject, run) => screenRefund(context, BigInt(subject), run),
+    ...shortRefundHandlers(context),
   };
 }
 
@@ -92,16 +94,22 @@ async function refundOrder(context: OrdersContext, id: bigint, run?: Run): Promi
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (error.code === 'order_over') return undefined;
-    const isShort = error.code === 'funds_short';
+    const now = context.clock.now();
+    if (error.code === 'funds_short') {
+      const { depositRail: rail, depositAsset: asset, receivedUnits, depositUnits } = order;
+      const waits = { kind: 'refund_order', subject: String(id), rail, asset } as const;
+      await context.db.asSystem((tx) => refundIsShort(tx, { ...waits, units: receivedUnits ?? depositUnits, now }));
+      return { againInMs: FUNDS_EVERY_MS };
+    }
     await context.db.asSystem((tx) =>
       openCase(tx, {
-        kind: isShort ? 'refund_short' : 'refund_destination_held',
+        kind: 'refund_destination_held',
         ...about,
-        reason: isShort ? `not enough ${order.depositAsset} to refund` : 'screening does not allow this destination',
-        now: context.clock.now(),
+        reason: 'screening does not allow this destination',
+        now,
       }),
     );
-    return isShort ? { againInMs: FUNDS_EVERY_MS } : undefined;
+    return undefined;
   }
 }
 

@@ -53,7 +53,8 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
     if (await endsCompensation(context, tx, locked, now)) return;
     if (await endsReleased(context, tx, locked, now)) return;
   }
-  if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
+  // Where the wallet has too little for another attempt, nothing would try again: an operator sends it.
+  if (again && (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now)) === undefined) return;
   await refundCase(tx, failed, 'refund_rejected', why, now);
   await announceRefund(tx, order, now);
   await settleFound(context, tx, failed.id, now);

@@ -18,6 +18,7 @@ import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { fitsRefund } from './destinations.ts';
 import { announceRefund, comesNext, FUNDS_EVERY_MS, outgoing, refundCase } from './request.ts';
+import { refundIsShort } from './short.ts';
 import { changeRefund, findRefund, type LockedRefund, lockRefund, type Refund } from './store.ts';
 
 /** Screens the destination of a refund out of suspense, then creates its payout. */
@@ -106,7 +107,11 @@ async function isNobodysThere(
   return (await there?.hasCode?.(address)) !== true;
 }
 
-/** Holds a refund in suspense and creates its next attempt. Waits if the paying wallet has too little. */
+/**
+ * Holds a refund in suspense and creates its next attempt.
+ *
+ * @returns when to try again, if the paying wallet has too little
+ */
 export async function sendFromSuspense(
   context: Rails,
   tx: Tx,
@@ -129,7 +134,10 @@ export async function sendFromSuspense(
     lines: holdRefund(bookedRefund({ ...refund, key }), from, to),
   });
   if (posted.outcome === 'short') {
-    await refundCase(tx, refund, 'refund_short', `not enough ${refund.asset} to refund`, now);
+    const { id, rail: at, asset, netUnits: units } = refund;
+    // Any other state has no job that tries again.
+    if (refund.state === 'screening')
+      await refundIsShort(tx, { kind: 'screen_refund', subject: String(id), rail: at, asset, units, now });
     return { againInMs: FUNDS_EVERY_MS };
   }
   const written = await changeRefund(tx, refund, { state: 'created', attempt, key, now });
