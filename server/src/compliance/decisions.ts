@@ -41,10 +41,11 @@ export async function record(
  */
 export async function eraseDecisions(
   tx: Tx,
-  of: { customerId: string; orders: readonly bigint[]; deposits: readonly bigint[] },
+  of: { customerId: string; orders: readonly bigint[]; deposits: readonly bigint[]; refunds: readonly bigint[] },
 ): Promise<number> {
-  const decisions = await tx.run(sql.eraseDecisions, [of.orders, of.customerId]);
-  const screenings = await tx.run(sql.eraseScreenings, [of.orders]);
+  const refunds = of.refunds.map(String);
+  const decisions = await tx.run(sql.eraseDecisions, [of.orders, of.customerId, refunds]);
+  const screenings = await tx.run(sql.eraseScreenings, [of.orders, refunds.map((id) => `refund:refund:${id}:`)]);
   return decisions + screenings + (await tx.run(sql.eraseApprovals, [of.orders, of.deposits]));
 }
 

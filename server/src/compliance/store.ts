@@ -69,11 +69,13 @@ export const sql = {
     (select id from cases where closed_at is not null and (subject = any($1::text[]) or order_id = any($2::bigint[])))`,
   eraseOutcomes: `update cases set outcome = without_typed(outcome) where closed_at is not null and outcome ~ 'enc:op1:'
     and (subject = any($1::text[]) or order_id = any($2::bigint[]))`,
-  // The indexes of the customer's account stand in the inputs.
+  // The indexes of the customer's account stand in the inputs. A refund without an order is named where an order would be.
   eraseDecisions: `update decisions set inputs = without_typed(inputs::text)::jsonb where inputs::text ~ '(enc:op1:|:[0-9a-f]{64})'
-    and (order_id = any($1::bigint[]) or (order_id is null and inputs ->> 'customerId' = $2))`,
+    and (order_id = any($1::bigint[]) or (order_id is null and (inputs ->> 'customerId' = $2
+      or (inputs ->> 'customerId' = '' and inputs ->> 'orderId' = any($3::text[])))))`,
   eraseScreenings: `update screenings set hits = without_typed(hits::text)::jsonb
-    where hits::text ~ ':[0-9a-f]{64}' and order_id = any($1::bigint[])`,
+    where hits::text ~ ':[0-9a-f]{64}' and (order_id = any($1::bigint[])
+      or (order_id is null and exists (select from unnest($2::text[]) as prefix where starts_with(subject, prefix))))`,
   eraseApprovals: `update approvals set entry = without_typed(entry), reason = without_typed(reason)
     where concat_ws(' ', entry, reason) ~ '(enc:op1:|:[0-9a-f]{64})' and (order_id = any($1::bigint[]) or deposit_id = any($2::bigint[]))`,
   emptyList: 'delete from denied_destinations where list = $1',

@@ -38,7 +38,7 @@ import {
 import { eraseTexts } from '../events/index.ts';
 import { chart, eraseEntryTexts } from '../ledger/index.ts';
 import { eraseAuditTexts, recordByMachine } from '../operators/index.ts';
-import { eraseOrderTexts } from '../orders/index.ts';
+import { eraseOrderTexts, moneyOf } from '../orders/index.ts';
 import { assets } from '../partners/index.ts';
 import { eraseDetails } from '../rails/bank.ts';
 import { eraseHolds, requireErasable } from './why.ts';
@@ -125,7 +125,7 @@ async function eraseRows(
 ): Promise<string[]> {
   const { customerId, partnerId, now } = e;
   await lockCustomer(tx, customerId);
-  const { orders, deposits, payouts } = await moneyOf(tx, customerId);
+  const { orders, deposits, refunds, payouts } = await moneyOf(tx, customerId);
   const owners = [`customer:${customerId}`, ...deposits.map((id) => `deposit:${id}`)];
   const removed = await eraseCustomerRows(tx, { customerId, deposits, now });
   const requests = removed.requests.map((id) => `information:${id}`);
@@ -133,16 +133,17 @@ async function eraseRows(
   for (const subject of requests) await closeCases(tx, { subject, outcome: 'erased', now });
   const screened = await eraseScreenings(tx, { owners, now });
   const addresses = await eraseAddressHits(tx, { owners, now });
-  const subjects = [...owners, ...orders.map((id) => `order:${id}`), ...requests, ...screened.subjects, ...addresses];
-  const ofPayouts = payouts.map((id) => `payout:${id}`);
+  const ofMoney = [...refunds.map((id) => `refund:${id}`), ...payouts.map((id) => `payout:${id}`)];
+  const ofOwn = [...owners, ...orders.map((id) => `order:${id}`), ...requests];
+  const subjects = [...ofOwn, ...screened.subjects, ...addresses, ...ofMoney];
   const accounts = [...(await assets(tx)).keys()].map((asset) => chart.receivable(customerId, partnerId, asset).code);
-  const attachments = await eraseAttachments(tx, { subjects: [...subjects, ...ofPayouts], orders, now });
+  const attachments = await eraseAttachments(tx, { subjects, orders, now });
   const counts = {
     ...removed.counts,
     ...{ names_compared: screened.compared, sanctions_hits: screened.hits },
     travel_rule: await eraseTravelData(tx, customerId),
-    decisions: await eraseDecisions(tx, { customerId, orders, deposits }),
-    order_texts: await eraseOrderTexts(tx, customerId),
+    decisions: await eraseDecisions(tx, { customerId, orders, deposits, refunds }),
+    order_texts: await eraseOrderTexts(tx, { orders, deposits }),
     entry_texts: await eraseEntryTexts(tx, { orders, accounts }),
     events: await eraseTexts(tx, subjects),
     case_texts: await eraseCaseTexts(tx, { subjects, orders }),
@@ -155,7 +156,7 @@ async function eraseRows(
     'select id from cases where subject = any($1::text[]) or order_id = any($2::bigint[])',
     [subjects, orders],
   );
-  const audited = [...subjects, ...ofPayouts, ...cases.map(({ id }) => `case:${id}`)];
+  const audited = [...subjects, ...cases.map(({ id }) => `case:${id}`)];
   const texts = await eraseAuditTexts(tx, vault, audited);
   await tx.run(
     `update erasures set erased_at = coalesce(erased_at, $2), erased = coalesce(erased, $4::jsonb),
@@ -164,27 +165,6 @@ async function eraseRows(
   );
   return [...removed.files, ...attachments];
 }
-
-/** Ids of the customer's orders, and of their deposits and payouts. */
-export const moneyOf = async (
-  tx: Tx,
-  customerId: string,
-): Promise<{ orders: bigint[]; deposits: bigint[]; payouts: string[] }> => ({
-  orders: await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId),
-  deposits: await idsOf<bigint>(
-    tx,
-    'select d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1',
-    customerId,
-  ),
-  payouts: await idsOf<string>(
-    tx,
-    'select p.id from payouts p join orders o on o.id = p.order_id where o.customer_id = $1',
-    customerId,
-  ),
-});
-
-const idsOf = async <T>(tx: Tx, text: string, customerId: string): Promise<T[]> =>
-  (await tx.rows<{ id: T }>(text, [customerId])).map(({ id }) => id);
 
 /** @returns number of customers erased, for the first time or again */
 export async function replayErasures(deps: Erasing, now: Date): Promise<number> {

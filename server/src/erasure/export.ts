@@ -21,6 +21,7 @@ import {
   openFiatAccount,
   openSubmissions,
 } from '../customers/index.ts';
+import { selectOf } from '../orders/index.ts';
 import { erasureOf } from './erase.ts';
 
 /** Maximum rows of a kind: more than a person has. If there are more, `more` says so. */
@@ -47,9 +48,9 @@ const ROWS: Readonly<Record<string, string>> = {
       refund_address, refund_account_id, merchant_reference, payer_reference, deposit_reference, payout_reference, created_at, updated_at
     from orders where customer_id = $1 order by id`,
   deposits: `select d.id, d.order_id, d.rail, d.asset, d.units, d.state, d.target, d.reference, d.seen_at, d.confirmed_at
-    from deposits d join orders o on o.id = d.order_id where o.customer_id = $1 order by d.id`,
+    from deposits d where d.id in (${selectOf.deposits()}) order by d.id`,
   payouts: `select p.id, p.order_id, p.purpose, p.rail, p.asset, p.units, p.state, p.fiat_account_id, p.address, p.reference, p.created_at
-    from payouts p join orders o on o.id = p.order_id where o.customer_id = $1 order by p.created_at, p.id`,
+    from payouts p where p.id in (${selectOf.payouts()}) order by p.created_at, p.id`,
   cases: `select c.id, c.kind, c.subject, c.opened_at, c.closed_at from cases c
     where c.kind in (${NAMES_OF_SHOWN}) and (c.subject = 'customer:' || $1
       or c.order_id in (select id from orders where customer_id = $1)) order by c.id`,

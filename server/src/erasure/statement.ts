@@ -5,7 +5,8 @@
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { type Erased, erasureOf, moneyOf } from './erase.ts';
+import { moneyOf } from '../orders/index.ts';
+import { type Erased, erasureOf } from './erase.ts';
 
 export interface Remains {
   readonly kind: string;
@@ -117,7 +118,7 @@ export async function erasureStatement(
   const { customerId } = s;
   const erasure = await erasureOf(tx, customerId);
   if (erasure === undefined) return undefined;
-  const { orders, deposits, payouts } = await moneyOf(tx, customerId);
+  const { orders, deposits, refunds, payouts } = await moneyOf(tx, customerId);
   const cases = await tx.rows<{ id: bigint }>(
     `select id from cases where subject = 'customer:' || $1 or order_id = any($2::bigint[])`,
     [customerId, orders],
@@ -127,6 +128,7 @@ export async function erasureStatement(
     `customer:${customerId}`,
     ...orders.map((id) => `order:${id}`),
     ...deposits.map((id) => `deposit:${id}`),
+    ...refunds.map((id) => `refund:${id}`),
     ...payouts.map((id) => `payout:${id}`),
   ];
   const values = [customerId, orders, deposits, payouts, subjects];

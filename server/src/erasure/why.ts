@@ -9,7 +9,7 @@ import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { findCustomer } from '../customers/index.ts';
 import { balance, chart } from '../ledger/index.ts';
-import { STATES } from '../orders/index.ts';
+import { lastOrderOrRefund, STATES, selectOf } from '../orders/index.ts';
 import { assets } from '../partners/index.ts';
 
 export interface Hold {
@@ -32,36 +32,34 @@ const OBSTACLES: readonly [what: string, text: string][] = [
   ['orders are open', `select id::text from orders where customer_id = $1 and not state = any($2::text[])`],
   [
     'deposits are in suspense or not confirmed',
-    `select d.id::text from deposits d join orders o on o.id = d.order_id where o.customer_id = $1
+    `select d.id::text from deposits d where d.id in (${selectOf.deposits()})
        and (d.state in ('seen', 'suspense') or d.dormant_units > 0 or d.dust
          or (d.state in ('confirmed', 'applied', 'refunded') and d.taken_units + d.refund_units < d.units))`,
   ],
   [
     'refunds are under way',
-    `select r.id::text from refunds r join deposits d on d.id = r.deposit_id join orders o on o.id = d.order_id
-      where o.customer_id = $1 and r.state not in ('settled', 'cancelled')`,
+    `select r.id::text from refunds r where r.id in (${selectOf.refunds()}) and r.state not in ('settled', 'cancelled')`,
   ],
-  [
-    'payouts are under way',
-    `select p.id from payouts p join orders o on o.id = p.order_id where o.customer_id = $1 and p.ended_at is null`,
-  ],
+  ['payouts are under way', `select p.id from payouts p where p.id in (${selectOf.payouts()}) and p.ended_at is null`],
   [
     'cases are open',
     `select c.id::text from cases c where c.closed_at is null
        and (c.subject in ('customer:' || $1, $1, 'sanctions:customer:' || $1, 'address_risk:customer:' || $1)
          or c.subject in (select 'information:' || i.id from information_requests i where i.customer_id = $1)
          or c.order_id in (select id from orders where customer_id = $1)
-         or c.subject in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
+         or c.subject in (select 'deposit:' || id from (${selectOf.deposits()}) as d)
+         or c.subject in (select 'refund:' || id from (${selectOf.refunds()}) as r)
+         or c.subject in (select 'payout:' || id from (${selectOf.payouts()}) as p))`,
   ],
   [
     'hits in sanctions lists are undecided',
     `select h.id::text from sanctions_hits h where h.state = 'open' and (h.owner = 'customer:' || $1
-       or h.owner in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
+       or h.owner in (select 'deposit:' || id from (${selectOf.deposits()}) as d))`,
   ],
   [
     'hits of address risk are undecided',
     `select h.id::text from address_hits h where h.state = 'open' and (h.owner = 'customer:' || $1
-       or h.owner in (select 'deposit:' || d.id from deposits d join orders o on o.id = d.order_id where o.customer_id = $1))`,
+       or h.owner in (select 'deposit:' || id from (${selectOf.deposits()}) as d))`,
   ],
   [
     'requests for information are open',
@@ -73,7 +71,7 @@ const OBSTACLES: readonly [what: string, text: string][] = [
 /**
  * Sentences with the reasons against an erasure, each with its subject; empty if the customer can be erased.
  *
- * @param afterDays after the customer's last order
+ * @param afterDays after the customer's last order or refund
  */
 export async function whyNot(tx: Tx, c: { customerId: string; afterDays: number; now: Date }): Promise<string[]> {
   const { customerId: id } = c;
@@ -89,11 +87,10 @@ export async function whyNot(tx: Tx, c: { customerId: string; afterDays: number;
     const { units } = await balance(tx, chart.receivable(id, customer.partnerId, asset));
     if (units > 0n) reasons.push(`it owes money in ${asset}`);
   }
-  const last = await tx.row<{ at: Date | null }>('select max(updated_at) as at from orders where customer_id = $1', [
-    id,
-  ]);
-  const from = last?.at == null ? undefined : new Date(last.at.getTime() + c.afterDays * DAY_MS);
-  if (from !== undefined && c.now < from) reasons.push(`its last order has to be kept until ${from.toISOString()}`);
+  const last = await lastOrderOrRefund(tx, id);
+  const from = last && later(last, c.afterDays * DAY_MS);
+  if (from !== undefined && c.now < from)
+    reasons.push(`its last order or refund has to be kept until ${from.toISOString()}`);
   return reasons;
 }
 
@@ -115,9 +112,10 @@ export const isCaseHeld = async (tx: Tx, caseId: bigint): Promise<boolean> =>
   (await tx.row(
     `select from cases c where c.id = $1 and exists (
       select from legal_holds h where h.lifted_at is null and (c.subject = 'customer:' || h.customer_id
-        or exists (select from orders o where o.customer_id = h.customer_id and (o.id = c.order_id
-          or c.subject in (select 'deposit:' || d.id from deposits d where d.order_id = o.id)
-          or c.subject in (select 'payout:' || p.id from payouts p where p.order_id = o.id)))))`,
+        or c.order_id in (select id from orders where customer_id = h.customer_id)
+        or c.subject in (select 'deposit:' || id from (${selectOf.deposits('h.customer_id')}) as d)
+        or c.subject in (select 'refund:' || id from (${selectOf.refunds('h.customer_id')}) as r)
+        or c.subject in (select 'payout:' || id from (${selectOf.payouts('h.customer_id')}) as p)))`,
     [caseId],
   )) !== undefined;
 

@@ -120,6 +120,7 @@ export { OVERDUE, orderHandlers } from './jobs.ts';
 export { type LimitUse, limitsOfCustomer, requireLeft } from './limits.ts';
 export { lockOrder, lockOrdersOf } from './lock.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
+export { eraseOrderTexts, lastOrderOrRefund, moneyOf, selectOf } from './of-customer.ts';
 export { paidBefore, settleBy } from './payouts/actions.ts';
 export { readPayTo, requireNotHeldByOperator, retryTo } from './payouts/elsewhere.ts';
 export { askBeforeSigning, askGate, seenFindings, uncoveredFindings } from './payouts/gate.ts';
@@ -215,7 +216,7 @@ export { requestRefund } from './refunds/request.ts';
 export { retryRefund } from './refunds/retry.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds/store.ts';
 export { goesToSender, senderOfOrder } from './refunds/to-sender.ts';
-export { type Direction, eraseOrderTexts, type ListedOrder, type Order } from './store.ts';
+export { type Direction, type ListedOrder, type Order } from './store.ts';
 
 /**
  * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing: the

@@ -414,26 +414,3 @@ export const open = (tx: Tx) =>
     `select state, count(*) as count, min(updated_at) as oldest from orders
       where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen') group by state`,
   );
-
-/**
- * Erases the bank references that the customer stated for its orders, and operators' texts about orders, deposits and refunds.
- *
- * @returns number of changed rows
- */
-export async function eraseOrderTexts(tx: Tx, customerId: string): Promise<number> {
-  let changed = 0;
-  for (const text of ERASED_TEXTS) changed += await tx.run(text, [customerId]);
-  return changed;
-}
-
-const ORDERS_OF = 'select id from orders where customer_id = $1';
-const DEPOSITS_OF = `select id from deposits where order_id in (${ORDERS_OF})`;
-const ERASED_TEXTS: readonly string[] = [
-  'update orders set payer_reference = null where customer_id = $1 and payer_reference is not null',
-  `update order_history set facts = without_typed(facts::text)::jsonb
-    where facts::text ~ '(enc:op1:|:[0-9a-f]{64})' and order_id in (${ORDERS_OF})`,
-  `update deposits set why = without_typed(why) where why like '%enc:op1:%' and order_id in (${ORDERS_OF})`,
-  `update refunds set why = without_typed(why) where why like '%enc:op1:%' and deposit_id in (${DEPOSITS_OF})`,
-  `update dormancies set ended_why = without_typed(ended_why) where ended_why like '%enc:op1:%'
-    and (deposit_id in (${DEPOSITS_OF}) or order_id in (${ORDERS_OF}))`,
-];

@@ -69,7 +69,7 @@ test('an erasure that is asked for within the retention time happens at its end,
   await runs();
   const { erased, waitsFor } = await stateOf(id);
   assert.equal(erased, false);
-  assert.match(waitsFor ?? '', /its last order has to be kept until/);
+  assert.match(waitsFor ?? '', /its last order or refund has to be kept until/);
   world.clock.advance(KEPT_DAYS * DAY_MS - 60_000);
   await runs();
   assert.equal((await stateOf(id)).erased, false, 'a minute too early');

@@ -1,0 +1,74 @@
+/**
+ * The money of a customer, for its erasure and export: its orders with their deposits, refunds and payouts, and deposits without
+ * an order that a refund sends to an account of the customer. A refund to an address names no customer.
+ */
+import type { Tx } from '../base/db.ts';
+
+const deposits = (customer = '$1'): string =>
+  `select od.id from deposits od join orders oo on oo.id = od.order_id where oo.customer_id = ${customer}
+    union select rr.deposit_id from refunds rr join fiat_accounts ra on ra.id = rr.fiat_account_id
+      where ra.customer_id = ${customer} and rr.order_id is null and rr.state <> 'cancelled'`;
+const refunds = (customer = '$1'): string => `select r.id from refunds r where r.deposit_id in (${deposits(customer)})`;
+const payouts = (customer = '$1'): string =>
+  `select op.id from payouts op join orders oo on oo.id = op.order_id where oo.customer_id = ${customer}
+    union select rp.id from payouts rp where rp.refund_id in (${refunds(customer)})`;
+
+/** SQL that selects the ids of a customer's money. Each takes an expression of the customer's id, by default `$1`. */
+export const selectOf = { deposits, refunds, payouts } as const;
+
+export interface MoneyOf {
+  readonly orders: readonly bigint[];
+  readonly deposits: readonly bigint[];
+  readonly refunds: readonly bigint[];
+  readonly payouts: readonly string[];
+}
+
+/** Ids of the customer's orders, deposits, refunds and payouts. */
+export const moneyOf = async (tx: Tx, customerId: string): Promise<MoneyOf> => ({
+  orders: await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId),
+  deposits: await idsOf<bigint>(tx, deposits(), customerId),
+  refunds: await idsOf<bigint>(tx, refunds(), customerId),
+  payouts: await idsOf<string>(tx, payouts(), customerId),
+});
+
+const idsOf = async <T>(tx: Tx, text: string, customerId: string): Promise<T[]> =>
+  (await tx.rows<{ id: T }>(text, [customerId])).map(({ id }) => id);
+
+/**
+ * When the customer's money last changed: its newest order, or the newest refund of a deposit without an order. Undefined without
+ * either.
+ */
+export const lastOrderOrRefund = async (tx: Tx, customerId: string): Promise<Date | undefined> =>
+  (
+    await tx.row<{ at: Date | null }>(
+      `select greatest((select max(updated_at) from orders where customer_id = $1),
+        (select max(updated_at) from refunds where order_id is null and id in (${refunds()}))) as at`,
+      [customerId],
+    )
+  )?.at ?? undefined;
+
+/**
+ * Erases the bank references that the customer stated for its orders, and operators' texts about orders, deposits and refunds.
+ *
+ * @returns number of changed rows
+ */
+export async function eraseOrderTexts(tx: Tx, of: Pick<MoneyOf, 'orders' | 'deposits'>): Promise<number> {
+  let changed = 0;
+  for (const text of ERASED_OF_ORDERS) changed += await tx.run(text, [of.orders]);
+  for (const text of ERASED_OF_DEPOSITS) changed += await tx.run(text, [of.deposits]);
+  return changed;
+}
+
+const ERASED_OF_ORDERS: readonly string[] = [
+  'update orders set payer_reference = null where id = any($1::bigint[]) and payer_reference is not null',
+  `update order_history set facts = without_typed(facts::text)::jsonb
+    where facts::text ~ '(enc:op1:|:[0-9a-f]{64})' and order_id = any($1::bigint[])`,
+  `update dormancies set ended_why = without_typed(ended_why)
+    where ended_why like '%enc:op1:%' and order_id = any($1::bigint[])`,
+];
+const ERASED_OF_DEPOSITS: readonly string[] = [
+  `update deposits set why = without_typed(why) where why like '%enc:op1:%' and id = any($1::bigint[])`,
+  `update refunds set why = without_typed(why) where why like '%enc:op1:%' and deposit_id = any($1::bigint[])`,
+  `update dormancies set ended_why = without_typed(ended_why)
+    where ended_why like '%enc:op1:%' and deposit_id = any($1::bigint[])`,
+];
