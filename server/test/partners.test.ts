@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { later } from '../src/base/clock.ts';
 import { Refusal } from '../src/base/errors.ts';
+import { encryptTyped, openTyped } from '../src/base/typed.ts';
 import * as partners from '../src/partners/index.ts';
 import { remember } from '../src/partners/remember.ts';
+import { findInDump } from './support/dump.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
@@ -33,7 +35,7 @@ before(async () => {
 after(() => fixture?.stop());
 
 const refusal = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code;
-const newKey = (partnerId: bigint, more: { expiresAt?: Date } = {}) =>
+const newKey = (partnerId: bigint, more: { expiresAt?: Date; label?: string } = {}) =>
   fixture.db.asSystem((tx) =>
     partners.createKey(tx, fixture.vault, {
       partnerId,
@@ -116,6 +118,31 @@ test('the last use of a key is noted once a minute', async () => {
   fixture.clock.advance(60_001);
   await running.noteUse(apiKey);
   assert.ok(((await used())?.at ?? first) > first);
+});
+
+test('labels that an older version stored in clear are encrypted once, also of revoked keys, and read the same', async () => {
+  const { db, vault, clock, adminUrl } = fixture;
+  const older = ['Key of Labelina Quagmire', 'enc:op1:typed by Labelina.'] as const;
+  const revoked = await newKey(two.id, { label: older[0] });
+  const kept = await newKey(two.id, { label: older[1] });
+  const newer = encryptTyped(vault, 'new');
+  const { apiKey } = await newKey(two.id, { label: newer });
+  await db.asSystem((tx) => partners.revokeKey(tx, revoked.apiKey, clock.now()));
+  assert.ok((await findInDump(adminUrl, ['Labelina'])).length > 0);
+
+  assert.ok((await partners.encryptLabels(db, vault)) >= 2);
+  assert.deepEqual(await findInDump(adminUrl, ['Labelina']), []);
+  const labels = await db.asSystem(async (tx) => {
+    const found = [];
+    for (const key of [revoked.apiKey, kept.apiKey, apiKey]) found.push((await partners.findKey(tx, key))?.label ?? '');
+    return found;
+  });
+  assert.deepEqual(
+    labels.map((label) => openTyped(vault, label)),
+    [...older, 'new'],
+  );
+  assert.equal(labels[2], newer, 'an encrypted label is encrypted again');
+  assert.equal(await partners.encryptLabels(db, vault), 0);
 });
 
 test('a market is found without case, by its chain or as the default', async () => {

@@ -18,7 +18,7 @@ import { type Sender, standard, startDispatcher } from '../events/index.ts';
 import { monitoringHandlers } from '../monitoring/index.ts';
 import { purgeSessions, purgeSsoLogins } from '../operators/index.ts';
 import { type Orders, orderHandlers } from '../orders/index.ts';
-import { assets, findPartner, signingSecrets } from '../partners/index.ts';
+import { assets, encryptLabels, findPartner, signingSecrets } from '../partners/index.ts';
 import { plannedHandlers } from '../protocols/operator/index.ts';
 import { purgeRequestLog } from '../protocols/v1/index.ts';
 import { flatFormat, whitelabelFormat } from '../protocols/whitelabel/index.ts';
@@ -92,7 +92,7 @@ function handlersOf(
         await Promise.all([
           ...[purgeRequestLog(db, now), sweepFiles(db, blobs, now), emptyOldDrafts(db, now)],
           ...[purgeSessions(db, now), purgeSsoLogins(db, now), purgeTeams(db, now), numberAccounts(db, vault)],
-          indexTexts(db, vault),
+          ...[indexTexts(db, vault), encryptLabels(db, vault)],
         ]),
     }),
     ...parts.sanctions?.handlers,

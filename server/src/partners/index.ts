@@ -116,6 +116,7 @@ export {
   partnersWithOwnFee,
   setFee,
 } from './fees.ts';
+export { encryptLabels } from './key-labels.ts';
 export {
   isRailOff,
   isSubmittingOff,
