@@ -18,6 +18,7 @@ import { migrateFor } from './base/migrate.ts';
 import { watchPatterns } from './base/patterns.ts';
 import { openPooled } from './base/pooled.ts';
 import { joinServers } from './base/servers.ts';
+import { highestLevelOf } from './compliance/index.ts';
 import { type Base, type Endings, endings } from './composition/base.ts';
 import { requestsErasing } from './composition/erasing.ts';
 import { openFiles } from './composition/files.ts';
@@ -108,7 +109,7 @@ async function compose(
   const verifier = openVerifier(base);
   const readiness = openReadiness(base, parts, { world, sources });
   const partners = openPartners({ db, vault, clock: base.clock });
-  const orders = openOrders({ ...parts.context, vault });
+  const orders = openOrders({ ...parts.context, vault, highestLevelFor: (kind) => highestLevelOf(verifier, kind) });
   const outside = outsideFor(config.profile);
   const reach = openSender(outside);
   const send = world.webhooks?.(reach) ?? reach;

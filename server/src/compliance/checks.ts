@@ -39,6 +39,7 @@ import { askReview, REVIEW_CASE } from './reviews.ts';
 export interface AskedVerifier {
   readonly code: string;
   readonly highestLevel: number;
+  highestLevelFor?(kind: Check['kind']): number;
   /** @throws Unavailable */
   begin(input: Asked): Promise<{ pageUrl: string | undefined }>;
   /** @throws Unavailable */
@@ -63,6 +64,12 @@ interface Finding {
   documentNumbers?: readonly string[];
   pending?: { pollAfterMs?: number; callsBack?: boolean };
 }
+
+/** The highest level that this verifier gives to customers of this kind; 0 if it verifies none of them. */
+export const highestLevelOf = (
+  verifier: Pick<AskedVerifier, 'highestLevel' | 'highestLevelFor'>,
+  kind: Check['kind'],
+): number => verifier.highestLevelFor?.(kind) ?? verifier.highestLevel;
 
 const OUTCOMES: readonly string[] = ['in_review', 'verified', 'failed', 'refused'];
 const OVERDUE = 'verification_overdue';
@@ -104,13 +111,14 @@ async function askAgain(verifier: AskedVerifier, check: Check): Promise<Finding>
 
 const inputOf = (verifier: AskedVerifier, { key, customerId, kind, level }: Check): Asked => ({
   ...{ key, customerId, kind },
-  level: Math.min(level, verifier.highestLevel),
+  // A verifier of none of this kind says so itself.
+  level: Math.max(1, Math.min(level, highestLevelOf(verifier, kind))),
 });
 
 async function findingOf(verifier: AskedVerifier, input: Asked): Promise<Finding> {
   const finding = await verifier.finding(input);
   const { outcome, level } = finding;
-  const isLevel = Number.isInteger(level) && level >= 1 && level <= verifier.highestLevel;
+  const isLevel = Number.isInteger(level) && level >= 1 && level <= highestLevelOf(verifier, input.kind);
   const isDay = finding.expiresOn === undefined || isCalendarDay(finding.expiresOn);
   if (!OUTCOMES.includes(outcome) || (outcome === 'verified' && !(isLevel && isDay)))
     throw new Unavailable(verifier.code, 'its answer is no finding');

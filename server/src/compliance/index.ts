@@ -58,7 +58,7 @@ export {
   requireUnclaimed,
   upsertCase,
 } from './cases.ts';
-export { type AskedVerifier, askVerifier, checkHandlers, recordAnswer } from './checks.ts';
+export { type AskedVerifier, askVerifier, checkHandlers, highestLevelOf, recordAnswer } from './checks.ts';
 export { decisionsOf, eraseDecisions, record } from './decisions.ts';
 export { DUE, OTHERS } from './due.ts';
 export { expiryHandlers, FOLLOW_EXPIRIES } from './expiries.ts';

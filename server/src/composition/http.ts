@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { defined } from '../base/defined.ts';
 import { openOidc } from '../base/oidc.ts';
+import { highestLevelOf } from '../compliance/index.ts';
 import { CONSOLE, consolePages } from '../console/index.ts';
 import type { Environment, SandboxFile } from '../environment.ts';
 import { type EgressPolicy, type Sender } from '../events/index.ts';
@@ -155,7 +156,7 @@ async function mountForCustomers(
       egress: outside,
       profile: config.profile,
       hasDocs: config.docs === '1',
-      highestLevel: verifier.highestLevel,
+      highestLevelFor: (kind) => highestLevelOf(verifier, kind),
       ...defined({ codes, sandbox }),
     }),
   );

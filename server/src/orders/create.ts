@@ -35,7 +35,7 @@ import { watchAddress } from '../rails/chain.ts';
 import type { Rail } from '../rails/rail.ts';
 import { emitState } from './advance.ts';
 import * as historyStore from './history.store.ts';
-import { lockLimitsOf, requireWithinLimits, worthOf, worthOnMarket } from './limits.ts';
+import { type HighestLevelFor, lockLimitsOf, requireWithinLimits, worthOf, worthOnMarket } from './limits.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
@@ -74,7 +74,7 @@ export interface CreateInput {
  * @throws Unavailable without a price, while quoting is halted, or if the node of its chain has not been started yet
  */
 export async function create(
-  context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
+  context: { rails: ReadonlyMap<string, Rail>; clock: Clock; highestLevelFor?: HighestLevelFor },
   tx: Tx,
   input: CreateInput,
 ): Promise<Order> {
@@ -99,7 +99,8 @@ export async function create(
   const id = numericId(now);
   const [quote, index] = await awaitAll(priceFor(tx, input, id), store.nextIndex(tx));
   await requireRoom(tx, input, quote, now);
-  await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), now });
+  const highestLevel = context.highestLevelFor?.(customer.kind);
+  await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), highestLevel, now });
   const rail = context.rails.get(market.depositRail);
   assert(rail !== undefined, `rail ${market.depositRail} is not running`);
   const policy = await policyFor(tx, market, partner.id);

@@ -31,6 +31,7 @@ import {
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
 import * as historyStore from './history.store.ts';
+import type { HighestLevelFor } from './limits.ts';
 import { isFinal } from './machine.ts';
 import { opened } from './read/opened.ts';
 import { type OrderPage, page } from './read/page.ts';
@@ -338,7 +339,10 @@ export interface ListAll {
   pageSize: number;
 }
 
-export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gate'> & { vault: Vault }): Orders {
+/** @param context.highestLevelFor default: the highest level there is */
+export function openOrders(
+  context: Pick<OrdersContext, 'rails' | 'clock' | 'gate'> & { vault: Vault; highestLevelFor?: HighestLevelFor },
+): Orders {
   const { vault } = context;
   return {
     async create(tx, { merchantReference, ...input }) {

@@ -15,7 +15,7 @@ import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { formatUnits, quoteToBase } from '../base/money.ts';
-import { findCustomer } from '../customers/index.ts';
+import { type Customer, findCustomer, HIGHEST_LEVEL } from '../customers/index.ts';
 import {
   type CustomerLimit,
   covers,
@@ -67,6 +67,10 @@ export function useOf(limit: CustomerLimit, worth: readonly MarketWorth[]): Limi
     ),
   };
 }
+
+type Limited = Pick<Customer, 'id' | 'level'>;
+/** The highest level that the verifier gives to customers of a kind. */
+export type HighestLevelFor = (kind: Customer['kind']) => number;
 
 const leastLeft = (uses: readonly LimitUse[]): LimitUse | undefined =>
   uses.reduce<LimitUse | undefined>((a, b) => (a === undefined || b.leftUnits < a.leftUnits ? b : a), undefined);
@@ -120,14 +124,16 @@ export async function requireWithinLimits(
   tx: Tx,
   input: {
     limits: readonly CustomerLimit[];
-    customer: { id: string; level: number };
+    customer: Limited;
     market: Market;
     units: bigint;
+    /** The highest level that the customer can be told to reach; default: the highest there is. */
+    highestLevel?: number | undefined;
     orderId?: bigint | undefined;
     now: Date;
   },
 ): Promise<void> {
-  const { limits, customer, market, units, orderId, now } = input;
+  const { limits, customer, market, units, highestLevel: highest = HIGHEST_LEVEL, orderId, now } = input;
   const uses = await usesOf(tx, limits, { customerId: customer.id, now, orderId });
   const worst = leastLeft(uses);
   if (worst === undefined || worst.leftUnits >= units) return;
@@ -142,7 +148,7 @@ export async function requireWithinLimits(
     left: formatUnits(leftUnits, decimals),
     fitsAt: await fitsAt(tx, worst, { customerId: customer.id, units, orderId, now }),
     level: customer.level,
-    nextLevel: await levelWithMore(tx, limit, customer.level),
+    nextLevel: await levelWithMore(tx, limit, { level: customer.level, highest }),
   });
 }
 
@@ -153,15 +159,16 @@ export async function requireWithinLimits(
 export async function requireLeft(
   tx: Tx,
   input: {
-    customer: { id: string; level: number };
+    customer: Limited;
     market: Market;
     quote: { depositUnits: bigint; grossUnits: bigint };
+    highestLevel: number;
     now: Date;
   },
 ): Promise<void> {
-  const { customer, market, quote, now } = input;
+  const { customer, market, quote, highestLevel, now } = input;
   const limits = await customerLimits(tx, customer.level, market);
-  await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), now });
+  await requireWithinLimits(tx, { limits, customer, market, units: worthOnMarket(market, quote), highestLevel, now });
 }
 
 /** Value of terms on a market, in its fiat. */

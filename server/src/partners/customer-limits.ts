@@ -37,7 +37,6 @@ export interface CustomerLimit extends CustomerLimitRow {
 
 const current = remember<readonly CustomerLimitRow[]>({ forMs: 2_000, most: 1 });
 
-const HIGHEST = 5;
 const isLimit = (row: CustomerLimitRow): row is CustomerLimit => row.maxUnits !== null;
 /** Whether two limits count the same orders and period, whatever their levels. */
 export const isSameScope = (a: LimitScope, b: LimitScope): boolean =>
@@ -70,10 +69,14 @@ export const customerLimitsNow = async (tx: Tx, level: number, market: Market): 
 const ofMarket = (found: readonly CustomerLimit[], market: Market | undefined): readonly CustomerLimit[] =>
   market === undefined ? found : found.filter((limit) => covers(limit, market));
 
-/** The lowest level whose customers may do more than this limit allows; null when there is none. */
-export async function levelWithMore(tx: Tx, limit: CustomerLimit, level: number): Promise<number | null> {
+/** The lowest level above `level`, up to `highest`, whose customers may do more than this limit allows; null when there is none. */
+export async function levelWithMore(
+  tx: Tx,
+  limit: CustomerLimit,
+  { level, highest }: { level: number; highest: number },
+): Promise<number | null> {
   const rows = await current.get(tx, '', () => newestLimits(tx));
-  for (let higher = level + 1; higher <= HIGHEST; higher += 1) {
+  for (let higher = level + 1; higher <= highest; higher += 1) {
     const there = inForce(rows, higher).find((other) => isSameScope(other, limit));
     if (there === undefined || there.maxUnits > limit.maxUnits) return higher;
   }

@@ -37,6 +37,9 @@ export interface Verifier {
   /** The highest level it can verify to, 1 to 5. */
   readonly highestLevel: number;
 
+  /** The same for customers of one kind, 0 if it verifies none of them; absent if `highestLevel` is for each kind. */
+  highestLevelFor?(kind: VerificationRequest['kind']): number;
+
   /**
    * Begins a verification. Idempotent: the same key is the same verification.
    *

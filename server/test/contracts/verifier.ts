@@ -66,6 +66,8 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside, r
       assert.ok(
         Number.isInteger(verifier.highestLevel) && verifier.highestLevel >= 1 && verifier.highestLevel <= HIGHEST_LEVEL,
       );
+      const each = (['INDIVIDUAL', 'BUSINESS'] as const).map((kind) => verifier.highestLevelFor?.(kind));
+      if (verifier.highestLevelFor !== undefined) assert.equal(Math.max(...each.map(Number)), verifier.highestLevel);
     });
 
     inWorld('the same key is the same verification, however often it is begun', async ({ verifier, begun }) => {

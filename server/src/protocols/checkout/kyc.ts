@@ -15,7 +15,7 @@
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { Unavailable } from '../../base/errors.ts';
-import { askVerifier, recordAnswer } from '../../compliance/index.ts';
+import { askVerifier, highestLevelOf, recordAnswer } from '../../compliance/index.ts';
 import {
   checkAnswers,
   checkUnderWay,
@@ -89,8 +89,8 @@ async function taken(visit: Visit, intent: string, step: Standing): Promise<Outc
 type Standing = 'done' | 'refused' | 'review' | 'form';
 
 /** The target level of verification here: the one from which the partner lets its customers trade. */
-const levelFor = ({ partner, deps }: Pick<Visit, 'partner' | 'deps'>): number =>
-  Math.min(Math.max(1, partner.tradeLevel), deps.verifier.highestLevel);
+const levelFor = ({ customer, partner, deps }: Pick<Visit, 'customer' | 'partner' | 'deps'>): number =>
+  Math.max(1, Math.min(partner.tradeLevel, highestLevelOf(deps.verifier, customer.kind)));
 
 export function verificationStep(
   { customer, partner, deps }: Pick<Visit, 'customer' | 'partner' | 'deps'>,
@@ -100,7 +100,7 @@ export function verificationStep(
   // A new document is asked for before the old one is over, while the customer still trades.
   const isOver = customer.documentLapsedAt !== null;
   if (customer.verification === 'verified' && (isOver || given?.isExpiring === true)) return 'form';
-  if (customer.verification === 'verified' && customer.level >= levelFor({ partner, deps })) return 'done';
+  if (customer.verification === 'verified' && customer.level >= levelFor({ customer, partner, deps })) return 'done';
   const isAsked = given !== undefined && given.outcome === null;
   return customer.verification === 'in_review' || isAsked ? 'review' : 'form';
 }

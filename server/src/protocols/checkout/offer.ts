@@ -13,6 +13,7 @@
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
+import { highestLevelOf } from '../../compliance/index.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
 import { requireLeft } from '../../orders/index.ts';
 import { type Market, markets, recordActivity } from '../../partners/index.ts';
@@ -164,15 +165,16 @@ async function quoteFor(visit: CheckoutVisit, customer: Customer, market: Market
   const depositUnits = BigInt(link.depositUnits);
   return await visit.inTx(async (tx) => {
     await requireWithinLevel(tx, { market, level: customer.level, depositUnits });
+    const highestLevel = highestLevelOf(visit.deps.verifier, customer.kind);
     const row = await checkouts.lock(tx, link, now);
     const shown =
       row?.quoteId == null ? undefined : await liveQuote(tx, { id: row.quoteId, market, depositUnits, now });
     if (shown !== undefined) {
-      await requireLeft(tx, { customer, market, quote: shown, now });
+      await requireLeft(tx, { customer, market, quote: shown, highestLevel, now });
       return shown;
     }
     const quote = await createQuote(tx, { partner, market, depositUnits, now });
-    await requireLeft(tx, { customer, market, quote, now });
+    await requireLeft(tx, { customer, market, quote, highestLevel, now });
     await checkouts.quoteShown(tx, link.id, quote.id);
     return quote;
   });

@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import type { Log } from '../../base/log.ts';
+import type { Customer } from '../../customers/index.ts';
 import type { EgressPolicy } from '../../events/index.ts';
 import type { Orders, OrdersContext } from '../../orders/index.ts';
 import type { Credential, Partner, Partners, Through } from '../../partners/index.ts';
@@ -34,8 +35,11 @@ export interface V1Deps {
   coolingOffMs: number;
   /** EIP-155 ids of chains. */
   networkIds: ReadonlyMap<string, number>;
-  /** The highest level that the verifier can give; also the highest that a submission may ask for. */
-  highestLevel: number;
+  /**
+   * The highest level that the verifier gives to customers of a kind, 0 if none; also the highest that a submission may ask for, and
+   * that a customer is told of.
+   */
+  highestLevelFor: (kind: Customer['kind']) => number;
   /** Store of customers' files, and their limits. */
   blobs: Blobs;
   uploadLimits?: UploadLimits;

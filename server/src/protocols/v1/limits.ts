@@ -2,7 +2,7 @@
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { formatUnits } from '../../base/money.ts';
-import { type Customer, countryFor, formFor, HIGHEST_LEVEL, missingOf } from '../../customers/index.ts';
+import { type Customer, countryFor, formFor, missingOf } from '../../customers/index.ts';
 import type { LimitUse } from '../../orders/index.ts';
 import {
   type CustomerLimit,
@@ -38,7 +38,8 @@ export function limitUseShape(
 }
 
 /**
- * The lowest level that allows more than the present one, on a market or across orders; null when no level does. Below the level
+ * The lowest level that allows more than the present one, on a market or across orders; null when no level does that the verifier
+ * gives. Below the level
  * from which customers trade nothing is allowed: then it is that level, with all limits there.
  */
 export async function nextLevelOf(
@@ -46,6 +47,7 @@ export async function nextLevelOf(
   {
     customer,
     tradeLevel,
+    highestLevel,
     uses,
     markets,
     vault,
@@ -53,6 +55,7 @@ export async function nextLevelOf(
   }: {
     customer: Customer;
     tradeLevel: number;
+    highestLevel: number;
     uses: readonly LimitUse[];
     markets: readonly Market[];
     vault: Vault;
@@ -60,7 +63,7 @@ export async function nextLevelOf(
   },
 ): Promise<Limits['next']> {
   const isFirst = customer.level < tradeLevel;
-  for (let level = isFirst ? tradeLevel : customer.level + 1; level <= HIGHEST_LEVEL; level += 1) {
+  for (let level = isFirst ? tradeLevel : customer.level + 1; level <= highestLevel; level += 1) {
     const there = await customerLimits(tx, level);
     const larger = uses.flatMap(({ limit }) => {
       const other = there.find((one) => isSameScope(one, limit));

@@ -154,6 +154,7 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
   return {
     code: CODE,
     highestLevel: Math.max(...account.templates.keys(), ...(account.companyTemplates?.keys() ?? [])),
+    highestLevelFor: (kind) => Math.max(0, ...templatesFor(kind).keys()),
 
     async begin(input) {
       const { id, status } = (await find(input.key)) ?? (await create(input));

@@ -99,6 +99,7 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
   return {
     code: CODE,
     highestLevel: Math.max(...account.levels.keys(), ...(account.companyLevels?.keys() ?? [])),
+    highestLevelFor: (kind) => Math.max(0, ...levelsFor(kind).keys()),
 
     async begin({ key, customerId, kind, level }) {
       const levelName = nameFor(levelsFor(kind), level);

@@ -8,10 +8,11 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { parseUnits } from '../../../src/base/money.ts';
 import { HIGHEST_LEVEL } from '../../../src/customers/index.ts';
-import { retry } from '../../../src/orders/index.ts';
+import { openOrders, retry } from '../../../src/orders/index.ts';
 import { allCustomerLimits, type LimitScope, setCustomerLimit } from '../../../src/partners/index.ts';
 import { type Came, newPhone } from '../../support/client.ts';
-import { type V1World, v1World } from './world.ts';
+import { openV1 } from '../../support/v1.ts';
+import { besideStory, type V1World, v1World } from './world.ts';
 
 let w: V1World;
 before(async () => {
@@ -221,6 +222,37 @@ describe('the limits shown to a partner', () => {
     const { body } = await asksToBuy(customerId, '1001');
     assert.equal(body.customerLimit.nextLevel, level + 1);
     assert.match(body.detail, new RegExp(`Level ${level + 1} allows more\\.$`));
+  });
+
+  test('never name a level above the highest that the verifier gives to customers of this kind', async () => {
+    const customerId = await w.customer();
+    const { level, customerId: id } = await known(customerId);
+    await limits('1000', { level });
+    await limits('9000', { level: level + 2 });
+    const { vault, orders: context } = w.s.server;
+    const upTo = (highest: number) => (kind: string) => (kind === 'INDIVIDUAL' ? highest : HIGHEST_LEVEL);
+    for (const [highest, expected] of [
+      [level, null],
+      [level + 1, level + 1],
+    ] as const) {
+      const highestLevelFor = upTo(highest);
+      const beside = await besideStory(w.s, {
+        ...{ profile: 'sandbox', highestLevelFor, orders: openOrders({ ...context, vault, highestLevelFor }) },
+      });
+      try {
+        const api = openV1(beside.baseUrl, w.keys);
+        const { next } = await api.does('GET', `/customers/${id}/limits`);
+        assert.equal(next?.level ?? null, expected);
+        const destinationId = (await w.address(customerId)).id;
+        const quote = await api.does('POST', '/quotes', {
+          ...{ payAsset: 'inr', receiveAsset: 'usdc.matic20', payAmount: '1001' },
+        });
+        const { body } = await api.post('/orders', { quoteId: quote.id, customerId, destinationId });
+        assert.equal(body.customerLimit.nextLevel, expected);
+      } finally {
+        await beside.close();
+      }
+    }
   });
 });
 

@@ -217,6 +217,7 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
         limits: uses.map((use) => limitUseShape(use, all)),
         next: await nextLevelOf(tx, {
           ...{ customer, tradeLevel: caller.partner.tradeLevel, uses },
+          highestLevel: deps.highestLevelFor(customer.kind),
           ...{ markets: all, vault: deps.vault, now },
         }),
         shared: shared.filter(({ cap }) => cap !== null),

@@ -67,10 +67,13 @@ export const SUBMISSION_HANDLERS: readonly Handled[] = [
   writes(SUBMISSIONS.create, async (tx, asked) => {
     const { values, deps, caller, now } = asked;
     const { asset, level } = values;
-    const rule = `must be at most ${deps.highestLevel}, the highest level of the verifier`;
-    if (level !== undefined && level > deps.highestLevel)
-      throw new Refusal('malformed_field', { fields: { level: rule } });
     const customer = await findCustomer(tx, values.customer);
+    const highest = deps.highestLevelFor(customer.kind);
+    const rule =
+      highest === 0
+        ? 'must be left out: the verifier gives it none'
+        : `must be at most ${highest}, the highest level of the verifier`;
+    if (level !== undefined && level > highest) throw new Refusal('malformed_field', { fields: { level: rule } });
     if (asset !== undefined) await requireFiat(tx, asset);
     const form = await customerForm(tx, caller.partner, { customer, fiat: asset, level }, now);
     const given = givenOf(values, { customer, form, now });
