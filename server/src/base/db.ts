@@ -54,6 +54,13 @@ export interface Tx {
    */
   deferLast(key: string, text: string, values?: readonly unknown[], tell?: (rows: number) => void): void;
   /**
+   * The result of work that may take long, such as running a pattern in a thread. A transaction is rolled back first, so that it
+   * holds no lock and no connection meanwhile, and its body runs again with the result.
+   *
+   * @param key what the work was given: a body that asks for the same again gets the same result
+   */
+  outside<T>(key: string, work: () => Promise<T>): Promise<T>;
+  /**
    * The same object in every attempt of one transaction: the key under which an attempt can store something for the next one, in
    * a WeakMap.
    */
@@ -65,6 +72,16 @@ export interface Tx {
 /** Ends this attempt of a transaction; it is rolled back and runs again. */
 export class Collision extends Error {
   readonly code = '40001';
+}
+
+/** Ends this attempt of a transaction: it is rolled back, `work` runs, and the body runs again. */
+class WorkFirst extends Error {
+  readonly work: () => Promise<unknown>;
+
+  constructor(work: () => Promise<unknown>) {
+    super('work has to be done outside of the transaction');
+    this.work = work;
+  }
 }
 
 /** The body may return synchronously if it only defers statements. */
@@ -100,6 +117,8 @@ export async function awaitAll<T extends readonly unknown[]>(
 }
 
 const ATTEMPTS = 5;
+/** More works of one transaction show that their keys differ in each attempt. */
+const MOST_WORKS = 20;
 /** Maximum time of a statement, of a lock wait, and of a transaction without a statement. */
 export const TIME_LIMITS = {
   statement_timeout: 15_000,
@@ -237,8 +256,28 @@ const COMMIT: Statement = { text: 'commit' };
 const ROLLBACK: Statement = { text: 'rollback' };
 
 /** One transaction on one of these connections. Runs again after a retryable error. Without a statement it opens nothing. */
-async function transact<T>(pool: Connections, { cacheKey, begin }: Opening, body: Body<T>): Promise<T> {
+async function transact<T>(pool: Connections, opening: Opening, body: Body<T>): Promise<T> {
   const attempts = {};
+  const done = new Map<string, unknown>();
+  const outside = async <R>(key: string, work: () => Promise<R>): Promise<R> => {
+    if (done.has(key)) return done.get(key) as R;
+    throw new WorkFirst(async () => void done.set(key, await work()));
+  };
+  for (;;)
+    try {
+      return await attempted(pool, { ...opening, attempts, outside }, body);
+    } catch (error) {
+      if (!(error instanceof WorkFirst)) throw error;
+      assert(done.size < MOST_WORKS, 'a transaction asks for other work in each attempt');
+      await error.work();
+    }
+}
+
+async function attempted<T>(
+  pool: Connections,
+  { cacheKey, begin, attempts, outside }: Opening & Pick<Tx, 'attempts' | 'outside'>,
+  body: Body<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     let opening: ReturnType<Connections['connect']> | undefined;
     let hasBegun = false;
@@ -254,7 +293,7 @@ async function transact<T>(pool: Connections, { cacheKey, begin }: Opening, body
         hasBegun = true;
         return await answersTo(connection, { first, batch });
       },
-      { attempts, cacheKey },
+      { attempts, cacheKey, outside },
     );
     let broken: Error | undefined;
     try {
@@ -332,7 +371,7 @@ async function answersTo(
  */
 function converse(
   send: (batch: readonly Statement[]) => Promise<Answer[]>,
-  { cacheKey, attempts = {} }: { cacheKey: object; attempts?: object },
+  { cacheKey, attempts = {}, outside = atOnce }: Pick<Tx, 'cacheKey'> & Partial<Pick<Tx, 'attempts' | 'outside'>>,
 ) {
   let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
   const last: { key: string; statement: Statement; tell?: ((answer: Answer) => void) | undefined }[] = [];
@@ -367,6 +406,7 @@ function converse(
     defer: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
     deferLast: (key, text, values, tell) =>
       void last.push({ key, statement: { text, values, isBlind: true }, tell: tell && (({ count }) => tell(count)) }),
+    outside,
     attempts,
     cacheKey,
   };
@@ -376,6 +416,9 @@ function converse(
   };
   return { tx, ask, sendLast, isSilent: () => said.length === 0 };
 }
+
+/** Where no transaction waits: between the statements of a read, each of which is its own. */
+const atOnce = async <T>(_key: string, work: () => Promise<T>): Promise<T> => await work();
 
 /** Shorter keys first, so that numbers sort in numeric order. */
 const byKey = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);

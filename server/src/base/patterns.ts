@@ -47,7 +47,7 @@ const WORDS = new Map<number | undefined, boolean>([
 
 const MOST_THREADS = 2;
 const MOST_WAITING = 100;
-/** Shorter than the 15 seconds after which the database ends a transaction without a statement (db.ts): most callers are in one. */
+/** A client gives up after seconds. No transaction waits meanwhile (`Tx.outside` in db.ts). */
 const WAIT_MS = 8_000;
 /** A good pattern takes microseconds. The rest is for pauses of a busy machine. */
 const MATCH_MS = 1_000;

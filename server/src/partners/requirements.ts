@@ -31,9 +31,18 @@ export async function setKybRequirements(
   r: { partnerId: bigint; requirements: OwnRequirements | null; now: Date },
 ): Promise<void> {
   const patterns = patternsOf(r.requirements ?? {});
+  const fields = await tx.outside(JSON.stringify(['requirements', patterns]), () => wrongIn(patterns));
+  if (fields !== undefined) throw new Refusal('malformed_field', { fields });
+  if (r.requirements === null) await tx.run(sql.removeKybRequirements, [r.partnerId]);
+  else await tx.run(sql.upsertKybRequirements, [r.partnerId, JSON.stringify(r.requirements), r.now]);
+  remembered.forget(tx);
+}
+
+/** What is wrong with the patterns, by path; undefined if nothing is. */
+async function wrongIn(patterns: readonly Pattern[]): Promise<Record<string, string> | undefined> {
   for (const { path, source } of patterns) {
     const why = await patternProblem(source);
-    if (why !== undefined) throw new Refusal('malformed_field', { fields: { [`${path}.regex`]: why } });
+    if (why !== undefined) return { [`${path}.regex`]: why };
   }
   const shown = patterns.flatMap(({ path, source, example }) =>
     example === undefined ? [] : [{ path, source, example }],
@@ -41,13 +50,7 @@ export async function setKybRequirements(
   const found = await judge(shown.map(({ source, example }) => ({ source, text: example })));
   const wrong = shown.filter((_one, at) => found[at] !== true);
   const why = 'must be accepted by the regex beside it';
-  if (wrong.length > 0)
-    throw new Refusal('malformed_field', {
-      fields: Object.fromEntries(wrong.map(({ path }) => [`${path}.example`, why])),
-    });
-  if (r.requirements === null) await tx.run(sql.removeKybRequirements, [r.partnerId]);
-  else await tx.run(sql.upsertKybRequirements, [r.partnerId, JSON.stringify(r.requirements), r.now]);
-  remembered.forget(tx);
+  return wrong.length === 0 ? undefined : Object.fromEntries(wrong.map(({ path }) => [`${path}.example`, why]));
 }
 
 interface Pattern {

@@ -57,6 +57,43 @@ const idsIn = async (table: string): Promise<number[]> =>
     ({ id }) => id,
   );
 
+describe('work outside of a transaction', () => {
+  test('runs with nothing of it open, once for what it was given, and the body runs again with its result', async () => {
+    const table = await newTable();
+    const works: number[][] = [];
+    const work = (n: number) => async () => {
+      works.push([n, ...(await idsIn(table))]);
+      // Another transaction gets the row that the body had locked.
+      await fixture.db.asSystem((tx) => tx.run(`insert into ${table} values (1, 'other') on conflict do nothing`));
+      return n * 10;
+    };
+    let bodies = 0;
+    const results = await fixture.db.asSystem(async (tx) => {
+      bodies += 1;
+      await tx.run(`insert into ${table} values (1, 'mine') on conflict do nothing`);
+      await tx.run(`insert into ${table} values (2, 'mine')`);
+      return [await tx.outside('one', work(1)), await tx.outside('two', work(2)), await tx.outside('one', work(3))];
+    });
+    assert.deepEqual([results, bodies], [[10, 20, 10], 3]);
+    assert.deepEqual(works, [[1], [2, 1]]);
+    assert.deepEqual(await idsIn(table), [1, 2]);
+  });
+
+  test('that fails is the transaction’s failure; work that differs in each attempt ends it; a read does it at once', async () => {
+    const table = await newTable();
+    const failing = fixture.db.asSystem(async (tx) => {
+      await tx.run(`insert into ${table} values (1)`);
+      await tx.outside('fails', async () => assert.fail('no thread starts'));
+    });
+    await assert.rejects(failing, /no thread starts/);
+    let n = 0;
+    const endless = fixture.db.asSystem((tx) => tx.outside(String((n += 1)), async () => n));
+    await assert.rejects(endless, /other work in each attempt/);
+    assert.deepEqual(await idsIn(table), []);
+    assert.equal(await fixture.db.readOnlyAsPartner(1n, (tx) => tx.outside('reads', async () => 'read')), 'read');
+  });
+});
+
 describe('a statement sent ahead', () => {
   test('is visible to later statements, and is committed even without any', async () => {
     const table = await newTable();

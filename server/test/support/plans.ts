@@ -100,6 +100,7 @@ function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknow
       run: (text, values) => inTurn(text, values, () => tx.run(text, values)),
       defer: (text, values) => void inTurn(text, values, () => tx.run(text, values)),
       deferLast: (key, text, values, tell) => tx.deferLast(key, text, values, tell),
+      outside: tx.outside,
       attempts: tx.attempts,
       cacheKey: tx.cacheKey,
     },

@@ -8,6 +8,7 @@
  * all at once, and the checks use its judgements.
  */
 import { dayOf, isCalendarDay } from '../../base/clock.ts';
+import type { Tx } from '../../base/db.ts';
 import { isPlain } from '../../base/fields.ts';
 import { type Judgement, judge, type Pair } from '../../base/patterns.ts';
 import { sampleOf } from '../../base/patterns.words.ts';
@@ -57,14 +58,19 @@ const keyOf = (regex: string, text: string): string => JSON.stringify([regex, te
 /**
  * Runs the patterns of a form on answers to it, in one round trip. Answers that break another rule are left out.
  *
- * It may stand in a transaction, as that of a submission, which holds the customer's row meanwhile: it asks nobody outside this
- * process. Good patterns take about a millisecond, and one that does not end takes a second. A request waits at most eight seconds
- * for a thread that others use.
+ * Good patterns take about a millisecond, and one that does not end takes a second. A request waits at most eight seconds for a
+ * thread that others use. A transaction is rolled back meanwhile (`Tx.outside`): its next attempt reads form and answers again, and
+ * other patterns or texts than those that were run are run first, too.
  *
  * @param given sets of answers; those that matter most first, because none is tried behind one that was late
+ * @param tx the transaction that is open, if one is
  * @throws Unavailable 'patterns'
  */
-export async function judgeAnswers(form: Form, given: readonly Answers[], now: Date): Promise<Judged> {
+export async function judgeAnswers(
+  form: Form,
+  given: readonly Answers[],
+  { now, tx }: { now: Date; tx?: Pick<Tx, 'outside'> },
+): Promise<Judged> {
   const pairs = new Map<string, Pair>();
   for (const answers of given)
     for (const field of fieldsOf(form)) {
@@ -74,7 +80,8 @@ export async function judgeAnswers(form: Form, given: readonly Answers[], now: D
       if (brokenRule(field, text, now, NONE) === undefined) pairs.set(keyOf(regex, text), { source: regex, text });
     }
   if (pairs.size === 0) return NONE;
-  const judgements = await judge([...pairs.values()]);
+  const run = () => judge([...pairs.values()]);
+  const judgements = tx === undefined ? await run() : await tx.outside(JSON.stringify([...pairs.keys()]), run);
   const judged = new Map([...pairs.keys()].map((key, at) => [key, judgements[at]]));
   return (regex, text) => judged.get(keyOf(regex, text));
 }

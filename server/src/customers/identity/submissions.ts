@@ -101,7 +101,7 @@ export async function submit(
   if (customer.blocked || customer.verification === 'refused') throw new Refusal('customer_blocked');
   const before = await addedTo(tx, customer, s);
   const known = before === undefined ? {} : openAnswers(vault, before);
-  const judged = await judgeAnswers(form.form, [given.answers, known], now);
+  const judged = await judgeAnswers(form.form, [given.answers, known], { now, tx });
   const { faults, answers: taken } = checkAnswers(form.form, given.answers, now, judged);
   const more = Object.entries(given.more ?? {}).filter(([, text]) => text.trim() !== '');
   for (const [name, text] of more) if (!isVisible(text)) faults[name] = VISIBLE_RULE;
@@ -333,7 +333,7 @@ export async function missingOf(
   const current = await tx.row<SubmissionRow>(sql.underWay, [customerId]);
   if (current?.state === 'in_review') return { fields: [], files: [] };
   const answers = current === undefined ? {} : openAnswers(vault, current);
-  const judged = await judgeAnswers(form.form, [answers], now);
+  const judged = await judgeAnswers(form.form, [answers], { now, tx });
   const { missing, faults } = checkStored(form.form, answers, now, judged);
   const files = missingSlots(form, new Set((await digestsBefore(tx, current)).keys()));
   const again = Object.entries(current?.reasons ?? {}).flatMap(([name, code]) => (code === 'missing' ? [] : [name]));

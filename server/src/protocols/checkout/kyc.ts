@@ -137,7 +137,7 @@ async function read(visit: Visit, asked: Asked, { isDraft }: { isDraft: boolean 
 
 /** What the patterns of the form refuse; its other rules have been read with the fields. */
 async function unmatched({ now }: Visit, { form: { form } }: Asked, answers: Given['answers']): Promise<Problems> {
-  const judged = await judgeAnswers(form, [answers], now);
+  const judged = await judgeAnswers(form, [answers], { now });
   return new Map(Object.entries(checkAnswers(form, answers, now, judged).faults));
 }
 

@@ -216,6 +216,7 @@ export const whenNeeded = (db: Database): Tx => ({
   deferLast() {
     throw new BugError('a read of cached data tried to write');
   },
+  outside: (_key, work) => work(),
   attempts: db,
   cacheKey: db.cacheKey,
 });
