@@ -8,14 +8,12 @@
  * - whenever it is used: no pattern runs on the main thread. Threads run them (patterns.thread.ts), and a thread that has not
  *   answered at its deadline is ended.
  *
- * A caller sends all pairs of one request together, so that they cost one round trip. A thread is started with the first pattern,
- * ended when none has come for a while, and keeps no process alive. It gets nothing of the server's environment.
+ * A caller sends all pairs of one request together, so that they cost one round trip.
  *
  * Not here: the server's own fixed patterns, which are written as literals.
  */
-import { Worker } from 'node:worker_threads';
 import safeRegex from 'safe-regex2';
-import { Unavailable } from './errors.ts';
+import { openThreads } from './threads.ts';
 
 /** The longest pattern, and the longest text on which one is used. */
 export const MAX_PATTERN_CHARS = 200;
@@ -45,16 +43,17 @@ const WORDS = new Map<number | undefined, boolean>([
   [FOUND.no, false],
 ]);
 
-const MOST_THREADS = 2;
-const MOST_WAITING = 100;
 /** A client gives up after seconds. No transaction waits meanwhile (`Tx.outside` in db.ts). */
 const WAIT_MS = 8_000;
 /** A good pattern takes microseconds. The rest is for pauses of a busy machine. */
 const MATCH_MS = 1_000;
 /** To try a good pattern takes up to a fifth of a second. */
 const TRY_MS = 1_500;
-const START_MS = 30_000;
-const IDLE_MS = 60_000;
+
+const threads = openThreads<Task, Answer>({
+  ...{ file: new URL('./patterns.thread.ts', import.meta.url), name: 'patterns' },
+  ...{ most: 2, mostWaiting: 100, limits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 } },
+});
 
 /**
  * @param waitMs how long to wait for a thread
@@ -66,7 +65,7 @@ export async function judge(pairs: readonly Pair[], waitMs = WAIT_MS): Promise<J
   const judged: Judgement[] = pairs.map(() => false);
   if (short.length === 0) return judged;
   const found = new Uint8Array(new SharedArrayBuffer(short.length));
-  await inThread({ is: 'match', pairs: short.map((at) => pairs[at] as Pair), found }, MATCH_MS, waitMs);
+  await threads.run({ is: 'match', pairs: short.map((at) => pairs[at] as Pair), found }, { ms: MATCH_MS, waitMs });
   const late = found.indexOf(FOUND.unknown);
   for (const [n, at] of short.entries()) {
     const code = found[n];
@@ -87,7 +86,8 @@ export async function patternProblem(source: string): Promise<string | undefined
 }
 
 async function isSlowOnSome(source: string): Promise<boolean> {
-  const answer = await inThread({ is: 'try', source }, TRY_MS);
+  // It loads the parser first.
+  const answer = await threads.run({ is: 'try', source }, { ms: TRY_MS, waitMs: WAIT_MS, loads: true });
   return answer?.is !== 'tried' || answer.isSlow;
 }
 
@@ -110,98 +110,6 @@ export function watchPatterns(onLate: (source: string) => void): () => Promise<v
   watchers.add(onLate);
   return async () => {
     watchers.delete(onLate);
-    if (watchers.size === 0) await endIdle();
+    if (watchers.size === 0) await threads.endIdle();
   };
-}
-
-const idle: Worker[] = [];
-const waiting: (() => void)[] = [];
-let busy = 0;
-let ending: NodeJS.Timeout | undefined;
-
-/** @returns undefined when the thread was ended at the deadline, or ended itself */
-async function inThread(task: Task, ms: number, waitMs = WAIT_MS): Promise<Answer | undefined> {
-  if (waiting.length >= MOST_WAITING) throw tooMany();
-  if (busy < MOST_THREADS) busy += 1;
-  else await turn(waitMs);
-  clearTimeout(ending);
-  try {
-    return await answerOf(idleThread() ?? (await started()), task, ms);
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) busy -= 1;
-    else next();
-    ending = setTimeout(() => void endIdle(), IDLE_MS).unref();
-  }
-}
-
-const tooMany = () => new Unavailable('patterns', 'too many at once', { retryAfterMs: 2_000 });
-
-/** Waits until a caller that has finished passes its thread's place on. */
-function turn(ms: number): Promise<void> {
-  return new Promise((done, failed) => {
-    const enter = () => {
-      clearTimeout(timer);
-      done();
-    };
-    const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(enter), 1);
-      failed(tooMany());
-    }, ms);
-    waiting.push(enter);
-  });
-}
-
-/** One that has not ended by itself meanwhile. */
-function idleThread(): Worker | undefined {
-  for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) if (thread.threadId >= 0) return thread;
-  return undefined;
-}
-
-async function answerOf(thread: Worker, task: Task, ms: number): Promise<Answer | undefined> {
-  thread.ref();
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  thread.postMessage(task);
-  // It loads the parser first.
-  if (task.is === 'try') await firstOf(thread, START_MS);
-  const answer = await firstOf(thread, ms);
-  if (answer === undefined) await thread.terminate();
-  else {
-    thread.unref();
-    idle.push(thread);
-  }
-  return answer;
-}
-
-/** The next message of a thread; undefined when none came in time, or the thread has ended. */
-async function firstOf(thread: Worker, ms: number): Promise<Answer | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    return await new Promise((done) => {
-      thread.once('message', done);
-      thread.once('exit', () => done(undefined));
-      // After a pause of this thread the timer fires before the message is read, so it waits for one more turn.
-      timer = setTimeout(() => setImmediate(() => setImmediate(() => done(undefined))), ms);
-    });
-  } finally {
-    clearTimeout(timer);
-    thread.removeAllListeners('message');
-    thread.removeAllListeners('exit');
-  }
-}
-
-async function started(): Promise<Worker> {
-  const thread = new Worker(new URL('./patterns.thread.ts', import.meta.url), {
-    ...{ name: 'patterns', env: {}, execArgv: [] },
-    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 },
-  });
-  // An error of a thread is followed by its exit.
-  thread.on('error', () => {});
-  if ((await firstOf(thread, START_MS))?.is === 'ready') return thread;
-  await thread.terminate();
-  throw new Unavailable('patterns', 'the thread that runs patterns does not start');
-}
-
-async function endIdle(): Promise<void> {
-  await Promise.all(idle.splice(0).map((thread) => thread.terminate()));
 }

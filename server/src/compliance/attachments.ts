@@ -16,7 +16,7 @@ import { type Blobs, newBlobId } from '../base/blobs.ts';
 import { decryptBytes, encryptBytes, type Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { FILE_RULE, type FileType, inspect, isPlainText } from '../customers/index.ts';
+import { FILE_RULE, type FileType, inspectAside, isPlainText } from '../customers/index.ts';
 import { lockCase, noteCase } from './cases.ts';
 
 type AttachmentType = FileType | 'text/plain';
@@ -70,15 +70,15 @@ export async function storeAttachment(
   { blobs, vault }: { blobs: Blobs; vault: Vault },
   content: Buffer,
 ): Promise<StoredAttachment> {
-  const type = typeOf(content);
+  const type = await typeOf(content);
   const id = newBlobId();
   const key = randomBytes(32);
   await blobs.write(id, encryptBytes(key, content, contextOf(id)));
   return { id, type, bytes: content.length, wrapped: vault.encrypt(key.toString('hex'), keyContext(id)) };
 }
 
-function typeOf(content: Buffer): AttachmentType {
-  const found = inspect(content);
+async function typeOf(content: Buffer): Promise<AttachmentType> {
+  const found = await inspectAside(content);
   if ('type' in found) return found.type;
   if (found.why !== FILE_RULE) throw new Refusal('malformed_field', { fields: { file: found.why } });
   if (isPlainText(content)) return 'text/plain';

@@ -116,7 +116,7 @@ export {
   type Requirement,
 } from './identity/form.ts';
 export { type ChosenForm, formFor, saveForm } from './identity/forms.ts';
-export { FILE_RULE, type FileType, inspect, isPlainText } from './identity/inspect.ts';
+export { FILE_RULE, type FileType, inspect, inspectAside, isPlainText } from './identity/inspect.ts';
 export { FIELD_REASONS, type FieldReasons } from './identity/outcome.ts';
 export { ownersFault, type Person, readPeople, sharesOf, storedOwnersFault } from './identity/people.ts';
 export { toldReason, VERIFICATION_REASONS, type VerificationReason, verificationReason } from './identity/reasons.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
-import { inspect } from '../../src/customers/index.ts';
+import { inspect, inspectAny, inspectAside } from '../../src/customers/index.ts';
 import { HOSTILE, predicted, stream, text } from '../support/hostilefiles.ts';
 import { patience } from '../support/patience.ts';
 import { ordinaryPdfs } from '../support/pdfs.ts';
@@ -62,6 +62,29 @@ test('any beginning of a good file, and any file with a byte changed, is read wi
       if (!/%%EOF\s*$/.test(part.toString('latin1'))) assert.ok('why' in inspect(part));
       inspect(Buffer.from(bytes.map((byte, n) => (n === at ? byte ^ 0xff : byte))));
     }
+});
+
+test('the main thread goes on while a PDF is inspected, and one that takes too long is refused', async () => {
+  const slow = pdf('1 0 obj<<>>'.repeat(180_000));
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns += 1;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  const refused = inspectAny([{ content: slow }], 'customer').finally(() => {
+    isOver = true;
+  });
+  await assert.rejects(refused, { code: 'malformed_field' });
+  assert.ok(turns > 50, `${turns} turns of the main thread`);
+
+  const why = /takes too long/;
+  const found = await inspectAside(slow, 1);
+  assert.ok('why' in found && why.test(found.why), JSON.stringify(found));
+  // Its thread was ended, and another one is started.
+  const all = await Promise.all([inspectAside(pdf()), inspectAside(png()), inspectAside(pdf())]);
+  assert.deepEqual(all, [{ type: 'application/pdf' }, { type: 'image/png' }, { type: 'application/pdf' }]);
 });
 
 test('a PDF that is made to be read again and again is refused soon', () => {

@@ -16,7 +16,7 @@ import { assert, Refusal } from '../../base/errors.ts';
 import { keepCompared } from '../compared-documents.ts';
 import { findCustomer, requireNotErased } from '../customers.ts';
 import { documentSlotsOf, type Form, slotsOf } from './form.ts';
-import { type FileType, inspect, safeContent, UNDECODABLE } from './inspect.ts';
+import { type FileType, inspectAside, safeContent, UNDECODABLE } from './inspect.ts';
 import { sql } from './store.ts';
 
 /** A file that may be stored: pictures are encoded by us. */
@@ -87,15 +87,14 @@ export async function inspectFiles(
 ): Promise<InspectedFile[]> {
   const slots = slotsOf(form);
   const wrong: Record<string, string> = {};
-  const inspected = sent.flatMap(({ names, content }) => {
+  const inspected: InspectedFile[] = [];
+  for (const { names, content } of sent) {
     const slot = names.map((name) => slotNamed(slots, name)).find((one) => one !== undefined);
-    const found = inspect(content);
+    const found = await inspectAside(content);
     if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
     else if ('why' in found) wrong[slot] = found.why;
-    return slot === undefined || 'why' in found
-      ? []
-      : [{ slot, type: found.type, content, sentDigest: sha256(content) }];
-  });
+    else inspected.push({ slot, type: found.type, content, sentDigest: sha256(content) });
+  }
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
   return await reencoded(inspected, customerId, ({ slot }) => slot);
 }
@@ -107,11 +106,12 @@ export async function inspectFiles(
  */
 export async function inspectAny(sent: readonly { content: Buffer }[], customerId: string): Promise<InspectedFile[]> {
   const wrong: Record<string, string> = {};
-  const inspected = sent.flatMap(({ content }, at) => {
-    const found = inspect(content);
+  const inspected: InspectedFile[] = [];
+  for (const [at, { content }] of sent.entries()) {
+    const found = await inspectAside(content);
     if ('why' in found) wrong[`files[${at}]`] = found.why;
-    return 'why' in found ? [] : [{ slot: 'file', type: found.type, content, sentDigest: sha256(content) }];
-  });
+    else inspected.push({ slot: 'file', type: found.type, content, sentDigest: sha256(content) });
+  }
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
   return await reencoded(inspected, customerId, (_file, at) => `files[${at}]`);
 }

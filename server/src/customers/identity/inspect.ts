@@ -5,12 +5,15 @@
  * that no program reads it as a page, a script or an archive. Images are bounded by the size in their header: a few kilobytes may
  * require gigabytes in a viewer. A PDF must do nothing when it is opened but show a page (pdf.ts), and be readable without a password.
  *
+ * A PDF is read token by token, which may take half a second of a file that was made for it: `inspectAside` reads it in a thread.
+ *
  * The checks read structure. Pictures that pass are decoded and encoded again before they are stored (base/pictures.ts). Not here:
  * whether the picture shows the right thing (an operator, a verifier).
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32, inflateSync } from 'node:zlib';
 import { type PictureType, reencode } from '../../base/pictures.ts';
+import { openThreads } from '../../base/threads.ts';
 import { isPassivePdf } from './pdf.ts';
 
 export type FileType = PictureType | 'application/pdf';
@@ -24,14 +27,33 @@ export const FILE_RULE = 'must be a JPEG, PNG, WEBP or PDF';
 const BROKEN = `${FILE_RULE} that is whole, and nothing behind its end`;
 const HIDDEN = 'must hold nothing but the picture: a page, a script or an archive is in it';
 
-/** @param bytes the whole file */
+/** Half a second is what the worst file of the tests takes; the rest is for pauses of a busy machine. */
+const PDF_MS = 10_000;
+const WAIT_MS = 10_000;
+/** Whole files are in memory while their inspection waits. */
+const threads = openThreads<Buffer, Inspected>({
+  ...{ file: new URL('./inspect.thread.ts', import.meta.url), name: 'documents' },
+  ...{ most: 1, mostWaiting: 16, limits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 } },
+});
+
+/**
+ * As `inspect`, without holding up the main thread: a PDF is inspected in a thread, and refused if that takes too much time or memory.
+ *
+ * @throws Unavailable 'documents' when too many wait
+ */
+export async function inspectAside(bytes: Buffer, ms = PDF_MS): Promise<Inspected> {
+  if (!isPdf(bytes)) return inspect(bytes);
+  return (await threads.run(bytes, { ms, waitMs: WAIT_MS })) ?? { why: TOO_LONG };
+}
+
+/** Synchronous, for the thread and tests. @param bytes the whole file */
 export function inspect(bytes: Buffer): Inspected {
   if (bytes.length < 16) return { why: FILE_RULE };
   if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return image('image/jpeg', bytes, readJpeg(bytes));
   if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return image('image/png', bytes, readPng(bytes));
   if (bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP')
     return image('image/webp', bytes, readWebp(bytes));
-  if (bytes.toString('latin1', 0, 5) === '%PDF-') return readPdf(bytes);
+  if (isPdf(bytes)) return readPdf(bytes);
   return { why: FILE_RULE };
 }
 
@@ -199,6 +221,8 @@ function webpSize(name: string, content: Buffer): { width: number; height: numbe
   return { width: content.readUInt16LE(6) & 0x3fff, height: content.readUInt16LE(8) & 0x3fff };
 }
 
+const isPdf = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 5) === '%PDF-';
+const TOO_LONG = 'must be a simpler PDF: it takes too long to read';
 const ACTS = 'must be a PDF without a password, scripts, files in it, and actions other than links to web pages';
 const PDF_END = /%%EOF[\s\0]{0,8}$/;
 

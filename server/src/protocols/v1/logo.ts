@@ -7,7 +7,7 @@
  */
 import { Refusal } from '../../base/errors.ts';
 import { reencode } from '../../base/pictures.ts';
-import { inspect } from '../../customers/index.ts';
+import { inspectAside } from '../../customers/index.ts';
 import type { Drawn } from '../../partners/index.ts';
 
 export const MAX_LOGO_BYTES = 256 * 1024;
@@ -22,7 +22,7 @@ const refused = (why: string) => new Refusal('malformed_field', { fields: { logo
 export async function drawLogo(base64: string, partnerId: bigint): Promise<Drawn> {
   const sent = Buffer.from(base64, 'base64');
   if (sent.length > MAX_LOGO_BYTES) throw refused(`must be ${LOGO_RULE}`);
-  const found = inspect(sent);
+  const found = await inspectAside(sent);
   if ('why' in found || found.type === 'application/pdf')
     throw refused(`must be ${LOGO_RULE}, complete, without data after its end or anything else than the picture`);
   const drawn = await reencode(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX }, `partner ${partnerId}`);
