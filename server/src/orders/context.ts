@@ -7,6 +7,7 @@ import type { Screener, TravelRule } from '../compliance/index.ts';
 import type { PayerMatch } from '../customers/index.ts';
 import type { Submissions } from '../rails/payouts.ts';
 import type { Rail, RailFact } from '../rails/rail.ts';
+import type { HighestLevelFor } from './limits.ts';
 import type { GateRules, SeenFinding } from './payouts/rules.ts';
 
 export interface OrdersContext {
@@ -23,6 +24,12 @@ export interface OrdersContext {
   submissions?: Submissions;
   /** What partners state about wallets; absent in tests that do not need it. */
   travelRule?: TravelRule;
+}
+
+/** What the API of orders needs. */
+export interface OpeningContext extends Pick<OrdersContext, 'rails' | 'clock' | 'gate' | 'vault'> {
+  /** The highest level that the verifier gives to customers of a kind; by default the highest there is. */
+  highestLevelFor?: HighestLevelFor;
 }
 
 /** The gate's dependencies. */

@@ -8,7 +8,6 @@
  * Reading order: machine.ts (the table) → decide.ts (pure decisions) → entries.ts (postings) → advance.ts (the one write) →
  * create.ts, facts.ts, jobs.ts (what calls it) → trace.ts (where the money is).
  */
-import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -17,7 +16,7 @@ import { encryptText } from '../base/texts.ts';
 import { assets, type Market } from '../partners/index.ts';
 import { waitingPayouts } from '../rails/payouts.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
-import type { OrdersContext, RefundTo } from './context.ts';
+import type { OpeningContext, OrdersContext, RefundTo } from './context.ts';
 import { type CreateInput, create } from './create.ts';
 import { HELD_AT_GATE } from './decide.ts';
 import {
@@ -31,7 +30,6 @@ import {
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
 import * as historyStore from './history.store.ts';
-import type { HighestLevelFor } from './limits.ts';
 import { isFinal } from './machine.ts';
 import { opened } from './read/opened.ts';
 import { type OrderPage, page } from './read/page.ts';
@@ -339,10 +337,7 @@ export interface ListAll {
   pageSize: number;
 }
 
-/** @param context.highestLevelFor default: the highest level there is */
-export function openOrders(
-  context: Pick<OrdersContext, 'rails' | 'clock' | 'gate'> & { vault: Vault; highestLevelFor?: HighestLevelFor },
-): Orders {
+export function openOrders(context: OpeningContext): Orders {
   const { vault } = context;
   return {
     async create(tx, { merchantReference, ...input }) {
