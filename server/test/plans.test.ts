@@ -792,6 +792,32 @@ describe('operators’ lists of debts, bank lines and requests, and accounts by 
     watch.assertCheap();
   });
 
+  test('a document that very many customers have: the first of them', async () => {
+    const { vault } = fixture;
+    const [typed] = await fixture.db.asSystem((tx) =>
+      tx.rows<{ index: Buffer }>('select value_index as index from compared_documents where customer_id = $1', [
+        BIG_CUSTOMER,
+      ]),
+    );
+    await admin.query(
+      `insert into compared_documents (partner_id, customer_id, kind, value, value_index, created_at)
+       select partner_id, id, 'file', '', $1, now() from customers where partner_id = 1 and id <> $2 order by id limit 20000`,
+      [typed?.index, BIG_CUSTOMER],
+    );
+    await admin.query('analyze compared_documents');
+    const watch = watching(fixture.db, large);
+    const same = await watch.db.asSystem((tx) => customers.sameDocument(tx, vault, BIG_CUSTOMER));
+    assert.deepEqual(
+      same.map(({ by }) => by),
+      Array.from({ length: 20 }, () => ['file']),
+    );
+    assert.deepEqual(
+      same,
+      same.toSorted((a, b) => (a.customerId < b.customerId ? -1 : 1)),
+    );
+    watch.assertCheap();
+  });
+
   test('accounts by their number, their orders, and those without an index', async () => {
     const { vault } = fixture;
     const watch = watching(fixture.db, large);

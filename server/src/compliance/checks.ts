@@ -174,13 +174,16 @@ export async function recordAnswer(
   if (isTaken && (outcome === 'failed' || outcome === 'refused')) {
     // Encrypted like what an operator types: the words may name the customer, and an erasure takes them out.
     const words = reason === undefined ? null : encryptTyped(vault, reason.slice(0, MOST_REASON));
-    const inputs = { customerId, version, code: code ?? null, reason: words };
+    const inputs = { customerId, version, code: codeOf(code), reason: words };
     await record(tx, { partnerId, about: 'verification', outcome, rules: verifier, inputs, now });
   }
   return isOther;
 }
 
 const MOST_REASON = 200;
+/** One of `VERIFICATION_REASONS`, or a word of the provider's. It is stored as it is, so anything else is left out: it may name a person. */
+const codeOf = (code: unknown): string | null =>
+  typeof code === 'string' && /^[\w.:-]{1,60}$/.test(code) ? code : null;
 
 /** The code that the partner gets as the reason. The verifier's own words stay in our decision. */
 function toldOf({ outcome, code, fields = {} }: Finding): { reason?: string } {

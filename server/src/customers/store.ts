@@ -263,11 +263,18 @@ export const sql = {
   knownNames: `select details, version + names_revision as revision, verified_names,
       case when read_for = version then read_names end as read_names
     from customer_details where customer_id = $1`,
+  // The first ones of each index are enough: who is among the first of all is among the first of every index that it has.
   sameDocument: `select customer_id, array_agg(distinct kind order by kind) as by from (
-      select customer_id, 'number' as kind from customer_details where partner_id = $1 and identity_index = any($2::bytea[])
+      select one.customer_id, 'number' as kind from unnest($2::bytea[]) as own (index) cross join lateral (
+        select d.customer_id from customer_details d
+          where d.partner_id = $1 and d.identity_index = own.index and d.customer_id <> $3
+          order by d.customer_id limit $4) as one
       union all
-      select customer_id, kind from compared_documents where partner_id = $1 and value_index = any($2::bytea[])) as found
-    where customer_id <> $3 group by customer_id order by customer_id limit $4`,
+      select one.customer_id, one.kind from unnest($2::bytea[]) as own (index) cross join lateral (
+        select c.customer_id, c.kind from compared_documents c
+          where c.partner_id = $1 and c.value_index = own.index and c.customer_id <> $3
+          order by c.customer_id limit $4) as one) as found
+    group by customer_id order by customer_id limit $4`,
   keepCompared: `insert into compared_documents (partner_id, customer_id, kind, value, value_index, created_at)
     select $1, $2, $3, $4, $5, $6
     where not exists (select from compared_documents where customer_id = $2 and value_index = any($7::bytea[]))`,

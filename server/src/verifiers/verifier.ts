@@ -89,7 +89,7 @@ export interface Finding {
   level: number;
   /**
    * With failed or refused: why, as the partner may be told, by a code of `VERIFICATION_REASONS` (customers/identity/reasons.ts). By
-   * default `not_verified` or `not_accepted`. Never a suspicion.
+   * default `not_verified` or `not_accepted`. Never a suspicion. A code that is no word of at most 60 characters does not count.
    */
   code?: string;
   /** The provider's own word or sentence for operators, without personal data. A partner does not see it. */

@@ -240,6 +240,27 @@ describe('a verifier', () => {
     assert.equal((await world.query('select 1 from verifications where customer_id = $1', [customerId])).length, 4);
   });
 
+  test('that names a code of any length, or one that is no word, leaves a small row without it', async () => {
+    const codes: readonly [code: string, kept: string | null][] = [
+      ['x'.repeat(1_000_000), null],
+      ['the face is not that of Asha Rao', null],
+      ['SELFIE_MISMATCH', 'SELFIE_MISMATCH'],
+    ];
+    for (const [code, kept] of codes) {
+      const customerId = await enrolled('INDIVIDUAL');
+      await acme.post('kyc/submit', { customerId, fiatType: 1, ...PERSON });
+      finding = { outcome: 'failed', level: 0, code };
+      await checks(customerId);
+      const [row, ...more] = await world.query(
+        `select left(inputs ->> 'code', 80) as code, length(inputs::text) as chars from decisions where inputs ->> 'customerId' = $1`,
+        [customerId],
+      );
+      assert.deepEqual([row.code, more.length], [kept, 0]);
+      assert.ok(row.chars < 500, `${row.chars} characters`);
+      assert.deepEqual(await stateOf(customerId), ['failed', 0]);
+    }
+  });
+
   test('that does not answer, or names a day or a field that is none, leaves the submission in review or asks again', async () => {
     const customerId = await enrolled('INDIVIDUAL');
     await acme.post('kyc/submit', { customerId, fiatType: 1, ...PERSON });
