@@ -4,7 +4,14 @@ import { after, before, test } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
 import { Refusal } from '../../src/base/errors.ts';
 import { askReview, decideReview, listCases, openReview, reviewed } from '../../src/compliance/index.ts';
-import { enroll, findCustomer, givenDetails, recordFinding, saveDetails } from '../../src/customers/index.ts';
+import {
+  enroll,
+  findCustomer,
+  givenDetails,
+  HIGHEST_LEVEL,
+  recordFinding,
+  saveDetails,
+} from '../../src/customers/index.ts';
 import { createPartner, type Partner } from '../../src/partners/index.ts';
 import { manualVerifier } from '../../src/verifiers/manual/index.ts';
 import { newPhone } from '../support/client.ts';
@@ -103,6 +110,15 @@ test('waits for an operator, who sees the submitted details, and verifies', asyn
     }),
   );
   assert.equal((await stands(id)).verification, 'verified', 'a late answer changed the result');
+});
+
+test('may end at any level that an operator may decide for', async () => {
+  const id = await newCustomer('highest');
+  const version = await gives(id, { firstName: 'Asha' });
+  await decides(id, version, { level: HIGHEST_LEVEL });
+  const found = await verifier.finding({ key: '', customerId: id, kind: 'INDIVIDUAL', level: 1 });
+  // A finding above the verifier's highest level is no finding, and its check would never end.
+  assert.deepEqual([found.outcome, found.level, verifier.highestLevel], ['verified', HIGHEST_LEVEL, HIGHEST_LEVEL]);
 });
 
 test('lets details be given again, and looks at the new ones', async () => {

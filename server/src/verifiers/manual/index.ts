@@ -12,7 +12,8 @@ import type { Verifier, VerifierContext } from '../verifier.ts';
 export function manualVerifier(deps: VerifierContext['reviews']): Verifier {
   return {
     code: 'manual',
-    highestLevel: 4,
+    // An operator may decide for any level.
+    highestLevel: 5,
     async begin(asked) {
       await deps.ask(asked);
       return { pageUrl: undefined };
