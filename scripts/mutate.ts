@@ -84,15 +84,16 @@ const { values } = parseArgs({
     stretches: { type: 'string', default: '4' },
     seed: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '40' },
+    /** How many mutants are tried at a time. */
+    processes: { type: 'string', default: '2' },
   },
 });
-const [stretches, seed, minutes] = [values.stretches, values.seed, values.minutes].map(Number) as [
-  number,
-  number,
-  number,
-];
+const [stretches, seed, minutes, processes] = [values.stretches, values.seed, values.minutes, values.processes].map(
+  Number,
+) as [number, number, number, number];
 if (![stretches, seed, minutes].every((n) => Number.isSafeInteger(n) && n >= 0))
   throw new Error('--stretches, --seed and --minutes are whole numbers from 0');
+if (!Number.isSafeInteger(processes) || processes < 1) throw new Error('--processes is a whole number from 1');
 const wanted = Object.entries(GROUPS).filter(([name]) => values.only === undefined || values.only === name);
 if (wanted.length === 0) throw new Error(`--only is one of ${Object.keys(GROUPS).join(', ')}`);
 for (const path of wanted.flatMap(([, { mutate, tests }]) => [
@@ -348,7 +349,7 @@ async function mutated(
       reporters: ['json', 'progress-append-only'],
       jsonReporter: { fileName: json },
       tempDirName: join(folder, 'sandboxes'),
-      concurrency: 2,
+      concurrency: processes,
       timeoutMS: 60_000,
       // The tests of code that acts take minutes on a busy machine, and Stryker gives them five.
       dryRunTimeoutMinutes: 60,
