@@ -4,7 +4,13 @@ import type { Group } from './mutate.groups.ts';
 export const ORDERS: Readonly<Record<string, Group>> = {
   decisions: {
     mutate: ['orders/machine.ts', 'orders/decide.ts'],
-    tests: ['orders/table.test.ts', 'orders/machine.test.ts', 'orders/decide.test.ts', 'orders/policy.test.ts'],
+    tests: [
+      'orders/table.test.ts',
+      'orders/machine.test.ts',
+      'orders/decide.test.ts',
+      'orders/holds.test.ts',
+      'orders/policy.test.ts',
+    ],
   },
   entries: { mutate: ['orders/entries.ts'], tests: ['orders/entries.test.ts'] },
   gate: {
