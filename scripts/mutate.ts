@@ -1,7 +1,8 @@
 /**
  * `npm run mutate [-- --only <group>] [--json <file>] [--kept <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code
  * in every small way that Stryker knows, and checks whether a test notices. Accepted survivors and their reasons are in
- * server/test/prove/survivors.json (reasons.ts); survivors without a reason are reported.
+ * server/test/prove/survivors.json (reasons.ts). One without a reason, or whose reason does not suffice, is reported, and with it the
+ * step `mutation` of the evidence did not hold.
  *
  * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants.
  * Code that counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N
@@ -23,7 +24,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
-import { reasonOf, reasonsHere } from '../server/test/prove/reasons.ts';
+import { explanationOf, reasonsHere, wrongWith } from '../server/test/prove/reasons.ts';
 import { chanceOf } from '../server/test/simulation/chance.ts';
 import { migratedTemplate } from '../server/test/support/database.ts';
 import { openJournal } from '../server/test/support/journal.ts';
@@ -153,10 +154,12 @@ for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of
   console.log(
     `${file}${part}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${hung} of them by hanging, ${broken} broken, ${survivors.length} survived)`,
   );
-  for (const { line, mutator, code, instead } of survivors)
-    console.log(
-      `  ${line} ${mutator}: ${code} -> ${instead} (${reasonOf(reasons, file, { code, instead }) ?? 'NOT EXPLAINED'})`,
-    );
+  for (const one of survivors) {
+    const { kind, why } = explanationOf(reasons, file, one) ?? {};
+    const wrong = wrongWith(reasons, file, one)?.toUpperCase();
+    const said = [wrong, kind, why].filter((part) => part !== undefined).join(': ');
+    console.log(`  ${one.line} ${one.mutator}: ${one.code} -> ${one.instead} (${said})`);
+  }
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;

@@ -15,6 +15,7 @@ import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
 import { codeOf, importedBy } from './about.ts';
 import { type About, evidence, troubles } from './evidence.ts';
+import { type Reasons, touchedBy, wrongWith } from './reasons.ts';
 import { chosenOf, type Result, sizesOf, stepsOf, WHOLE } from './steps.ts';
 import { openStore, readJson } from './store.ts';
 
@@ -102,11 +103,17 @@ const REPORTS: Record<string, unknown> = {
         ...{ file: 'gate.ts', score: 98, mutants: 100, killed: 98, hung: 0, broken: 0 },
         sampled: { lines: 48, of: 377 },
         survivors: [
-          { line: 7, code: 'a < b', instead: 'a <= b' },
-          { line: 9, code: 'x || y', instead: 'x && y' },
+          { line: 7, mutator: 'EqualityOperator', code: 'a < b', instead: 'a <= b' },
+          { line: 9, mutator: 'LogicalOperator', code: 'x || y', instead: 'x && y' },
         ],
       },
     ],
+  },
+};
+
+const REASONS: Reasons = {
+  'gate.ts': {
+    equivalent: { 'a < b -> a <= b': 'both give the same at equality', 'x || y -> x && y': 'x and y are one' },
   },
 };
 
@@ -126,9 +133,8 @@ const results = (change: Record<string, Partial<Result> | undefined> = {}): Resu
   });
 
 test('if everything ran and held, the page says so, with the numbers of the results', () => {
-  assert.deepEqual(troubles(STEPS, results(), WHOLE, ABOUT), []);
-  const reasons = { 'gate.ts': { 'a < b -> a <= b': 'both give the same at equality' } };
-  const page = evidence(STEPS, results(), WHOLE, ABOUT, reasons);
+  assert.deepEqual(troubles(STEPS, results(), WHOLE, ABOUT, REASONS), []);
+  const page = evidence(STEPS, results(), WHOLE, ABOUT, REASONS);
   assert.match(page, /Everything ran and everything held\./);
   assert.match(page, /21147 orders: paid twice 0, lost 0, unexplained 0\./);
   assert.match(page, /Paid against a block, kill switch, clearing time or limit 0, of 23456 submissions/);
@@ -146,9 +152,9 @@ test('if everything ran and held, the page says so, with the numbers of the resu
     '48 of 377',
     'denied a destination 219',
     '| let go 14 |',
-    '2 not, of which 1 are explained',
-    '| gate.ts:7 | `a < b` | `a <= b` | both give the same at equality |',
-    '| gate.ts:9 | `x \\|\\| y` | `x && y` | **not explained** |',
+    '2 not, of which 2 are explained',
+    '| gate.ts:7 | `a < b` | `a <= b` | equivalent | both give the same at equality |',
+    '| gate.ts:9 | `x \\|\\| y` | `x && y` | equivalent | x and y are one |',
     '300 known',
     '| bug 6 | seed 7 | paid twice |',
     '| bug 7 | server/test/locks.test.ts | the test fails |',
@@ -264,29 +270,95 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
 for (const [what, change, says] of SHORT)
   test(`${what} is reported as a fault`, () => {
     const short = results(change);
-    assert.notDeepEqual(troubles(STEPS, short, WHOLE, ABOUT), []);
-    const page = evidence(STEPS, short, WHOLE, ABOUT);
+    assert.notDeepEqual(troubles(STEPS, short, WHOLE, ABOUT, REASONS), []);
+    const page = evidence(STEPS, short, WHOLE, ABOUT, REASONS);
     assert.match(page, says);
     assert.doesNotMatch(page, /everything held/);
   });
 
+const SURVIVOR = { line: 9, mutator: 'LogicalOperator', code: 'x || y', instead: 'x && y' };
+const NAMED = 'x || y -> x && y';
+const NOT_ENOUGH: readonly [what: string, file: string, reasons: Reasons, says: string | undefined][] = [
+  ['without a reason', 'gate.ts', {}, 'not explained'],
+  ['whose reason is empty', 'gate.ts', { 'gate.ts': { equivalent: { [NAMED]: ' ' } } }, 'not explained'],
+  ['whose reason is of another file', 'gate.ts', { 'judge.ts': { equivalent: { [NAMED]: 'one' } } }, 'not explained'],
+  [
+    'that is accepted where money moves',
+    'orders/payouts/gate.ts',
+    { 'orders/payouts/gate.ts': { accepted: { [NAMED]: 'rare' } } },
+    'touches money, and is only accepted',
+  ],
+  [
+    'that only costs time where rows are isolated',
+    'base/db.ts',
+    { 'base/db.ts': { speed: { [NAMED]: 'one look more' } } },
+    'touches isolation, and is only speed',
+  ],
+  [
+    'that is called words and is none',
+    'partners/colours.ts',
+    { 'partners/colours.ts': { words: { [NAMED]: 'a sentence' } } },
+    'not a literal, so not only words',
+  ],
+  [
+    'that is accepted where nothing is at risk',
+    'partners/colours.ts',
+    { 'partners/colours.ts': { accepted: { [NAMED]: 'a shade' } } },
+    undefined,
+  ],
+  ['that is equivalent', 'base/db.ts', { 'base/db.ts': { equivalent: { [NAMED]: 'one' } } }, undefined],
+];
+
+for (const [what, file, reasons, says] of NOT_ENOUGH)
+  test(`a survivor ${what} ${says === undefined ? 'is no fault' : 'is reported as a fault'}`, () => {
+    const files = [{ file, score: 99, mutants: 9, killed: 8, hung: 0, broken: 0, survivors: [SURVIVOR] }];
+    const survived = results({ mutation: { report: { mutants: 9, killed: 8, survived: 1, files } } });
+    assert.deepEqual(
+      troubles(STEPS, survived, WHOLE, ABOUT, reasons),
+      says === undefined ? [] : [{ step: 'mutation', why: `survivors, ${says}: ${file}:9` }],
+    );
+    const page = evidence(STEPS, survived, WHOLE, ABOUT, reasons);
+    assert.equal(page.includes('Everything ran and everything held.'), says === undefined);
+  });
+
+test('words may change in a file that moves money', () => {
+  const text = { mutator: 'StringLiteral', code: "'sent'", instead: '""' };
+  const reasons = { 'orders/jobs.ts': { words: { '\'sent\' -> ""': 'the sentence of a case' } } };
+  assert.equal(wrongWith(reasons, 'orders/jobs.ts', text), undefined);
+  assert.equal(wrongWith({}, 'orders/jobs.ts', text), 'not explained');
+});
+
+test('a file touches money unless it is known to touch isolation or neither', () => {
+  for (const [file, what] of Object.entries({
+    'orders/refunds/rest.ts': 'money',
+    'compliance/sanctions/match.ts': 'money',
+    'operators/rules.ts': 'money',
+    'added/later.ts': 'money',
+    'base/db.ts': 'isolation',
+    'team/held.ts': 'isolation',
+    'orders/read/public.ts': 'neither',
+    'compliance/sanctions/erase.ts': 'neither',
+  }))
+    assert.equal(touchedBy(file), what, file);
+});
+
 test('a point where no process was ended is listed with its reason', () => {
   const never = [{ point: 'commit of payouts', why: 'it is rare' }];
   const report = { ...simulated, points: { ...simulated.points, never } };
-  const page = evidence(STEPS, results({ simulate: { report } }), WHOLE, ABOUT);
+  const page = evidence(STEPS, results({ simulate: { report } }), WHOLE, ABOUT, REASONS);
   assert.match(page, /1 never[^]*\| `commit of payouts` \| it is rare \|/);
 });
 
 test('uncommitted code is reported as a fault', () => {
   const about = { ...ABOUT, dirty: true };
-  assert.equal(troubles(STEPS, results(), WHOLE, about).length, 1);
-  const page = evidence(STEPS, results(), WHOLE, about);
+  assert.equal(troubles(STEPS, results(), WHOLE, about, REASONS).length, 1);
+  const page = evidence(STEPS, results(), WHOLE, about, REASONS);
   assert.match(page, /\*\*commit\*\*: what was run is not committed/);
   assert.doesNotMatch(page, /everything held/);
 });
 
 test('a step that ran at another commit is shown with that one', () => {
-  const page = evidence(STEPS, results({ kills: { commit: 'facade0123456789' } }), WHOLE, ABOUT);
+  const page = evidence(STEPS, results({ kills: { commit: 'facade0123456789' } }), WHOLE, ABOUT, REASONS);
   assert.match(page, /\| kills \| `npm run kills` \| facade012345 \|/);
   assert.match(page, /\| fuzz \| `npm run fuzz` \| c0ffee \|/);
 });
@@ -294,7 +366,7 @@ test('a step that ran at another commit is shown with that one', () => {
 test('an incomplete run is reported as incomplete', () => {
   const sizes = { ...WHOLE, seeds: '1..20' };
   assert.match(
-    evidence(stepsOf(sizes), results(), sizes, ABOUT),
+    evidence(stepsOf(sizes), results(), sizes, ABOUT, REASONS),
     /\*\*sizes\*\*: seeds 1\.\.20, and the whole is 1\.\.500/,
   );
 });

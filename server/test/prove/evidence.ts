@@ -7,13 +7,14 @@ import { KINDS } from '../chaos/faults.ts';
 import type { Outcome as Chaos } from '../chaos/run.ts';
 import { FAULTS } from '../simulation/faults.ts';
 import type { Report as Simulated } from '../simulation/report.ts';
-import { type Reasons, reasonOf } from './reasons.ts';
+import { explanationOf, type Reasons, wrongWith } from './reasons.ts';
 import {
   isChaos,
   isFuzzed,
   isHunt,
   isMutation,
   isSimulated,
+  type Mutation,
   type Result,
   type Sizes,
   type Step,
@@ -48,6 +49,7 @@ export function troubles(
   results: readonly Result[],
   sizes: Sizes,
   { dirty }: Pick<About, 'dirty'>,
+  reasons: Reasons,
 ): Trouble[] {
   const found: Trouble[] = [];
   if (dirty) found.push({ step: 'commit', why: 'what was run is not committed, so nobody can run the same' });
@@ -60,7 +62,7 @@ export function troubles(
     }
     if (result.exitCode !== 0)
       say(result.exitCode === null ? 'was stopped before its end' : `failed (exit code ${result.exitCode})`);
-    for (const why of wrongIn(step, result, sizes)) say(why);
+    for (const why of wrongIn(step, result, sizes, reasons)) say(why);
   }
   for (const [name, wanted] of Object.entries(WHOLE) as [keyof Sizes, string][])
     if (sizes[name] !== wanted)
@@ -72,7 +74,7 @@ export function troubles(
 const PARTNER_API = 'requests: the partner API';
 const REQUESTS_ONCE = 1_000;
 
-function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): string[] {
+function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes, reasons: Reasons): string[] {
   if (!step.args.includes('{json}')) return exitCode === 0 ? wrongInTests(said) : [];
   const found: string[] = [];
   const counted = (what: Record<string, number>) => {
@@ -121,10 +123,24 @@ function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): 
     if (asked < least) found.push(`${asked} requests to the partner API, and ${least} were asked for`);
   } else if (isMutation(report)) {
     if (report.mutants === 0) found.push('no changes of the code');
+    found.push(...wrongInSurvivors(report, reasons));
   } else if (exitCode === 0) {
     found.push('left no report');
   }
   return found;
+}
+
+/** One sentence for each thing that is wrong with reasons, with the places. */
+function wrongInSurvivors({ files }: Mutation, reasons: Reasons): string[] {
+  const wrong = files.flatMap(({ file, survivors }) =>
+    survivors.flatMap((one) => {
+      const why = wrongWith(reasons, file, one);
+      return why === undefined ? [] : { why, place: `${file}:${one.line}` };
+    }),
+  );
+  return [...Map.groupBy(wrong, ({ why }) => why)].map(
+    ([why, all]) => `survivors, ${why}: ${[...new Set(all.map(({ place }) => place))].join(', ')}`,
+  );
 }
 
 /** If no order succeeded, nothing was at risk. */
@@ -145,9 +161,9 @@ export function evidence(
   results: readonly Result[],
   sizes: Sizes,
   about: About,
-  reasons: Reasons = {},
+  reasons: Reasons,
 ): string {
-  const wrong = troubles(steps, results, sizes, about);
+  const wrong = troubles(steps, results, sizes, about, reasons);
   const all = (name: string) => results.find(({ step }) => step === name);
   const chaos = results.flatMap(({ report }) => (isChaos(report) ? report : []));
   const paragraphs = [
@@ -296,7 +312,7 @@ function mutationPart(report: unknown, reasons: Reasons): string[] {
   if (!isMutation(report)) return [];
   const { files } = report;
   const survivors = files.flatMap(({ file, survivors: all }) =>
-    all.map((one) => ({ file, ...one, why: reasonOf(reasons, file, one) })),
+    all.map((one) => ({ file, ...one, ...explanationOf(reasons, file, one) })),
   );
   const explained = survivors.filter(({ why }) => why !== undefined).length;
   return [
@@ -329,11 +345,12 @@ function mutationPart(report: unknown, reasons: Reasons): string[] {
       ? []
       : [
           table(
-            ['Not noticed', 'What stands there', 'Instead', 'Why no test has to notice it'],
-            survivors.map(({ file, line, code, instead, why }) => [
+            ['Not noticed', 'What stands there', 'Instead', 'Kind', 'Why no test has to notice it'],
+            survivors.map(({ file, line, code, instead, kind = '', why }) => [
               `${file}:${line}`,
               quoted(code),
               quoted(instead),
+              kind,
               why ?? '**not explained**',
             ]),
           ),

@@ -8,8 +8,10 @@ import { join, matchesGlob } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { GROUPS } from '../../../scripts/mutate.groups.ts';
+import { KINDS, reasonsHere } from './reasons.ts';
 
-const SERVER = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const SERVER = join(ROOT, 'server');
 
 /** Of server/src. */
 const DEMANDED = [
@@ -72,5 +74,20 @@ test('each group names files and tests that exist, and no test for which the ste
       [],
       name,
     );
+  }
+});
+
+test('each reason of a survivor is of a mutated file and a known kind, says something, and stands once', () => {
+  for (const [file, byKind] of Object.entries(reasonsHere(ROOT))) {
+    assert.ok(mutated.includes(file), file);
+    assert.deepEqual(
+      Object.keys(byKind).filter((kind) => !KINDS.some((known) => known === kind)),
+      [],
+      file,
+    );
+    const all = Object.values(byKind).flatMap((reasons) => Object.entries(reasons));
+    const names = all.map(([name]) => name);
+    assert.equal(new Set(names).size, names.length, file);
+    for (const [name, why] of all) assert.ok(name.includes(' -> ') && why.trim() !== '', `${file}: ${name}`);
   }
 });

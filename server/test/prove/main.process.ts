@@ -81,10 +81,11 @@ if (!values.write) {
 }
 
 const results = steps.flatMap((step) => keptOf(step) ?? []);
-const wrong = troubles(steps, results, sizes, about).filter(
+const reasons = reasonsHere(ROOT);
+const wrong = troubles(steps, results, sizes, about, reasons).filter(
   ({ step }) => values.only === undefined || chosen.some(({ name }) => name === step),
 );
-writeFileSync(values.out, evidence(steps, results, sizes, about, reasonsHere(ROOT)));
+writeFileSync(values.out, evidence(steps, results, sizes, about, reasons));
 console.log(`written: ${values.out}`);
 for (const { step, why } of wrong) console.log(`${step}: ${why}`);
 const good = values.only === undefined ? 'proved' : `held: ${chosen.map(({ name }) => name).join(', ')}`;

@@ -6,6 +6,7 @@
 import type { Outcome as Chaos } from '../chaos/run.ts';
 import type { Hunt } from '../simulation/mutants.ts';
 import type { Report as Simulated } from '../simulation/report.ts';
+import type { Survivor } from './reasons.ts';
 
 export interface Sizes {
   /** Seeds of the simulation, `A..B`. */
@@ -198,7 +199,7 @@ export interface Mutation {
     killed: number;
     hung: number;
     broken: number;
-    survivors: { line: number; code: string; instead: string }[];
+    survivors: (Survivor & { line: number })[];
     /** Number of changed lines, if not all. */
     sampled?: { lines: number; of: number };
   }[];
