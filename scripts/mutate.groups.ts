@@ -84,9 +84,14 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   // Which rows a statement sees: the role of its transaction, the partner in it, and what is left of both on a connection.
   isolation: {
-    isSampled: true,
     mutate: ['base/db.ts'],
-    tests: ['base/db.test.ts', 'isolation.test.ts', 'base/pooled.test.ts', 'base/endings.test.ts'],
+    tests: [
+      'base/transactions.test.ts',
+      'base/db.test.ts',
+      'isolation.test.ts',
+      'base/pooled.test.ts',
+      'base/endings.test.ts',
+    ],
   },
   team: {
     isSampled: true,

@@ -1,5 +1,5 @@
 /**
- * `npm run mutate [-- --only <group>] [--json <file>] [--kept <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code
+ * `npm run mutate [-- --only <group or file>] [--json <file>] [--kept <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code
  * in every small way that Stryker knows, and checks whether a test notices. Accepted survivors and their reasons are in
  * server/test/prove/survivors.json (reasons.ts). One without a reason, or whose reason does not suffice, is reported, and with it the
  * step `mutation` of the evidence did not hold.
@@ -95,8 +95,11 @@ const [stretches, seed, minutes, processes] = [values.stretches, values.seed, va
 if (![stretches, seed, minutes].every((n) => Number.isSafeInteger(n) && n >= 0))
   throw new Error('--stretches, --seed and --minutes are whole numbers from 0');
 if (!Number.isSafeInteger(processes) || processes < 1) throw new Error('--processes is a whole number from 1');
-const wanted = Object.entries(GROUPS).filter(([name]) => values.only === undefined || values.only === name);
-if (wanted.length === 0) throw new Error(`--only is one of ${Object.keys(GROUPS).join(', ')}`);
+const wanted = Object.entries(GROUPS).flatMap(([name, group]): [string, Group][] => {
+  if (values.only === undefined || values.only === name) return [[name, group]];
+  return group.mutate.includes(values.only) ? [[name, { ...group, mutate: [values.only] }]] : [];
+});
+if (wanted.length === 0) throw new Error(`--only is a file of a group, or one of ${Object.keys(GROUPS).join(', ')}`);
 for (const path of wanted.flatMap(([, { mutate, tests }]) => [
   ...mutate.map((one) => join('src', one)),
   ...tests.map((one) => join('test', one)),
@@ -123,11 +126,13 @@ const journal = openJournal(values.kept);
 const reasons = reasonsHere(root);
 let [wholeMs, sampledMs] = [0, 0];
 try {
-  for (const [name, group] of wanted.filter(([, { isSampled }]) => !isSampled)) {
-    const { scores, ms } = await mutatedOnce(name, group.mutate, group.tests);
-    wholeMs += ms;
-    files.push(...scores);
-  }
+  // One by one: of a run that is stopped, the files before it are kept.
+  for (const [name, { mutate, tests }] of wanted.filter(([, { isSampled }]) => !isSampled))
+    for (const [n, path] of mutate.entries()) {
+      const { scores, ms } = await mutatedOnce(`${name}-${n + 1}`, [path], tests);
+      wholeMs += ms;
+      files.push(...scores);
+    }
   for (const round of roundsOf(wanted)) {
     if (round.n > 0 && sampledMs > minutes * 60_000) break;
     const { scores, ms } = await mutatedOnce(round.name, round.ranges, round.tests);
