@@ -87,6 +87,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['base/db.ts'],
     tests: [
       'base/transactions.test.ts',
+      'base/pools.test.ts',
       'base/db.test.ts',
       'isolation.test.ts',
       'base/pooled.test.ts',

@@ -8,7 +8,8 @@ import { readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 
 /**
- * - `equivalent`: no input exists for which the changed code does anything else.
+ * - `equivalent`: no input exists for which the changed code does anything else, except at one instant of a measured time, at which both
+ *   answers are right.
  * - `words`: only a text for people changes. Only a literal can be that.
  * - `speed`: the same result, later or with more work.
  * - `accepted`: the code does something else, and the sentence says why no test has to notice.
