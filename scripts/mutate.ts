@@ -4,13 +4,12 @@
  * server/test/prove/survivors.json (reasons.ts). One without a reason, or whose reason does not suffice, is reported, and with it the
  * step `mutation` of the evidence did not hold.
  *
- * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants.
- * Code that counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N
- * stretches of each file, chosen by the seed; another seed mutates other stretches, and `--stretches 0` all of a file. Every file
- * has its first stretch, however long that takes; further ones begin until M minutes have passed in total. The journal of `--kept`
- * holds a file's mutants as long as that file and the tests of its group are the same, whatever else has changed; where a group has
- * more tests than before, only the survivors are tried, with these. Stryker is installed beside this file at the first run, from a
- * lock file of its own.
+ * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants. Code that
+ * counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N stretches of each file,
+ * chosen by the seed; another seed mutates other stretches, and `--stretches 0` all of a file. Every file has the first stretch with
+ * anything to change, however long that takes; further ones begin until M minutes have passed in total. The journal of `--kept` holds a
+ * file's mutants as long as that file and the tests of its group are the same, whatever else has changed; where a group has more tests than
+ * before, only the survivors are tried, with these. Stryker is installed beside this file at the first run, from a lock file of its own.
  *
  * Stopped by a signal it ends its child processes. Prints each file's score and survivors, exits with 1 if a file that was
  * mutated whole is below its minimum, and writes a `Report` on request, which `npm run prove` reads: its names and meanings stay.
@@ -73,6 +72,8 @@ interface Report {
   mutants: number;
   killed: number;
   survived: number;
+  /** Files of whose chosen lines none can be changed. */
+  untouched: string[];
 }
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -134,8 +135,10 @@ try {
       files.push(...scores);
     }
   for (const round of roundsOf(wanted)) {
-    if (round.n > 0 && sampledMs > minutes * 60_000) break;
-    const { scores, ms } = await mutatedOnce(round.name, round.ranges, round.tests);
+    const isOver = round.n > 0 && sampledMs > minutes * 60_000;
+    const ranges = isOver ? round.ranges.filter((range) => !isChanged(fileOf(range))) : round.ranges;
+    if (ranges.length === 0) continue;
+    const { scores, ms } = await mutatedOnce(round.name, ranges, round.tests);
     sampledMs += ms;
     for (const score of scores) addSampled(score);
   }
@@ -145,6 +148,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
+const untouched = wanted.flatMap(([, { mutate }]) => mutate.filter((path) => !isChanged(path)));
 const sum = (of: (one: FileScore) => number): number => files.reduce((all, one) => all + of(one), 0);
 const report: Report = {
   command: `npm run mutate${values.only === undefined ? '' : ` -- --only ${values.only}`}`,
@@ -153,6 +157,7 @@ const report: Report = {
   mutants: sum((one) => one.mutants),
   killed: sum((one) => one.killed),
   survived: sum((one) => one.survivors.length),
+  untouched,
 };
 for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of files) {
   const part = sampled === undefined ? '' : `, in ${sampled.lines} of its ${sampled.of} lines`;
@@ -166,8 +171,14 @@ for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of
     console.log(`  ${one.line} ${one.mutator}: ${one.code} -> ${one.instead} (${said})`);
   }
 }
+if (untouched.length > 0) console.log(`nothing to change in the chosen lines of ${untouched.join(', ')}`);
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
+
+/** A stretch of comments or types has nothing to change. */
+function isChanged(path: string): boolean {
+  return files.some(({ file, mutants, broken }) => file === path && mutants > broken);
+}
 
 interface Round {
   /** 0 for the first stretch of each file. */

@@ -310,7 +310,7 @@ function fuzzPart(report: unknown): string[] {
 
 function mutationPart(report: unknown, reasons: Reasons): string[] {
   if (!isMutation(report)) return [];
-  const { files } = report;
+  const { files, untouched } = report;
   const survivors = files.flatMap(({ file, survivors: all }) =>
     all.map((one) => ({ file, ...one, ...explanationOf(reasons, file, one) })),
   );
@@ -341,6 +341,7 @@ function mutationPart(report: unknown, reasons: Reasons): string[] {
         ].map(String),
       ),
     ),
+    ...(untouched.length === 0 ? [] : [`The chosen lines of these have nothing to change: ${untouched.join(', ')}.`]),
     ...(survivors.length === 0
       ? []
       : [

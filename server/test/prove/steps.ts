@@ -203,6 +203,8 @@ export interface Mutation {
     /** Number of changed lines, if not all. */
     sampled?: { lines: number; of: number };
   }[];
+  /** Files of whose chosen lines none could be changed. */
+  untouched: string[];
 }
 export const isMutation = (report: unknown): report is Mutation => has(report, 'files', 'mutants', 'killed');
 
