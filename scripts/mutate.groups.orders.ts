@@ -21,6 +21,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
     isSampled: true,
     mutate: ['orders/payouts/ready.ts', 'orders/refunds/destinations.ts'],
     tests: [
+      'orders/fits.test.ts',
       'orders/clearing.test.ts',
       'orders/gate.input.test.ts',
       'stories/clearing.test.ts',
