@@ -6,6 +6,9 @@ import { isOtherTimeline, openDatabase, surviveLostConnections, TIME_LIMITS, txO
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
+/** A statement that is never sent is never answered. */
+const ENDS = { timeout: 30_000 };
+
 let fixture: Fixture;
 let admin: pg.Client;
 before(async () => {
@@ -24,22 +27,26 @@ const endSessions = (named: string) =>
     [named],
   );
 
-test('each pool has its role, the schema, and limits of time; neither is an owner or past row-level security', async () => {
-  const asked = `select current_user as role, current_setting('search_path') as path,
+test(
+  'each pool has its role, the schema, and limits of time; neither is an owner or past row-level security',
+  ENDS,
+  async () => {
+    const asked = `select current_user as role, current_setting('search_path') as path,
     current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
     current_setting('idle_in_transaction_session_timeout') as idle, current_setting('application_name') as name,
     (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as is_above`;
-  const limits = { statement: '15s', lock: '10s', idle: '15s', isAbove: false, path: 'cloverleaf' };
-  for (const [seen, role] of [
-    [await fixture.db.asPartner(1n, (tx) => tx.row(asked)), 'cloverleaf_partner'],
-    [await fixture.db.readOnlyAsPartner(1n, (tx) => tx.row(asked)), 'cloverleaf_partner'],
-    [await fixture.db.asSystem((tx) => tx.row(asked)), 'cloverleaf_system'],
-  ] as const)
-    assert.deepEqual(seen, { role, name: role, ...limits });
-  assert.deepEqual(Object.values(TIME_LIMITS), [15_000, 10_000, 15_000]);
-});
+    const limits = { statement: '15s', lock: '10s', idle: '15s', isAbove: false, path: 'cloverleaf' };
+    for (const [seen, role] of [
+      [await fixture.db.asPartner(1n, (tx) => tx.row(asked)), 'cloverleaf_partner'],
+      [await fixture.db.readOnlyAsPartner(1n, (tx) => tx.row(asked)), 'cloverleaf_partner'],
+      [await fixture.db.asSystem((tx) => tx.row(asked)), 'cloverleaf_system'],
+    ] as const)
+      assert.deepEqual(seen, { role, name: role, ...limits });
+    assert.deepEqual(Object.values(TIME_LIMITS), [15_000, 10_000, 15_000]);
+  },
+);
 
-test('a pool has as many connections as it is given, and the next transaction waits for one', async () => {
+test('a pool has as many connections as it is given, and the next transaction waits for one', ENDS, async () => {
   const db = openDatabase(fixture.serverUrl, { partnerConnections: 1, systemConnections: 2 });
   const pidsOf = async (make: (hold: (pid: number) => Promise<void>) => Promise<unknown>[]) => {
     const pids: number[] = [];
@@ -65,7 +72,7 @@ test('a pool has as many connections as it is given, and the next transaction wa
   await db.close();
 });
 
-describe('a channel', () => {
+describe('a channel', ENDS, () => {
   test('is heard, and once more after each new connection; not after its end', async () => {
     const heard: string[] = [];
     const listening = await fixture.db.listen('tried', (payload) => void heard.push(payload));
@@ -94,7 +101,7 @@ describe('a channel', () => {
   });
 });
 
-test('a session is the system’s, and PostgreSQL ends it when it is idle for as long as was given', async () => {
+test('a session is the system’s, and PostgreSQL ends it when it is idle for as long as was given', ENDS, async () => {
   const session = await fixture.db.session({ idleMs: 300 });
   const { rows } = await session.query(
     `select current_user as role, current_setting('search_path') as path, current_setting('idle_session_timeout') as idle`,
@@ -110,7 +117,7 @@ test('a session is the system’s, and PostgreSQL ends it when it is idle for as
   await unlimited.end();
 });
 
-test('a connection that is lost while it is idle ends no process, and the pool opens another', async () => {
+test('a connection that is lost while it is idle ends no process, and the pool opens another', ENDS, async () => {
   const pool = new pg.Pool({ connectionString: fixture.adminUrl, max: 1, application_name: 'tried_pool' });
   surviveLostConnections(pool);
   await pool.query('select 1');
@@ -124,7 +131,7 @@ test('a connection that is lost while it is idle ends no process, and the pool o
   await pool.end();
 });
 
-describe('a database on another timeline than its books', () => {
+describe('a database on another timeline than its books', ENDS, () => {
   const moved = (to: string) => admin.query(`update cloverleaf.database_timeline set cluster = ${to}`);
   const back = '(select system_identifier from pg_control_system())';
 
@@ -174,7 +181,7 @@ describe('a database on another timeline than its books', () => {
   });
 });
 
-test('what is issued on a client of one’s own is sent at once, and nothing is sent ahead', async () => {
+test('what is issued on a client of one’s own is sent at once, and nothing is sent ahead', ENDS, async () => {
   const tx = txOn(admin);
   assert.equal(tx.cacheKey, txOn(admin).cacheKey);
   assert.deepEqual(await tx.rows('select 1 as one'), [{ one: 1 }]);

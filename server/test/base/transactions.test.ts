@@ -7,6 +7,9 @@ import { describe, test } from 'node:test';
 import type { Answer, Statement } from '../../src/base/batch.ts';
 import { Collision, type Connections, pools, type Tx } from '../../src/base/db.ts';
 
+/** Nothing here waits for anything: what has not ended by then repeats for ever. */
+const ENDS = { timeout: 10_000 };
+
 type Answers = (text: string, said: readonly string[]) => Partial<Answer> | Error;
 
 /** Two pools that record each batch as one text, and the release of each connection. */
@@ -42,7 +45,7 @@ const SEEN_BY = `select set_config('cloverleaf.partner', $1, true)`;
 const failing = (code: string, constraint?: string) =>
   Object.assign(new Error(`failed with ${code}`), { code, constraint });
 
-describe('whose rows a transaction sees', () => {
+describe('whose rows a transaction sees', ENDS, () => {
   test('a partner’s is on the pool of partners, and names the partner before its first statement, for itself alone', async () => {
     const { told, values, db } = recorded();
     const row = await db.asPartner(7n, async (tx) => {
@@ -101,7 +104,7 @@ describe('whose rows a transaction sees', () => {
   });
 });
 
-describe('what runs again', () => {
+describe('what runs again', ENDS, () => {
   const repeated: readonly [error: Error, isRepeated: boolean][] = [
     [new Collision('again'), true],
     [failing('40001'), true],
@@ -157,7 +160,7 @@ describe('what runs again', () => {
   });
 });
 
-describe('the end of a transaction', () => {
+describe('the end of a transaction', ENDS, () => {
   test('a connection that cannot be rolled back is given back as broken, and the first error is thrown', async () => {
     const lost = new Error('lost');
     for (const way of ['asSystem', 'readOnlyAsPartner'] as const) {
@@ -193,7 +196,7 @@ describe('the end of a transaction', () => {
   });
 });
 
-describe('what is sent with the commit', () => {
+describe('what is sent with the commit', ENDS, () => {
   test('goes out after everything else, in the order of its keys: shorter ones first, then by their characters', async () => {
     const { told, db } = recorded();
     const counts: [string, number][] = [];
