@@ -46,6 +46,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     ],
     tests: [
       'compliance/cases.test.ts',
+      'compliance/recorded-reviews.test.ts',
       'compliance/reviews.test.ts',
       'orders/gate.input.test.ts',
       'stories/held.test.ts',
