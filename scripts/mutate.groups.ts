@@ -23,7 +23,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   payouts: {
     isSampled: true,
     mutate: ['rails/payouts.ts', 'rails/payouts.observed.ts', 'rails/payouts.queries.ts'],
-    tests: ['rails/payouts.test.ts', 'rails/payouts.answers.test.ts', 'orders/begun.test.ts'],
+    tests: ['rails/queries.test.ts', 'rails/payouts.test.ts', 'rails/payouts.answers.test.ts', 'orders/begun.test.ts'],
   },
   adopted: {
     isSampled: true,
