@@ -88,7 +88,9 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['base/db.ts'],
     tests: [
       'base/transactions.test.ts',
+      'base/statements.test.ts',
       'base/pools.test.ts',
+      'base/channels.test.ts',
       'base/db.test.ts',
       'isolation.test.ts',
       'base/pooled.test.ts',
