@@ -464,6 +464,8 @@ async function listen(url: string, channel: string, onNotify: (payload: string) 
     });
     await next.connect();
     await next.query(`listen ${channel}`);
+    // `stop` knew only the connection before.
+    if (stopped) return await next.end();
     client = next;
     onNotify('');
   };

@@ -68,6 +68,30 @@ test('a channel that was stopped while it waited for its next attempt is not ope
   }
 });
 
+test('a channel that was stopped while it was opened again leaves no connection', ENDS, async (t) => {
+  const heard: string[] = [];
+  const listening = await fixture.db.listen('tried', (payload) => void heard.push(payload));
+  t.after(() => listening.stop());
+  const { connect } = pg.Client.prototype;
+  const connected = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const ended = mock.method(pg.Client.prototype, 'end').mock;
+  mock.method(pg.Client.prototype, 'connect', async function connects(this: pg.Client) {
+    await connect.call(this);
+    connected.resolve();
+    await stopped.promise;
+  });
+  t.after(() => mock.restoreAll());
+  await loses();
+  await connected.promise;
+  await listening.stop();
+  const before = ended.callCount();
+  stopped.resolve();
+  await until('the new connection is ended', () => ended.callCount() > before);
+  await until('PostgreSQL has noticed', async () => (await listeners()) === 0);
+  assert.deepEqual(heard, ['']);
+});
+
 test(
   'every connection is probed after ten silent seconds, so that the end of its machine is noticed',
   ENDS,

@@ -249,6 +249,9 @@ describe('the limits shown to a partner', () => {
         });
         const { body } = await api.post('/orders', { quoteId: quote.id, customerId, destinationId });
         assert.equal(body.customerLimit.nextLevel, expected);
+        const above = await api.post(`/customers/${id}/submissions`, { level: highest + 1, answers: {} });
+        const rule = `must be at most ${highest}, the highest level of the verifier`;
+        assert.deepEqual([above.status, above.body.fields], [400, { level: rule }]);
       } finally {
         await beside.close();
       }
