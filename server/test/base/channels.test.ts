@@ -72,7 +72,7 @@ test('a channel that was stopped while it was opened again leaves no connection'
   const heard: string[] = [];
   const listening = await fixture.db.listen('tried', (payload) => void heard.push(payload));
   t.after(() => listening.stop());
-  const { connect } = pg.Client.prototype;
+  const connect: () => Promise<unknown> = pg.Client.prototype.connect;
   const connected = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();
   const ended = mock.method(pg.Client.prototype, 'end').mock;

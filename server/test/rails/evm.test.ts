@@ -1605,7 +1605,8 @@ describe('an EVM rail on a real node', () => {
         asked.says = { outcome: 'wait', why: 'a kill switch is on' };
         await isOld();
         await follow(rail);
-        assert.deepEqual(await rail.status(payout.key), { outcome: 'unknown', why: 'a kill switch is on' });
+        const why = `it may be signed with nonce ${nonce}: a kill switch is on`;
+        assert.deepEqual(await rail.status(payout.key), { outcome: 'unknown', why });
         assert.deepEqual(
           (await rowsOf(payout.key)).map((row) => [row.state, row.nonce]),
           [['reserved', nonce]],
