@@ -618,9 +618,9 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['ends'],
     changes: [
       {
-        file: 'src/orders/deposits/reversed.ts',
-        from: 'return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;',
-        to: 'return taken.some(mayHaveLeft) ? order : undefined;',
+        file: 'src/orders/deposits/owed.ts',
+        from: 'return [...taken, ...refunds].filter(mayHaveLeft);',
+        to: 'return (order === undefined ? [...taken, ...refunds] : taken).filter(mayHaveLeft);',
       },
     ],
   },
