@@ -34,13 +34,14 @@ export function keepSettling(settle: () => Promise<Date | undefined>, { clock, l
   async function keep(): Promise<void> {
     while (!state.stopped) {
       state.wakeAt = Number.POSITIVE_INFINITY;
-      const lookAt = performance.now() + (await look());
+      const waitMs = await look();
+      const lookAt = performance.now() + waitMs;
       // A payment that was accepted during the look may be due earlier.
       state.wakeAt = Math.min(state.wakeAt, lookAt);
       while (!state.stopped && performance.now() < state.wakeAt)
         await new Promise<void>((resolve) => {
-          const waitMs = state.wakeAt - performance.now();
-          const timer = Number.isFinite(waitMs) ? setTimeout(resolve, Math.ceil(waitMs)) : undefined;
+          const leftMs = state.wakeAt - performance.now();
+          const timer = Number.isFinite(leftMs) ? setTimeout(resolve, Math.ceil(leftMs)) : undefined;
           state.wake = () => {
             clearTimeout(timer);
             resolve();
