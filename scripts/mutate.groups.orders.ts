@@ -207,6 +207,8 @@ export const ORDERS: Readonly<Record<string, Group>> = {
       'orders/payouts/shared-address.ts',
       'orders/payouts/shared-debit.ts',
       'orders/payouts/short.ts',
+      'orders/payouts/switched-off.ts',
+      'orders/refunds/short.ts',
     ],
     tests: [
       'orders/gate.test.ts',
@@ -230,9 +232,11 @@ export const ORDERS: Readonly<Record<string, Group>> = {
       'orders/facts.ts',
       'orders/index.ts',
       'orders/lock.ts',
+      'orders/of-customer.ts',
       'orders/row.ts',
     ],
     tests: [
+      'erasure/no-order.test.ts',
       'orders/movements.test.ts',
       'orders/clearing.test.ts',
       'stories/frozen.test.ts',

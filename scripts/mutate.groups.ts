@@ -258,6 +258,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'partners/branding.ts',
       'partners/changes.ts',
       'partners/colours.ts',
+      'partners/key-labels.ts',
       'partners/lookups.ts',
       'partners/requirements.ts',
     ],
