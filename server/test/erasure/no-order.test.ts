@@ -122,3 +122,29 @@ test('a deposit without an order that was refunded to a customer is erased with 
     remains.join(', '),
   );
 });
+
+test('a deposit that was refunded in parts to two customers is not erased with one while the other is under a legal hold', async () => {
+  const { id } = await world.verifiedCustomer();
+  const { id: held } = await world.verifiedCustomer();
+  const deposit = await unknownCredit();
+  for (const [customer, amount] of [
+    [id, '400'],
+    [held, '500'],
+  ] as const) {
+    const { fiatAccountId } = await world.verifiedAccount(customer);
+    await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount, reason: `${NAME} called` });
+    await world.until('it is paid', async () =>
+      (await ada.reads(`/deposits/${deposit}`)).body.refunds.every((one: { state: string }) => one.state === 'settled'),
+    );
+  }
+  await world.read((tx) =>
+    tx.run(`update refunds set updated_at = updated_at - interval '6 years' where deposit_id = $1`, [deposit]),
+  );
+  const placed = await ada.does(`/customers/${held}/legal-hold`, { reason: 'order of a court' });
+  assert.equal(placed.status, 200, JSON.stringify(placed.body));
+  const refused = await ada.does(`/customers/${id}/erase`);
+  assert.match(refused.body.error ?? '', new RegExp(`under a legal hold: ${held}`));
+
+  await twoDo(ada, bea, `/customers/${held}/lift-legal-hold`);
+  await twoDo(ada, bea, `/customers/${id}/erase`);
+});
