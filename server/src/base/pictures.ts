@@ -13,6 +13,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Unavailable } from './errors.ts';
+import { openShares } from './shares.ts';
 
 export type PictureType = 'image/jpeg' | 'image/png' | 'image/webp';
 
@@ -59,7 +60,7 @@ const MOST_EACH = 2;
 const WAIT_MS = 20_000;
 
 let waiting = 0;
-const waitingOf = new Map<string, number>();
+const shares = openShares('pictures', MOST_EACH);
 let queue: Promise<unknown> = Promise.resolve();
 let running: ChildProcess | undefined;
 let idle: NodeJS.Timeout | undefined;
@@ -70,29 +71,26 @@ let idle: NodeJS.Timeout | undefined;
  * @returns undefined when it cannot be decoded: it is damaged, too large, or took more time or memory than a picture does
  * @throws Unavailable 'pictures' when the process does not start, too many pictures wait, or this one has waited too long
  */
-export async function reencode(
+export const reencode = (
   content: Buffer,
   encoding: Encoding,
   whose: string,
   bounds = BOUNDS,
-): Promise<Encoded | undefined> {
-  const own = waitingOf.get(whose) ?? 0;
-  if (waiting >= MOST_WAITING || own >= MOST_EACH) throw busy();
+): Promise<Encoded | undefined> => shares.run(whose, () => inTurn({ content, encoding }, bounds));
+
+async function inTurn(task: Task, bounds: Bounds): Promise<Encoded | undefined> {
+  if (waiting >= MOST_WAITING) throw busy();
   waiting += 1;
-  waitingOf.set(whose, own + 1);
   const since = performance.now();
   const encoded = queue.then(() => {
     if (performance.now() - since > WAIT_MS) throw busy();
-    return encodedBy({ content, encoding }, bounds);
+    return encodedBy(task, bounds);
   });
   queue = encoded.catch(() => {});
   try {
     return await encoded;
   } finally {
     waiting -= 1;
-    const left = (waitingOf.get(whose) ?? 1) - 1;
-    if (left === 0) waitingOf.delete(whose);
-    else waitingOf.set(whose, left);
   }
 }
 

@@ -64,21 +64,23 @@ const sql = {
 /**
  * Inspects a file and puts it into the store. Calls the store, so never use it inside a transaction.
  *
+ * @param by the operator's name
  * @throws Refusal 'malformed_field' that names `file`
  */
 export async function storeAttachment(
   { blobs, vault }: { blobs: Blobs; vault: Vault },
   content: Buffer,
+  by: string,
 ): Promise<StoredAttachment> {
-  const type = await typeOf(content);
+  const type = await typeOf(content, by);
   const id = newBlobId();
   const key = randomBytes(32);
   await blobs.write(id, encryptBytes(key, content, contextOf(id)));
   return { id, type, bytes: content.length, wrapped: vault.encrypt(key.toString('hex'), keyContext(id)) };
 }
 
-async function typeOf(content: Buffer): Promise<AttachmentType> {
-  const found = await inspectAside(content);
+async function typeOf(content: Buffer, by: string): Promise<AttachmentType> {
+  const found = await inspectAside(content, `operator ${by}`);
   if ('type' in found) return found.type;
   if (found.why !== FILE_RULE) throw new Refusal('malformed_field', { fields: { file: found.why } });
   if (isPlainText(content)) return 'text/plain';

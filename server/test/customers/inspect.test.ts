@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
+import { Unavailable } from '../../src/base/errors.ts';
 import { inspect, inspectAny, inspectAside } from '../../src/customers/index.ts';
 import { HOSTILE, predicted, stream, text } from '../support/hostilefiles.ts';
 import { patience } from '../support/patience.ts';
@@ -80,11 +81,24 @@ test('the main thread goes on while a PDF is inspected, and one that takes too l
   assert.ok(turns > 50, `${turns} turns of the main thread`);
 
   const why = /takes too long/;
-  const found = await inspectAside(slow, 1);
+  const found = await inspectAside(slow, 'customer', 1);
   assert.ok('why' in found && why.test(found.why), JSON.stringify(found));
   // Its thread was ended, and another one is started.
-  const all = await Promise.all([inspectAside(pdf()), inspectAside(png()), inspectAside(pdf())]);
+  const all = await Promise.all([pdf(), png(), pdf()].map((content) => inspectAside(content, 'customer')));
   assert.deepEqual(all, [{ type: 'application/pdf' }, { type: 'image/png' }, { type: 'application/pdf' }]);
+});
+
+test('a customer has two PDFs under inspection at most, so one who sends many does not turn the others away', async () => {
+  const slow = pdf('1 0 obj<<>>'.repeat(180_000));
+  const sent = await Promise.allSettled([
+    ...Array.from({ length: 20 }, () => inspectAside(slow, 'of many')),
+    inspectAside(pdf(), 'another'),
+  ]);
+  assert.deepEqual(sent.pop(), { status: 'fulfilled', value: { type: 'application/pdf' } });
+  const refused = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  assert.equal(refused.length, 18);
+  assert.ok(refused.every((why) => why instanceof Unavailable));
+  assert.deepEqual(await inspectAside(pdf(), 'of many'), { type: 'application/pdf' });
 });
 
 test('a PDF that is made to be read again and again is refused soon', () => {

@@ -182,7 +182,7 @@ async function enrolled(name: string): Promise<string> {
   const { body } = await ada.reads('/cases?open=true');
   const opened = body.cases.find((one: { subject: string }) => one.subject === `customer:${id}`);
   assert.equal((await ada.does(`/cases/${opened.id}/note`, { reason: given.note })).status, 200);
-  const attached = await storeAttachment({ blobs: erasing.blobs, vault }, Buffer.from(given.letter));
+  const attached = await storeAttachment({ blobs: erasing.blobs, vault }, Buffer.from(given.letter), 'ada');
   await db.asSystem((tx) =>
     attachFile(tx, {
       ...{ caseId: BigInt(opened.id), file: attached, label: encryptTyped(vault, given.label), by: 'ada', now },

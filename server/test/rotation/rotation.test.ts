@@ -116,7 +116,7 @@ before(async () => {
     const { id } = await customers.askInformation(tx, vault, asked);
     await customers.endInformation(tx, vault, { customerId: first, id, answer: ANSWER, now });
   });
-  const file = await storeAttachment({ blobs, vault }, LETTER);
+  const file = await storeAttachment({ blobs, vault }, LETTER, 'ada');
   attachment = await db.asSystem(async (tx) => {
     await openCase(tx, { kind: 'on_hold', subject: 'order:1', reason: 'a test', now });
     const [found] = await listCases(tx, { open: true, limit: 1 });

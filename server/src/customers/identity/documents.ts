@@ -90,7 +90,7 @@ export async function inspectFiles(
   const inspected: InspectedFile[] = [];
   for (const { names, content } of sent) {
     const slot = names.map((name) => slotNamed(slots, name)).find((one) => one !== undefined);
-    const found = await inspectAside(content);
+    const found = await inspectAside(content, customerId);
     if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
     else if ('why' in found) wrong[slot] = found.why;
     else inspected.push({ slot, type: found.type, content, sentDigest: sha256(content) });
@@ -108,7 +108,7 @@ export async function inspectAny(sent: readonly { content: Buffer }[], customerI
   const wrong: Record<string, string> = {};
   const inspected: InspectedFile[] = [];
   for (const [at, { content }] of sent.entries()) {
-    const found = await inspectAside(content);
+    const found = await inspectAside(content, customerId);
     if ('why' in found) wrong[`files[${at}]`] = found.why;
     else inspected.push({ slot: 'file', type: found.type, content, sentDigest: sha256(content) });
   }

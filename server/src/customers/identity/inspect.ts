@@ -13,6 +13,7 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32, inflateSync } from 'node:zlib';
 import { type PictureType, reencode } from '../../base/pictures.ts';
+import { openShares } from '../../base/shares.ts';
 import { openThreads } from '../../base/threads.ts';
 import { isPassivePdf } from './pdf.ts';
 
@@ -28,8 +29,12 @@ const BROKEN = `${FILE_RULE} that is whole, and nothing behind its end`;
 const HIDDEN = 'must hold nothing but the picture: a page, a script or an archive is in it';
 
 /** Half a second is what the worst file of the tests takes; the rest is for pauses of a busy machine. */
-const PDF_MS = 10_000;
-const WAIT_MS = 10_000;
+const PDF_MS = 5_000;
+/** Of one customer, partner or operator: who sends many makes others wait for two, and turns none away. */
+const MOST_EACH = 2;
+/** Longer than two files take that are ended, each with the start of a thread. */
+const WAIT_MS = 15_000;
+const shares = openShares('documents', MOST_EACH);
 /** Whole files are in memory while their inspection waits. */
 const threads = openThreads<Buffer, Inspected>({
   ...{ file: new URL('./inspect.thread.ts', import.meta.url), name: 'documents' },
@@ -39,11 +44,12 @@ const threads = openThreads<Buffer, Inspected>({
 /**
  * As `inspect`, without holding up the main thread: a PDF is inspected in a thread, and refused if that takes too much time or memory.
  *
- * @throws Unavailable 'documents' when too many wait
+ * @param whose customer, partner or operator
+ * @throws Unavailable 'documents' when too many wait, or too many of the same
  */
-export async function inspectAside(bytes: Buffer, ms = PDF_MS): Promise<Inspected> {
+export async function inspectAside(bytes: Buffer, whose: string, ms = PDF_MS): Promise<Inspected> {
   if (!isPdf(bytes)) return inspect(bytes);
-  return (await threads.run(bytes, { ms, waitMs: WAIT_MS })) ?? { why: TOO_LONG };
+  return (await shares.run(whose, () => threads.run(bytes, { ms, waitMs: WAIT_MS }))) ?? { why: TOO_LONG };
 }
 
 /** Synchronous, for the thread and tests. @param bytes the whole file */

@@ -8,7 +8,8 @@
  * When a body is refused as a whole, the texts before its files are still read, so the page can be shown again with them.
  */
 import { Readable } from 'node:stream';
-import { Refusal, Unavailable } from '../../base/errors.ts';
+import { Refusal } from '../../base/errors.ts';
+import { openShares } from '../../base/shares.ts';
 import { openLimiter } from '../limit.ts';
 import { readUpload, UPLOAD_LIMITS, type UploadedFile, type UploadLimits } from '../uploads.ts';
 
@@ -37,7 +38,7 @@ const PREFIX = 'file-';
 /** @param limits those of the intake, except in tests */
 export function openUploads(limits: UploadLimits = UPLOAD_LIMITS) {
   const limiter = openLimiter();
-  const underWay = new Map<string, number>();
+  const shares = openShares('uploads', MOST_AT_ONCE_EACH);
   return {
     /**
      * @returns how long to wait, when the customer has sent too many
@@ -47,16 +48,7 @@ export function openUploads(limits: UploadLimits = UPLOAD_LIMITS) {
       drain(body);
       const { allowed, retryAfterMs } = limiter.take(customerId, BODIES_PER_MINUTE, MOST_BODIES);
       if (!allowed) return { retryAfterMs };
-      const others = underWay.get(customerId) ?? 0;
-      if (others >= MOST_AT_ONCE_EACH) throw new Unavailable('uploads', 'too many at once', { retryAfterMs: 1_000 });
-      underWay.set(customerId, others + 1);
-      try {
-        return await posted(body, contentType, limits);
-      } finally {
-        const left = (underWay.get(customerId) ?? 1) - 1;
-        if (left > 0) underWay.set(customerId, left);
-        else underWay.delete(customerId);
-      }
+      return await shares.run(customerId, () => posted(body, contentType, limits));
     },
   };
 }

@@ -40,7 +40,7 @@ export const attachmentRoutes =
         const given = givenBy(Object.fromEntries(body), request.params);
         const { blobs } = deps;
         if (blobs === undefined) throw new Unavailable('documents', 'no store is open');
-        const stored = await storeAttachment({ blobs, vault: deps.vault }, file.content);
+        const stored = await storeAttachment({ blobs, vault: deps.vault }, file.content, caller.operator.name);
         try {
           const { status, body: said } = await perform(deps, attachTo(stored), caller, given);
           return await reply.code(status).send(await shown(said));

@@ -22,10 +22,11 @@ const refused = (why: string) => new Refusal('malformed_field', { fields: { logo
 export async function drawLogo(base64: string, partnerId: bigint): Promise<Drawn> {
   const sent = Buffer.from(base64, 'base64');
   if (sent.length > MAX_LOGO_BYTES) throw refused(`must be ${LOGO_RULE}`);
-  const found = await inspectAside(sent);
+  const whose = `partner ${partnerId}`;
+  const found = await inspectAside(sent, whose);
   if ('why' in found || found.type === 'application/pdf')
     throw refused(`must be ${LOGO_RULE}, complete, without data after its end or anything else than the picture`);
-  const drawn = await reencode(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX }, `partner ${partnerId}`);
+  const drawn = await reencode(sent, { type: 'image/png', maxPixels: MAX_PIXELS, box: BOX }, whose);
   if (drawn === undefined)
     throw refused(`must be a complete picture of at most ${MAX_PIXELS / 1_000_000} million pixels`);
   return drawn;
