@@ -213,7 +213,7 @@ export function agedWhy(
 ): string | undefined {
   if (state === undefined) return `sanctions list ${list} was never read`;
   if (now.getTime() - state.asOf.getTime() <= maxAgeMs) return undefined;
-  return `sanctions list ${list} was published at ${state.asOf.toISOString()}: older than allowed, and it must be read again`;
+  return `sanctions list ${list} is from ${state.asOf.toISOString()}, which is older than allowed: a newer copy of it must be read`;
 }
 
 const keysOf = ({ customerId, fiatAccountId, depositIds = [] }: Screening): string[] => [
