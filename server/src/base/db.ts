@@ -55,7 +55,8 @@ export interface Tx {
   deferLast(key: string, text: string, values?: readonly unknown[], tell?: (rows: number) => void): void;
   /**
    * The result of work that may take long, such as running a pattern in a thread. A transaction is rolled back first, so that it
-   * holds no lock and no connection meanwhile, and its body runs again with the result.
+   * holds no lock and no connection meanwhile, and its body runs again with the result: it must not catch what this throws. A read
+   * does the work at once, because it holds nothing between its statements.
    *
    * @param key what the work was given: a body that asks for the same again gets the same result
    */
