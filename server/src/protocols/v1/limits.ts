@@ -38,9 +38,8 @@ export function limitUseShape(
 }
 
 /**
- * The lowest level that allows more than the present one, on a market or across orders; null when no level does that the verifier
- * gives. Below the level
- * from which customers trade nothing is allowed: then it is that level, with all limits there.
+ * The lowest level that allows more than the present one, on a market or across orders; null when no level that the verifier gives
+ * does. Below the level from which customers trade nothing is allowed: then it is that level, with all limits there.
  */
 export async function nextLevelOf(
   tx: Tx,

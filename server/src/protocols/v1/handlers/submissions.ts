@@ -71,7 +71,7 @@ export const SUBMISSION_HANDLERS: readonly Handled[] = [
     const highest = deps.highestLevelFor(customer.kind);
     const rule =
       highest === 0
-        ? 'must be left out: the verifier gives it none'
+        ? 'must be left out: the verifier verifies no customers of this kind'
         : `must be at most ${highest}, the highest level of the verifier`;
     if (level !== undefined && level > highest) throw new Refusal('malformed_field', { fields: { level: rule } });
     if (asset !== undefined) await requireFiat(tx, asset);
