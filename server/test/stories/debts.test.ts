@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { chart, move, post } from '../../src/ledger/index.ts';
 import { orderFacts } from '../../src/orders/index.ts';
 import { amountsDecide, confirmedBy, oneOrTwoDo, type Person, twoDo } from '../protocols/operator/people.ts';
-import { settledPurchase, strayCredit } from '../support/orders.ts';
+import { paysAfterAll, settledPurchase, strayCredit } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Sale, Story } from '../support/story.ts';
 
@@ -354,9 +354,10 @@ test('money released by legal act and not yet sent is kept if another deposit of
   await world.reconciles();
 });
 
-test('a recall of blocked money whose excess was on its way back is a loss and no debt once that refund fails', async () => {
+test('a recall of blocked money whose excess was on its way back is a loss and no debt once that refund fails, unless it was paid after all', async () => {
   for (const [ending, failure] of [
     ['9005', 'rejected'],
+    ['9005', 'rejected, and paid after all'],
     ['0000', 'returned'],
   ] as const) {
     const books = await world.balances();
@@ -367,7 +368,7 @@ test('a recall of blocked money whose excess was on its way back is a loss and n
     const [deposit] = (await world.traceOf(order)).deposits;
     const { fiatAccountId } = customer;
     await oneOrTwoDo(finn, ada, `/deposits/${deposit?.id}/refund`, { fiatAccountId, pastHits: true });
-    const sent = failure === 'rejected' ? 'submitted' : 'settled';
+    const sent = failure === 'returned' ? 'settled' : 'submitted';
     await world.until('the excess is on its way', async () => {
       await world.looksAtTheBank();
       return (await refundOf(order))[0] === sent;
@@ -392,10 +393,22 @@ test('a recall of blocked money whose excess was on its way back is a loss and n
     assert.deepEqual(await world.changesSince(books), { 'blocked:inr': 300_000n, 'loss:inr': 300_000n });
     assert.equal(await world.isBlocked(order), true, 'the block was lifted without an operator');
 
-    // What the law releases covers the loss: nothing is left to refund.
+    if (failure === 'rejected, and paid after all') {
+      await paysAfterAll(world, order);
+      assert.deepEqual((await refundOf(order)).toSorted(), ['cancelled', 'settled']);
+      assert.deepEqual([await world.owed(order, 'inr'), await world.isBlocked(order)], [400_000n, true]);
+      const kinds = (await world.openCaseKinds(order)).toSorted();
+      assert.deepEqual(kinds, ['customer_owes', 'frozen', 'payout_contradiction']);
+      assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+    }
+
+    // What the law releases covers the loss, or as much of the debt: nothing is left to refund.
     await bothDo(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
-    assert.deepEqual(await world.openCaseKinds(order), []);
-    assert.deepEqual(await world.changesSince(books), {});
+    const wasPaid = failure === 'rejected, and paid after all';
+    const owed = await world.owed(order, 'inr');
+    const { 'custody:bank.simulated:main:inr': custody = 0n, 'loss:inr': loss } = await world.changesSince(books);
+    assert.deepEqual([owed, custody, loss], wasPaid ? [100_000n, -100_000n, undefined] : [0n, 0n, undefined]);
+    if (!wasPaid) assert.deepEqual(await world.openCaseKinds(order), []);
   }
   await world.reconciles();
 });

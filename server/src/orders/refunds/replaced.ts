@@ -5,7 +5,8 @@
  * that payment. Each recalled part gets a settled refund of its own, by the same payment, and is the customer's debt. So the
  * cancelled refund stays as it is, and no deposit refunds more than its amount.
  *
- * If nothing is left of the deposit and its order has ended, the customer owes the whole payment.
+ * If nothing is left of the deposit and its order has ended, the customer owes the whole payment. If its order has accepted another
+ * part of the deposit, which is a loss, the customer owes both.
  *
  * settled.ts calls this and books the order's part. Until then the gate holds the refund of the rest (payouts/gate.ts). If that has
  * left as well, the customer was paid twice, and operators decide: docs/operating/cases.md, `payout_contradiction`.
@@ -137,12 +138,15 @@ export async function settleParts(tx: Tx, { paid, replaced, parts }: InPlace, no
     const { purpose, why, requestedBy } = replaced;
     const fresh = await insertRefund(tx, {
       ...{ ...blank(row, grossUnits, costUnits, now), purpose, why, requestedBy, ...paidTo(paid) },
-      ...{ source: row.takenUnits > 0n ? 'order' : 'suspense', state: 'rejected', attempt: 1, key: paid.id },
+      ...{ source: replaced.source === 'order' && row.takenUnits > 0n ? 'order' : 'suspense' },
+      ...{ state: 'rejected', attempt: 1, key: paid.id },
     });
     refunds.push(await changeRefund(tx, fresh, { state: 'settled', now }));
   }
   return refunds;
 }
+
+const ARRIVED = 'its refund arrived after all';
 
 export const paidTo = ({ fiatAccountId, address }: Payout) => ({ fiatAccountId, address });
 
@@ -172,7 +176,7 @@ export async function oweFound(
   const debtor = await debtorOf(tx, locked, paid);
   const loss = chart.loss(deposit.asset);
   const to = debtor === undefined ? loss : chart.receivable(debtor.customerId, debtor.partnerId, deposit.asset);
-  const debt = { order, debtor, to, before: 'refunded', how: 'its refund arrived after all', now } as const;
+  const debt = { order, debtor, to, before: 'refunded', how: ARRIVED, now } as const;
   for (const { depositId, source, grossUnits: units, netUnits, costUnits, key } of parts) {
     const row = await depositStore.lockDepositById(tx, depositId);
     if (row === undefined) continue;
@@ -198,11 +202,35 @@ export async function oweCancelled(tx: Tx, locked: LockedRefund, now: Date): Pro
   // Compensations and released money did not come from the customer: operators decide about them.
   if (deposit.origin !== 'rail') return;
   const paid = await arrived(tx, replaced);
+  if (paid !== undefined && isRestLost(replaced, deposit)) return await oweAll(tx, locked, paid, now);
   const parts = paid && (await partsBetween(tx, replaced, { deposit }));
   // The order still holds a part: it ends by a decision about the order.
   if (paid === undefined || parts === undefined || parts.some(({ row }) => row.takenUnits > 0n)) return;
   await lockDebtor(tx, locked, paid);
   await oweFound(tx, locked, { paid, parts: await settleParts(tx, { paid, replaced, parts }, now), now });
+}
+
+/** Whether a cancelled refund was of the part of a reversed deposit that its order had not accepted. The other part is a loss. */
+const isRestLost = ({ source, grossUnits, costUnits }: Refund, deposit: DepositRow): boolean =>
+  source === 'suspense' &&
+  costUnits === 0n &&
+  deposit.state === 'lost' &&
+  deposit.stateBeforeLoss === 'applied' &&
+  deposit.lostTo === chart.loss(deposit.asset).code &&
+  deposit.lostUnits + deposit.refundUnits + grossUnits <= deposit.units;
+
+/** What was paid and what is lost of the deposit are its customer's debt, as if the payment had been known at the reversal. */
+async function oweAll(tx: Tx, locked: LockedRefund, paid: Payout, now: Date): Promise<void> {
+  const { refund: replaced, deposit } = locked;
+  const debtor = await debtorOf(tx, locked, paid);
+  if (debtor === undefined) return;
+  await lockCustomer(tx, debtor.customerId);
+  const { grossUnits, costUnits } = replaced;
+  await settleParts(tx, { paid, replaced, parts: [{ row: deposit, grossUnits, costUnits }] }, now);
+  const to = chart.receivable(debtor.customerId, debtor.partnerId, deposit.asset);
+  const units = deposit.lostUnits + grossUnits;
+  const lines = move(to, chart.loss(deposit.asset), units);
+  await owe(tx, { order: locked.order, debtor, row: deposit, to, lines, units, how: ARRIVED, now });
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
