@@ -326,9 +326,9 @@ export const CASE_KINDS = {
 
   // Payouts.
   payout_returned: {
-    means: 'A payout was sent and came back, or more of a refund came back than was sent. The money is in suspense.',
+    means: 'A payout was sent and came back, or more of a payment came back than was sent. The money is in suspense.',
     remedy:
-      'Ask the customer for another account, then pay again (order destination), or refund the deposit. What came back beyond a refund is not owed to its customer: ask the bank why it sent that.',
+      'Ask the customer for another account, then pay again (order destination), or refund the deposit. What came back beyond a payment is not owed to the customer: ask the bank why it sent that.',
     who: 'customer',
     page: PAGE,
   },

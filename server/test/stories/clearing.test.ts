@@ -8,6 +8,7 @@ import { findCustomer } from '../../src/customers/index.ts';
 import { notReady, orderFacts } from '../../src/orders/index.ts';
 import type { OrderState } from '../../src/orders/machine.ts';
 import { type Person, twoDo } from '../protocols/operator/people.ts';
+import { paysAfterAll } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Story, StoryCustomer } from '../support/story.ts';
 
@@ -295,6 +296,28 @@ test('what a bank returns beyond what was sent has to clear before it leaves', a
   assert.equal((await refundOfRest())?.state, 'screening');
   world.clock.advance(HOUR_S * 1000);
   await world.until('it is paid', async () => (await refundOfRest())?.state === 'settled');
+});
+
+test('what comes back of a refund that another attempt has paid is our own money: it is unassigned, and cleared', async () => {
+  await world.goesBy('onramp', 'usdc', {});
+  await world.clears('inr', 0);
+  const customer = await world.verifiedCustomer({ ending: '9001' });
+  const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+  await world.credits(order, '5000');
+  await world.becomes(order, 'on_hold');
+  await world.rejects(order, { failure: 'other', fiatAccountId: BigInt(customer.fiatAccountId) });
+  await world.becomes(order, 'refund_held');
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  await does(`/orders/${order.id}/retry-refund`, { fiatAccountId });
+  await world.becomes(order, 'refunded');
+  await paysAfterAll(world, order);
+  const [first] = (await world.traceOf(order)).payouts;
+  assert(first);
+  await world.clears('inr', HOUR_S);
+  await world.bankReturns(first.id, first.units);
+  assert.equal((await world.opensCase(order, 'payout_returned')).reason, 'account_closed');
+  const back = (await depositsOf(order)).find(({ origin }) => origin === 'credit');
+  assert.deepEqual([back?.units, back?.clearsAt], [first.units, back?.seenAt]);
 });
 
 test('what a bank returns beyond a payout has to clear before it leaves, and the payout’s own money does not', async () => {

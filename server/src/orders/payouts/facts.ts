@@ -232,12 +232,13 @@ export async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_
   const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   // Of more than was sent, the payout or its refund is owed its own amount. The rest is unassigned.
   const sentUnits = unitsPaid(payout);
-  const ownUnits = refunds ?? (payout.purpose !== 'payout' ? 0n : units < sentUnits ? units : sentUnits);
+  const ownUnits = refunds ?? (units < sentUnits ? units : sentUnits);
   const back = { payout, fact, suspense: suspense.code, order: after, now };
   if (units > ownUnits) await keepReturned(context, tx, { ...back, units: units - ownUnits, isOwn: false });
   if (refunds !== undefined || ownUnits === 0n) return;
   const row = await keepReturned(context, tx, { ...back, units: ownUnits, isOwn: true });
-  if (after === undefined) return;
+  // Another attempt has paid the refund: this one's money is unassigned, too.
+  if (after === undefined || payout.purpose !== 'payout') return;
   await change(tx, after, { exception: 'payout_returned', now });
   // Only a completed payment that was returned is paid again automatically. An operator decides about any other.
   if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
@@ -274,9 +275,9 @@ async function keepReturned(
     facts: { payout: payout.id },
     seenAt: now,
     payer: 'unknown',
-    origin: isOwn ? 'returned' : 'credit',
+    origin: isOwn && payout.purpose === 'payout' ? 'returned' : 'credit',
     // Our own money is here again; what came beyond it may be a mistake of the bank.
-    ...(isOwn ? {} : { clearsAt: await clearsAtOf(context, tx, { rail, asset, seenAt: now }, order) }),
+    clearsAt: isOwn ? now : await clearsAtOf(context, tx, { rail, asset, seenAt: now }, order),
   });
   await depositStore.changeDeposit(tx, row.id, {
     state: 'suspense',
