@@ -329,8 +329,8 @@ async function requireRoomFor(
 }
 
 /**
- * A state has lasted too long: opens a case (of the kill switch, if one stops the order), and refunds the money if the policy says so. The order is checked again after the
- * same time, so that the case reopens if it was closed but the order did not move.
+ * A state has lasted too long: opens a case (of the kill switch, if one stops the order), and refunds the money if the policy says
+ * so. The order is checked again after the same time, so that the case reopens if it was closed but the order did not move.
  */
 async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
   const now = context.clock.now();

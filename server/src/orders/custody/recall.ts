@@ -13,9 +13,8 @@ import { lockCustomer } from '../../customers/index.ts';
 import { chart, type Entry, move, post, undo } from '../../ledger/index.ts';
 import { declareNoPayment } from '../../rails/bank.ts';
 import { change } from '../advance.ts';
-import { blockDebtor } from '../blocked.ts';
 import type { Context } from '../context.ts';
-import { paymentsOf } from '../deposits/owed.ts';
+import { blockOwing } from '../deposits/owed.ts';
 import { depositReversed } from '../deposits/reversed.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -103,7 +102,7 @@ export async function bookRecalled(
     to: owed.code,
   });
   await change(tx, order, { exception: 'deposit_lost', now });
-  await blockDebtor(tx, order.customerId, { payments: (await paymentsOf(tx, row, order)).map(({ id }) => id), now });
+  await blockOwing(tx, order, { row, order, now });
   const about = { kind: 'customer_owes', subject: `deposit:${row.id}`, now } as const;
   await closeCases(tx, { ...about, outcome: `more of it was recalled, says ${by}` });
   await openCase(tx, {

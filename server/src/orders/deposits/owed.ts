@@ -37,7 +37,7 @@ export async function ownerOf(tx: Tx, fiatAccountId: bigint | null): Promise<Deb
  * They are read from payouts that were submitted and not rejected, because an order's state does not cover money that the order
  * did not accept.
  */
-export async function paymentsOf(tx: Tx, row: DepositRow, order: Order | undefined): Promise<Payout[]> {
+async function paymentsOf(tx: Tx, row: DepositRow, order: Order | undefined): Promise<Payout[]> {
   const hasTaken = order !== undefined && row.takenUnits > 0n;
   const taken = hasTaken ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
   const refunds: Payout[] = [];
@@ -55,6 +55,16 @@ export async function whoWasPaid(tx: Tx, row: DepositRow, order: Order | undefin
   const [first] = await paymentsOf(tx, row, order);
   if (order !== undefined) return first && order;
   return await ownerOf(tx, first?.fiatAccountId ?? null);
+}
+
+/** Blocks the customer who owes a deposit. The debt's own case is about the deposit's payments. The caller has locked the customer. */
+export async function blockOwing(
+  tx: Tx,
+  { customerId }: Pick<Debtor, 'customerId'>,
+  { row, order, now }: { row: DepositRow; order: Order | undefined; now: Date },
+): Promise<void> {
+  const payments = (await paymentsOf(tx, row, order)).map(({ id }) => id);
+  await blockDebtor(tx, customerId, { payments, now });
 }
 
 /** Whether a refund was returned in full: its customer received no part of it. */
@@ -154,10 +164,7 @@ export async function owe(
     assert(posted.outcome === 'posted', `deposit ${id} is not booked as a loss`);
   }
   await depositStore.markLost(tx, id, { why: row.why ?? REASONS.lost, before, units, to: to.code });
-  if (debtor !== undefined) {
-    const payments = (await paymentsOf(tx, row, order)).map((one) => one.id);
-    await blockDebtor(tx, debtor.customerId, { payments, now });
-  }
+  if (debtor !== undefined) await blockOwing(tx, debtor, { row, order, now });
   const about = { subject: `deposit:${id}`, now };
   await closeCases(tx, { ...about, kind: 'deposit_lost', outcome: how });
   await openCase(tx, {

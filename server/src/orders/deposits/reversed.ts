@@ -11,7 +11,6 @@ import { chart } from '../../ledger/index.ts';
 import { cancelUnlessSubmitted, payoutByKey, recordRejected } from '../../rails/payouts.ts';
 import type { RailFact, RecalledPart } from '../../rails/rail.ts';
 import { advance, change } from '../advance.ts';
-import { blockDebtor } from '../blocked.ts';
 import type { Context } from '../context.ts';
 import { bookGone, unexplainedDebit } from '../custody/facts.ts';
 import { payoutId } from '../entries.ts';
@@ -24,7 +23,7 @@ import type { Order } from '../store.ts';
 import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
 import { REASONS } from './facts.ts';
-import { paymentsOf, whoWasPaid } from './owed.ts';
+import { blockOwing, whoWasPaid } from './owed.ts';
 import type { DepositRow } from './store.ts';
 import * as depositStore from './store.ts';
 
@@ -149,10 +148,7 @@ async function lose(
   await depositStore.markLost(tx, row.id, { why, before, units, to: to.code });
   if (wasLost) await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'more of it was recalled', now });
   if (order !== undefined) await change(tx, order, { exception: 'deposit_lost', now });
-  if (owes) {
-    const payments = (await paymentsOf(tx, row, order)).map((one) => one.id);
-    await blockDebtor(tx, debtor.customerId, { payments, now });
-  }
+  if (owes) await blockOwing(tx, debtor, { row, order, now });
   await openCase(tx, {
     kind: owes ? 'customer_owes' : 'deposit_lost',
     subject: `deposit:${row.id}`,

@@ -24,13 +24,13 @@ import { endPass, firstInTurn, inTurn, passNow, setPass } from './queue.store.ts
 
 const CHECK = 'check_shortage';
 /** Interval while orders wait, because incoming funds and payouts of other orders change the missing amount. */
-const EVERY_MS = 5_000;
+export const EVERY_MS = 5_000;
 
 /** Enqueues an update of the case: an order begins or stops waiting for funds. */
 export const shortageChanged = (tx: Tx, { payoutRail, payoutAsset }: Order, now: Date): void =>
   enqueue(tx, { kind: CHECK, subject: `${payoutRail}:${payoutAsset}`, dueAt: now });
 
-type What = { rail: string; asset: string };
+export type What = { rail: string; asset: string };
 
 /** Whether smaller orders may pass now, and whose turn it is. */
 export async function shortageNow(tx: Tx, what: What, now: Date) {
@@ -57,6 +57,17 @@ async function lookAgain(tx: Tx, { rail, asset }: What, now: Date): Promise<void
   enqueue(tx, { kind: CHECK, subject: `${rail}:${asset}`, dueAt: now });
 }
 
+/** @returns what the wallet or account that pays has free, undefined if its rail is not running; and amounts of the asset as text */
+export async function payingFunds(tx: Tx, rails: OrdersContext['rails'], { rail, asset }: What) {
+  const wallet = rails.get(rail)?.wallets.payouts;
+  const paying = wallet === undefined ? undefined : await balance(tx, chart.custody(rail, wallet, asset));
+  const decimals = (await assets(tx)).get(asset)?.decimals ?? 0;
+  return {
+    freeUnits: paying && paying.units - paying.heldUnits,
+    shown: (units: bigint): string => formatUnits(units, decimals),
+  };
+}
+
 export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' | 'clock' | 'rails'>): Handlers {
   return {
     [CHECK]: (subject) =>
@@ -71,18 +82,15 @@ export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' 
           return undefined;
         }
         const { units: ownFree } = await balance(tx, chart.treasury(asset));
-        const wallet = rails.get(rail)?.wallets.payouts;
-        const paying = wallet === undefined ? undefined : await balance(tx, chart.custody(rail, wallet, asset));
+        const { freeUnits, shown } = await payingFunds(tx, rails, { rail, asset });
         // The conversion takes from our own funds, and the payout leaves the paying account. Either may have too little.
         const lacks = ({ givenUnits, payoutUnits }: { givenUnits: bigint; payoutUnits: bigint }): bigint => {
           const ownMissing = givenUnits - ownFree;
-          const payingMissing = paying === undefined ? 0n : payoutUnits - (paying.units - paying.heldUnits);
+          const payingMissing = freeUnits === undefined ? 0n : payoutUnits - freeUnits;
           return [ownMissing, payingMissing, 0n].reduce((most, units) => (units > most ? units : most));
         };
         const missing = lacks(waiting);
         const pass = await passNow(tx, { rail, asset }, now);
-        const decimals = (await assets(tx)).get(asset)?.decimals ?? 0;
-        const shown = (units: bigint): string => formatUnits(units, decimals);
         const many = `${waiting.orders} order${waiting.orders === 1 ? '' : 's'}`;
         await upsertCase(tx, {
           ...about,

@@ -16,7 +16,7 @@ import type { Order } from '../store.ts';
 const CHECK = 'check_switched_off';
 const EVERY_MS = 60_000;
 
-const OVERDUE = `select count(distinct o.id) as orders, min(o.id) as first from orders o join payouts p on p.order_id = o.id
+const OVERDUE = `select count(distinct o.id)::int as orders, min(o.id) as first from orders o join payouts p on p.order_id = o.id
   where o.overdue and o.waits_until is not null and o.state in ('paying_out', 'refunding')
     and p.state = 'created' and p.ended_at is null and (o.state = 'paying_out') = (p.refund_id is null)
     and ($1::text is null or p.rail = $1)`;
@@ -51,7 +51,7 @@ export function switchedOffHandlers({ db, clock }: Pick<OrdersContext, 'db' | 'c
           await closeCases(tx, { ...about, outcome: 'the kill switch was lifted', now });
           return undefined;
         }
-        const found = await tx.row<{ orders: bigint; first: bigint | null }>(OVERDUE, [
+        const found = await tx.row<{ orders: number; first: bigint | null }>(OVERDUE, [
           by.kind === 'rail' ? by.subject : null,
         ]);
         if (found === undefined || found.first === null) {
@@ -62,9 +62,9 @@ export function switchedOffHandlers({ db, clock }: Pick<OrdersContext, 'db' | 'c
         await upsertCase(tx, {
           ...about,
           reason:
-            `${orders} order${orders === 1n ? ' has' : 's have'} waited for longer than allowed, first order ${first}: ` +
+            `${orders} order${orders === 1 ? ' has' : 's have'} waited for longer than allowed, first order ${first}: ` +
             `a kill switch is on (${by.kind} ${by.subject}) since ${by.at.toISOString()}, set by ${by.by}: ${by.reason}`,
-          facts: { orders: Number(orders), first: String(first), kind: by.kind, subject: by.subject },
+          facts: { orders, first: String(first), kind: by.kind, subject: by.subject },
           now,
         });
         return { againInMs: EVERY_MS };

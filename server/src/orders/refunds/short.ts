@@ -9,25 +9,21 @@
  */
 import type { Tx } from '../../base/db.ts';
 import { enqueue, type Handled, type Handlers } from '../../base/jobs.ts';
-import { formatUnits } from '../../base/money.ts';
 import { closeCases, upsertCase } from '../../compliance/index.ts';
-import { balance, chart } from '../../ledger/index.ts';
-import { assets } from '../../partners/index.ts';
 import type { OrdersContext } from '../context.ts';
+import { EVERY_MS, payingFunds, type What } from '../payouts/short.ts';
 
 const CHECK = 'check_short_refunds';
-/** Interval while refunds wait, because incoming funds and other payments change the missing amount. */
-const EVERY_MS = 5_000;
 
 /** The job of an order's whole refund, or of one refund out of suspense. */
 type Waiting = { kind: 'refund_order' | 'screen_refund'; subject: string };
-type What = { rail: string; asset: string };
 
 const sql = {
   note: `insert into short_refunds (kind, subject, rail, asset, units, since) values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
   forgetEnded: `delete from short_refunds s where rail = $1 and asset = $2
     and not exists (select from jobs j where j.kind = s.kind and j.subject = s.subject)`,
-  waiting: `select count(*) as refunds, sum(units) as units, min(since) as since from short_refunds where rail = $1 and asset = $2`,
+  waiting: `select count(*)::int as refunds, coalesce(sum(units), 0) as units, min(since) as since
+    from short_refunds where rail = $1 and asset = $2`,
   first: `select kind, subject from short_refunds where rail = $1 and asset = $2 order by since, kind, subject limit 1`,
   of: `select kind, subject, rail, asset from short_refunds
     where (kind = 'refund_order' and subject = $1) or (kind = 'screen_refund' and subject = any($2::text[]))`,
@@ -63,29 +59,22 @@ export function shortRefundHandlers({ db, clock, rails }: Pick<OrdersContext, 'd
         const now = clock.now();
         const about = { kind: 'refund_short', subject } as const;
         await tx.run(sql.forgetEnded, [rail, asset]);
-        const waiting = await tx.row<{ refunds: bigint; units: bigint | null; since: Date }>(sql.waiting, [
-          rail,
-          asset,
-        ]);
+        const waiting = await tx.row<{ refunds: number; units: bigint; since: Date }>(sql.waiting, [rail, asset]);
         const first = await tx.row<Waiting>(sql.first, [rail, asset]);
         if (waiting === undefined || first === undefined) {
           await closeCases(tx, { ...about, outcome: 'no refund waits for it any more', now });
           return undefined;
         }
-        const wallet = rails.get(rail)?.wallets.payouts;
-        const paying = wallet === undefined ? undefined : await balance(tx, chart.custody(rail, wallet, asset));
-        const needed = waiting.units ?? 0n;
-        const free = paying === undefined ? 0n : paying.units - paying.heldUnits;
-        const decimals = (await assets(tx)).get(asset)?.decimals ?? 0;
-        const shown = (units: bigint): string => formatUnits(units, decimals);
+        const { refunds, units: needed, since } = waiting;
+        const { freeUnits: free = 0n, shown } = await payingFunds(tx, rails, { rail, asset });
         const missing = shown(needed > free ? needed - free : 0n);
-        const isOne = waiting.refunds === 1n;
+        const many = refunds === 1 ? '1 refund waits' : `${refunds} refunds wait`;
         await upsertCase(tx, {
           ...about,
-          reason: `${missing} ${asset} missing at ${rail}: ${waiting.refunds} refund${isOne ? ' waits' : 's wait'}, first ${nameOf(first)}`,
+          reason: `${missing} ${asset} missing at ${rail}: ${many}, first ${nameOf(first)}`,
           facts: {
-            ...{ rail, asset, refunds: Number(waiting.refunds), missing, needed: shown(needed) },
-            ...{ first: nameOf(first), firstSince: waiting.since.toISOString() },
+            ...{ rail, asset, refunds, missing, needed: shown(needed) },
+            ...{ first: nameOf(first), firstSince: since.toISOString() },
           },
           now,
         });
