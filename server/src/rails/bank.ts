@@ -201,7 +201,7 @@ async function takePage(
 
 /** @returns 'apart' if nothing was taken, because the lines must not share a transaction */
 async function takeTogether(
-  { adapter, context }: OpenBank,
+  bank: OpenBank,
   tx: Tx,
   how: {
     lines: readonly StatementLine[];
@@ -212,30 +212,31 @@ async function takeTogether(
 ): Promise<'taken' | 'apart' | { row: string }> {
   const { lines } = how;
   if (how.mayHaveMoved) {
-    const row = await readCursor(tx, adapter.code);
+    const row = await readCursor(tx, bank.adapter.code);
     if (row !== how.from) return { row };
   }
-  if (lines.length > 1) {
-    const subjects = subjectsOf(adapter, lines);
-    if (subjects === undefined || context.lockOrders === undefined) return 'apart';
-    const locked = await context.lockOrders(tx, { rail: adapter.code, externalIds: [], ...subjects });
-    if (locked !== lines.length) return 'apart';
-  }
-  const take = lines.length > 1 ? takeLine : takeAlone;
-  for (const line of lines) await take({ adapter, context }, tx, line);
+  const locked = lines.length > 0 && (await lockNamed(bank, tx, lines));
+  if (lines.length > 1 && !locked) return 'apart';
+  for (const line of lines) await takeLine(bank, tx, line);
   await how.move?.(tx);
   return 'taken';
 }
 
-/**
- * Locks the order that a line names before it stores the line. Another process may have read a longer page: it holds the order, and
- * waits to store this line.
- */
 async function takeAlone(bank: OpenBank, tx: Tx, line: StatementLine): Promise<void> {
-  const { adapter, context } = bank;
-  const subjects = subjectsOf(adapter, [line]);
-  if (subjects !== undefined) await context.lockOrders?.(tx, { rail: adapter.code, externalIds: [], ...subjects });
+  await lockNamed(bank, tx, [line]);
   await takeLine(bank, tx, line);
+}
+
+/**
+ * Locks the orders that lines name, before any of the lines is stored. Also for a single line: another process may have read a
+ * longer page, holds the order, and waits to store this line.
+ *
+ * @returns whether each line names an order of its own
+ */
+async function lockNamed({ adapter, context }: OpenBank, tx: Tx, lines: readonly StatementLine[]): Promise<boolean> {
+  const subjects = subjectsOf(adapter, lines);
+  if (subjects === undefined || context.lockOrders === undefined) return false;
+  return (await context.lockOrders(tx, { rail: adapter.code, externalIds: [], ...subjects })) === lines.length;
 }
 
 /** At least one part, because the cursor moves with the last. */

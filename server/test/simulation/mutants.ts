@@ -926,7 +926,7 @@ const MUTANTS: readonly Mutant[] = [
       file: 'server/test/rails/bank.pages.test.ts',
       name: 'of one line and a longer page with that line do not wait for each other in two processes',
     },
-    changes: [{ file: 'src/rails/bank.ts', from: 'lines.length > 1 ? takeLine : takeAlone', to: 'takeLine' }],
+    changes: [{ file: 'src/rails/bank.ts', from: 'lines.length > 0 && (await', to: 'lines.length > 1 && (await' }],
   },
   {
     name: 'a deposit of which nothing was paid after all stays owed',
