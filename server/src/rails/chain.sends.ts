@@ -211,24 +211,41 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
  * version, later ones are not checked.
  */
 export async function whyKept(engine: Engine, versions: readonly SendVersion[]): Promise<string | undefined> {
-  const { rail, db, log, mayLeave } = engine;
+  const { rail, db, mayLeave } = engine;
   const newest = newestOf(versions);
   const { key, wallet, nonce } = newest;
   if (mayLeave === undefined || wasBroadcast(versions) || key.startsWith(SANDBOX_KEY)) return undefined;
   return await db.asSystem(async (tx) => {
     const answer = await askGate(engine, tx, key);
     const movement = nonce === null ? undefined : await lockKept(tx, { rail, wallet, nonce });
-    if (movement?.cancelAt != null)
-      return `it was signed with nonce ${nonce} and is not broadcast: movement ${movement.id} cancels it`;
-    if (answer.outcome === 'pay') {
-      if (movement !== undefined) await dropKept(tx, movement.id);
-      return undefined;
-    }
-    const why = `it was signed${nonce === null ? '' : ` with nonce ${nonce}`} and is not broadcast: ${answer.why}`;
-    if (answer.outcome === 'hold') await tellKept(engine, tx, newest, { id: movement?.id, why });
-    log.warn({ rail, key, nonce, why: answer.why }, 'send not broadcast: the gate does not let it leave');
-    return why;
+    const is = `it was signed${nonce === null ? '' : ` with nonce ${nonce}`} and is not broadcast`;
+    return await whyNow(engine, tx, newest, { answer, movement, is });
   });
+}
+
+/**
+ * Why bytes that exist, or may exist, do not leave now: the gate says so, or a movement cancels them. A movement of bytes that may
+ * leave is dropped again.
+ *
+ * @param kept.movement the movement of these bytes, locked
+ * @param kept.is       what became of them
+ */
+async function whyNow(
+  engine: Engine,
+  tx: Tx,
+  version: SendVersion,
+  { answer, movement, is }: { answer: SendAnswer; movement: Awaited<ReturnType<typeof lockKept>>; is: string },
+): Promise<string | undefined> {
+  if (movement?.cancelAt != null) return `${is}: movement ${movement.id} cancels it`;
+  if (answer.outcome === 'pay') {
+    if (movement !== undefined) await dropKept(tx, movement.id);
+    return undefined;
+  }
+  const why = `${is}: ${answer.why}`;
+  if (answer.outcome === 'hold') await tellKept(engine, tx, version, { id: movement?.id, why });
+  const { rail, log } = engine;
+  log.warn({ rail, key: version.key, nonce: version.nonce, why }, 'send not broadcast: the gate does not let it leave');
+  return why;
 }
 
 /** Opens the case of a send that is kept, or might be signed, and that may not leave, and names the movement that cancels it. */
@@ -285,21 +302,16 @@ async function askAgain(engine: Engine, version: SendVersion): Promise<string | 
     if (there === undefined) return 'its reservation was given up';
     // Another process has signed it: its stored bytes are broadcast if they may leave.
     if (there.state !== 'reserved' || there.raw !== null) return answer.outcome === 'pay' ? undefined : answer.why;
-    if (movement?.cancelAt != null) return `it may be signed with nonce ${nonce}: movement ${movement.id} cancels it`;
-    if (answer.outcome === 'pay') {
-      if (movement !== undefined) await dropKept(tx, movement.id);
-      await sendStore.markSigning(tx, id, true);
-      return undefined;
-    }
-    const isUnsigned = there.signingAt === null;
-    log.warn({ rail, key, nonce, why: answer.why, isUnsigned }, 'send not signed: the gate does not let it leave');
-    if (isUnsigned) {
+    if (there.signingAt === null && answer.outcome !== 'pay' && movement?.cancelAt == null) {
       await sendStore.releaseSend(tx, rail, version, answer.why);
+      log.warn({ rail, key, nonce, why: answer.why }, 'send not signed: the gate does not let it leave');
       return answer.why;
     }
-    const why = `it may be signed${nonce === null ? '' : ` with nonce ${nonce}`}: ${answer.why}`;
-    if (answer.outcome === 'hold' && version.signingAt !== null)
-      await tellKept(engine, tx, version, { id: movement?.id, why });
+    // Another process asks the signer just now: the next look locks the movement first.
+    if (version.signingAt === null && answer.outcome !== 'pay') return answer.why;
+    const is = `it may be signed${nonce === null ? '' : ` with nonce ${nonce}`}`;
+    const why = await whyNow(engine, tx, version, { answer, movement, is });
+    if (why === undefined) await sendStore.markSigning(tx, id, true);
     return why;
   });
 }

@@ -953,8 +953,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: SENDS,
-        from: "    if (answer.outcome === 'hold' && version.signingAt !== null)\n      await tellKept(engine, tx, version, { id: movement?.id, why });\n",
-        to: '',
+        from: "if (answer.outcome === 'hold') await tellKept(",
+        to: "if (answer.outcome === 'hold' && version.raw !== null) await tellKept(",
       },
     ],
   },
