@@ -233,6 +233,21 @@ async function expires(): Promise<void> {
   await chain.mine(SOLID);
 }
 
+/** Once it has expired, the only version of pay_1_1 is proved absent. */
+async function endsAbsent(
+  rail: ChainRail,
+  { look, versions }: Pick<Awaited<ReturnType<typeof world>>, 'look' | 'versions'>,
+): Promise<void> {
+  await expires();
+  await look(rail);
+  await look(rail);
+  assert.deepEqual(
+    (await versions('pay_1_1')).map(({ state }) => state),
+    ['absent'],
+  );
+  assert.deepEqual(await rail.status('pay_1_1'), { outcome: 'absent' });
+}
+
 // First, while the chain's time is ours.
 describe('a restore, on Tron', () => {
   test('a payout of the lost time is found on the chain and adopted, and nothing leaves before that time was read', async () => {
@@ -696,14 +711,7 @@ describe('payouts on Tron', () => {
     await look(next);
     assert.equal(await chain.held(to), 0n);
     assert.deepEqual([...new Set(typesOf())], ['payout_unknown']);
-    await expires();
-    await look(next);
-    await look(next);
-    assert.deepEqual(
-      (await versions('pay_1_1')).map(({ state }) => state),
-      ['absent'],
-    );
-    assert.deepEqual(await next.status('pay_1_1'), { outcome: 'absent' });
+    await endsAbsent(next, { look, versions });
     leaves = true;
     assert.equal((await pay('pay_1_1', 30n, next, to)).outcome, 'submitted');
     await chain.mine(SOLID + 1);
@@ -730,14 +738,7 @@ describe('payouts on Tron', () => {
     await chain.mine(SOLID + 1);
     await look(next);
     assert.equal((await next.status('pay_1_1')).outcome, 'unknown', 'the signed bytes may still be included');
-    await expires();
-    await look(next);
-    await look(next);
-    assert.deepEqual(
-      (await versions('pay_1_1')).map(({ state }) => state),
-      ['absent'],
-    );
-    assert.deepEqual(await next.status('pay_1_1'), { outcome: 'absent' });
+    await endsAbsent(next, { look, versions });
   });
 
   /** The storage slot of a balance in the test token. */
