@@ -303,7 +303,13 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'rails/bank.payers.ts',
       'rails/bank.texts.ts',
     ],
-    tests: ['rails/lines.test.ts', 'rails/bank.test.ts', 'rails/bank.failover.test.ts', 'stories/restored.test.ts'],
+    tests: [
+      'rails/lines.test.ts',
+      'rails/bank.test.ts',
+      'rails/bank.pages.test.ts',
+      'rails/bank.failover.test.ts',
+      'stories/restored.test.ts',
+    ],
   },
   chain: {
     isSampled: true,

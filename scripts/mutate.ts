@@ -23,7 +23,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
-import { explanationOf, reasonsHere, wrongWith } from '../server/test/prove/reasons.ts';
+import { explanationOf, lineTexts, reasonsHere, wrongWith } from '../server/test/prove/reasons.ts';
 import { chanceOf } from '../server/test/simulation/chance.ts';
 import { migratedTemplate } from '../server/test/support/database.ts';
 import { openJournal } from '../server/test/support/journal.ts';
@@ -153,7 +153,7 @@ const sum = (of: (one: FileScore) => number): number => files.reduce((all, one) 
 const report: Report = {
   command: `npm run mutate${values.only === undefined ? '' : ` -- --only ${values.only}`}`,
   seconds: Math.round((wholeMs + sampledMs) / 1_000),
-  files,
+  files: files.map((score) => ({ ...score, survivors: explainable(score.file, score.survivors) })),
   mutants: sum((one) => one.mutants),
   killed: sum((one) => one.killed),
   survived: sum((one) => one.survivors.length),
@@ -164,7 +164,7 @@ for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of
   console.log(
     `${file}${part}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${hung} of them by hanging, ${broken} broken, ${survivors.length} survived)`,
   );
-  for (const one of survivors) {
+  for (const one of explainable(file, survivors)) {
     const { kind, why } = explanationOf(reasons, file, one) ?? {};
     const wrong = wrongWith(reasons, file, one)?.toUpperCase();
     const said = [wrong, kind, why].filter((part) => part !== undefined).join(': ');
@@ -206,6 +206,12 @@ function roundsOf(groups: readonly (readonly [string, Group])[]): Round[] {
       }))
       .filter(({ ranges }) => ranges.length > 0),
   ).flat();
+}
+
+/** With the text of the line, by which reasons.ts finds a reason. The journal has none: it holds for the same source only. */
+function explainable(file: string, survivors: readonly Survivor[]): (Survivor & { lineText: string })[] {
+  const texts = lineTexts(sourceOf(file));
+  return survivors.map((one) => ({ ...one, lineText: texts[one.line - 1] ?? '' }));
 }
 
 function sourceOf(path: string): string {

@@ -3,12 +3,12 @@
  * scripts/mutate.groups.ts, or in the list below with the reason why it is not.
  */
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { GROUPS } from '../../../scripts/mutate.groups.ts';
-import { KINDS, reasonsHere } from './reasons.ts';
+import { KINDS, lineTexts, reasonsHere } from './reasons.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SERVER = join(ROOT, 'server');
@@ -77,7 +77,7 @@ test('each group names files and tests that exist, and no test for which the ste
   }
 });
 
-test('each reason of a survivor is of a mutated file and a known kind, says something, and stands once', () => {
+test('each reason of a survivor is of a mutated file, a known kind and a line that is there, says something, and stands once', () => {
   for (const [file, byKind] of Object.entries(reasonsHere(ROOT))) {
     assert.ok(mutated.includes(file), file);
     assert.deepEqual(
@@ -85,9 +85,17 @@ test('each reason of a survivor is of a mutated file and a known kind, says some
       [],
       file,
     );
-    const all = Object.values(byKind).flatMap((reasons) => Object.entries(reasons));
-    const names = all.map(([name]) => name);
+    const texts = lineTexts(readFileSync(join(SERVER, 'src', file), 'utf8'));
+    const all = Object.values(byKind)
+      .flatMap((byLine) => Object.entries(byLine))
+      .flatMap(([lineText, reasons]) =>
+        Object.entries(reasons).map(([change, why]) => ({ lineText, change, why, name: `${lineText}: ${change}` })),
+      );
+    const names = all.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length, file);
-    for (const [name, why] of all) assert.ok(name.includes(' -> ') && why.trim() !== '', `${file}: ${name}`);
+    for (const { lineText, change, why, name } of all) {
+      assert.ok(texts.includes(lineText), `${file}: ${name}: no such line`);
+      assert.ok(change.includes(' -> ') && why.trim() !== '', `${file}: ${name}`);
+    }
   }
 });

@@ -1,8 +1,8 @@
 /**
  * Why no test has to notice a change of the code that mutation testing made (scripts/mutate.ts): survivors.json, written by
- * people who examined it. By file and kind, and then by the original code and its replacement, as `code -> instead`: a reason
- * outlives a line that moves, and not one that changes. Adding one requires no rerun: `npm run prove -- --write` writes the page
- * with it.
+ * people who examined it. By file, kind and the text of the line (`lineTexts`), and then by the original code and its replacement,
+ * as `code -> instead`: a reason outlives a line that moves, and not one that changes, and the same change in another line needs a
+ * reason of its own. Adding one requires no rerun: `npm run prove -- --write` writes the page with it.
  */
 import { readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
@@ -17,11 +17,15 @@ import { join, matchesGlob } from 'node:path';
 export const KINDS = ['equivalent', 'words', 'speed', 'accepted'] as const;
 type Kind = (typeof KINDS)[number];
 
-export type Reasons = Readonly<Record<string, Readonly<Partial<Record<Kind, Readonly<Record<string, string>>>>>>>;
+type ByChange = Readonly<Record<string, string>>;
+type ByLine = Readonly<Record<string, ByChange>>;
+export type Reasons = Readonly<Record<string, Readonly<Partial<Record<Kind, ByLine>>>>>;
 
 /** A change that no test noticed. */
 export interface Survivor {
   mutator: string;
+  /** Of `lineTexts`: the line in which the change begins. */
+  lineText: string;
   code: string;
   instead: string;
 }
@@ -34,13 +38,24 @@ export interface Explanation {
 export const reasonsHere = (root: string): Reasons =>
   JSON.parse(readFileSync(join(root, 'server', 'test', 'prove', 'survivors.json'), 'utf8')) as Reasons;
 
+/** The lines of a source without their indentation. Of equal ones, each after the first has its number: `return; (2)`. */
+export function lineTexts(source: string): string[] {
+  const times = new Map<string, number>();
+  return source.split('\n').map((line) => {
+    const text = line.trim();
+    const n = (times.get(text) ?? 0) + 1;
+    times.set(text, n);
+    return n === 1 ? text : `${text} (${n})`;
+  });
+}
+
 export function explanationOf(
   reasons: Reasons,
   file: string,
-  { code, instead }: Pick<Survivor, 'code' | 'instead'>,
+  { lineText, code, instead }: Pick<Survivor, 'lineText' | 'code' | 'instead'>,
 ): Explanation | undefined {
   for (const kind of KINDS) {
-    const why = reasons[file]?.[kind]?.[`${code} -> ${instead}`];
+    const why = reasons[file]?.[kind]?.[lineText]?.[`${code} -> ${instead}`];
     if (why !== undefined) return { kind, why };
   }
   return undefined;
