@@ -1,7 +1,7 @@
 /** A channel while its database accepts no connections, and connections that are probed while nothing is said on them. */
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
-import { after, before, mock, test } from 'node:test';
+import { after, before, describe, mock, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { openDatabase } from '../../src/base/db.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -34,16 +34,15 @@ const accepts = async (isOpen: boolean) => {
   await outside.query(`alter database ${admin.escapeIdentifier(name)} with allow_connections ${isOpen}`);
 };
 const loses = () => admin.query(`select pg_terminate_backend(pid) ${LISTENERS}`);
-const later = (ms: number) => new Promise((wake) => setTimeout(wake, ms));
 
 test('a channel is tried again until the database accepts connections, and then heard', ENDS, async (t) => {
   const heard: string[] = [];
   const listening = await fixture.db.listen('tried', (payload) => void heard.push(payload));
   t.after(() => listening.stop());
+  const attempts = t.mock.method(pg.Client.prototype, 'connect').mock;
   await accepts(false);
   await loses();
-  // Two attempts fail: the first after half a second, and one a second later.
-  await later(1_900);
+  await until('an attempt has failed, and the next has begun', () => attempts.callCount() === 2);
   assert.deepEqual(heard, ['']);
   await accepts(true);
   await until('it is heard again', () => heard.length === 2);
@@ -53,19 +52,87 @@ test('a channel is tried again until the database accepts connections, and then 
   assert.equal(await listeners(), 1);
 });
 
-test('a channel that was stopped while it waited for its next attempt is not opened again', ENDS, async (t) => {
-  for (const waitMs of [100, 1_000]) {
+describe('a channel on connections in memory', ENDS, () => {
+  const failed = () => Promise.reject(new Error('not now'));
+
+  /** `made` are its connections, also those that could not be opened, and `opens` answers the next ones. */
+  async function heardInMemory(t: TestContext) {
+    const made: pg.Client[] = [];
     const heard: string[] = [];
-    const listening = await fixture.db.listen('tried', (payload) => void heard.push(payload));
-    t.after(() => listening.stop());
-    await accepts(false);
-    await loses();
-    await later(waitMs);
-    await listening.stop();
-    await accepts(true);
-    await later(1_500);
-    assert.deepEqual([heard, await listeners()], [[''], 0], `stopped after ${waitMs} ms`);
+    const opens = { next: (): Promise<void> => Promise.resolve() };
+    t.mock.method(pg.Client.prototype, 'connect', function connects(this: pg.Client) {
+      made.push(this);
+      return opens.next();
+    });
+    t.mock.method(pg.Client.prototype, 'query', () => Promise.resolve());
+    t.mock.method(pg.Client.prototype, 'end', () => Promise.resolve());
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const listening = await openDatabase('postgres:///none').listen('tried', (payload) => void heard.push(payload));
+    const lose = () => void made.at(-1)?.emit('error', new Error('lost'));
+    const pass = async (ms: number) => {
+      t.mock.timers.tick(ms);
+      await new Promise((turn) => setImmediate(turn));
+    };
+    return { made, heard, opens, listening, lose, pass };
   }
+
+  test('is opened again half a second after it was lost, and a second after each failed attempt', async (t) => {
+    const { made, heard, opens, lose, pass } = await heardInMemory(t);
+    opens.next = failed;
+    lose();
+    const counts: number[] = [];
+    for (const ms of [499, 1, 999, 1, 999, 1]) {
+      await pass(ms);
+      counts.push(made.length);
+    }
+    assert.deepEqual(counts, [1, 2, 2, 3, 3, 4]);
+    assert.deepEqual(heard, ['']);
+  });
+
+  test('is not opened again once it is stopped, whatever it waited for', async (t) => {
+    const waits: readonly [what: string, until: (of: Awaited<ReturnType<typeof heardInMemory>>) => unknown][] = [
+      ['nothing', () => {}],
+      ['its first attempt', ({ lose }) => lose()],
+      [
+        'an attempt after a failed one',
+        async ({ opens, lose, pass }) => {
+          opens.next = failed;
+          lose();
+          await pass(500);
+        },
+      ],
+    ];
+    for (const [what, waitUntil] of waits)
+      await t.test(what, async (its) => {
+        const channel = await heardInMemory(its);
+        await waitUntil(channel);
+        const before = channel.made.length;
+        await channel.listening.stop();
+        await channel.pass(10_000);
+        assert.equal(channel.made.length, before);
+      });
+  });
+
+  test('is not opened again when its connection reports an error after it was stopped', async (t) => {
+    const { made, listening, lose, pass } = await heardInMemory(t);
+    await listening.stop();
+    lose();
+    await pass(10_000);
+    assert.equal(made.length, 1);
+  });
+
+  test('is not opened again when an attempt fails after it was stopped', async (t) => {
+    const { made, opens, listening, lose, pass } = await heardInMemory(t);
+    const attempt = Promise.withResolvers<void>();
+    opens.next = () => attempt.promise;
+    lose();
+    await pass(500);
+    await listening.stop();
+    attempt.reject(new Error('not now'));
+    await pass(0);
+    await pass(10_000);
+    assert.equal(made.length, 2);
+  });
 });
 
 test('a channel that was stopped while it was opened again leaves no connection', ENDS, async (t) => {

@@ -89,6 +89,7 @@ describe('work outside of a transaction', () => {
     let n = 0;
     const endless = fixture.db.asSystem((tx) => tx.outside(String((n += 1)), async () => n));
     await assert.rejects(endless, /other work in each attempt/);
+    assert.equal(n, 21);
     assert.deepEqual(await idsIn(table), []);
     assert.equal(await fixture.db.readOnlyAsPartner(1n, (tx) => tx.outside('reads', async () => 'read')), 'read');
   });

@@ -48,27 +48,25 @@ test(
 
 test('a pool has as many connections as it is given, and the next transaction waits for one', ENDS, async () => {
   const db = openDatabase(fixture.serverUrl, { partnerConnections: 1, systemConnections: 2 });
-  const pidsOf = async (make: (hold: (pid: number) => Promise<void>) => Promise<unknown>[]) => {
+  // All ask at once, before any connection is given back: each that finds the pool below its limit gets a connection of its own.
+  const heldOf = async (most: number, make: (hold: (pid: number) => Promise<void>) => Promise<unknown>[]) => {
     const pids: number[] = [];
-    let free = (): void => {};
-    const held = new Promise<void>((resolve) => (free = resolve));
+    const freed = Promise.withResolvers<void>();
     const made = make(async (pid) => {
       pids.push(pid);
-      await held;
+      await freed.promise;
     });
-    await until('connections are held', () => pids.length > 0);
-    await new Promise((wake) => setTimeout(wake, 300));
-    const meanwhile = pids.length;
-    free();
+    await until(`${most} connections are held at a time`, () => pids.length >= most);
+    freed.resolve();
     await Promise.all(made);
-    return [meanwhile, new Set(pids).size];
+    return [pids.length, new Set(pids).size];
   };
   const pid = 'select pg_backend_pid() as pid';
   const ask = async (tx: { row<R>(text: string): Promise<R | undefined> }, hold: (pid: number) => Promise<void>) =>
     hold((await tx.row<{ pid: number }>(pid))?.pid ?? 0);
   const three = [1n, 2n, 3n];
-  assert.deepEqual(await pidsOf((hold) => three.map((id) => db.asPartner(id, (tx) => ask(tx, hold)))), [1, 1]);
-  assert.deepEqual(await pidsOf((hold) => three.map(() => db.asSystem((tx) => ask(tx, hold)))), [2, 2]);
+  assert.deepEqual(await heldOf(1, (hold) => three.map((id) => db.asPartner(id, (tx) => ask(tx, hold)))), [3, 1]);
+  assert.deepEqual(await heldOf(2, (hold) => three.map(() => db.asSystem((tx) => ask(tx, hold)))), [3, 2]);
   await db.close();
 });
 
@@ -85,13 +83,13 @@ describe('a channel', ENDS, () => {
     await until('the new connection hears', () => heard.length === 4);
     assert.deepEqual(heard, ['', 'one', '', '']);
     await listening.stop();
+    const left = () =>
+      admin.query(
+        `select from pg_stat_activity where application_name = 'cloverleaf_listen' and datname = current_database()`,
+      );
+    await until('PostgreSQL has noticed', async () => (await left()).rowCount === 0);
     await admin.query(`select pg_notify('tried', 'late')`);
-    await new Promise((wake) => setTimeout(wake, 800));
     assert.deepEqual(heard.slice(4), []);
-    const left = await admin.query(
-      `select from pg_stat_activity where application_name = 'cloverleaf_listen' and datname = current_database()`,
-    );
-    assert.equal(left.rowCount, 0);
   });
 
   test('that cannot be heard from the start is reported', async () => {
@@ -103,14 +101,16 @@ describe('a channel', ENDS, () => {
 
 test('a session is the system’s, and PostgreSQL ends it when it is idle for as long as was given', ENDS, async () => {
   const session = await fixture.db.session({ idleMs: 300 });
+  const ended = new Promise((end) => session.once('end', end));
   const { rows } = await session.query(
     `select current_user as role, current_setting('search_path') as path, current_setting('idle_session_timeout') as idle`,
   );
   assert.deepEqual(rows, [{ role: 'cloverleaf_system', path: 'cloverleaf', idle: '300ms' }]);
-  await assert.rejects(session.query('select pg_sleep(2)'));
-  await new Promise((wake) => setTimeout(wake, 600));
+  await ended;
   await assert.rejects(session.query('select 1'));
-  await session.end().catch(() => {});
+  const waiting = await fixture.db.session({ idleMs: 300 });
+  await assert.rejects(waiting.query('select pg_sleep(10)'), /timeout/);
+  await waiting.end();
   const unlimited = await fixture.db.session();
   const { rows: kept } = await unlimited.query(`select current_setting('idle_session_timeout') as idle`);
   assert.deepEqual(kept, [{ idle: '0' }]);
@@ -125,6 +125,7 @@ test('a connection that is lost while it is idle ends no process, and the pool o
   await until('the pool has noticed', () => pool.totalCount === 0);
   const client = await pool.connect();
   await endSessions('tried_pool');
+  // A quicker statement could be answered before PostgreSQL ends the session.
   await assert.rejects(client.query('select pg_sleep(5)'));
   client.release(new Error('lost'));
   assert.equal((await pool.query('select 1 as one')).rowCount, 1);

@@ -8,17 +8,19 @@ const ENDS = { timeout: 10_000 };
 
 function recorded() {
   const told: string[] = [];
+  const blind: string[] = [];
   const connections: Connections = {
     connect: async () => ({
       async send(batch) {
         told.push(batch.map(({ text }) => text).join(' · '));
+        blind.push(...batch.filter(({ isBlind }) => isBlind).map(({ text }) => text));
         await new Promise((answered) => setImmediate(answered));
         return batch.map(({ text }) => ({ command: text.toUpperCase(), count: 0, rows: [] }));
       },
       release: () => {},
     }),
   };
-  return { told, db: pools(connections, connections) };
+  return { told, blind, db: pools(connections, connections) };
 }
 const underWay = (told: readonly string[]) =>
   new Promise<void>((begun) => {
@@ -47,7 +49,8 @@ test('a deferred one waits for the next statement whose answer is wanted', ENDS,
     await underWay(told);
     tx.defer('ahead');
     await first;
-    await new Promise((turn) => setTimeout(turn, 20));
+    // A batch goes out before the next turn of the event loop.
+    await new Promise((turn) => setImmediate(turn));
   });
   assert.deepEqual(told, ['begin · one', 'ahead · commit']);
 });
@@ -58,6 +61,16 @@ test('statements of one key are sent with the commit in the order in which they 
     for (const text of ['one', 'two', 'three']) tx.deferLast('key', text);
   });
   assert.deepEqual(told, ['begin · one · two · three · commit']);
+});
+
+test('rows are read of statements whose caller gets them, and of no other', ENDS, async () => {
+  const { blind, db } = recorded();
+  await db.asPartner(1n, async (tx) => {
+    tx.defer('ahead');
+    tx.deferLast('key', 'last');
+    await Promise.all([tx.rows('rows'), tx.row('row'), tx.run('run')]);
+  });
+  assert.deepEqual(blind, [`select set_config('cloverleaf.partner', $1, true)`, 'ahead', 'last']);
 });
 
 test('a transaction waits longer before each repetition, by chance up to 20 ms more', ENDS, async (t) => {

@@ -181,7 +181,7 @@ describe("the simulated bank's timer", () => {
       async () => {
         looks += 1;
         if (due[0] !== undefined && due[0] <= clock.now()) due.shift();
-        // What a look takes is not taken off the wait that follows it.
+        // A look on a slow machine: if its time were taken off the wait for the next payment, the timer would look too early.
         await sleep(30);
         return due[0];
       },
