@@ -93,9 +93,10 @@ export const CASE_KINDS = {
     page: 'sanctions.md',
   },
   sanctions_list: {
-    means: 'A sanctions list cannot be read, or is older than allowed. While it is too old, no money leaves.',
+    means:
+      'The server cannot read a sanctions list, or the list is older than SANCTIONS_MAX_AGE_S allows. While it is too old, no money leaves.',
     remedy:
-      'Read the reason. Repair the source of the list, or configure another one, for example a file that you have downloaded. Nobody can extend the age of a list (screening extend does not). The case closes by itself.',
+      'Read the reason. Repair the source of the list, or configure another one, for example a file that you have downloaded. The command screening extend does not apply to sanctions lists. The case closes by itself.',
     who: 'operator',
     page: 'sanctions.md',
   },
