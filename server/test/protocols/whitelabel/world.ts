@@ -39,8 +39,10 @@ import { fiat } from '../../support/terms.ts';
 
 /** Tests move the price of this source freely, up to threefold. */
 const ONE_SOURCE = { priceQuorum: 1, singleSource: true, outlierBps: 300n, jumpBps: 20_000n };
-/** Prices are stored once, so they must last for the slowest test file on a busy machine. */
+/** Prices are of the table, so they must last for the slowest test file on a busy machine. */
 const PRICES_FOR_MS = 20 * 60_000;
+/** A source that was silent for a minute does not count, however old its prices may be. */
+const FETCH_EVERY_MS = 15_000;
 
 export type World = Awaited<ReturnType<typeof wireWorld>>;
 
@@ -159,6 +161,11 @@ export async function wireWorld(
   const source = fixedSource();
   const refresh = quoteHandlers({ db, clock, sources: new Map([['fixed', source]]) }).refresh_prices;
   await refresh?.('fixed');
+  let fetching: Promise<unknown> = Promise.resolve();
+  const fetches = setInterval(() => {
+    // A file whose database is closed or broken has no use for prices.
+    fetching = Promise.resolve(refresh?.('fixed')).catch(() => {});
+  }, FETCH_EVERY_MS).unref();
 
   const rails = new Map([rail('matic20'), rail('erc20'), bank].map((one) => [one.code, one]));
   const orders = openOrders({ rails, clock, vault, gate: gateRules(vault) });
@@ -273,6 +280,8 @@ export async function wireWorld(
     contents,
     query: async (text: string, values: unknown[] = []) => (await admin.query(text, values)).rows,
     async stop() {
+      clearInterval(fetches);
+      await fetching;
       await app.close();
       await admin.end();
       await fixture.stop();
