@@ -61,9 +61,7 @@ export function refundHandlers(context: OrdersContext): Handlers {
 async function refundOrder(context: OrdersContext, id: bigint, run?: Run): Promise<Handled> {
   const order = await context.db.asSystem((tx) => store.get(tx, id));
   assert(order !== undefined, `order ${id} does not exist`);
-  if (next(order.state, 'refund_requested') === undefined) return undefined;
-  // An operator, screening or the gate has held it since: an operator decides, whatever was requested before.
-  if (awaitsPerson(order, await context.db.asSystem((tx) => historyStore.history(tx, id)))) return undefined;
+  if (!(await context.db.asSystem((tx) => isToRefund(tx, order)))) return undefined;
   // No refund while the order may have been paid in the time that a restore has lost.
   if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
     return { againInMs: LOST_TIME_EVERY_MS };
@@ -75,7 +73,9 @@ async function refundOrder(context: OrdersContext, id: bigint, run?: Run): Promi
   if (to === undefined) {
     const now = context.clock.now();
     return await context.db.asSystem(async (tx) => {
-      await awaitDestination(tx, order, wantedOf(order), now);
+      const locked = await store.lock(tx, id);
+      if (locked !== undefined && (await isToRefund(tx, locked)))
+        await awaitDestination(tx, locked, wantedOf(locked), now);
       run?.ends(tx, undefined);
       return undefined;
     });
@@ -113,13 +113,23 @@ async function refundOrder(context: OrdersContext, id: bigint, run?: Run): Promi
   }
 }
 
-/** Ends an order that is to be refunded and of which nothing is left: it needs no destination. @returns whether it has ended */
+/** Whether the order is still to be refunded. An operator, screening or the gate may have held it: then an operator decides. */
+async function isToRefund(tx: Tx, order: Order): Promise<boolean> {
+  if (next(order.state, 'refund_requested') === undefined) return false;
+  return !awaitsPerson(order, await historyStore.history(tx, order.id));
+}
+
+/**
+ * Ends an order that is to be refunded and of which nothing is left: it needs no destination.
+ *
+ * @returns whether the job has nothing more to do
+ */
 async function endsWithoutMoney(context: OrdersContext, id: bigint): Promise<boolean> {
   return await context.db.asSystem(async (tx) => {
     const order = await store.lock(tx, id);
     if (order === undefined || next(order.state, 'deposit_gone') === undefined) return false;
     if (!isAllLost(order, await depositStore.depositsOf(tx, id)) || (await isPaidOut(tx, id))) return false;
-    await requireNobodyDecides(tx, order);
+    if (!(await isToRefund(tx, order))) return true;
     const now = context.clock.now();
     await closeCases(tx, {
       subject: `order:${id}`,
