@@ -1866,7 +1866,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.pay',
-    says: 'Pays an order as its customer, on its chain or by bank: correctly, or with one of the mistakes that customers make.',
+    says: 'Pays an order as its customer, on its chain or by bank.',
     fields: [
       {
         name: 'order',
@@ -1878,14 +1878,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'how',
         place: 'body',
-        says: 'How it is paid; exactly by default',
+        says: '`exact` (the default), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
         words: ['exact', 'under', 'over', 'late', 'twice', 'another_token', 'another_chain'],
         example: 'under',
       },
       {
         name: 'amount',
         place: 'body',
-        says: 'Amount to use instead of the requested one, in the same currency',
+        says: 'Amount to pay instead of the requested one, in the same currency',
         example: '12.5',
       },
     ],
@@ -1904,20 +1904,20 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'amount',
         place: 'body',
-        says: 'Amount to use instead of the requested one, in the same currency',
+        says: 'Amount to pay instead of the requested one, in the same currency',
         example: '12.5',
       },
       {
         name: 'payerReference',
         place: 'body',
-        says: 'Reference of the transfer; the correct one by default',
+        says: '`right` (the default), `none`, `wrong` (one letter mistyped)',
         words: ['right', 'none', 'wrong'],
         example: 'none',
       },
       {
         name: 'payerName',
         place: 'body',
-        says: 'Name of the payer; the customer’s by default',
+        says: 'Payer’s name: `right` (the customer’s, the default), `wrong`, `none`',
         words: ['right', 'wrong', 'none'],
         example: 'wrong',
       },
@@ -1925,7 +1925,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.recall',
-    says: 'Recalls the last bank credit of an order, as the payer’s bank.',
+    says: 'Recalls a bank credit, as the payer’s bank.',
     fields: [
       {
         name: 'order',
@@ -1938,7 +1938,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.bounce',
-    says: 'Returns an order’s payout to a bank account, as the receiving bank.',
+    says: 'Returns an order’s payout or refund to a bank account, before or after it arrived.',
     fields: [
       {
         name: 'order',
@@ -1951,7 +1951,7 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.screening',
-    says: 'Sets the screening result of an order: screening holds it, or lets it pass.',
+    says: 'Makes screening hold an order as if its destination were denied, until a person releases it; or ends that.',
     fields: [
       {
         name: 'order',
@@ -1963,7 +1963,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'outcome',
         place: 'body',
-        says: 'Result of the screening',
+        says: '`fail` holds it, `pass` ends that',
         required: true,
         words: ['fail', 'pass'],
         example: 'fail',
@@ -1972,93 +1972,47 @@ export const DECLARED: readonly Declared[] = [
   },
   {
     name: 'controls.clock',
-    says: 'Moves the test clock forward: everything of yours that is due within this time becomes due now.',
+    says: 'Moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks.',
     fields: [
       {
         name: 'seconds',
         place: 'body',
-        says: 'By how many seconds, at most 30 days',
+        says: 'How far they move, at most 30 days, in seconds',
         required: true,
         type: 'integer',
-        example: '900',
+        example: '259200',
       },
     ],
   },
   {
-    name: 'controls.webhooks',
-    says: 'Drops all webhooks of all partners of this sandbox in transit, or delivers them normally again.',
+    name: 'controls.reorg',
+    says: 'Replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again.',
     fields: [
-      {
-        name: 'deliveries',
-        place: 'body',
-        says: 'Whether webhooks are dropped or delivered',
-        required: true,
-        words: ['drop', 'deliver'],
-        example: 'drop',
-      },
-    ],
-  },
-  {
-    name: 'controls.prices',
-    says: 'Sets a price for all partners of this sandbox; without `price`, the price table applies again.',
-    fields: [
-      {
-        name: 'coin',
-        place: 'body',
-        says: 'Coin',
-        required: true,
-        example: 'usdc',
-      },
-      {
-        name: 'fiat',
-        place: 'body',
-        says: 'Fiat',
-        required: true,
-        example: 'inr',
-      },
-      {
-        name: 'price',
-        place: 'body',
-        says: 'Fiat for one coin',
-        example: '91.5',
-      },
-    ],
-  },
-  {
-    name: 'controls.treasury',
-    says: 'Empties or fills the treasury account or wallet that funds payouts, for all partners of this sandbox.',
-    fields: [
-      {
-        name: 'currency',
-        place: 'body',
-        says: 'A fiat, or a coin with its chain',
-        required: true,
-        example: 'inr',
-      },
       {
         name: 'chain',
         place: 'body',
-        says: 'Chain of a coin',
+        says: 'Code of the chain: `matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`',
+        required: true,
         example: 'matic20',
       },
       {
-        name: 'level',
+        name: 'blocks',
         place: 'body',
-        says: 'The new value',
+        says: '1 to 12; a deeper reorg would replace final blocks and halt the chain',
         required: true,
-        words: ['dry', 'filled'],
-        example: 'dry',
+        type: 'integer',
+        example: '3',
       },
     ],
   },
   {
     name: 'controls.bank',
-    says: 'Makes the bank fail on its next payments, for all partners of this sandbox.',
+    says: 'Makes the next calls of the bank fail.',
     fields: [
       {
         name: 'fault',
         place: 'body',
-        says: 'The fault; `none` removes the remaining faults',
+        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
         required: true,
         words: [
           'none',
@@ -2076,30 +2030,76 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'times',
         place: 'body',
-        says: 'For how many payments; one by default',
+        says: 'How often; 1 by default',
         type: 'integer',
-        example: '1',
+        example: '2',
       },
     ],
   },
   {
-    name: 'controls.reorg',
-    says: 'Reorganizes a chain: its last blocks are discarded, for all partners of this sandbox.',
+    name: 'controls.prices',
+    says: 'Sets the price of a coin until you change it or the server restarts.',
     fields: [
+      {
+        name: 'coin',
+        place: 'body',
+        says: 'Code of the coin, such as `usdc`',
+        required: true,
+        example: 'usdc',
+      },
+      {
+        name: 'fiat',
+        place: 'body',
+        says: 'Code of the currency, such as `inr`',
+        required: true,
+        example: 'inr',
+      },
+      {
+        name: 'price',
+        place: 'body',
+        says: 'Fiat for one coin; without it, the price table applies again',
+        example: '91.5',
+      },
+    ],
+  },
+  {
+    name: 'controls.treasury',
+    says: 'Empties the operator’s account or wallet of a currency (its money is set aside in the books), or fills it again.',
+    fields: [
+      {
+        name: 'currency',
+        place: 'body',
+        says: 'A fiat such as `inr`, or a coin with its `chain`',
+        required: true,
+        example: 'inr',
+      },
+      {
+        name: 'level',
+        place: 'body',
+        says: '`dry` (empty) or `filled`',
+        required: true,
+        words: ['dry', 'filled'],
+        example: 'dry',
+      },
       {
         name: 'chain',
         place: 'body',
-        says: 'Code of the chain',
-        required: true,
+        says: 'Chain of a coin',
         example: 'matic20',
       },
+    ],
+  },
+  {
+    name: 'controls.webhooks',
+    says: 'Makes deliveries fail as if every receiver were down, until you change it or the server restarts.',
+    fields: [
       {
-        name: 'blocks',
+        name: 'deliveries',
         place: 'body',
-        says: 'Number of blocks',
+        says: '`drop` (they fail) or `deliver`',
         required: true,
-        type: 'integer',
-        example: '2',
+        words: ['drop', 'deliver'],
+        example: 'drop',
       },
     ],
   },
@@ -2126,7 +2126,7 @@ export const DECLARED: readonly Declared[] = [
         name: 'amount',
         place: 'body',
         says: 'amount to pay instead of the requested one, in the same currency',
-        example: '10',
+        example: '12.5',
       },
     ],
   },
@@ -2145,7 +2145,7 @@ export const DECLARED: readonly Declared[] = [
         name: 'amount',
         place: 'body',
         says: 'amount to pay instead of the requested one, in the same currency',
-        example: '10',
+        example: '12.5',
       },
       {
         name: 'reference',
@@ -2158,7 +2158,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'name',
         place: 'body',
-        says: "payer's name: `right` (the customer's, the default), `wrong`, `none`",
+        says: 'payer’s name: `right` (the customer’s, the default), `wrong`, `none`',
         words: ['RIGHT', 'WRONG', 'NONE'],
         example: 'WRONG',
         isInExample: true,
@@ -2197,6 +2197,40 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
+    name: 'sandbox.screening',
+    says: 'Sandbox: makes screening hold an order as if its destination were denied, until a person releases it; or ends that.',
+    fields: [
+      {
+        name: 'transactionId',
+        place: 'body',
+        says: 'number of one of your orders',
+        required: true,
+        example: '123456789',
+      },
+      {
+        name: 'outcome',
+        place: 'body',
+        says: '`fail` holds it, `pass` ends that',
+        required: true,
+        words: ['FAIL', 'PASS'],
+        example: 'FAIL',
+      },
+    ],
+  },
+  {
+    name: 'sandbox.clock',
+    says: 'Sandbox: moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks.',
+    fields: [
+      {
+        name: 'advance',
+        place: 'body',
+        says: 'how far they move, at most 30 days: `90s`, `15m`, `2h`, `3d`',
+        required: true,
+        example: '3d',
+      },
+    ],
+  },
+  {
     name: 'sandbox.status',
     says: 'Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically.',
     fields: [
@@ -2217,47 +2251,13 @@ export const DECLARED: readonly Declared[] = [
     ],
   },
   {
-    name: 'sandbox.screening',
-    says: 'Sandbox: makes screening hold an order as if its destination were denied, until a person releases it; or ends that.',
-    fields: [
-      {
-        name: 'transactionId',
-        place: 'body',
-        says: 'number of one of your orders',
-        required: true,
-        example: '123456789',
-      },
-      {
-        name: 'outcome',
-        place: 'body',
-        says: '`fail`, `pass`',
-        required: true,
-        words: ['FAIL', 'PASS'],
-        example: 'FAIL',
-      },
-    ],
-  },
-  {
-    name: 'sandbox.clock',
-    says: 'Sandbox: moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks.',
-    fields: [
-      {
-        name: 'advance',
-        place: 'body',
-        says: '`90s`, `15m`, `2h`, `3d`; at most 30 days',
-        required: true,
-        example: '3d',
-      },
-    ],
-  },
-  {
     name: 'sandbox.reorg',
     says: 'Sandbox: replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again.',
     fields: [
       {
         name: 'chain',
         place: 'body',
-        says: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`',
+        says: 'code of the chain: `matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`',
         required: true,
         example: 'matic20',
       },
@@ -2317,14 +2317,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'coin',
         place: 'body',
-        says: '`usdc`',
+        says: 'code of the coin, such as `usdc`',
         required: true,
         example: 'usdc',
       },
       {
         name: 'fiat',
         place: 'body',
-        says: '`inr`',
+        says: 'code of the currency, such as `inr`',
         required: true,
         example: 'inr',
       },
@@ -2351,7 +2351,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'state',
         place: 'body',
-        says: '`dry`, `filled`',
+        says: '`dry` (empty) or `filled`',
         required: true,
         words: ['DRY', 'FILLED'],
         example: 'DRY',
@@ -2377,7 +2377,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'deliveries',
         place: 'body',
-        says: '`drop`, `deliver`',
+        says: '`drop` (they fail) or `deliver`',
         required: true,
         words: ['DROP', 'DELIVER'],
         example: 'DROP',

@@ -2230,13 +2230,13 @@ export interface V1 {
     ): Promise<BookStatement>;
   };
   readonly controls: {
-    /** Pays an order as its customer, on its chain or by bank: correctly, or with one of the mistakes that customers make. */
+    /** Pays an order as its customer, on its chain or by bank. */
     pay(
       order: string,
       body?: {
-        /** How it is paid; exactly by default */
+        /** `exact` (the default), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin) */
         readonly how?: 'exact' | 'under' | 'over' | 'late' | 'twice' | 'another_token' | 'another_chain' | undefined;
-        /** Amount to use instead of the requested one, in the same currency */
+        /** Amount to pay instead of the requested one, in the same currency */
         readonly amount?: string | undefined;
       },
       options?: CallOptions,
@@ -2245,72 +2245,50 @@ export interface V1 {
     credit(
       order: string,
       body?: {
-        /** Amount to use instead of the requested one, in the same currency */
+        /** Amount to pay instead of the requested one, in the same currency */
         readonly amount?: string | undefined;
-        /** Reference of the transfer; the correct one by default */
+        /** `right` (the default), `none`, `wrong` (one letter mistyped) */
         readonly payerReference?: 'right' | 'none' | 'wrong' | undefined;
-        /** Name of the payer; the customer’s by default */
+        /** Payer’s name: `right` (the customer’s, the default), `wrong`, `none` */
         readonly payerName?: 'right' | 'wrong' | 'none' | undefined;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Recalls the last bank credit of an order, as the payer’s bank. */
+    /** Recalls a bank credit, as the payer’s bank. */
     recall(order: string, options?: CallOptions): Promise<Happened>;
-    /** Returns an order’s payout to a bank account, as the receiving bank. */
+    /** Returns an order’s payout or refund to a bank account, before or after it arrived. */
     bounce(order: string, options?: CallOptions): Promise<Happened>;
-    /** Sets the screening result of an order: screening holds it, or lets it pass. */
+    /** Makes screening hold an order as if its destination were denied, until a person releases it; or ends that. */
     screening(
       order: string,
       body: {
-        /** Result of the screening */
+        /** `fail` holds it, `pass` ends that */
         readonly outcome: 'fail' | 'pass';
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Moves the test clock forward: everything of yours that is due within this time becomes due now. */
+    /** Moves your due times closer: deadlines, locked rates and quotes, waits, clearing, attempts of webhooks. */
     clock(
       body: {
-        /** By how many seconds, at most 30 days */
+        /** How far they move, at most 30 days, in seconds */
         readonly seconds: number;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Drops all webhooks of all partners of this sandbox in transit, or delivers them normally again. */
-    webhooks(
+    /** Replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again. */
+    reorg(
       body: {
-        /** Whether webhooks are dropped or delivered */
-        readonly deliveries: 'drop' | 'deliver';
+        /** Code of the chain: `matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20` */
+        readonly chain: string;
+        /** 1 to 12; a deeper reorg would replace final blocks and halt the chain */
+        readonly blocks: number;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Sets a price for all partners of this sandbox; without `price`, the price table applies again. */
-    prices(
-      body: {
-        /** Coin */
-        readonly coin: string;
-        /** Fiat */
-        readonly fiat: string;
-        /** Fiat for one coin */
-        readonly price?: string | undefined;
-      },
-      options?: CallOptions,
-    ): Promise<Happened>;
-    /** Empties or fills the treasury account or wallet that funds payouts, for all partners of this sandbox. */
-    treasury(
-      body: {
-        /** A fiat, or a coin with its chain */
-        readonly currency: string;
-        /** Chain of a coin */
-        readonly chain?: string | undefined;
-        /** The new value */
-        readonly level: 'dry' | 'filled';
-      },
-      options?: CallOptions,
-    ): Promise<Happened>;
-    /** Makes the bank fail on its next payments, for all partners of this sandbox. */
+    /** Makes the next calls of the bank fail. */
     bank(
       body: {
-        /** The fault; `none` removes the remaining faults */
+        /** `lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults */
         readonly fault:
           | 'none'
           | 'lose_request'
@@ -2321,18 +2299,40 @@ export interface V1 {
           | 'no_status'
           | 'statement_twice'
           | 'statement_reordered';
-        /** For how many payments; one by default */
+        /** How often; 1 by default */
         readonly times?: number | undefined;
       },
       options?: CallOptions,
     ): Promise<Happened>;
-    /** Reorganizes a chain: its last blocks are discarded, for all partners of this sandbox. */
-    reorg(
+    /** Sets the price of a coin until you change it or the server restarts. */
+    prices(
       body: {
-        /** Code of the chain */
-        readonly chain: string;
-        /** Number of blocks */
-        readonly blocks: number;
+        /** Code of the coin, such as `usdc` */
+        readonly coin: string;
+        /** Code of the currency, such as `inr` */
+        readonly fiat: string;
+        /** Fiat for one coin; without it, the price table applies again */
+        readonly price?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** Empties the operator’s account or wallet of a currency (its money is set aside in the books), or fills it again. */
+    treasury(
+      body: {
+        /** A fiat such as `inr`, or a coin with its `chain` */
+        readonly currency: string;
+        /** `dry` (empty) or `filled` */
+        readonly level: 'dry' | 'filled';
+        /** Chain of a coin */
+        readonly chain?: string | undefined;
+      },
+      options?: CallOptions,
+    ): Promise<Happened>;
+    /** Makes deliveries fail as if every receiver were down, until you change it or the server restarts. */
+    webhooks(
+      body: {
+        /** `drop` (they fail) or `deliver` */
+        readonly deliveries: 'drop' | 'deliver';
       },
       options?: CallOptions,
     ): Promise<Happened>;
@@ -2442,9 +2442,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'controls.bounce': ['POST', '/sandbox/orders/{order}/bounce', 'none', false],
   'controls.screening': ['POST', '/sandbox/orders/{order}/screening', 'body', false],
   'controls.clock': ['POST', '/sandbox/clock', 'body', false],
-  'controls.webhooks': ['POST', '/sandbox/webhooks', 'body', false],
+  'controls.reorg': ['POST', '/sandbox/reorg', 'body', false],
+  'controls.bank': ['POST', '/sandbox/bank', 'body', false],
   'controls.prices': ['POST', '/sandbox/prices', 'body', false],
   'controls.treasury': ['POST', '/sandbox/treasury', 'body', false],
-  'controls.bank': ['POST', '/sandbox/bank', 'body', false],
-  'controls.reorg': ['POST', '/sandbox/reorg', 'body', false],
+  'controls.webhooks': ['POST', '/sandbox/webhooks', 'body', false],
 };

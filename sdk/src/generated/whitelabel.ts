@@ -813,7 +813,7 @@ export interface PostSandboxV1BounceRequest {
 }
 
 export interface PostSandboxV1ClockRequest {
-  /** `90s`, `15m`, `2h`, `3d`; at most 30 days */
+  /** how far they move, at most 30 days: `90s`, `15m`, `2h`, `3d` */
   readonly advance: string;
 }
 
@@ -824,7 +824,7 @@ export interface PostSandboxV1CreditRequest {
   readonly amount?: string | undefined;
   /** `right` (the default), `none`, `wrong` (one letter mistyped) */
   readonly reference?: 'RIGHT' | 'NONE' | 'WRONG' | undefined;
-  /** payer's name: `right` (the customer's, the default), `wrong`, `none` */
+  /** payer’s name: `right` (the customer’s, the default), `wrong`, `none` */
   readonly name?: 'RIGHT' | 'WRONG' | 'NONE' | undefined;
 }
 
@@ -838,9 +838,9 @@ export interface PostSandboxV1PayRequest {
 }
 
 export interface PostSandboxV1PricesRequest {
-  /** `usdc` */
+  /** code of the coin, such as `usdc` */
   readonly coin: string;
-  /** `inr` */
+  /** code of the currency, such as `inr` */
   readonly fiat: string;
   /** fiat for one coin; without it, the price table applies again */
   readonly price?: string | undefined;
@@ -854,7 +854,7 @@ export interface PostSandboxV1RecallRequest {
 }
 
 export interface PostSandboxV1ReorgRequest {
-  /** `matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20` */
+  /** code of the chain: `matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20` */
   readonly chain: string;
   /** 1 to 12; a deeper reorg would replace final blocks and halt the chain */
   readonly blocks: number;
@@ -863,7 +863,7 @@ export interface PostSandboxV1ReorgRequest {
 export interface PostSandboxV1ScreeningRequest {
   /** number of one of your orders */
   readonly transactionId: string;
-  /** `fail`, `pass` */
+  /** `fail` holds it, `pass` ends that */
   readonly outcome: 'FAIL' | 'PASS';
 }
 
@@ -877,7 +877,7 @@ export interface PostSandboxV1StatusRequest {
 export interface PostSandboxV1TreasuryRequest {
   /** a fiat such as `inr`, or a coin with its `chain` */
   readonly currency: string;
-  /** `dry`, `filled` */
+  /** `dry` (empty) or `filled` */
   readonly state: 'DRY' | 'FILLED';
   /** chain of a coin */
   readonly chain?: string | undefined;
@@ -886,7 +886,7 @@ export interface PostSandboxV1TreasuryRequest {
 }
 
 export interface PostSandboxV1WebhooksRequest {
-  /** `drop`, `deliver` */
+  /** `drop` (they fail) or `deliver` */
   readonly deliveries: 'DROP' | 'DELIVER';
 }
 
@@ -2005,16 +2005,6 @@ export interface WhitelabelEndpoints {
         readonly payment: string;
       };
     };
-    /** Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically. */
-    'sandbox/v1/status': {
-      takes: PostSandboxV1StatusRequest;
-      gives: {
-        /** Number of the status to which the order is driven */
-        readonly status: number;
-        /** Name of the status */
-        readonly word: string;
-      };
-    };
     /** Sandbox: makes screening hold an order as if its destination were denied, until a person releases it; or ends that. */
     'sandbox/v1/screening': {
       takes: PostSandboxV1ScreeningRequest;
@@ -2033,6 +2023,16 @@ export interface WhitelabelEndpoints {
         readonly quotes: number;
         /** Deliveries of webhooks whose next attempt moved */
         readonly deliveries: number;
+      };
+    };
+    /** Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically. */
+    'sandbox/v1/status': {
+      takes: PostSandboxV1StatusRequest;
+      gives: {
+        /** Number of the status to which the order is driven */
+        readonly status: number;
+        /** Name of the status */
+        readonly word: string;
       };
     };
     /** Sandbox: replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again. */
@@ -2183,9 +2183,9 @@ export const WHITELABEL: Record<string, Record<string, readonly [path: string, r
     'sandbox/v1/credit': ['/sandbox/v1/credit', 'unsafe'],
     'sandbox/v1/recall': ['/sandbox/v1/recall', 'unsafe'],
     'sandbox/v1/bounce': ['/sandbox/v1/bounce', 'unsafe'],
-    'sandbox/v1/status': ['/sandbox/v1/status', 'unsafe'],
     'sandbox/v1/screening': ['/sandbox/v1/screening', 'unsafe'],
     'sandbox/v1/clock': ['/sandbox/v1/clock', 'unsafe'],
+    'sandbox/v1/status': ['/sandbox/v1/status', 'unsafe'],
     'sandbox/v1/reorg': ['/sandbox/v1/reorg', 'unsafe'],
     'sandbox/v1/bank': ['/sandbox/v1/bank', 'unsafe'],
     'sandbox/v1/prices': ['/sandbox/v1/prices', 'unsafe'],
@@ -2237,16 +2237,6 @@ export interface SandboxControls {
     /** Payment that is returned */
     readonly payment: string;
   }>;
-  /** Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically. */
-  status(
-    takes: PostSandboxV1StatusRequest,
-    options?: CallOptions,
-  ): Promise<{
-    /** Number of the status to which the order is driven */
-    readonly status: number;
-    /** Name of the status */
-    readonly word: string;
-  }>;
   /** Sandbox: makes screening hold an order as if its destination were denied, until a person releases it; or ends that. */
   screening(
     takes: PostSandboxV1ScreeningRequest,
@@ -2266,6 +2256,16 @@ export interface SandboxControls {
     readonly quotes: number;
     /** Deliveries of webhooks whose next attempt moved */
     readonly deliveries: number;
+  }>;
+  /** Sandbox: drives an order to a status by causing the facts that lead there; the order then continues automatically. */
+  status(
+    takes: PostSandboxV1StatusRequest,
+    options?: CallOptions,
+  ): Promise<{
+    /** Number of the status to which the order is driven */
+    readonly status: number;
+    /** Name of the status */
+    readonly word: string;
   }>;
   /** Sandbox: replaces the newest blocks of a chain with empty ones; transfers of ours and of simulated customers are sent again. */
   reorg(

@@ -1,20 +1,19 @@
 /**
- * The sandbox's controls over HTTP: their fields, and parsing of a request. Their declarations are in table/controls.ts;
- * sandbox/controls.ts carries them out.
- *
- * Controls of an order or a clock affect the caller's own data; the others affect every partner of the sandbox.
+ * The sandbox's controls on this wire: the spelling of their parameters (the declarations: protocols/controls.ts), and how a
+ * request is carried out. Also the control `status`, which only this wire has, because the numbers are its own.
  */
+import { Type } from 'typebox';
 import { Refusal } from '../../../base/errors.ts';
 import type { Order } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { BANK_FAULTS, PAY_HOW, type SandboxControls } from '../../sandbox.ts';
+import { type Control, type Kind, namedOn, runControl } from '../../controls.ts';
 import {
   amount,
   code,
+  type Field,
   type Fields,
   id,
   malformedField,
-  missingFields,
   ofText,
   oneOf,
   optional,
@@ -28,167 +27,109 @@ import { drivenStatus } from '../status.ts';
 import { orderNumberOf } from './orders.ts';
 import { statusNumber } from './sandbox.ts';
 
-type Asked<F extends Fields> = SignedRequest<F>;
-
 const DAY_MS = 86_400_000;
-const LONGEST_MS = 30 * DAY_MS;
-const LENGTHS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
+const LENGTHS: Readonly<Record<string, number>> = { d: DAY_MS, h: 3_600_000, m: 60_000, s: 1_000 };
 
 /** In milliseconds. */
-const length = ofText(16, {
-  rule: 'a length of time such as 90s, 15m, 2h or 3d, at most 30d',
-  schema: { type: 'string', pattern: '^[1-9][0-9]{0,6}[smhd]$', examples: ['3d'] },
-  read(given) {
-    const [, count = '', unit = ''] = /^([1-9][0-9]{0,6})([smhd])$/.exec(given) ?? [];
-    const ms = Number(count) * (LENGTHS[unit] ?? Number.NaN);
-    return ms > 0 && ms <= LONGEST_MS ? ms : undefined;
-  },
-});
+const length = (maxMs: number): Field<number> =>
+  ofText(16, {
+    rule: `a length of time such as 90s, 15m, 2h or 3d, at most ${lengthText(maxMs)}`,
+    schema: { type: 'string', pattern: '^[1-9][0-9]{0,6}[smhd]$', examples: ['3d'] },
+    read(given) {
+      const [, count = '', unit = ''] = /^([1-9][0-9]{0,6})([smhd])$/.exec(given) ?? [];
+      const ms = Number(count) * (LENGTHS[unit] ?? Number.NaN);
+      return ms > 0 && ms <= maxMs ? ms : undefined;
+    },
+  });
 
-const AN_ORDER = 'number of one of your orders';
-const ofOrder = { transactionId: required(id, AN_ORDER) };
-const INSTEAD = 'amount to pay instead of the requested one, in the same currency';
+/** In the largest unit without a rest. */
+function lengthText(ms: number): string {
+  const [unit = 's', unitMs = 1_000] = Object.entries(LENGTHS).find(([, one]) => ms % one === 0) ?? [];
+  return `${ms / unitMs}${unit}`;
+}
 
-const orderOf = ({ deps, inTx }: Asked<Fields>, { transactionId }: { transactionId: string }): Promise<Order> =>
+function fieldOf(kind: Kind): Field<unknown> {
+  switch (kind.is) {
+    case 'order':
+    case 'line':
+      return id;
+    case 'amount':
+      return amount;
+    case 'code':
+      return code;
+    case 'word':
+      return oneOf(...kind.words);
+    case 'whole':
+      return wholeNumber(kind);
+    case 'duration':
+      return length(kind.maxMs);
+  }
+}
+
+const AN_ORDER = '123456789';
+
+export const fieldsOf = (declared: Control): Fields =>
+  Object.fromEntries(
+    namedOn('whitelabel', declared).flatMap(([wireName, name]) => {
+      const one = declared.takes[name];
+      if (one === undefined) return [];
+      const says = one.kind.is === 'duration' ? `${one.says}: \`90s\`, \`15m\`, \`2h\`, \`3d\`` : one.says;
+      const field = (one.optional ? optional : required)(fieldOf(one.kind), says, one.example?.toString());
+      return [[wireName, field]];
+    }),
+  );
+
+export const exampleOf = (declared: Control): Readonly<Record<string, string | number>> =>
+  Object.fromEntries(
+    namedOn('whitelabel', declared).flatMap(([wireName, name]) => {
+      const value = declared.example[name];
+      const { is } = declared.takes[name]?.kind ?? {};
+      if (is === 'order') return [[wireName, AN_ORDER]];
+      if (value === undefined) return [];
+      return [[wireName, is === 'duration' ? lengthText(Number(value)) : value]];
+    }),
+  );
+
+const orderOf = ({ deps, inTx }: SignedRequest<Fields>, transactionId: string): Promise<Order> =>
   inTx((tx) => deps.orders.get(tx, { id: orderNumberOf(transactionId) }));
 
-const keyOf = ({ call, caller }: Asked<Fields>): string =>
-  idempotencyKey(call.headers['idempotency-key'], caller.payload).toString('hex').slice(0, 32);
+export const run = async (declared: Control, input: SignedRequest<Fields>): Promise<object> =>
+  await runControl(declared, input.deps.sandbox?.controls, {
+    wire: 'whitelabel',
+    values: input.values,
+    partnerId: input.caller.partner.id,
+    keyOf() {
+      const { call, caller } = input;
+      return idempotencyKey(call.headers['idempotency-key'], caller.payload).toString('hex').slice(0, 32);
+    },
+    orderOf: (transactionId) => orderOf(input, transactionId as string),
+    async unitsOf({ depositAsset }, text) {
+      if (text === undefined) return undefined;
+      const asset = (await input.inTx(assets)).get(depositAsset);
+      return asset === undefined ? undefined : unitsOf('amount', text, asset.decimals);
+    },
+  });
 
-/** Parses an amount in the order's deposit asset. */
-async function unitsFor(input: Asked<Fields>, order: Order, read: string | undefined): Promise<bigint | undefined> {
-  if (read === undefined) return undefined;
-  const asset = (await input.inTx(assets)).get(order.depositAsset);
-  return asset === undefined ? undefined : unitsOf('amount', read, asset.decimals);
-}
-
-export const payFields = {
-  ...ofOrder,
-  how: optional(
-    oneOf(...PAY_HOW),
-    '`exact` (the default), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
-  ),
-  amount: optional(amount, INSTEAD),
+export const statusFields = {
+  transactionId: required(id, 'number of one of your orders'),
+  status: required(statusNumber('-4'), 'the number, as in webhooks'),
 };
+export const statusExample = { transactionId: AN_ORDER, status: '-4' };
+export const DRIVEN_TO = Type.Object(
+  {
+    status: Type.Integer({ description: 'Number of the status to which the order is driven' }),
+    word: Type.String({ description: 'Name of the status' }),
+  },
+  { additionalProperties: false },
+);
 
-export async function pay(controls: SandboxControls, input: Asked<typeof payFields>) {
-  const order = await orderOf(input, input.values);
-  const units = await unitsFor(input, order, input.values.amount);
-  return await controls.pay({ order, how: input.values.how ?? 'EXACT', units, key: keyOf(input) });
-}
-
-export const creditFields = {
-  transactionId: required(id, `${AN_ORDER}, a purchase`),
-  amount: optional(amount, INSTEAD),
-  reference: optional(oneOf('RIGHT', 'NONE', 'WRONG'), '`right` (the default), `none`, `wrong` (one letter mistyped)'),
-  name: optional(
-    oneOf('RIGHT', 'WRONG', 'NONE'),
-    "payer's name: `right` (the customer's, the default), `wrong`, `none`",
-  ),
-};
-
-export async function credit(controls: SandboxControls, input: Asked<typeof creditFields>) {
-  const order = await orderOf(input, input.values);
-  const units = await unitsFor(input, order, input.values.amount);
-  const { reference = 'RIGHT', name = 'RIGHT' } = input.values;
-  return await controls.credit({ order, units, reference, name, key: keyOf(input) });
-}
-
-export const recallFields = {
-  transactionId: optional(id, `${AN_ORDER}: its last credit`),
-  line: optional(id, 'or the line that `credit` returned'),
-};
-
-export async function recall(controls: SandboxControls, input: Asked<typeof recallFields>) {
-  const { transactionId, line } = input.values;
-  const partnerId = input.caller.partner.id;
-  if (line !== undefined) return await controls.recall({ partnerId, line });
-  if (transactionId === undefined) throw missingFields(['transactionId']);
-  return await controls.recall({ partnerId, order: await orderOf(input, { transactionId }) });
-}
-
-export const bounceFields = { transactionId: required(id, `${AN_ORDER}, with a payout or refund at the bank`) };
-
-export const bounce = async (controls: SandboxControls, input: Asked<typeof bounceFields>) =>
-  await controls.bounce({ order: await orderOf(input, input.values) });
-
-export const statusFields = { ...ofOrder, status: required(statusNumber('-4'), 'the number, as in webhooks') };
-
-export async function status(_controls: SandboxControls, input: Asked<typeof statusFields>) {
-  const { direction, id: orderId } = await orderOf(input, input.values);
-  const asked = drivenStatus(direction, input.values.status);
+export async function status(input: SignedRequest<typeof statusFields>) {
+  const { deps, caller, values } = input;
+  if (deps.sandbox?.controls === undefined) throw new Refusal('sandbox_only');
+  const { direction, id: orderId } = await orderOf(input as SignedRequest<Fields>, values.transactionId);
+  const asked = drivenStatus(direction, values.status);
   if (asked === undefined) throw malformedField('status', `must be a status number of an ${direction} transaction`);
   if (asked.number !== 0)
-    await input.deps.sandbox?.driveOrder({ partnerId: input.caller.partner.id, orderId, status: asked.number });
+    await deps.sandbox.driveOrder({ partnerId: caller.partner.id, orderId, status: asked.number });
   return { status: asked.number, word: asked.word };
-}
-
-export const screeningFields = { ...ofOrder, outcome: required(oneOf('FAIL', 'PASS'), '`fail`, `pass`') };
-
-export const screening = async (controls: SandboxControls, input: Asked<typeof screeningFields>) =>
-  await controls.screening({ order: await orderOf(input, input.values), fails: input.values.outcome === 'FAIL' });
-
-export const clockFields = { advance: required(length, '`90s`, `15m`, `2h`, `3d`; at most 30 days') };
-
-export const clock = async (controls: SandboxControls, input: Asked<typeof clockFields>) =>
-  await controls.advanceClock({ partnerId: input.caller.partner.id, ms: input.values.advance });
-
-export const reorgFields = {
-  chain: required(code, '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`, `trc20`'),
-  blocks: required(
-    wholeNumber({ min: 1, max: 12 }),
-    '1 to 12; a deeper reorg would replace final blocks and halt the chain',
-  ),
-};
-
-export const reorg = async (controls: SandboxControls, input: Asked<typeof reorgFields>) =>
-  await controls.reorg(input.values);
-
-export const bankFields = {
-  fault: required(
-    oneOf('NONE', ...BANK_FAULTS),
-    '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
-  ),
-  times: optional(wholeNumber({ min: 1, max: 100 }), 'how often; 1 by default'),
-  delayMs: optional(
-    wholeNumber({ min: 1, max: 60_000 }),
-    'delay of `delay_answer`, in milliseconds; 8000 by default, which is longer than the server waits',
-  ),
-};
-
-export async function bank(controls: SandboxControls, input: Asked<typeof bankFields>) {
-  const { fault, times = 1, delayMs = 8_000 } = input.values;
-  return await controls.bankFault({ fault, times, delayMs });
-}
-
-export const pricesFields = {
-  coin: required(code, '`usdc`'),
-  fiat: required(code, '`inr`'),
-  price: optional(amount, 'fiat for one coin; without it, the price table applies again', '91.5'),
-};
-
-export async function prices(controls: SandboxControls, input: Asked<typeof pricesFields>) {
-  const { coin, fiat, price } = input.values;
-  return await controls.movePrice({ coin: coin.toLowerCase(), fiat: fiat.toLowerCase(), price });
-}
-
-export const treasuryFields = {
-  currency: required(code, 'a fiat such as `inr`, or a coin with its `chain`'),
-  state: required(oneOf('DRY', 'FILLED'), '`dry`, `filled`'),
-  chain: optional(code, 'chain of a coin'),
-  amount: optional(amount, 'amount to fill with, in that currency; the initial amount by default'),
-};
-
-export const treasury = async (controls: SandboxControls, input: Asked<typeof treasuryFields>) =>
-  await controls.treasury(input.values);
-
-export const webhooksFields = { deliveries: required(oneOf('DROP', 'DELIVER'), '`drop`, `deliver`') };
-
-export const webhooks = async (controls: SandboxControls, input: Asked<typeof webhooksFields>) =>
-  await controls.dropWebhooks({ drop: input.values.deliveries === 'DROP' });
-
-/** @throws Refusal 'sandbox_only' in an installation without controls */
-export function controlsOf<F extends Fields>({ deps }: Asked<F>): SandboxControls {
-  if (deps.sandbox?.controls === undefined) throw new Refusal('sandbox_only');
-  return deps.sandbox.controls;
 }

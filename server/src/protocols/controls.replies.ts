@@ -1,4 +1,4 @@
-/** Replies of the sandbox's controls, as schemas (the others: ../replies.ts). */
+/** What a control of the sandbox reports about its effect, as schemas. */
 import { type TSchema, Type } from 'typebox';
 
 const object = <P extends Record<string, TSchema>>(properties: P) =>
@@ -12,10 +12,6 @@ export const PAID = object({
 export const CREDITED = object({ line: text('Line of the bank statement') });
 export const RECALLED = object({ line: text('Line of the bank statement that recalls the credit') });
 export const BOUNCED = object({ payment: text('Payment that is returned') });
-export const DRIVEN_TO = object({
-  status: whole('Number of the status to which the order is driven'),
-  word: text('Name of the status'),
-});
 export const SCREENED = object({ list: text('List that holds the destination') });
 export const ADVANCED = object({
   orders: whole('Orders whose due times moved'),
