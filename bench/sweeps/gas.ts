@@ -6,6 +6,7 @@
  * proves that the tokens have arrived. Table for docs/decisions/0100-batched-sweeps.md.
  */
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import type { Hex } from '../../server/test/support/anvil.ts';
 import { type Chain, type Contract, type Cost, call, HOT, openChain, UNITS } from './chain.ts';
 import { type Deposits, TODAY, WAYS, type Way } from './ways.ts';
@@ -160,6 +161,6 @@ export function tables(all: readonly Measured[]): string {
 const whole = (gas: number): string => Math.round(gas).toLocaleString('en');
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const sizes = process.argv.slice(2).map(Number);
+  const sizes = parseArgs({ allowPositionals: true }).positionals.map(Number);
   process.stdout.write(`${tables(await measureGas(sizes.length > 0 ? sizes : SIZES))}\n`);
 }

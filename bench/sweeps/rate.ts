@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import type pg from 'pg';
 import { runningPostgres } from '../../server/src/base/postgres.ts';
 import { type Cluster, startCluster, withClient } from '../cluster.ts';
@@ -25,7 +26,8 @@ const UNSENT = `select ((select count(*) from chain_deposits where sweep is null
                       + (select count(*) from own_transfers where kind = 'sweep' and state = 'created'))::int as count`;
 const UNBOOKED = `select count(*)::int as count from own_transfers where kind = 'sweep' and booked_at is null`;
 
-const sales = Number(process.argv[2] ?? 100);
+const [salesWanted = '100', onlyBatches] = parseArgs({ allowPositionals: true }).positionals;
+const sales = Number(salesWanted);
 const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-sweeps-'));
 const ending: (() => Promise<void>)[] = [];
 const endAll = async () => {
@@ -73,7 +75,7 @@ async function spentIn(client: pg.Client): Promise<{ sends: number; gasUnits: nu
 
 try {
   for (const batches of ['0', '1'] as const) {
-    if (process.argv[3] !== undefined && process.argv[3] !== batches) continue;
+    if (onlyBatches !== undefined && onlyBatches !== batches) continue;
     const own = join(folder, `cluster${batches}`);
     mkdirSync(own);
     process.stdout.write(`${await measure(await startCluster(own, ending), batches)}\n`);

@@ -24,7 +24,7 @@ export interface Command {
   readonly declared?: Declared;
 }
 
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 export const isPaged = ({ name }: Declared): boolean => OPERATIONS[name]?.[3] === true;
 

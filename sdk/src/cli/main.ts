@@ -7,8 +7,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { ApiError, NoAnswerError, UsageError } from '../errors.ts';
-import { type Command, call, DECLARED_COMMANDS, positional, valueOf } from './commands.ts';
+import { type Command, call, DECLARED_COMMANDS, kebab, positional, valueOf } from './commands.ts';
 import { suggestions } from './completion.ts';
 import { openClient } from './given.ts';
 import { Misuse } from './misuse.ts';
@@ -41,6 +42,8 @@ interface Asked {
 }
 
 const GLOBAL_FLAGS = new Set(['json', 'help']);
+/** Options without a value. */
+const FLAGS: readonly string[] = [...GLOBAL_FLAGS, 'all', 'show-secret', 'poll', 'bodies'];
 
 /** The output of `--help --json`: a list of commands for programs. */
 type Helped = Pick<Command, 'words' | 'says' | 'fields' | 'options' | 'examples'>;
@@ -52,22 +55,45 @@ const helped = (one: Command): Helped => ({
   examples: one.examples ?? [],
 });
 
-function read(argv: readonly string[]): Asked | { help: string; commands: readonly Helped[] } {
+/** An option as typed, without its dashes; the value is absent of a flag, and where none follows. */
+type Named = readonly [name: string, value: string | undefined];
+
+/** Options with a value, of all commands; a field in both spellings. */
+const VALUED: readonly string[] = [
+  'idempotency-key',
+  ...COMMANDS.flatMap(({ fields, options = {} }) => [
+    ...fields.flatMap(({ name }) => [name, kebab(name)]),
+    ...Object.keys(options).filter((name) => !FLAGS.includes(name)),
+  ]),
+];
+
+/** A word with one dash is a value, such as -5. An option does not take another option as its value. */
+function parts(argv: readonly string[]): { words: string[]; named: Named[] } {
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries([
+      ...VALUED.map((name) => [name, { type: 'string' }] as const),
+      ...FLAGS.map((name) => [name, { type: 'boolean' }] as const),
+    ]),
+    ...{ strict: false, allowPositionals: true, tokens: true },
+  });
   const words: string[] = [];
-  const named: [string, string | undefined][] = [];
-  for (let at = 0; at < argv.length; at += 1) {
-    const word = argv[at] ?? '';
-    const [, name, inline] = /^--([A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? [];
+  const named: Named[] = [];
+  for (const [at, token] of tokens.entries()) {
+    // parseArgs makes a token of each letter after one dash.
+    if (token.index === tokens[at - 1]?.index || token.kind === 'option-terminator') continue;
+    const word = argv[token.index] ?? '';
     if (word === '-h') named.push(['help', undefined]);
-    else if (name === undefined) words.push(word);
-    else if (inline !== undefined) named.push([name, inline]);
-    else {
-      const next = argv[at + 1];
-      const takesValue = !isFlag(name) && next !== undefined && !/^--[A-Za-z]/.test(next);
-      named.push([name, takesValue ? next : undefined]);
-      if (takesValue) at += 1;
-    }
+    else if (token.kind === 'positional' || !token.rawName.startsWith('--')) words.push(word);
+    else if (token.inlineValue === false && /^--[A-Za-z]/.test(token.value))
+      named.push([token.name, undefined], [token.value.slice(2), undefined]);
+    else named.push([token.name, token.value]);
   }
+  return { words, named };
+}
+
+function read(argv: readonly string[]): Asked | { help: string; commands: readonly Helped[] } {
+  const { words, named } = parts(argv);
   const [first = ''] = words;
   const two = ALIASES[words.slice(0, 2).join(' ')];
   const aliased =
@@ -132,24 +158,20 @@ function find(words: readonly string[]): (typeof COMMANDS)[number] | undefined {
   )[0];
 }
 
-const isFlag = (name: string): boolean =>
-  GLOBAL_FLAGS.has(name) || ['all', 'show-secret', 'poll', 'bodies'].includes(name);
-
-function values(
-  command: Command,
-  given: readonly string[],
-  named: readonly [string, string | undefined][],
-): Omit<Asked, 'command'> {
+function values(command: Command, given: readonly string[], named: readonly Named[]): Omit<Asked, 'command'> {
   const found: Record<string, unknown> = {};
   const options: Record<string, string | true> = {};
   for (const [name, value] of named) {
+    if (FLAGS.includes(name) && value !== undefined) throw new Misuse(`--${name} takes no value`);
     if (GLOBAL_FLAGS.has(name)) continue;
     const field = command.fields.find((one) => one.name === camel(name));
     if (field !== undefined) {
       if (value === undefined) throw new Misuse(`--${name} needs a value: ${field.says}`);
       found[field.name] = valueOf(field, value);
-    } else if (name in (command.options ?? {}) || name === 'idempotency-key') options[name] = value ?? true;
-    else throw new Misuse(`--${name} is not an option of this\n\n${helpOf(command)}`);
+    } else if (name in (command.options ?? {}) || name === 'idempotency-key') {
+      if (value === undefined && !FLAGS.includes(name)) throw new Misuse(`--${name} needs a value`);
+      options[name] = value ?? true;
+    } else throw new Misuse(`--${name} is not an option of this\n\n${helpOf(command)}`);
   }
   const open = [
     ...positional(command),

@@ -12,6 +12,7 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { partsOf } from '../base/commandline.ts';
 import { ask as askServer, NoAnswer } from '../base/http.ts';
 import { randomText } from '../base/ids.ts';
 import { COMMANDS, type Command } from '../cli/commands.ts';
@@ -50,30 +51,45 @@ interface Asked {
   dryRun: boolean;
 }
 
-function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn: string | undefined } {
+/** Options of every command, and of those that say so. */
+const FLAGS = ['help', 'json', 'brief', 'csv', 'all', 'dry-run'] as const;
+type Flag = (typeof FLAGS)[number];
+const isFlag = (name: string): name is Flag => (FLAGS as readonly string[]).includes(name);
+const NAMED = [...new Set([...GLOBAL, 'out', ...COMMANDS.flatMap(({ options = [] }) => options)])];
+
+interface Typed {
+  words: string[];
+  flags: ReadonlySet<Flag>;
+  options: Record<string, string>;
+  /** Options that no command has. */
+  unknown: string[];
+}
+
+function typed(argv: readonly string[]): Typed {
   const words: string[] = [];
+  const flags = new Set<Flag>(argv.length === 0 ? ['help'] : []);
   const options: Record<string, string> = {};
-  let json = false;
-  let brief = false;
-  let csv = false;
-  let all = false;
-  let dryRun = false;
-  let help = argv.length === 0;
-  for (let i = 0; i < argv.length; i += 1) {
-    const word = argv[i] ?? '';
-    if (word === '--help' || word === '-h') help = true;
-    else if (word === '--json') json = true;
-    else if (word === '--brief') brief = true;
-    else if (word === '--csv') csv = true;
-    else if (word === '--all') all = true;
-    else if (word === '--dry-run') dryRun = true;
-    else if (word.startsWith('--')) {
-      const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
-      const value = inline ?? argv[(i += 1)];
-      if (value === undefined) throw new Misuse(`--${name} needs a value`);
-      options[name] = value;
-    } else words.push(word);
+  const unknown: string[] = [];
+  for (const part of partsOf(argv, FLAGS, NAMED)) {
+    if ('word' in part) {
+      if (part.word === '-h') flags.add('help');
+      else words.push(part.word);
+      continue;
+    }
+    const { option, value } = part;
+    if (isFlag(option)) {
+      if (value !== undefined) throw new Misuse(`--${option} takes no value`);
+      flags.add(option);
+    } else if (!NAMED.includes(option)) unknown.push(option);
+    else if (value === undefined) throw new Misuse(`--${option} needs a value`);
+    else options[option] = value;
   }
+  return { words, flags, options, unknown };
+}
+
+function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn: string | undefined } {
+  const { words, flags, options, unknown } = typed(argv);
+  const help = flags.has('help');
   if (!help && words.join(' ') === 'new token') return { newTokenIn: options['token-file'] };
   // The longest match wins: `order release 5` is not `order` with the argument release.
   const command = COMMANDS.filter(({ words: named }) => `${words.join(' ')} `.startsWith(`${named} `))
@@ -83,30 +99,36 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
     if (!help) throw new Misuse(`there is no command "${words.join(' ')}"; --help lists them`);
     return { help: command === undefined ? overview(words) : helpOf(command) };
   }
+  const misused = [...unknown, ...Object.keys(options).filter((name) => !takes(command, name))];
+  const unusable = misused[0] ?? [...flags].find((flag) => !takes(command, flag));
+  if (unusable !== undefined) throw new Misuse(`--${unusable} is not an option of this command\n${usage(command)}`);
   const values = words.slice(command.words.split(' ').length);
   if (values.length !== command.args.length) throw new Misuse(usage(command));
-  const unknown = Object.keys(options).filter(
-    (name) =>
-      !GLOBAL.includes(name) &&
-      !(command.options ?? []).includes(name) &&
-      !(name === 'out' && command.getsFile === true),
-  );
-  if (unknown.length > 0) throw new Misuse(`--${unknown[0]} is not an option of this command\n${usage(command)}`);
-  if (dryRun && command.dryRun === undefined)
-    throw new Misuse(`--dry-run is not an option of this command\n${usage(command)}`);
+  const dryRun = flags.has('dry-run');
   const wantsReason = takesReason(command) && !dryRun && command.reasonIsOptional !== true;
   if (wantsReason && options.reason === undefined) throw new Misuse('an action needs --reason "why"');
-  if (brief && command.brief === undefined)
-    throw new Misuse(`--brief is not an option of this command\n${usage(command)}`);
-  if (csv && command.pages === undefined && command.csv === undefined)
-    throw new Misuse(`--csv is not an option of this command\n${usage(command)}`);
-  if (csv && json) throw new Misuse('--csv and --json exclude each other');
-  if (all && command.pages === undefined) throw new Misuse(`--all is not an option of this command\n${usage(command)}`);
-  const fields = Object.fromEntries(command.args.map((name, i) => [name, values[i] ?? '']));
+  if (flags.has('csv') && flags.has('json')) throw new Misuse('--csv and --json exclude each other');
   return {
     command: dryRun ? { ...command, ...command.dryRun } : command,
-    ...{ fields, options, json, brief, csv, all, dryRun },
+    fields: Object.fromEntries(command.args.map((name, i) => [name, values[i] ?? ''])),
+    options,
+    ...{ json: flags.has('json'), brief: flags.has('brief'), csv: flags.has('csv'), all: flags.has('all'), dryRun },
   };
+}
+
+/** Whether the command has this option or flag. */
+function takes(command: Command, name: string): boolean {
+  const { pages, csv, brief, dryRun, getsFile, options = [] } = command;
+  const flags: Readonly<Record<Flag, boolean>> = {
+    help: true,
+    json: true,
+    brief: brief !== undefined,
+    csv: pages !== undefined || csv !== undefined,
+    all: pages !== undefined,
+    'dry-run': dryRun !== undefined,
+  };
+  if (isFlag(name)) return flags[name];
+  return GLOBAL.includes(name) || options.includes(name) || (name === 'out' && getsFile === true);
 }
 
 function overview(words: readonly string[]): string {

@@ -56,15 +56,6 @@ async function listen(args: string[]): Promise<void> {
 const LISTEN = `npm run sandbox -- listen [--partner <name>] [--bodies]
   receives a partner's webhooks in every format, checks their signatures and prints them`;
 
-/** Takes `--partner name` from anywhere in the arguments, and returns the rest. */
-function takePartner(args: readonly string[]): { partner: string | undefined; rest: string[] } {
-  const at = args.findIndex((arg) => arg === '--partner' || arg.startsWith('--partner='));
-  if (at < 0) return { partner: undefined, rest: [...args] };
-  const inline = args[at]?.includes('=') === true;
-  const partner = inline ? args[at]?.slice('--partner='.length) : args[at + 1];
-  return { partner: partner ?? '', rest: args.toSpliced(at, inline ? 1 : 2) };
-}
-
 async function main([command = '--help', ...args]: readonly string[]): Promise<number> {
   const say = (text: string): number => {
     process.stdout.write(`${text}\n`);
@@ -88,12 +79,11 @@ async function main([command = '--help', ...args]: readonly string[]): Promise<n
   const control = findControl(command);
   if (control === undefined) throw new Error(`there is no command ${command}\n\n${help()}`);
   if (asksForHelp) return say(helpOf(control));
-  const { partner: name, rest } = takePartner(args);
-  const body = readArguments(control, rest);
+  const { fields, partner: name } = readArguments(control, args);
   const { baseUrl, partner } = partnerNamed(name);
   const { sandbox } = new Cloverleaf({ baseUrl, ...partner });
   const call = sandbox[control.name as keyof SandboxControls] as (takes: object) => Promise<unknown>;
-  const answer = await call(body);
+  const answer = await call(fields);
   return say(JSON.stringify(answer, null, 2));
 }
 

@@ -5,36 +5,42 @@
  *
  * Values may be given without names, in the table's order: `pay 17 under`, `pay 17 --how under`.
  */
+import { partsOf } from '../base/commandline.ts';
+import { defined } from '../base/defined.ts';
 import { CONTROLS, type Control } from '../protocols/whitelabel/index.ts';
 
 export class WrongCommand extends Error {}
 
 export const findControl = (name: string): Control | undefined => CONTROLS.find((control) => control.name === name);
 
-/** Parses the arguments after the control's name. @throws WrongCommand */
-export function readArguments(control: Control, args: readonly string[]): Record<string, string> {
+/**
+ * Parses the arguments after the control's name.
+ *
+ * @returns the fields of the request, and the partner that `--partner` names
+ * @throws WrongCommand
+ */
+export function readArguments(
+  control: Control,
+  args: readonly string[],
+): { fields: Record<string, string>; partner?: string } {
   const names = Object.keys(control.takes);
-  const body: Record<string, string> = {};
-  const put = (name: string, value: string | undefined): void => {
-    if (!names.includes(name)) throw new WrongCommand(`${control.name} takes no --${name}\n\n${helpOf(control)}`);
-    if (value === undefined)
-      throw new WrongCommand(`--${name} needs a value: ${plain(control.takes[name]?.says ?? '')}`);
-    if (name in body) throw new WrongCommand(`${name} was given twice`);
-    body[name] = value;
-  };
-  for (let at = 0; at < args.length; at += 1) {
-    const arg = args[at] ?? '';
-    const [, name, inline] = /^--([A-Za-z]+)(?:=(.*))?$/.exec(arg) ?? [];
-    if (name !== undefined) put(name, inline ?? args[++at]);
-    else {
-      const next = names.find((one) => !(one in body));
-      if (next === undefined) throw new WrongCommand(`${arg} is one value too many\n\n${helpOf(control)}`);
-      put(next, arg);
-    }
+  const fields: Record<string, string> = {};
+  let partner: string | undefined;
+  for (const part of partsOf(args, [], [...names, 'partner'])) {
+    const name = 'option' in part ? part.option : names.find((one) => !(one in fields));
+    const value = 'option' in part ? part.value : part.word;
+    if (name === undefined) throw new WrongCommand(`${value} is one value too many\n\n${helpOf(control)}`);
+    if (name !== 'partner' && !names.includes(name))
+      throw new WrongCommand(`${control.name} takes no --${name}\n\n${helpOf(control)}`);
+    const says = name === 'partner' ? 'the name of a partner' : (control.takes[name]?.says ?? '');
+    if (value === undefined) throw new WrongCommand(`--${name} needs a value: ${plain(says)}`);
+    if (name === 'partner') partner = value;
+    else if (name in fields) throw new WrongCommand(`${name} was given twice`);
+    else fields[name] = value;
   }
-  const missing = names.filter((name) => control.takes[name]?.optional === false && !(name in body));
+  const missing = names.filter((name) => control.takes[name]?.optional === false && !(name in fields));
   if (missing.length > 0) throw new WrongCommand(`${missing.join(', ')} missing\n\n${helpOf(control)}`);
-  return body;
+  return { fields, ...defined({ partner }) };
 }
 
 const plain = (text: string): string => text.replaceAll('`', '');

@@ -24,7 +24,7 @@ test('every example is a command whose request is valid by its declaration', () 
       const body = new Map(Object.entries(request).map(([field, value]) => [field, String(value)]));
       return readFields(route.fields(body), body);
     };
-    assert.deepEqual(read(readArguments(control, args)), read(route.example ?? {}), control.example);
+    assert.deepEqual(read(readArguments(control, args).fields), read(route.example ?? {}), control.example);
     assert.ok(help().includes(name) && helpOf(control).includes(control.example));
   }
 });
@@ -49,9 +49,10 @@ test('values may be given without names, with them, and after an equals sign', (
   assert.ok(control);
   const body = { transactionId: '17', how: 'under', amount: '5' };
   for (const args of ['17 under 5', '17 --how under --amount 5', '--amount=5 17 --how=under'])
-    assert.deepEqual(readArguments(control, args.split(' ')), body);
-  assert.deepEqual(readArguments(findControl('status') ?? control, ['17', '-4']), {
-    transactionId: '17',
-    status: '-4',
-  });
+    assert.deepEqual(readArguments(control, args.split(' ')), { fields: body });
+  const status = findControl('status') ?? control;
+  const fields = { transactionId: '17', status: '-4' };
+  assert.deepEqual(readArguments(status, ['17', '-4']), { fields });
+  for (const args of ['--partner acme 17 -4', '17 --partner=acme -4', '17 -4 --partner acme'])
+    assert.deepEqual(readArguments(status, args.split(' ')), { fields, partner: 'acme' });
 });

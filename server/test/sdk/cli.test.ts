@@ -152,7 +152,18 @@ describe('programs', () => {
     assert.deepEqual([declined.code, declined.out], [1, '']);
     assert.match(declined.err, /^422 malformed_field: No\.\n {2}quoteId: is over\n {2}request 4f1c2a9d0e00001a\n$/);
     assert.equal((await cli(['orders', 'get'])).code, 2);
-    assert.equal((await cli(['orders', 'get', '1', '--colour', 'red'])).code, 2);
+    for (const [words, why] of [
+      ['orders get 1 --colour red', /^--colour is not an option of this$/m],
+      ['orders list --limit', /^--limit needs a value: /],
+      ['orders list --limit --all', /^--limit needs a value: /],
+      ['orders list --all=yes', /^--all takes no value$/m],
+      ['logs --status', /^--status needs a value$/m],
+      ['webhooks create https://a.example/ --secret-file --json', /"--secret-file needs a value"/],
+    ] as const) {
+      const misused = await cli(words.split(' '));
+      assert.deepEqual([misused.code, misused.out], [2, ''], words);
+      assert.match(misused.err, why);
+    }
     const lost = await cli(['orders', 'cancel', '17'], {
       CLOVERLEAF_URL: 'http://127.0.0.1:1',
       CLOVERLEAF_PATIENCE_S: '0',
