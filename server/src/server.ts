@@ -100,44 +100,44 @@ async function compose(
 
   const isSandbox = config.profile === 'sandbox';
   onProgress(isSandbox ? 'starting chains and a bank, deploying test tokens' : 'connecting to chains and banks');
-  const world = await profile.connect({ db, adminUrl, vault, clock: base.clock, log });
-  ending.add(() => world.stop());
+  const environment = await profile.connect({ db, adminUrl, vault, clock: base.clock, log });
+  ending.add(() => environment.stop());
 
-  const parts = connectRails(base, world);
+  const parts = connectRails(base, environment);
   const isWorker = doesWork(config);
   const sources: ReadonlyMap<string, PriceSource> = isWorker ? registry.priceSources(config) : new Map();
   const verifier = openVerifier(base);
-  const readiness = openReadiness(base, parts, { world, sources });
+  const readiness = openReadiness(base, parts, { environment, sources });
   const partners = openPartners({ db, vault, clock: base.clock });
   const orders = openOrders({ ...parts.context, vault, highestLevelFor: (kind) => highestLevelOf(verifier, kind) });
   const outside = outsideFor(config.profile);
   const reach = openSender(outside);
-  const send = world.webhooks?.(reach) ?? reach;
+  const send = environment.webhooks?.(reach) ?? reach;
   if (isWorker) {
     const channels = registry.alertChannels(config);
     await startWork(base, parts, { sources, verifier, channels, metrics: readiness.metrics });
     onProgress(isSandbox ? 'making partners, markets and funds' : 'booking what wallets hold');
-    await beginWorld(base, parts, { world, partners, readiness });
+    await beginEnvironment(base, parts, { environment, partners, readiness });
     await startDelivery(base, { orders, send });
   }
 
   let sandbox: SandboxFile | undefined;
   if (!answersRequests(config)) {
     const urls = await serveHealth(base, readiness);
-    return { ...urls, ...running(world.ready(urls.baseUrl)) };
+    return { ...urls, ...running(environment.ready(urls.baseUrl)) };
   }
   await declareOperators(base, profile);
   // Before a quote is made: terms may have changed while no server ran.
   await takeEffect(base);
   const urls = await serve(base, parts, {
-    ...{ world, orders, partners, sources, verifier, readiness, outside, send },
+    ...{ environment, orders, partners, sources, verifier, readiness, outside, send },
     sandbox: () => sandbox,
   });
   if (isWorker) {
     onProgress('waiting for first prices');
     await pricesAreFresh(base, sources);
   }
-  sandbox = world.ready(urls.baseUrl);
+  sandbox = environment.ready(urls.baseUrl);
   return { ...urls, ...running(sandbox) };
 
   function running(file: SandboxFile): Omit<Running, 'baseUrl' | 'metricsUrl'> {
@@ -213,16 +213,16 @@ async function databaseClock(db: Database, ending: Endings): Promise<Clock> {
 }
 
 /** The environment's own steps: seeds and opening funds. From then on levels are watched. */
-async function beginWorld(
+async function beginEnvironment(
   { db, clock }: Base,
   { chains, awake }: RailParts,
-  { world, partners, readiness }: { world: Environment; partners: Partners; readiness: Readiness },
+  { environment, partners, readiness }: { environment: Environment; partners: Partners; readiness: Readiness },
 ): Promise<void> {
   const watchLevels = async (rails: readonly string[]): Promise<void> => {
     await readiness.readLevels();
     await db.asSystem((tx) => enqueueLevels(tx, clock.now(), rails));
   };
-  await world.begin({
+  await environment.begin({
     chains,
     partners,
     follow: (subject) =>

@@ -1,5 +1,5 @@
 /**
- * Lists of what an installation collects over years beside its orders (sweeps, acts of operators, cases, findings, hits, held items)
+ * Lists of what an installation collects over years beside its orders (sweeps, actions of operators, cases, findings, hits, held items)
  * stay cheap when their tables are large: their plans are looked at as those of plans.test.ts.
  *
  * Each table has few rows that are open among many that are not, and filters that let few rows through.

@@ -1,7 +1,7 @@
 /**
  * Public names use the field's words: tables, columns and stored values, kinds of jobs, entries and cases, paths, fields, values,
  * reasons and events of our own APIs, refusal codes, settings, names of the SDK, words of the commands, metrics and alerts. A word
- * that was replaced by the field's does not come back.
+ * that was replaced by the field's does not come back. Nor do names in the code have those that it has in no other meaning.
  *
  * Not here: names of the white-label wire, which other programs chose, and CHANGELOG.md, which describes the past. Not listed
  * either: "coin", a standard term (USDC on two chains is one coin), "ask" of a customer, and "outside", which in names means a
@@ -180,6 +180,63 @@ for (const [kind, names] of Object.entries(NAMES))
       .flatMap((name) => replacedIn(name).map((words) => `${name}: ${words} → ${REPLACED[words]}`));
     assert.deepEqual(wrong, []);
   });
+
+/** Words that code has in no other meaning, unlike "stop" (of a process) or "seal" (of the journal). */
+const ONLY_REPLACED = [
+  ...[
+    'handed',
+    'handing',
+    'hand over',
+    'ring',
+    'rung',
+    'set alarm',
+    'bell',
+    'lane',
+    'courier',
+    'act',
+    'acts',
+    'give back',
+    'given back',
+  ],
+  ...[
+    'want refund',
+    'refund wanted',
+    'taken back',
+    'adrift',
+    'anew',
+    'errand',
+    'strike',
+    'strikes',
+    'struck',
+    'door',
+    'kept replies',
+  ],
+  ...[
+    'forget replies',
+    'hot coin',
+    'chain coin',
+    'native coin',
+    'tell older',
+    'tx send',
+    'read as partner',
+    'bring forward',
+  ],
+  ...['claim reference', 'claimed reference', 'oddities'],
+];
+
+test('nothing that the code declares has such a word in its name', () => {
+  const declared = captured(
+    '{server/src,server/test,sdk,console/src,scripts,bench}/**/*.{ts,tsx}',
+    /\b(?:const|let|function|class|interface|type) (\w+)/g,
+    /^\s+(?:readonly )?(\w+)\??: /gm,
+  );
+  assert.ok(declared.length > 10_000, `only ${declared.length} names were found`);
+  const wrong = [...new Set(declared)]
+    .filter((name) => !(name in EXCEPTIONS) && !(name in REPLACED))
+    .flatMap((name) => replacedIn(name).map((words) => [name, words] as const))
+    .filter(([, words]) => ONLY_REPLACED.includes(words));
+  assert.deepEqual(wrong, []);
+});
 
 test('every exception is still a name', () => {
   const all = new Set(Object.values(NAMES).flat());

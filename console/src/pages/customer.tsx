@@ -68,8 +68,8 @@ export function CustomerPage() {
     queryFn: () => read<Customer>(`/customers/${encodeURIComponent(customer)}`),
     refetchInterval: every(10_000),
   });
-  const acts = useQuery({
-    queryKey: ['customer', customer, 'acts'],
+  const actions = useQuery({
+    queryKey: ['customer', customer, 'actions'],
     queryFn: async () => ({
       block: await lastOf(customer, [block.name, unblock.name]),
       hold: await lastOf(customer, [hold.name, lift.name]),
@@ -78,7 +78,7 @@ export function CustomerPage() {
     enabled: found.data !== undefined,
   });
   const one = found.data;
-  const error = found.error ?? acts.error;
+  const error = found.error ?? actions.error;
   const onDone: Partial<Record<Chosen, (came: Outcome) => void>> = {
     personal: (came) => setPersonal((came as Outcome & { personal: unknown }).personal),
     answers: (came) => setQuestions((came as Outcome & { questions: Question[] }).questions),
@@ -94,7 +94,7 @@ export function CustomerPage() {
         {one !== undefined && (
           <div className="row">
             {one.blocked && <State state="blocked" tone="bad" />}
-            {acts.data?.hold?.action === hold.name && <State state="legal hold" tone="warn" />}
+            {actions.data?.hold?.action === hold.name && <State state="legal hold" tone="warn" />}
             {one.erasedAt !== null && <State state="erased" />}
             <State state={one.verification} />
             <span className="muted">level {one.level}</span>
@@ -102,7 +102,7 @@ export function CustomerPage() {
         )}
       </div>
       {error !== null && <Failure error={error} />}
-      {one?.blocked === true && <Blocked isRead={acts.data !== undefined} last={acts.data?.block} />}
+      {one?.blocked === true && <Blocked isRead={actions.data !== undefined} last={actions.data?.block} />}
       {blocking !== undefined && <JustBlocked came={blocking} />}
       <Pending isAbout={(subject) => subject === `customer:${customer}`} />
       {one !== undefined && (
@@ -121,8 +121,8 @@ export function CustomerPage() {
             />
           </div>
           <div>
-            <Possible blocked={one.blocked} holds={holdsNow(acts)} choose={setChosen} />
-            <Known of={one} isRead={acts.data !== undefined} hold={acts.data?.hold} />
+            <Possible blocked={one.blocked} holds={holdsNow(actions)} choose={setChosen} />
+            <Known of={one} isRead={actions.data !== undefined} hold={actions.data?.hold} />
             <Contact of={personal} onLook={() => setChosen('personal')} />
             <PersonalData customer={customer} erasure={one.erasure} />
           </div>

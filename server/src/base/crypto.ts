@@ -93,11 +93,11 @@ function vaultOf(masterKey: Buffer): Vault {
   assert(masterKey.length >= 32, 'the master key has fewer than 32 bytes');
   const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `cloverleaf ${purpose}`, 32));
   // Created once: given bytes, Node creates a key object per call, which costs four times as much as the hash or cipher.
-  const sealing = createSecretKey(key('seal'));
+  const encryption = createSecretKey(key('seal'));
   const indexing = createSecretKey(key('index'));
   const sameness = createSecretKey(key('nonce'));
   function encryptWith(nonce: Buffer, text: string, context: string): Buffer {
-    const cipher = createCipheriv('aes-256-gcm', sealing, nonce);
+    const cipher = createCipheriv('aes-256-gcm', encryption, nonce);
     cipher.setAAD(Buffer.from(context));
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
     return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body]);
@@ -117,7 +117,7 @@ function vaultOf(masterKey: Buffer): Vault {
         'an encrypted value is too short or of an unknown version',
       );
       const nonce = encrypted.subarray(1, 1 + NONCE_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', sealing, nonce);
+      const decipher = createDecipheriv('aes-256-gcm', encryption, nonce);
       decipher.setAAD(Buffer.from(context));
       decipher.setAuthTag(encrypted.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES));
       const body = encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES);

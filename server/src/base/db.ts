@@ -288,7 +288,7 @@ async function attempted<T>(
         assert(!isOver, 'a statement was issued, but its transaction is over');
         opening ??= pool.connect();
         const connection = await opening;
-        // The body may have failed meanwhile; the connection is then given back without a transaction.
+        // The body may have failed meanwhile; the connection is then returned without a transaction.
         assert(!isOver, 'a statement was issued, but its transaction is over');
         const first = hasBegun ? [] : begin;
         hasBegun = true;

@@ -44,7 +44,7 @@ import type { Readiness } from './readiness.ts';
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
 interface Served {
-  world: Environment;
+  environment: Environment;
   orders: Orders;
   partners: Partners;
   sources: ReadonlyMap<string, PriceSource>;
@@ -63,7 +63,7 @@ export async function serve(
   served: Served,
 ): Promise<{ baseUrl: string; metricsUrl: string }> {
   const { config, log } = base;
-  const { world, readiness } = served;
+  const { environment, readiness } = served;
   const { metrics } = readiness;
   let baseUrl = '';
   let metricsUrl = '';
@@ -76,10 +76,10 @@ export async function serve(
   metrics.measureHttp(app);
   await app.register(opsRoutes(readiness.checks));
   await mountForCustomers(app, base, parts, { ...served, publicUrl });
-  await mountForOperators(app, base, parts, world, publicUrl);
+  await mountForOperators(app, base, parts, environment, publicUrl);
   await app.register(consolePages({ dist: join(CONSOLE, 'dist'), publicUrl }));
   if (config.docs === '1') await app.register(site({ docs: DOCS, publicUrl, sends: config.profile === 'sandbox' }));
-  const welcome = world.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
+  const welcome = environment.welcome?.(() => ({ sandbox: served.sandbox(), baseUrl, metricsUrl }));
   if (welcome !== undefined) await app.register(welcome);
   ({ baseUrl, metricsUrl } = await listen(base, app, readiness));
   parts.listening.baseUrl = baseUrl;
@@ -131,13 +131,13 @@ async function mountForCustomers(
   { context, chains, travelRule }: RailParts,
   served: Served & { publicUrl(): string },
 ): Promise<void> {
-  const { world, orders, partners, sources, verifier, outside, send, publicUrl } = served;
+  const { environment, orders, partners, sources, verifier, outside, send, publicUrl } = served;
   // A request may need a chain whose node has not been started yet.
-  const front = world.front?.(db) ?? db;
+  const front = environment.front?.(db) ?? db;
   const networkIds = new Map(
-    registry.chainIdsOf(world.connections).map(({ chain, chainId }) => [chain, Number(chainId)]),
+    registry.chainIdsOf(environment.connections).map(({ chain, chainId }) => [chain, Number(chainId)]),
   );
-  const sandbox = world.controls?.({ ...context, chains, prices: sources });
+  const sandbox = environment.controls?.({ ...context, chains, prices: sources });
   await app.register(
     whitelabel({
       ...{ db: front, vault, blobs, clock, log, partners, orders, publicUrl, send },
@@ -145,7 +145,7 @@ async function mountForCustomers(
       egress: outside,
       networkIds,
       withdrawalFee: (market) =>
-        db.asSystem((tx) => chainCost(tx, market, world.gasAtRest?.(market.crypto.chain ?? ''))),
+        db.asSystem((tx) => chainCost(tx, market, environment.gasAtRest?.(market.crypto.chain ?? ''))),
     }),
   );
   const codes = registry.codeSender(config);
@@ -188,10 +188,10 @@ async function mountForOperators(
   app: FastifyInstance,
   { config, db, vault, blobs, erasing, clock, log }: Base,
   { rails, chains, report, context, transfers }: RailParts,
-  world: Environment,
+  environment: Environment,
   publicUrl: () => string,
 ): Promise<void> {
-  const bank = world.connections.banks
+  const bank = environment.connections.banks
     .find(({ openDesk }) => openDesk !== undefined)
     ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
   await app.register(

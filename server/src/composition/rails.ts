@@ -63,7 +63,7 @@ export interface RailParts {
   awake(): Rail[];
 }
 
-export function connectRails(base: Base, world: Environment): RailParts {
+export function connectRails(base: Base, environment: Environment): RailParts {
   const { config, db, vault, clock, log } = base;
   let rails: ReadonlyMap<string, Rail> = new Map();
   let chains: ReadonlyMap<string, ChainRail> = new Map();
@@ -77,7 +77,7 @@ export function connectRails(base: Base, world: Environment): RailParts {
         : takeOwnTransfer({ clock, chains }, tx, own),
     )(tx, left);
   };
-  rails = registry.rails(world.connections, {
+  rails = registry.rails(environment.connections, {
     ...{ db, clock, log, report, vault, pollMs: 1_000 },
     mayLeave: (tx, what) =>
       what.key.startsWith(TRANSFER_KEY)
@@ -133,7 +133,9 @@ export function connectRails(base: Base, world: Environment): RailParts {
     unconfirmedUntil: waitsUntil,
     screeningMaxAgeMs: config.screeningMaxAgeS * 1_000,
   };
-  const screener = world.screener(openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }));
+  const screener = environment.screener(
+    openScreener({ db, vault, stored, rules: { accountNames: config.accountNames } }),
+  );
   const payouts: PayoutContext = {
     ...{ db, clock, log, rails, report },
     openAccount: (tx, id) => openPayee(tx, vault, id),

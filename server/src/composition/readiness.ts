@@ -51,7 +51,7 @@ export interface Readiness {
 export function openReadiness(
   { config, db, clock, ending }: Pick<Base, 'config' | 'db' | 'clock' | 'ending'>,
   { rails, awake }: Pick<RailParts, 'rails' | 'awake'>,
-  { world, sources }: { world: Environment; sources: ReadonlyMap<string, PriceSource> },
+  { environment, sources }: { environment: Environment; sources: ReadonlyMap<string, PriceSource> },
 ): Readiness {
   const isWorker = doesWork(config);
   const checkedAlways = [
@@ -62,7 +62,7 @@ export function openReadiness(
   let leveled: string[] = [];
   const checks = (): Check[] => [
     ...checkedAlways,
-    ...(isWorker ? [...awake().map(railCheck), ...world.checks, reconcileCheck(db)] : []),
+    ...(isWorker ? [...awake().map(railCheck), ...environment.checks, reconcileCheck(db)] : []),
     ...leveled.map((asset) => treasuryCheck(db, asset)),
   ];
   return {

@@ -92,7 +92,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
         const payouts = await openPayouts(tx);
         const refunds = await waitingRefunds(tx);
         const cases = await openCaseCounts(tx);
-        const stopped = await killSwitches(tx);
+        const switches = await killSwitches(tx);
         const counts = new Map((await rowCounts(tx)).map(({ name, count }) => [name, Number(count)]));
         return {
           cloverleaf_jobs_due: each(work, 'kind', (row) => Number(row.due)),
@@ -113,8 +113,8 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_cases_open: each(cases, 'kind', (row) => Number(row.count)),
           cloverleaf_cases_oldest_seconds: each(cases, 'kind', (row) => age(row.oldest)),
           cloverleaf_dust_deposits: each(await dustCounts(tx), 'rail', (row) => Number(row.count)),
-          cloverleaf_kill_switches: each(stopped, 'kind', () => 1),
-          cloverleaf_kill_switches_oldest_seconds: oldest(stopped, 'kind', (row) => age(row.at)),
+          cloverleaf_kill_switches: each(switches, 'kind', () => 1),
+          cloverleaf_kill_switches_oldest_seconds: oldest(switches, 'kind', (row) => age(row.at)),
           cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),
           cloverleaf_prices_halted: each(await haltedPrices(tx), 'why', ({ count }) => Number(count)),
           cloverleaf_webhooks_waiting: [{ value: Number(webhooks.waiting) }],

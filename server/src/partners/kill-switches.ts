@@ -87,10 +87,10 @@ export async function requireOpen(
   const rows = input.exactly
     ? await switchRows(tx)
     : await remembered.get(tx, String(input.partnerId), () => switchRows(tx));
-  const stopped = (kind: KillSwitchKind, id: bigint) =>
+  const isOff = (kind: KillSwitchKind, id: bigint) =>
     rows.some((row) => row.kind === kind && row.subject === String(id));
-  if (stopped('partner', input.partnerId)) throw new Refusal('partner_switched_off');
-  if (stopped('market', input.marketId)) throw new Refusal('market_switched_off', { retryAfterMs: ASK_AGAIN_MS });
+  if (isOff('partner', input.partnerId)) throw new Refusal('partner_switched_off');
+  if (isOff('market', input.marketId)) throw new Refusal('market_switched_off', { retryAfterMs: ASK_AGAIN_MS });
 }
 
 /**

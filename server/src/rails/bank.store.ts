@@ -126,7 +126,7 @@ export const hasLine = async (tx: Tx, rail: string, key: string, meaning: LineMe
     [rail, key, meaning],
   )) !== undefined;
 
-/** How much of a credit its bank has taken back so far. */
+/** How much of a credit its bank has recalled so far. */
 export const recalledUnits = async (tx: Tx, rail: string, key: string): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(

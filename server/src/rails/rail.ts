@@ -291,7 +291,7 @@ export interface RailHealth {
   why?: string;
 }
 
-/** A bank took back only this much of a deposit. */
+/** A bank recalled only this much of a deposit. */
 export interface RecalledPart {
   /** Id of the debit's statement line. */
   line: string;

@@ -74,7 +74,7 @@ export function help(): string {
     "Your own orders and due times, in the name of sandbox.json's first partner or of the one named:",
     ...rows(false),
     '',
-    'The world that all partners of this sandbox share:',
+    'What all partners of this sandbox share:',
     ...rows(true),
     '',
     '<command> --help lists its options. All commands and magic values: docs/sandbox.md',

@@ -67,7 +67,7 @@ export const MAX_ENERGY_PRICE = 1_000n;
 /** The signer's limits per hour, as a multiple of those per transfer: more than any test moves. */
 const TRANSFERS_PER_HOUR = 10_000n;
 
-export async function startWorld(deps: {
+export async function startEnvironment(deps: {
   config: Config;
   db: Database;
   adminUrl: string;

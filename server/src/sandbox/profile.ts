@@ -22,7 +22,7 @@ import { isTron, railCode } from './catalogue.ts';
 import { waking } from './chains.ts';
 import { sandboxControls, screensOrders } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
-import { startWorld } from './environment.ts';
+import { startEnvironment } from './environment.ts';
 import { openPayer } from './payer.ts';
 import { type Funding, fundChain, seedFunds, seedLevels, seedPartners, seedPeopleRules } from './seed.ts';
 import { ENERGY_PRICE } from './tron.ts';
@@ -69,19 +69,19 @@ export function sandboxProfile(config: Config, { log, fast, settings, ending }: 
 
 async function connect(config: Config, deps: Connecting): Promise<Environment> {
   const { db, vault, clock } = deps;
-  const world = await startWorld({ config, ...deps });
+  const environment = await startEnvironment({ config, ...deps });
   const file = join(config.dataDir, 'sandbox.json');
   let seeded: SeededPartner[] = [];
   const webhooks = { dropped: false };
-  const { sleepers } = world;
+  const { sleepers } = environment;
   let isEnding = false;
   let written: SandboxFile | undefined;
   /** Writes the file again and updates the object already returned, so that both contain a woken chain. */
   const rewriteChains = (): void => {
-    if (written !== undefined) writeSandboxFile(file, Object.assign(written, world.chains()));
+    if (written !== undefined) writeSandboxFile(file, Object.assign(written, environment.chains()));
   };
   return {
-    connections: world.connections,
+    connections: environment.connections,
     screener: (usual) =>
       magicScreener(screensOrders(usual), vault, async ({ depositAsset = '', depositUnits = 0n }, tx) => {
         const asset = (await (tx === undefined ? db.asSystem(assets) : assets(tx))).get(depositAsset);
@@ -90,9 +90,9 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
     checks: [],
     async begin({ chains, partners, follow, woken }) {
       seeded = await seedPartners({ db, vault, clock, partners }, readSandboxFile(file)?.partners ?? []);
-      await world.seedMarkets();
+      await environment.seedMarkets();
       await seedPeopleRules(db);
-      const { bank, tokens, finalize } = world;
+      const { bank, tokens, finalize } = environment;
       const funding: Funding = { db, clock, bank, tokens, finalize, isEnding: () => isEnding };
       const awake = [...chains.values()].filter(({ chain }) => !sleepers.isAsleep(chain));
       await seedLevels(
@@ -100,7 +100,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
         awake.map(({ chain }) => chain),
       );
       await seedFunds(funding, awake);
-      world.wakesWith(async (code) => {
+      environment.wakesWith(async (code) => {
         const rail = chains.get(railCode(code));
         assert(rail !== undefined, `chain ${code} has no rail`);
         rewriteChains();
@@ -115,8 +115,8 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
     gasAtRest: (chain) => (!sleepers.isAsleep(chain) ? undefined : isTron(chain) ? ENERGY_PRICE : GAS_AT_REST),
     webhooks: (usual) => (to) => (webhooks.dropped ? Promise.resolve(LOST) : usual(to)),
     controls(context) {
-      const payer = openPayer({ db, vault, bank: world.bank });
-      const { bank, finalize, reorg } = world;
+      const payer = openPayer({ db, vault, bank: environment.bank });
+      const { bank, finalize, reorg } = environment;
       const wake = async (chain: string): Promise<void> => await sleepers.wake(chain);
       return {
         ...sandboxDriver({ ...context, vault, payer, verifier: simulatedVerifier }),
@@ -124,13 +124,13 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
       };
     },
     ready(baseUrl) {
-      written = { baseUrl, partners: seeded, ...world.chains() };
+      written = { baseUrl, partners: seeded, ...environment.chains() };
       rewriteChains();
       return written;
     },
     async stop() {
       isEnding = true;
-      await world.stop();
+      await environment.stop();
     },
     welcome: (at) => welcome(() => ({ ...at(), file: relative(process.cwd(), file), hasDocs: config.docs === '1' })),
   };

@@ -48,7 +48,7 @@ test(
 
 test('a pool has as many connections as it is given, and the next transaction waits for one', ENDS, async () => {
   const db = openDatabase(fixture.serverUrl, { partnerConnections: 1, systemConnections: 2 });
-  // All ask at once, before any connection is given back: each that finds the pool below its limit gets a connection of its own.
+  // All ask at once, before any connection is returned: each that finds the pool below its limit gets a connection of its own.
   const heldOf = async (most: number, make: (hold: (pid: number) => Promise<void>) => Promise<unknown>[]) => {
     const pids: number[] = [];
     const freed = Promise.withResolvers<void>();

@@ -248,11 +248,11 @@ test('the last hold is the latest unreleased one, below an operator’s hold', (
   assert.equal(lastHold([bounced, gate, beside, released]), gate, 'the release ended the earlier hold too');
   assert.equal(lastHold([beside, released]), undefined);
   // A repeated hold replaces the earlier ones: a release does not bring them back.
-  const anew = { event: 'held', stateFrom: 'deposit_confirmed', facts: { heldBy: 'operator' } };
-  assert.equal(lastHold([bounced, anew, released]), undefined);
+  const held = { event: 'held', stateFrom: 'deposit_confirmed', facts: { heldBy: 'operator' } };
+  assert.equal(lastHold([bounced, held, released]), undefined);
   // A release from another state ends the hold by the order's state, and not by its history.
-  assert.equal(lastHold([anew, { event: 'released', stateFrom: 'on_hold' }]), anew);
-  assert.equal(lastHold([anew, { event: 'settled', stateFrom: 'payout_held' }]), anew);
+  assert.equal(lastHold([held, { event: 'released', stateFrom: 'on_hold' }]), held);
+  assert.equal(lastHold([held, { event: 'settled', stateFrom: 'payout_held' }]), held);
   assert.deepEqual(
     [isHeldByOperator([]), isHeldByOperator([bounced]), isHeldByOperator([{ event: 'held' }])],
     [false, false, false],

@@ -1221,7 +1221,7 @@ describe('the same days in two forms', () => {
   it('a file of the same format with other texts is refused, and makes no gap', async () =>
     await world(async (w) => {
       await w.takes(germanCsv(typed));
-      const other = typed.map((line) => ({ ...line, text: `anew ${line.units}` }));
+      const other = typed.map((line) => ({ ...line, text: `again ${line.units}` }));
       await assert.rejects(w.imports(germanCsv(other)), refusedFile(/contradict/));
       await isWhole(w, 14_500n);
     }));

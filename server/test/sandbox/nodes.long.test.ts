@@ -74,9 +74,9 @@ test('tokens have their fixed addresses, the whole supply is with the second acc
   }
   await node.stop();
 
-  const anew = await openStill(freshFolder('node'));
-  assert.deepEqual(await deployTokens(anew, TOKENS), deployed);
-  await anew.stop();
+  const second = await openStill(freshFolder('node'));
+  assert.deepEqual(await deployTokens(second, TOKENS), deployed);
+  await second.stop();
   const elsewhere = await startNode(
     { code: 'bep20', chainId: 56 },
     { dataDir: freshFolder('node'), mnemonic: MNEMONIC },

@@ -17,15 +17,15 @@ interface Seen {
   body: string;
 }
 /** The server's handling of a request: it answers, or carries it out and closes the connection. */
-type Act = 'lose' | { status: number; body?: unknown; text?: string; headers?: Record<string, string> };
+type Step = 'lose' | { status: number; body?: unknown; text?: string; headers?: Record<string, string> };
 
 const servers: { close(): void }[] = [];
 after(() => {
   for (const one of servers) one.close();
 });
 
-/** A server that acts by a script, and counts effects by idempotency key as the real one does. */
-async function scripted(acts: Act[]) {
+/** A server that follows a script, and counts effects by idempotency key as the real one does. */
+async function scripted(steps: Step[]) {
   const seen: Seen[] = [];
   const effects = new Set<string>();
   const server = createServer(async (request, response) => {
@@ -33,10 +33,10 @@ async function scripted(acts: Act[]) {
     for await (const chunk of request) body += chunk;
     seen.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
     effects.add(String(request.headers['idempotency-key'] ?? seen.length));
-    const act = acts.shift() ?? { status: 200, body: { status: 1, code: 200, data: { transactionId: '17' } } };
-    if (act === 'lose') return void request.socket.destroy();
-    response.writeHead(act.status, { 'content-type': 'application/json', ...act.headers });
-    response.end(act.text ?? JSON.stringify(act.body ?? {}));
+    const step = steps.shift() ?? { status: 200, body: { status: 1, code: 200, data: { transactionId: '17' } } };
+    if (step === 'lose') return void request.socket.destroy();
+    response.writeHead(step.status, { 'content-type': 'application/json', ...step.headers });
+    response.end(step.text ?? JSON.stringify(step.body ?? {}));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -139,7 +139,7 @@ describe('lost answers', () => {
     const { client, seen } = await scripted(['lose']);
     await client.whitelabel.post('offramp/transaction', { customerId: 'c', transactionId: '17' });
     assert.equal(seen.length, 2);
-    const dead = await scripted(Array.from({ length: 9 }, (): Act => 'lose'));
+    const dead = await scripted(Array.from({ length: 9 }, (): Step => 'lose'));
     await assert.rejects(dead.client.whitelabel.get('v1/events', {}, { patienceMs: 0 }), NoAnswerError);
     assert.equal(dead.seen.length, 1);
   });

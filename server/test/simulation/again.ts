@@ -194,7 +194,7 @@ export function openAgain(
       .then((rows) => {
         for (const row of rows) {
           const one = deps.noted().find(({ order }) => order.id === row.id);
-          if (one !== undefined) act(one, row.state);
+          if (one !== undefined) does(one, row.state);
         }
       })
       .catch((error: unknown) => world.complain('again', error));
@@ -202,7 +202,7 @@ export function openAgain(
   };
   scheduler.after(LOOK_MS, look);
 
-  function act({ order: { id, customerId } }: Noted, state: string): void {
+  function does({ order: { id, customerId } }: Noted, state: string): void {
     const what = String(id);
     if (blockedAgain.has(what) || !isTime(what)) return;
     if (stops.since(blockOfCustomer(customerId)) === undefined) {

@@ -122,7 +122,7 @@ export function openMeetings(
       .then((rows) => {
         for (const row of rows) {
           const one = deps.noted().find(({ order }) => order.id === row.id);
-          if (one !== undefined) act(one, row.state);
+          if (one !== undefined) does(one, row.state);
         }
       })
       .catch((error: unknown) => complain('meetings', error));
@@ -130,7 +130,7 @@ export function openMeetings(
   };
   scheduler.after(LOOK_MS, look);
 
-  function act(one: Noted, state: string): void {
+  function does(one: Noted, state: string): void {
     const { id } = one.order;
     const plan = planOf(String(id));
     if (plan === 'none') return;

@@ -974,7 +974,7 @@ const MUTANTS: readonly Mutant[] = [
     name: 'what lies beside an order that law blocks goes back',
     kinds: ['paid_against'],
     meetings: true,
-    changes: [{ file: GATE, from: "...never(stopped ? 'order_frozen' : undefined),", to: '' }],
+    changes: [{ file: GATE, from: "...never(frozen ? 'order_frozen' : undefined),", to: '' }],
   },
   {
     name: 'a new order is made of what lies beside an order that law blocks',

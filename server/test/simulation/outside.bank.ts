@@ -41,9 +41,9 @@ export interface BankWorld {
     text: string,
     how?: { funding?: boolean; currency?: string; account?: string; name?: string; says?: string },
   ): string;
-  /** Takes back all that is left of a credit. */
+  /** Recalls all that is left of a credit. */
   recall(line: string): void;
-  /** Takes back this much of a credit, or all that is left of it. @returns the amount */
+  /** Recalls this much of a credit, or all that is left of it. @returns the amount */
   recallPart(line: string, units: bigint): bigint;
   readonly payments: readonly Payment[];
   /** Credits less recalls, by the line's text. */
@@ -233,7 +233,7 @@ export function openBank(deps: {
   }
 
   /** @param most all that is left of it by default @returns the amount */
-  function takeBack(line: string, most?: bigint): bigint {
+  function recallUnits(line: string, most?: bigint): bigint {
     const credit = credits.find(({ id }) => id === line);
     const left = credit === undefined ? 0n : credit.units - credit.recalledUnits;
     const units = most === undefined || most > left ? left : most;
@@ -339,8 +339,8 @@ export function openBank(deps: {
       });
       return id;
     },
-    recall: (line) => void takeBack(line),
-    recallPart: takeBack,
+    recall: (line) => void recallUnits(line),
+    recallPart: recallUnits,
     paidIn: (text, asset = FIAT) =>
       sum(inOf(text, asset)) - inOf(text, asset).reduce((all, { recalledUnits }) => all + recalledUnits, 0n),
     everIn: (text, asset = FIAT) => sum(inOf(text, asset)),

@@ -1,10 +1,10 @@
 /**
- * Parts: a bank takes back a part of a customer's payment, in one of ten seeds.
+ * Parts: a bank recalls a part of a customer's payment, in one of ten seeds.
  *
  * The debit names its credit, and comes at any moment: while the credit clears, while the payout waits or is submitted, after it
  * has settled, after a refund. Sometimes another part follows, or all that is left.
  *
- * The bank counts what it has taken back (outside.bank.ts). So the expected ends are those of any other order (ends.ts): what had
+ * The bank counts what it has recalled (outside.bank.ts). So the expected ends are those of any other order (ends.ts): what had
  * left of the recalled part is its customer's debt, to the unit, and what had not left is nobody's.
  *
  * They use separate random numbers, so that all other seeds play as they would without them.

@@ -1,6 +1,6 @@
 /** Two people, as they do it at the console: one proposes, another confirms. */
 import { createOperator, type Operator, operators } from '../../src/operators/index.ts';
-import { type Action, type ActReply, confirm, decline, perform } from '../../src/protocols/operator/action.ts';
+import { type Action, type ActionReply, confirm, decline, perform } from '../../src/protocols/operator/action.ts';
 import type { OperatorDeps } from '../../src/protocols/operator/deps.ts';
 import { vault } from './ground.ts';
 import type { OurProcess } from './process.ts';
@@ -31,7 +31,7 @@ async function callerOf(process: OurProcess, nth: number) {
 }
 
 /** One person does it. @throws Refusal of the action */
-export async function does(process: OurProcess, action: Action, given: Record<string, unknown>): Promise<ActReply> {
+export async function does(process: OurProcess, action: Action, given: Record<string, unknown>): Promise<ActionReply> {
   return await perform(deskOf(process), action, await callerOf(process, 0), { ...given, reason: WHY });
 }
 
@@ -49,7 +49,7 @@ export async function proposes(
   process: OurProcess,
   action: Action,
   given: Record<string, unknown>,
-): Promise<(nth: number) => Promise<ActReply>> {
+): Promise<(nth: number) => Promise<ActionReply>> {
   const { status, body } = await does(process, action, given);
   if (status !== 202) throw new Error(`${action.name} takes one person`);
   const all = new Map([[action.name, action]]);

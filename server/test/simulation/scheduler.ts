@@ -94,7 +94,7 @@ export interface Scheduler {
 const PATIENCE_MS = 20_000;
 const GLANCE_MS = 4;
 /** Due work that no worker has claimed is enqueued again after this. */
-const RUNG_AGAIN_MS = 2_500;
+const ENQUEUED_AGAIN_MS = 2_500;
 
 // Long because the scheduler is one closure: points, locks and time share one state.
 export function openScheduler(options: {
@@ -264,7 +264,7 @@ export function openScheduler(options: {
     );
     const due = (await options.nextDue()) ?? Number.POSITIVE_INFINITY;
     // Work enqueued and not claimed (another row of its worker is before it, a clock is behind) is enqueued again.
-    const work = Math.max(due + 1, wokenAt + RUNG_AGAIN_MS);
+    const work = Math.max(due + 1, wokenAt + ENQUEUED_AGAIN_MS);
     const next = Math.min(timer, thaw, work);
     if (next === Number.POSITIVE_INFINITY) throw new Error('nothing will ever happen again');
     time.advanceTo(Math.max(next, from));

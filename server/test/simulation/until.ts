@@ -19,7 +19,7 @@ export const told = ({ seed, violations, history, schedule }: Outcome) =>
  * changes the order of steps; all of them must be free of violations.
  *
  * When the lists were last noted, the first seed of each showed all of its events, or the first two did together. The others
- * show as many as possible, and are a reserve. If a test plays several seeds again, note the seeds anew: play fifty that have
+ * show as many as possible, and are a reserve. If a test plays several seeds again, note the seeds again: play fifty that have
  * such events (`hasStrays`, `forgets`, …), and put first those that show all in the fewest steps.
  */
 export async function playUntil(

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-/** The bank takes back this much of a credit, and names it. Waits until the statement's line was processed. */
+/** The bank recalls this much of a credit, and names it. Waits until the statement's line was processed. */
 async function recalls(id: string, line: string, units: bigint): Promise<void> {
   await world.bankShows({ id, direction: 'debit', units, reference: id, returnOf: line, why: 'recalled' });
   await world.until('the line was read', () =>

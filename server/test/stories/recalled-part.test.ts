@@ -70,7 +70,7 @@ test('a part of a credit is recalled after its crypto was sent: the customer owe
   await world.reconciles();
 });
 
-/** The bank takes back this much of a credit, and names it. Waits until the statement's line was processed. */
+/** The bank recalls this much of a credit, and names it. Waits until the statement's line was processed. */
 async function recalls(id: string, line: string, units: bigint): Promise<void> {
   await world.bankShows({ id, direction: 'debit', units, reference: id, returnOf: line, why: 'recalled' });
   await world.until('the line was read', () =>
@@ -170,7 +170,7 @@ describe('a part that is recalled before anything was sent', () => {
       trace.refunds.map(({ state, grossUnits }) => [state, grossUnits]),
       [['settled', 300_000n]],
     );
-    assert.equal(await lossOf(), loss, 'the order keeps what its bank took back');
+    assert.equal(await lossOf(), loss, 'the order keeps what its bank recalled');
     await world.reconciles();
     await off();
   });
@@ -297,7 +297,7 @@ describe('a part that is recalled after the refund was submitted', () => {
     assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], 378_000n);
     assert.equal(await world.owed(order, 'inr'), 0n);
 
-    // The bank takes back all that is left of the credit, and what it kept has not come back: the customer was charged for that.
+    // The bank recalls all that is left of the credit, and what it kept has not come back: the customer was charged for that.
     await recalls('kept-2', line, 380_000n);
     assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], undefined);
     assert.equal(await world.owed(order, 'inr'), 2_000n);

@@ -14,7 +14,7 @@ import type { ListEntry } from './entry.ts';
 import { entriesAt } from './lists.ts';
 import { matchEntry, prepare, REPLAYED, readRules, type Subject } from './match.ts';
 import { nameOf } from './names.ts';
-import { openInputs, openSealed, updateOwnerCases } from './results.ts';
+import { openInputs, decryptResult, updateOwnerCases } from './results.ts';
 import { type FoundEntry, type HitRow, type ResultRow, sql } from './store.ts';
 
 export const HIT_STATES = ['open', 'true_hit', 'false_positive', 'gone'] as const;
@@ -65,7 +65,7 @@ export const findHit = async (tx: Tx, id: bigint) => shown(await hitOf(tx, id));
 export async function openHit(tx: Tx, vault: Vault, id: bigint) {
   const hit = await hitOf(tx, id);
   // After an erasure only the list entry is left.
-  const { explanation = null, subject = null } = hit.explanation.length === 0 ? {} : openSealed(vault, hit);
+  const { explanation = null, subject = null } = hit.explanation.length === 0 ? {} : decryptResult(vault, hit);
   const { list, content, addedIn, removedIn } = hit;
   return {
     alert: { given: subject, explanation },

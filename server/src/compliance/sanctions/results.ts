@@ -27,13 +27,15 @@ const inputsContext = (key: string): string => `name_screenings.inputs:${key}`;
 const explanationContext = (owner: string): string => `sanctions_hits.explanation:${owner}`;
 
 /** The encrypted part of a hit. Both of its digests can be computed from it. */
-interface Sealed {
+interface Encrypted {
   explanation: Explanation;
   subject: Subject;
 }
 
-export const openSealed = (vault: Vault, { owner, explanation }: { owner: string; explanation: Buffer }): Sealed =>
-  JSON.parse(vault.decrypt(explanation, explanationContext(owner))) as Sealed;
+export const decryptResult = (
+  vault: Vault,
+  { owner, explanation }: { owner: string; explanation: Buffer },
+): Encrypted => JSON.parse(vault.decrypt(explanation, explanationContext(owner))) as Encrypted;
 
 const textOf = ({ subjects }: { subjects: readonly Subject[] }): string => JSON.stringify(subjects.map(subjectText));
 /** Text and purpose of each digest, as arguments of the vault's index. */
@@ -87,7 +89,7 @@ export function renewedHit(
   if (row.explanation.length === 0) return undefined;
   const context = explanationContext(row.owner);
   const { text, isNew } = openedBy(keys, row.explanation, context);
-  const { explanation, subject } = JSON.parse(text) as Sealed;
+  const { explanation, subject } = JSON.parse(text) as Encrypted;
   const input = keys.to.index(...inputKey(row.owner, subject));
   const name = keys.to.index(...nameKey(row.owner, explanation));
   if (isNew && input.equals(row.inputsDigest) && name.equals(row.nameDigest)) return undefined;
@@ -223,8 +225,8 @@ async function keepHits(
     for (const { entryId, score, subject, explanation } of of.found) {
       const { owner, customerId } = of.known;
       const [name, ...oldNames] = vault.indexes(...nameKey(owner, explanation));
-      const sealed: Sealed = { explanation, subject };
-      const bytes = vault.encrypt(JSON.stringify(sealed), explanationContext(owner));
+      const content: Encrypted = { explanation, subject };
+      const bytes = vault.encrypt(JSON.stringify(content), explanationContext(owner));
       const [input, ...oldInputs] = vault.indexes(...inputKey(owner, subject));
       if (oldInputs.length > 0) tx.defer(sql.renewHit, [owner, entryId, input, oldInputs]);
       const hit = [owner, of.key, id, customerId, entryId, input, name, score, bytes, h.now];

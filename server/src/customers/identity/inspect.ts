@@ -229,12 +229,12 @@ function webpSize(name: string, content: Buffer): { width: number; height: numbe
 
 const isPdf = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 5) === '%PDF-';
 const TOO_LONG = 'must be a simpler PDF: it takes too long to read';
-const ACTS = 'must be a PDF without a password, scripts, files in it, and actions other than links to web pages';
+const ACTIVE = 'must be a PDF without a password, scripts, files in it, and actions other than links to web pages';
 const PDF_END = /%%EOF[\s\0]{0,8}$/;
 
 function readPdf(bytes: Buffer): Inspected {
   const text = bytes.toString('latin1');
   if (!/^%PDF-[12]\.\d/.test(text) || !PDF_END.test(text)) return { why: BROKEN };
   if (PAGE.test(text) || ARCHIVES.slice(1).some((mark) => text.includes(mark))) return { why: HIDDEN };
-  return isPassivePdf(bytes) ? { type: 'application/pdf' } : { why: ACTS };
+  return isPassivePdf(bytes) ? { type: 'application/pdf' } : { why: ACTIVE };
 }

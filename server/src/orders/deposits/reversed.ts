@@ -15,9 +15,9 @@ import type { Context } from '../context.ts';
 import { bookGone, unexplainedDebit } from '../custody/facts.ts';
 import { payoutId } from '../entries.ts';
 import { cancelPayingAgain } from '../refunds/cancel.ts';
-import { cancelCompensations, cancelRefunds, cancelReleased, stopReleased } from '../refunds/rejected.ts';
+import { cancelCompensations, cancelRefunds, cancelReleased, cancelReleasedRefunds } from '../refunds/rejected.ts';
 import { announceRefund, inSuspense, isOpen, refundCase } from '../refunds/request.ts';
-import { pricedRefunds, refundPriced, refundRest, takeBackRejected } from '../refunds/rest.ts';
+import { pricedRefunds, refundPriced, refundRest, reverseRejected } from '../refunds/rest.ts';
 import { type Refund, refundsOfDeposit } from '../refunds/store.ts';
 import type { Order } from '../store.ts';
 import * as store from '../store.ts';
@@ -62,12 +62,12 @@ async function bookedDepositReversed(
   before: Order | undefined,
   why: string,
 ): Promise<void> {
-  const { order, row, goneUnits } = await stopped(context, tx, known, before);
+  const { order, row, goneUnits } = await cancelFunded(context, tx, known, before);
   await bookReversed(context, tx, { order, row, goneUnits, why });
 }
 
-/** Locks the customer, and stops what the deposit would fund and what has not left yet. */
-async function stopped(context: Context, tx: Tx, known: DepositRow, before: Order | undefined) {
+/** Locks the customer, and cancels what the deposit would fund and what has not left yet. */
+async function cancelFunded(context: Context, tx: Tx, known: DepositRow, before: Order | undefined) {
   const now = context.clock.now();
   const whoMayOwe = before ?? (await whoWasPaid(tx, known, undefined));
   if (whoMayOwe !== undefined) await lockCustomer(tx, whoMayOwe.customerId);
@@ -78,7 +78,7 @@ async function stopped(context: Context, tx: Tx, known: DepositRow, before: Orde
     await cancelPayingAgain(context, tx, before.id, now);
     if (known.takenUnits > 0n) {
       await cancelCompensations(context, tx, before, now);
-      await stopReleased(context, tx, before, now);
+      await cancelReleasedRefunds(context, tx, before, now);
     }
   }
   const order = before && (await store.lock(tx, before.id));
@@ -166,7 +166,7 @@ async function lose(
 }
 
 /**
- * A bank took back a part of a deposit. The part becomes a deposit of its own, named by the debit, that is reversed as a whole. So
+ * A bank recalled a part of a deposit. The part becomes a deposit of its own, named by the debit, that is reversed as a whole. So
  * the rules are those of an order with several deposits of which one is reversed, and the rest stays with its order. Money in
  * suspense goes first, then what the order accepted. What was refunded cannot be split off: its customer owes it. A recall that
  * fits nothing of the deposit is an unexplained debit, about which operators decide.
@@ -198,8 +198,8 @@ async function partReversed(
   }
   const wasGoingBack = (await refundsOfDeposit(tx, known.id)).some((one) => one.source === 'suspense' && isOpen(one));
   const priced = await pricedRefunds(tx, known.id);
-  const { order, goneUnits } = await stopped(context, tx, known, before);
-  const parts = await takeBackRejected(tx, known.id, context.clock.now());
+  const { order, goneUnits } = await cancelFunded(context, tx, known, before);
+  const parts = await reverseRejected(tx, known.id, context.clock.now());
   const row = await depositStore.lockDepositById(tx, known.id);
   assert(row !== undefined, `deposit ${known.id} has disappeared`);
   const free = row.state === 'confirmed' ? row.units : row.state === 'lost' ? 0n : inSuspense(row) - goneUnits;

@@ -66,7 +66,7 @@ export const depositNames = (tx: Tx, ids: readonly bigint[]) =>
 
 /**
  * The deposits among these that are known and not booked yet: they wait for confirmations or for clearing. With them the debits
- * that took back a part of one.
+ * that recalled a part of one.
  */
 export const depositsWaiting = (tx: Tx, rail: string, externalIds: readonly string[]) =>
   tx.rows<{ externalId: string; clearsAt: Date | null }>(

@@ -186,7 +186,7 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, customerId, purpose } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [, lost, before, refunded, unfit, own, kept, limit, passed, distrusted, held, stopped, twins] = await awaitAll(
+  const [, lost, before, refunded, unfit, own, kept, limit, passed, distrusted, held, frozen, twins] = await awaitAll(
     // First, because this locks the customer: a concurrent change of level or block is either visible here, or waits until this
     // transaction has ended.
     customerId !== null && blockOf(tx, customerId),
@@ -216,7 +216,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
     ...never(unfit ? 'destination_unfit' : undefined),
     // An operator must release the deposit before it can be sent.
     ...never(held ? 'deposit_held' : undefined),
-    ...never(stopped ? 'order_frozen' : undefined),
+    ...never(frozen ? 'order_frozen' : undefined),
     ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) => ({
       rule,
       entry,

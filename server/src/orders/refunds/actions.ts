@@ -54,8 +54,8 @@ export async function nameDestination(
   );
   const back = context.rails.get(order.depositRail)?.kind === kind;
   // A partner sees an order blocked by law as under review until the law releases it.
-  const isStopped = by === 'partner' && isUnreleased(order, await depositStore.depositsOf(tx, order.id));
-  const under = ['refunding', 'refunded', 'frozen'].includes(order.state) && !isStopped;
+  const isUnderReview = by === 'partner' && isUnreleased(order, await depositStore.depositsOf(tx, order.id));
+  const under = ['refunding', 'refunded', 'frozen'].includes(order.state) && !isUnderReview;
   if (waiting.length === 0 && (!back || under)) {
     // A repeated call, for example because the first answer was lost: the destination is already set.
     if (refunds.some((one) => one.state !== 'cancelled' && goesTo(context, one, to))) return order;

@@ -2,7 +2,7 @@
 import type { Tx } from '../../base/db.ts';
 import type { Rails } from '../context.ts';
 import { HELD_AT_GATE, PAID_BEFORE } from '../decide.ts';
-import { cancelUnsubmitted, TAKEN_BACK } from './rejected.ts';
+import { cancelUnsubmitted, REVERSED } from './rejected.ts';
 import { CANCELLABLE, refundCase } from './request.ts';
 import { changeRefund, lockRefund, type Refund, refundsOf } from './store.ts';
 
@@ -37,7 +37,7 @@ export async function cancelRefunding(context: Rails, tx: Tx, orderId: bigint, n
 /** The deposit was reversed: cancels the repeated payment of a returned payout if it is not submitted. */
 export async function cancelPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ purpose }) => purpose === 'payout'))
-    await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
+    await cancelUnsubmitted(context, tx, id, REVERSED, now);
 }
 
 export const isCancellable = (state: Refund['state']): boolean => CANCELLABLE.includes(state);

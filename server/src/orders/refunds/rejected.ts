@@ -121,7 +121,7 @@ export async function refundReturned(
 export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<bigint> {
   let goneUnits = 0n;
   for (const { id } of await refundsOfDeposit(tx, depositId)) {
-    await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
+    await cancelUnsubmitted(context, tx, id, REVERSED, now);
     const locked = await lockRefund(tx, id);
     if (locked === undefined || locked.refund.source !== 'suspense' || !CANCELLABLE.includes(locked.refund.state))
       continue;
@@ -141,7 +141,7 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
 export async function cancelCompensations(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
   for (const known of await depositStore.depositsOf(tx, order.id)) {
     if (known.origin !== 'compensation' || known.state === 'reversed') continue;
-    await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
+    await wakeDeposit(tx, known, { by: 'the rail', why: REVERSED, now });
     const goneUnits = await cancelRefunds(context, tx, known.id, now);
     const row = await depositStore.lockDepositById(tx, known.id);
     assert(row !== undefined, `deposit ${known.id} has disappeared`);
@@ -151,7 +151,7 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
     assert(fee !== undefined, `deposit ${row.id} does not name its fee`);
     const lines = move(chart.suspense(row.rail, row.asset), feeAccount(fee, order), inSuspense(row) - goneUnits);
     if (lines.length > 0) {
-      const facts = { deposit: String(row.id), why: TAKEN_BACK };
+      const facts = { deposit: String(row.id), why: REVERSED };
       const entry = { id: `ord_${row.externalId}:undone`, kind: 'compensation_undone', orderId: order.id, at: now };
       const posted = await post(tx, { ...entry, facts, lines });
       assert(posted.outcome === 'posted', `compensation ${row.externalId} is not in suspense`);
@@ -178,15 +178,15 @@ export async function endsCompensation(
 }
 
 /** A deposit of the order was reversed: cancels the refunds of its released money whose submission has not begun. */
-export async function stopReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
-  for (const { id } of await releasedRefunds(tx, order.id)) await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
+export async function cancelReleasedRefunds(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const { id } of await releasedRefunds(tx, order.id)) await cancelUnsubmitted(context, tx, id, REVERSED, now);
 }
 
 /** A deposit of an order was reversed: released money of the order that has not left is not paid out. */
 export async function cancelReleased(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
   for (const known of await depositStore.depositsOf(tx, order.id)) {
     if (known.origin !== 'released' || inSuspense(known) + known.refundUnits === 0n) continue;
-    await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
+    await wakeDeposit(tx, known, { by: 'the rail', why: REVERSED, now });
     const goneUnits = await cancelRefunds(context, tx, known.id, now);
     const row = await depositStore.lockDepositById(tx, known.id);
     assert(row !== undefined, `deposit ${known.id} has disappeared`);
@@ -226,4 +226,4 @@ export async function cancelUnsubmitted(context: Rails, tx: Tx, id: bigint, why:
   return true;
 }
 
-export const TAKEN_BACK = 'the deposit was reversed';
+export const REVERSED = 'the deposit was reversed';

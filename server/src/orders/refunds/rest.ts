@@ -22,7 +22,7 @@ export const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout 
   (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
 
 /** Cancels the rejected refunds of a deposit whose order holds it: what is left of it is refunded instead. @returns them */
-export async function takeBackRejected(tx: Tx, depositId: bigint, now: Date): Promise<Refund[]> {
+export async function reverseRejected(tx: Tx, depositId: bigint, now: Date): Promise<Refund[]> {
   const taken: Refund[] = [];
   for (const refund of await refundsOfDeposit(tx, depositId)) {
     if (refund.source !== 'order' || refund.state !== 'rejected') continue;

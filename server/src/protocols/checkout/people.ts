@@ -73,7 +73,7 @@ export function peopleFields({ m }: Look, people: People, problems: Problems): H
     const least = role === 'owners' ? people.minimumTotalShare : undefined;
     const entries = people[role].map(
       (one) => html`<li><div><strong>${nameOf(one)}</strong>${aboutOf(m, one)}</div>
-${!isFixed && html`<div class="acts">${act(`edit-${role}-${one.id}`, m.business.edit, nameOf(one))}${act(`remove-${role}-${one.id}`, m.business.remove, nameOf(one))}</div>`}</li>`,
+${!isFixed && html`<div class="actions">${rowButton(`edit-${role}-${one.id}`, m.business.edit, nameOf(one))}${rowButton(`remove-${role}-${one.id}`, m.business.remove, nameOf(one))}</div>`}</li>`,
     );
     return html`<div id="${role}" tabindex="-1"${why !== undefined && html` class="wrong"`}>${group(
       m.business.roles[role],
@@ -87,7 +87,7 @@ ${!isFixed && button(words.add, 'second', { name: 'intent', value: `add-${role}`
 }
 
 /** @param whom read by screen readers after the button's text, because several buttons have the same */
-const act = (value: string, text: string, whom: string): Html =>
+const rowButton = (value: string, text: string, whom: string): Html =>
   html`<button type="submit" class="link" name="intent" value="${value}">${text}<span class="unseen"> ${whom}</span></button>`;
 
 const nameOf = ({ firstName, lastName }: Person): string => `${firstName} ${lastName}`;

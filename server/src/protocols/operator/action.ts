@@ -135,7 +135,7 @@ export function plannable<F extends Fields>(
   });
 }
 
-export interface ActReply {
+export interface ActionReply {
   status: number;
   body: Readonly<Record<string, unknown>>;
 }
@@ -160,7 +160,7 @@ export async function perform(
   action: Action,
   caller: Caller,
   given: Readonly<Record<string, unknown>>,
-): Promise<ActReply> {
+): Promise<ActionReply> {
   requireRight(caller.operator, action.right);
   if (action.isFresh === true || needsFresh(action.right)) requireFresh(caller, deps.clock.now());
   const fields = withReason(action.fields);
@@ -281,7 +281,7 @@ export async function confirm(
   caller: Caller,
   given: Readonly<Record<string, unknown>>,
   id: bigint,
-): Promise<ActReply> {
+): Promise<ActionReply> {
   const { reason: why } = encryptFields(deps.vault, { reason }, readFields({ reason }, given));
   const now = deps.clock.now();
   let confirming: Doing | undefined;
@@ -399,7 +399,7 @@ export async function decline(
   caller: Caller,
   given: Readonly<Record<string, unknown>>,
   id: bigint,
-): Promise<ActReply> {
+): Promise<ActionReply> {
   const { reason: why } = encryptFields(deps.vault, { reason }, readFields({ reason }, given));
   const now = deps.clock.now();
   await deps.db.asSystem(async (tx) => {
@@ -466,10 +466,10 @@ async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unk
   return { after, shown };
 }
 
-async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActReply> {
+async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActionReply> {
   const { action, input, doing, proposal } = going;
   const about = { action: action.name, subject: action.subject(input), proposal };
-  const reply = (after: unknown, shown: Readonly<Record<string, unknown>>): ActReply => ({
+  const reply = (after: unknown, shown: Readonly<Record<string, unknown>>): ActionReply => ({
     status: 200,
     body: { action: action.name, subject: about.subject, outcome: 'done', after, ...shown },
   });

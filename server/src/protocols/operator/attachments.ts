@@ -11,7 +11,7 @@ import { Refusal, Unavailable } from '../../base/errors.ts';
 import { storeAttachment } from '../../compliance/index.ts';
 import { givenBy } from '../declaration/fields.ts';
 import { readUpload, UPLOAD_LIMITS } from '../uploads.ts';
-import { type ActReply, type Caller, perform } from './action.ts';
+import { type ActionReply, type Caller, perform } from './action.ts';
 import { attachTo } from './actions/cases.ts';
 import { CASES } from './declared/cases.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -23,7 +23,7 @@ export const attachmentRoutes =
   (
     deps: OperatorDeps,
     callerOf: (request: FastifyRequest) => Caller,
-    shown: (body: ActReply['body']) => Promise<unknown>,
+    shown: (body: ActionReply['body']) => Promise<unknown>,
   ) =>
   async (inside: FastifyInstance): Promise<void> => {
     inside.removeAllContentTypeParsers();

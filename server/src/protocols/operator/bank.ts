@@ -24,7 +24,7 @@ import { assets } from '../../partners/index.ts';
 import { listImports } from '../../reports/index.ts';
 import { type Fields, givenBy, optional, readFields, type Values } from '../declaration/fields.ts';
 import { type Caller, closeExpired, confirm, perform } from './action.ts';
-import { takeStatement, unlessStopped } from './actions/bank.ts';
+import { takeStatement, unlessSwitchedOff } from './actions/bank.ts';
 import { tableReply } from './csv.ts';
 import { type Declared, reason, type Table } from './declare.ts';
 import { BANK } from './declared/bank.ts';
@@ -73,7 +73,7 @@ export const bankRoutes =
       handler: async (request) => {
         callerOf(request, 'read');
         const input = readFields(BANK.closePreview.fields, givenBy(request.query, {}));
-        await db.asSystem((tx) => unlessStopped(tx, desk.code));
+        await db.asSystem((tx) => unlessSwitchedOff(tx, desk.code));
         const found = await desk.previewFile(input);
         return await db.asSystem(async (tx) =>
           shown({ known: await assets(tx), vault: deps.vault }, { preview: true, ...found }),

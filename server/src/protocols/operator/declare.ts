@@ -119,14 +119,14 @@ export const effectiveAt = optional(
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-export const act = <F extends Fields>(declared: Without<DeclaredAction<F>, 'method'>): DeclaredAction<F> =>
+export const declareAction = <F extends Fields>(declared: Without<DeclaredAction<F>, 'method'>): DeclaredAction<F> =>
   ({ ...declared, method: 'POST' }) as DeclaredAction<F>;
 
 /** The format of a table's reply. */
 const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
 
 /** Declares a read. Without `gives`, the reply is the table in pages. */
-export const look = <F extends Fields>(
+export const declareRead = <F extends Fields>(
   declared: Without<DeclaredRead<F>, 'method' | 'right' | 'gives'> & (Pick<Declared, 'gives'> | { table: Table }),
 ): DeclaredRead<F> =>
   ({

@@ -20,7 +20,16 @@ import { addressAllowed } from '../authorize.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Protocol } from '../protocol.ts';
-import { type Action, type ActReply, type Caller, confirm, decline, perform, requireRight, viaOf } from './action.ts';
+import {
+  type Action,
+  type ActionReply,
+  type Caller,
+  confirm,
+  decline,
+  perform,
+  requireRight,
+  viaOf,
+} from './action.ts';
 import { ACCOUNT_ACTIONS } from './actions/accounts.ts';
 import { ADDRESS_RISK_ACTIONS } from './actions/addressrisk.ts';
 import { bankActions } from './actions/bank.ts';
@@ -160,7 +169,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           },
         });
       }
-      const post = (url: string, run: (caller: Caller, input: Record<string, unknown>) => Promise<ActReply>) =>
+      const post = (url: string, run: (caller: Caller, input: Record<string, unknown>) => Promise<ActionReply>) =>
         inside.route({
           method: 'POST',
           url,
@@ -214,7 +223,7 @@ const lookOf = ({ vault, clock }: OperatorDeps, caller: Caller): Doing => ({
  * Only authenticated operators reach this, and they have the list of all paths, so the nearest path is suggested in production
  * too.
  */
-function nothingAt(url: string): ActReply {
+function nothingAt(url: string): ActionReply {
   const nearest = nearestPath(
     url,
     ENDPOINTS.map(({ path }) => `${PREFIX}${path}`),

@@ -40,7 +40,7 @@ const LONGEST_BODY = 64 * 1024;
 /** After this time the books are read again, even if no change was heard. */
 const BELIEVED_MS = 10_000;
 
-const struck = ({ books }: Counter, kind: FaultKind) => books.read((tx) => fault(tx, kind));
+const takeFault = ({ books }: Counter, kind: FaultKind) => books.read((tx) => fault(tx, kind));
 
 export async function answer(counter: Counter, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { books, token } = counter;
@@ -81,10 +81,10 @@ interface CarriedOut {
 async function carryOut(tx: Tx, clock: Clock, order: Order): Promise<CarriedOut> {
   const magic = magicOf(order.account, order.name);
   const faults = await setFaults(tx);
-  const strikes = async (kind: FaultKind) => (faults.has(kind) ? await fault(tx, kind) : undefined);
+  const faultIfSet = async (kind: FaultKind) => (faults.has(kind) ? await fault(tx, kind) : undefined);
   const isLostBefore =
     (magic === 'answer_lost_before_effect' && (await isFirstCall(tx, order.key))) ||
-    (await strikes('lose_answer_before_effect')) !== undefined;
+    (await faultIfSet('lose_answer_before_effect')) !== undefined;
   if (isLostBefore) return { answer: 'lost' };
   if (order.notAfter !== undefined && Date.now() > order.notAfter)
     return { answer: { status: 409, body: { error: 'too_late' } } };
@@ -93,13 +93,13 @@ async function carryOut(tx: Tx, clock: Clock, order: Order): Promise<CarriedOut>
   const [same] = settings.deduplicatesForMs > 0 ? await readByKey(tx, order.key) : [];
   const payment = same ?? (await newPayment());
   const late = defined({ dueAt: 'dueAt' in payment ? payment.dueAt : undefined });
-  if (magic === 'answer_lost_after_effect' || (await strikes('lose_answer_after_effect')) !== undefined)
+  if (magic === 'answer_lost_after_effect' || (await faultIfSet('lose_answer_after_effect')) !== undefined)
     return { answer: 'lost', ...late };
-  return { answer: answerOf(payment), ...late, ...defined({ delayMs: (await strikes('delay_answer'))?.delayMs }) };
+  return { answer: answerOf(payment), ...late, ...defined({ delayMs: (await faultIfSet('delay_answer'))?.delayMs }) };
 
   async function newPayment() {
     const why = await refusal();
-    const returns = magic === 'returned' || (why === null && (await strikes('return_next')) !== undefined);
+    const returns = magic === 'returned' || (why === null && (await faultIfSet('return_next')) !== undefined);
     const made = {
       key: order.key,
       currency: order.currency,
@@ -118,7 +118,7 @@ async function carryOut(tx: Tx, clock: Clock, order: Order): Promise<CarriedOut>
 
   async function refusal(): Promise<string | null> {
     if (magic === 'rejected') return 'account_closed';
-    if ((await strikes('refuse_next')) !== undefined) return 'refused_by_bank';
+    if ((await faultIfSet('refuse_next')) !== undefined) return 'refused_by_bank';
     const free = (await readBalance(tx, order.currency)) - (await readPending(tx, order.currency));
     return order.units > free ? 'insufficient_funds' : null;
   }
@@ -133,7 +133,7 @@ async function carryOut(tx: Tx, clock: Clock, order: Order): Promise<CarriedOut>
 
 async function showPayment(counter: Counter, response: ServerResponse, key: string): Promise<void> {
   const { books } = counter;
-  if (await struck(counter, 'status_unavailable')) return reply(response, 503, { error: 'unavailable' });
+  if (await takeFault(counter, 'status_unavailable')) return reply(response, 503, { error: 'unavailable' });
   const payments = await books.read((tx) => readByKey(tx, key));
   const payment = payments.find(({ state }) => state !== 'rejected') ?? payments[0];
   if (payment === undefined) return reply(response, 404, { proved: (await books.read(readSettings)).provesAbsence });
@@ -155,13 +155,13 @@ async function showStatement(counter: Counter, response: ServerResponse, query: 
   const { hasFaults } = found;
   if (version !== undefined && found.lines.length === 0 && !hasFaults)
     counter.nothing = { from: after, version, at: performance.now() };
-  const isTwice = hasFaults && (await struck(counter, 'statement_twice')) !== undefined;
+  const isTwice = hasFaults && (await takeFault(counter, 'statement_twice')) !== undefined;
   if (isTwice) found = await read(0n);
   const page = found.lines.slice(0, limit);
   const cursor = String(page.at(-1)?.seq ?? (isTwice ? 0n : after));
   let lines = page.map(({ shown }) => shown);
   if (isTwice) lines = lines.flatMap((line) => [line, line]);
-  if (hasFaults && (await struck(counter, 'statement_reordered'))) lines.reverse();
+  if (hasFaults && (await takeFault(counter, 'statement_reordered'))) lines.reverse();
   return reply(response, 200, { lines, cursor, more: found.lines.length > limit });
 }
 

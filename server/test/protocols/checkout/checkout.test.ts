@@ -372,13 +372,13 @@ describe('changes while the page is open', () => {
     const { browser, shown, customerId } = await ready('moved');
     tick();
     await world.query('update prices set num = num * 101, den = den * 100');
-    const anew = await browser.go('order', { quote: quoteIn(shown) });
-    assert.equal(anew.status, 409);
-    assert.match(anew.text, /The price has changed/);
-    assert.notEqual(quoteIn(anew), quoteIn(shown));
+    const again = await browser.go('order', { quote: quoteIn(shown) });
+    assert.equal(again.status, 409);
+    assert.match(again.text, /The price has changed/);
+    assert.notEqual(quoteIn(again), quoteIn(shown));
     assert.deepEqual(await ordersOf(customerId), []);
     assert.equal((await browser.go('order', { quote: quoteIn(shown) })).status, 409, 'the old quote was accepted');
-    assert.equal((await browser.go('order', { quote: quoteIn(anew) })).title, 'Pay in INR');
+    assert.equal((await browser.go('order', { quote: quoteIn(again) })).title, 'Pay in INR');
     assert.equal((await ordersOf(customerId)).length, 1);
     await world.refreshPrices();
   });

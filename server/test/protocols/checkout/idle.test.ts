@@ -171,8 +171,8 @@ test('a session that has the code only does not become the customer when another
   const [one, two] = [await withCode(phone), await withCode(phone)];
   await one.browser.go('prove', proof);
   assert.ok(isProof(await two.browser.open(`${two.link}?go=1`)));
-  const anew = await two.browser.go('new');
-  assert.equal(anew.title, 'Your phone number');
+  const again = await two.browser.go('new');
+  assert.equal(again.title, 'Your phone number');
   assert.equal(await holderOf(phone), customerId, 'the number was taken from a customer who has just proved it');
 });
 

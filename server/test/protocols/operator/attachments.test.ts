@@ -128,8 +128,8 @@ test('each kind of file is attached, listed with its case, and handed out byte b
   );
   assert.match(actions[0].note, /^attached a jpg \([0-9a-f]{32}\)$/);
   const { audit } = (await ada.reads(`/audit?subject=case:${id}`)).body;
-  const acts = audit.map(({ action, operator }: Record<string, unknown>) => `${action} ${operator}`).toSorted();
-  assert.deepEqual(acts, [...Array(4).fill('case.attach nia'), ...Array(4).fill('case.attachment ada')].toSorted());
+  const audited = audit.map(({ action, operator }: Record<string, unknown>) => `${action} ${operator}`).toSorted();
+  assert.deepEqual(audited, [...Array(4).fill('case.attach nia'), ...Array(4).fill('case.attachment ada')].toSorted());
   // Neither file names nor contents are anywhere in clear.
   const kept = JSON.stringify(
     [await rows(id), await world.query('select * from audit'), await world.query('select * from case_actions')],

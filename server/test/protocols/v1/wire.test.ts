@@ -265,8 +265,8 @@ describe('signatures', () => {
       assert.deepEqual([again.reason, again.replayed], ['exposure_exceeded', 'true']);
     }
     // The owner of the secret may repeat the request under the same key.
-    const anew = await send(await make(new Date()));
-    assert.deepEqual([anew.reason, anew.state], [undefined, 'open']);
+    const second = await send(await make(new Date()));
+    assert.deepEqual([second.reason, second.state], [undefined, 'open']);
   });
 });
 
@@ -361,10 +361,10 @@ describe('idempotency', () => {
     const again = await create();
     assert.deepEqual([again.headers.get('idempotency-replayed'), again.body], ['true', first.body]);
     s.clock.advance(60_000);
-    const anew = await create();
-    assert.deepEqual([anew.status, anew.headers.get('idempotency-replayed')], [201, null]);
-    assert.notEqual(anew.body.id, first.body.id);
-    for (const { id } of [first.body, anew.body]) await admin.does('DELETE', `/webhook-endpoints/${id}`);
+    const second = await create();
+    assert.deepEqual([second.status, second.headers.get('idempotency-replayed')], [201, null]);
+    assert.notEqual(second.body.id, first.body.id);
+    for (const { id } of [first.body, second.body]) await admin.does('DELETE', `/webhook-endpoints/${id}`);
   });
 });
 

@@ -43,14 +43,14 @@ export function bankActions(desk: BankDesk): readonly Action[] {
     action({
       ...BANK.close,
       async bind({ clock }, tx, input) {
-        await unlessStopped(tx, desk.code);
+        await unlessSwitchedOff(tx, desk.code);
         if (input.payouts !== undefined) return input;
         const { keys } = await desk.next(tx, { asset: input.asset, until: input.until ?? clock.now() });
         return { ...input, payouts: keys };
       },
       subject: (input) => `${desk.code}:${input.asset}`,
       async look(_deps, tx, input) {
-        await unlessStopped(tx, desk.code);
+        await unlessSwitchedOff(tx, desk.code);
         const { keys, units } = await shownOf(desk, tx, input);
         return {
           asset: input.asset,
@@ -76,7 +76,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
       ...BANK.download,
       subject: subjectOfFile,
       async look(deps, tx, input) {
-        await unlessStopped(tx, desk.code);
+        await unlessSwitchedOff(tx, desk.code);
         return await lookAtFile(deps, tx, input);
       },
       async needs(_deps, tx, input) {
@@ -164,7 +164,7 @@ const shownOf = (desk: BankDesk, tx: Tx, input: { asset: string; payouts?: reado
   desk.stillWaiting(tx, { asset: input.asset, keys: input.payouts ?? [] });
 
 /** A file sends money out, so a kill switch on submission also stops files: none leaves after the switch was set. */
-export async function unlessStopped(tx: Tx, rail: string): Promise<void> {
+export async function unlessSwitchedOff(tx: Tx, rail: string): Promise<void> {
   if (await isSubmittingOff(tx, rail))
     throw new Refusal('batch_refused', {
       why: 'Submission of payouts is switched off, so no payout file can be closed or downloaded.',

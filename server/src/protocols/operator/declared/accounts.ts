@@ -1,7 +1,7 @@
 /** Fiat accounts of customers, found by their number. */
 import { Type } from 'typebox';
 import { about, typed } from '../../declaration/fields.ts';
-import { act } from '../declare.ts';
+import { declareAction } from '../declare.ts';
 import { done, many, maybe } from '../replies.ts';
 
 const SHOWN = [
@@ -24,7 +24,7 @@ const SHOWN = [
 ];
 
 export const ACCOUNTS = {
-  find: act({
+  find: declareAction({
     name: 'account.find',
     path: '/accounts/find',
     says: 'Finds accounts by their full number, with their customers and orders.',

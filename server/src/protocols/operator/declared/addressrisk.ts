@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { ADDRESS_HIT_STATES, LEVELS, MAX_ADDRESS_HITS, MAX_ANSWERS } from '../../../compliance/index.ts';
 import { about, id, oneOf, optional } from '../../declaration/fields.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 import { address } from './forms.ts';
 
@@ -30,7 +30,7 @@ const hit = { hit: about(id, 'Number of the hit', '17') };
 const COMMON = ['unknown_hit'] as const;
 
 export const ADDRESS_RISK = {
-  hits: look({
+  hits: declareRead({
     path: '/address-risk/hits',
     says: 'Lists addresses whose risk is too high, oldest first. Without `state`, only undecided ones.',
     fields: {
@@ -44,7 +44,7 @@ export const ADDRESS_RISK = {
       columns: ['id', 'foundAt', 'owner', 'subject', 'rail', 'address', 'level', 'finding', 'state'],
     },
   }),
-  answers: look({
+  answers: declareRead({
     path: '/address-risk/answers',
     says: 'Lists the provider’s answers about an address, newest first.',
     fields: {
@@ -71,7 +71,7 @@ export const ADDRESS_RISK = {
       columns: ['id', 'askedAt', 'rail', 'provider', 'level', 'score', 'reason', 'threshold', 'digest'],
     },
   }),
-  confirm: act({
+  confirm: declareAction({
     name: 'risk.confirm',
     path: '/address-risk/hits/:hit/confirm',
     says: 'Confirms the risk of an address: money that came from it, or would be sent to it, stays held.',
@@ -82,7 +82,7 @@ export const ADDRESS_RISK = {
     gives: done(HIT),
     command: { words: 'risk confirm' },
   }),
-  dismiss: act({
+  dismiss: declareAction({
     name: 'risk.dismiss',
     path: '/address-risk/hits/:hit/dismiss',
     says: 'Accepts the risk of an address for this owner. The hit is opened again if the provider reports a different finding.',

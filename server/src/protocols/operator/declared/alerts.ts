@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { ABOUT, MAX_MESSAGES } from '../../../alerts/index.ts';
 import { about, amount, id, listOf, oneOf, optional, text, whole } from '../../declaration/fields.ts';
-import { act, limit, look } from '../declare.ts';
+import { declareAction, limit, declareRead } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 
 const name = about(
@@ -44,7 +44,7 @@ const AFTER = [
 const ONE = { name, channel: about(text(20, /^[a-z]+$/, 'a word'), 'A channel that ALERT_CHANNELS names', 'email') };
 
 export const ALERTS = {
-  list: look({
+  list: declareRead({
     path: '/alerts',
     says: 'Lists the rules that notify operators of cases, and the available channels.',
     fields: {},
@@ -57,7 +57,7 @@ export const ALERTS = {
       columns: ['name', 'channel', 'about', 'kinds', 'afterMinutes', 'fromHour', 'untilHour', 'zone'],
     },
   }),
-  messages: look({
+  messages: declareRead({
     path: '/alerts/messages',
     says: 'Lists the notifications, newest first.',
     fields: { below: optional(id), limit: limit(MAX_MESSAGES) },
@@ -82,7 +82,7 @@ export const ALERTS = {
       columns: ['id', 'createdAt', 'rule', 'channel', 'state', 'attempts', 'title', 'lastError'],
     },
   }),
-  set: act({
+  set: declareAction({
     name: 'alert.set',
     path: '/alerts',
     says: 'Sets a rule that notifies operators, replacing the rule with the same name.',
@@ -110,7 +110,7 @@ export const ALERTS = {
     gives: done(AFTER),
     command: { words: 'alert set', args: ['name', 'channel', 'about'] },
   }),
-  remove: act({
+  remove: declareAction({
     name: 'alert.remove',
     path: '/alerts/remove',
     says: 'Removes a rule that notifies operators.',
@@ -121,7 +121,7 @@ export const ALERTS = {
     gives: done(AFTER),
     command: { words: 'alert remove', args: ['name'] },
   }),
-  test: act({
+  test: declareAction({
     name: 'alert.test',
     path: '/alerts/test',
     says: 'Sends a test message to a channel.',

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, day, id, listOf, optional, text, time } from '../../declaration/fields.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 
 const asset = about(text(60), 'Code of the asset of the account', 'eur');
@@ -63,7 +63,7 @@ const FILE_DEBIT = [
   },
 ];
 
-const closePreview = look({
+const closePreview = declareRead({
   path: '/bank/files/preview',
   says: 'Shows which payouts a file would contain if it was closed now. Nothing is closed.',
   fields: { asset },
@@ -73,7 +73,7 @@ const closePreview = look({
 
 /** A read that cannot be a GET, because the statement is its body. It imports nothing, so it needs no reason. */
 const takePreview = {
-  ...look({
+  ...declareRead({
     path: '/bank/statements/preview',
     says: 'Shows what each new line of a statement would be matched with. Nothing is imported.',
     fields: { asset },
@@ -110,7 +110,7 @@ const takePreview = {
 } as const;
 
 export const BANK = {
-  accounts: look({
+  accounts: declareRead({
     path: '/bank/accounts',
     says: 'Lists our accounts at the manual bank.',
     fields: {},
@@ -133,7 +133,7 @@ export const BANK = {
       columns: ['asset', 'currency', 'bank', 'payoutFile', 'csvStatements'],
     },
   }),
-  payouts: look({
+  payouts: declareRead({
     path: '/bank/payouts',
     says: 'Lists payouts that wait for the next payout file.',
     fields: { asset: optional(asset) },
@@ -152,7 +152,7 @@ export const BANK = {
       columns: ['key', 'asset', 'units', 'listedAt', 'endToEnd'],
     },
   }),
-  takeOff: act({
+  takeOff: declareAction({
     name: 'bank.take_off',
     path: '/bank/payouts/:key/take-off',
     says: 'Removes a payout from the next payout file, and rejects it.',
@@ -163,7 +163,7 @@ export const BANK = {
     gives: done(null, ['key']),
     command: { words: 'bank take-off' },
   }),
-  close: act({
+  close: declareAction({
     name: 'bank.close_file',
     path: '/bank/files',
     says: 'Closes the waiting payouts into a payout file.',
@@ -200,7 +200,7 @@ export const BANK = {
     },
   }),
   closePreview,
-  files: look({
+  files: declareRead({
     path: '/bank/files',
     says: 'Lists payout files, newest first.',
     fields: {},
@@ -211,14 +211,14 @@ export const BANK = {
       columns: ['id', 'asset', 'payouts', 'units', 'closedAt', 'closedBy', 'withdrawnAt'],
     },
   }),
-  file: look({
+  file: declareRead({
     path: '/bank/files/:id',
     says: 'Shows a payout file, and the outcome of each payout.',
     fields: { id: file },
     gives: thing([...FILE, { list: many(['key', { endToEnd }, 'units', 'state'], 'Its payouts') }]),
     command: { words: 'bank file', list: 'list', columns: ['key', 'units', 'state', 'endToEnd'] },
   }),
-  download: act({
+  download: declareAction({
     name: 'bank.hand_out_file',
     path: '/bank/files/:id/download',
     says: 'Downloads a payout file, to be uploaded to the bank once.',
@@ -234,7 +234,7 @@ export const BANK = {
     }),
     command: { words: 'bank download', getsFile: true },
   }),
-  withdraw: act({
+  withdraw: declareAction({
     name: 'bank.withdraw_file',
     path: '/bank/files/:id/withdraw',
     says: 'Withdraws a payout file that was not uploaded, and rejects its payouts.',
@@ -246,7 +246,7 @@ export const BANK = {
     gives: done(SEEN, FILE),
     command: { words: 'bank withdraw' },
   }),
-  settle: act({
+  settle: declareAction({
     name: 'bank.settle_file',
     path: '/bank/files/:id/settle-by',
     says: 'Settles payouts of a file by one debit that the bank booked for them with another amount. The difference is booked separately.',
@@ -267,7 +267,7 @@ export const BANK = {
     gives: done(FILE_DEBIT),
     command: { words: 'bank settle-by', args: ['id', 'line'] },
   }),
-  take: act({
+  take: declareAction({
     name: 'bank.take_statement',
     path: '/bank/statements',
     says: 'Imports a bank statement, completely or not at all.',
@@ -305,7 +305,7 @@ export const BANK = {
     },
   }),
   takePreview,
-  imports: look({
+  imports: declareRead({
     path: '/bank/imports',
     says: 'Lists imported statements, by file, newest first.',
     fields: {
@@ -326,7 +326,7 @@ export const BANK = {
       columns: ['id', 'asset', 'format', 'lines', 'newLines', 'importedAt', 'importedBy'],
     },
   }),
-  statements: look({
+  statements: declareRead({
     path: '/bank/statements',
     says: 'Lists the statements of a period, with their balances.',
     fields: {
@@ -352,7 +352,7 @@ export const BANK = {
       columns: ['id', 'from', 'to', 'opening', 'closing', 'sequence'],
     },
   }),
-  confirmRestore: act({
+  confirmRestore: declareAction({
     name: 'bank.confirm-restore',
     path: '/bank-restore/confirm',
     says: 'States that the imported statements show every payout file that was uploaded before a restore. Payout files can then be closed again.',

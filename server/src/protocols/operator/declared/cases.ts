@@ -19,7 +19,7 @@ import {
   typed,
   whole,
 } from '../../declaration/fields.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, thing } from '../replies.ts';
 import { customerId, fiatCode, operatorName } from './forms.ts';
 
@@ -52,7 +52,7 @@ const ROW = [
 ];
 
 export const CASES = {
-  list: look({
+  list: declareRead({
     path: '/cases',
     says: 'Lists cases, the oldest first; only open ones unless `open` is false.',
     fields: {
@@ -85,7 +85,7 @@ export const CASES = {
     gives: pages('cases', ROW),
     command: { words: 'cases', columns: ['id', 'openedAt', 'dueAt', 'kind', 'subject', 'who', 'assignee', 'reason'] },
   }),
-  one: look({
+  one: declareRead({
     path: '/cases/:case',
     says: 'Shows a case: its meaning, the remedy, its history and its attachments.',
     fields: { case: id },
@@ -93,7 +93,7 @@ export const CASES = {
     gives: thing([...ROW, 'actions', ATTACHMENTS]),
     command: { words: 'case' },
   }),
-  handbook: look({
+  handbook: declareRead({
     path: '/handbook',
     says: 'Shows a page of the handbook, such as the one that a case names.',
     fields: {
@@ -110,7 +110,7 @@ export const CASES = {
     ]),
     command: { words: 'handbook', args: ['page'] },
   }),
-  payer: act({
+  payer: declareAction({
     name: 'case.payer',
     path: '/cases/:case/payer',
     says: 'Shows who paid the deposits that a case is about.',
@@ -121,7 +121,7 @@ export const CASES = {
     gives: done(['deposits'], ['payers']),
     command: { words: 'case payer' },
   }),
-  assign: act({
+  assign: declareAction({
     name: 'case.assign',
     path: '/cases/:case/assign',
     says: 'Assigns a case to an operator.',
@@ -136,7 +136,7 @@ export const CASES = {
     gives: done(CASE),
     command: { words: 'case assign', args: ['case', 'to'] },
   }),
-  note: act({
+  note: declareAction({
     name: 'case.note',
     path: '/cases/:case/note',
     says: 'Adds the reason to a case as a note.',
@@ -147,7 +147,7 @@ export const CASES = {
     gives: done(CASE),
     command: { words: 'case note' },
   }),
-  attach: act({
+  attach: declareAction({
     name: 'case.attach',
     path: '/cases/:case/attachments',
     says: 'Attaches a file to an open case: a JPEG, PNG, WEBP, PDF or plain text of at most 5 MiB.',
@@ -159,7 +159,7 @@ export const CASES = {
     gives: done([...CASE, ATTACHMENTS], [{ attachment: Type.String({ description: 'Id of the attachment' }) }]),
     command: { words: 'case attach', args: ['case', 'label', 'file'], sendsForm: true },
   }),
-  attachment: act({
+  attachment: declareAction({
     name: 'case.attachment',
     path: '/cases/:case/attachments/:attachment/open',
     says: 'Returns a file that is attached to a case. The audit records each download.',
@@ -174,7 +174,7 @@ export const CASES = {
     }),
     command: { words: 'case attachment', getsFile: true },
   }),
-  detach: act({
+  detach: declareAction({
     name: 'case.detach',
     path: '/cases/:case/attachments/:attachment/remove',
     says: 'Removes a file from a case. It can never be read again; its entry in the case stays.',
@@ -185,7 +185,7 @@ export const CASES = {
     gives: done([ATTACHMENT]),
     command: { words: 'case detach' },
   }),
-  close: act({
+  close: declareAction({
     name: 'case.close',
     path: '/cases/:case/close',
     says: 'Closes a case that no other action closes.',
@@ -200,7 +200,7 @@ export const CASES = {
     gives: done(CASE),
     command: { words: 'case close', args: ['case', 'outcome'] },
   }),
-  correct: act({
+  correct: declareAction({
     name: 'entry.correct-case',
     path: '/cases/:case/correct',
     says: 'Closes a case with a correcting entry.',
@@ -244,7 +244,7 @@ const maybeTime = (description: string) => maybe(Type.String({ description: `${d
 const BLOCKED_AT = { blockedAt: maybeTime('When the customer was last blocked') };
 
 export const CUSTOMERS = {
-  one: look({
+  one: declareRead({
     path: '/customers/:customer',
     says: 'Shows a customer, without anything personal.',
     fields: { customer: text(40) },
@@ -292,7 +292,7 @@ export const CUSTOMERS = {
     ]),
     command: { words: 'customer' },
   }),
-  personal: act({
+  personal: declareAction({
     name: 'customer.personal',
     path: '/customers/:customer/personal',
     says: 'Shows the phone, e-mail address, name and accounts of a customer.',
@@ -303,7 +303,7 @@ export const CUSTOMERS = {
     gives: done(null, ['personal']),
     command: { words: 'customer personal' },
   }),
-  review: act({
+  review: declareAction({
     name: 'review.open',
     path: '/customers/:customer/review/open',
     says: 'Shows the data that a customer supplied for verification.',
@@ -314,7 +314,7 @@ export const CUSTOMERS = {
     gives: done(REVIEW, ['review']),
     command: { words: 'customer review' },
   }),
-  decide: act({
+  decide: declareAction({
     name: 'review.decide',
     path: '/customers/:customer/review/decide',
     says: 'Decides a review. The reason of a refusal is shown to the partner.',
@@ -347,7 +347,7 @@ export const CUSTOMERS = {
     gives: done(REVIEW),
     command: { words: 'customer decide', args: ['customer', 'version', 'outcome'] },
   }),
-  document: act({
+  document: declareAction({
     name: 'review.document',
     path: '/customers/:customer/review/document',
     says: 'Shows a file that a customer sent, in base64.',
@@ -375,7 +375,7 @@ export const CUSTOMERS = {
     ]),
     command: { words: 'customer document', args: ['customer', 'file'] },
   }),
-  requirements: act({
+  requirements: declareAction({
     name: 'requirements.set',
     path: '/requirements',
     says: 'Sets the form that customers of a kind must fill in to be verified, as a new version.',
@@ -401,7 +401,7 @@ export const CUSTOMERS = {
     gives: done([{ version: Type.Integer({ description: 'Version that applies now; 0: the default' }) }]),
     command: { words: 'requirements set', args: ['kind', 'form'] },
   }),
-  detachPhone: act({
+  detachPhone: declareAction({
     name: 'customer.detach_phone',
     path: '/customers/:customer/detach-phone',
     says: 'Removes a phone number from a customer, because its network has given the number to someone else.',
@@ -427,7 +427,7 @@ export const CUSTOMERS = {
     ),
     command: { words: 'customer detach-phone', args: ['customer', 'evidence'] },
   }),
-  block: act({
+  block: declareAction({
     name: 'customer.block',
     path: '/customers/:customer/block',
     says: 'Blocks a customer: no new orders, and payouts and refunds that are not submitted are held.',
@@ -438,7 +438,7 @@ export const CUSTOMERS = {
     gives: done(['blocked', BLOCKED_AT, 'debts'], ['underWay']),
     command: { words: 'customer block' },
   }),
-  unblock: act({
+  unblock: declareAction({
     name: 'customer.unblock',
     path: '/customers/:customer/unblock',
     says: 'Unblocks a customer; the proposal shows what the customer owes.',

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MAX_DORMANT, MAX_DUST, MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, flag, id, oneOf, optional, orNone, text, time, whole } from '../../declaration/fields.ts';
-import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { declareAction, FILTERS, FINDS, limit, declareRead, NARROWED, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode } from './forms.ts';
 
@@ -20,7 +20,7 @@ const HELD = [
 const DESPITE_DEBT = about(flag, 'Refunds it although its order owes money; the debt stays', false);
 
 export const DEPOSITS = {
-  list: look({
+  list: declareRead({
     path: '/deposits',
     says: 'Lists deposits of all rails, the newest first.',
     fields: {
@@ -41,7 +41,7 @@ export const DEPOSITS = {
       columns: ['id', 'seenAt', 'rail', 'units', 'asset', 'state', 'why', 'orderId', 'partnerId', 'reference'],
     },
   }),
-  suspense: look({
+  suspense: declareRead({
     path: '/suspense',
     says: 'Lists money in suspense, oldest first: how long it has been there, and what it waits for.',
     fields: {
@@ -67,7 +67,7 @@ export const DEPOSITS = {
       columns: ['deposit', 'days', 'units', 'asset', 'waitsFor', 'until', 'why', 'orderId', 'partnerId', 'refund'],
     },
   }),
-  one: look({
+  one: declareRead({
     path: '/deposits/:deposit',
     says: 'Shows a deposit and its refunds, without anything personal.',
     fields: { deposit: id },
@@ -97,7 +97,7 @@ export const DEPOSITS = {
     ]),
     command: { words: 'deposit' },
   }),
-  payer: act({
+  payer: declareAction({
     name: 'deposit.payer',
     path: '/deposits/:deposit/payer',
     says: 'Shows who paid: name, account, text, address.',
@@ -108,7 +108,7 @@ export const DEPOSITS = {
     gives: done(null, ['payer']),
     command: { words: 'deposit payer' },
   }),
-  return: act({
+  return: declareAction({
     name: 'deposit.return',
     path: '/deposits/:deposit/return',
     says: 'Returns a deposit to the account that it came from. Coins are sent to the address that the customer confirmed on the return-link page, or that their sender signed for.',
@@ -144,7 +144,7 @@ export const DEPOSITS = {
     ]),
     command: { words: 'deposit return' },
   }),
-  returnText: look({
+  returnText: declareRead({
     path: '/deposits/:deposit/return-text',
     says: 'Shows the text that the sender of coins signs to have them returned to an address.',
     fields: { deposit: id, address },
@@ -152,7 +152,7 @@ export const DEPOSITS = {
     gives: thing(['text']),
     command: { words: 'deposit return-text', args: ['deposit', 'address'] },
   }),
-  returnLink: act({
+  returnLink: declareAction({
     name: 'deposit.return-link',
     path: '/deposits/:deposit/return-link',
     says: 'Creates a link for the customer, to a page that asks for the address to return the coins to. The link is shown once and expires after 7 days.',
@@ -173,7 +173,7 @@ export const DEPOSITS = {
     ),
     command: { words: 'deposit return-link' },
   }),
-  refund: act({
+  refund: declareAction({
     name: 'deposit.refund',
     path: '/deposits/:deposit/refund',
     says: 'Refunds the part of a deposit that is in suspense.',
@@ -195,7 +195,7 @@ export const DEPOSITS = {
     gives: done(['state', 'asset', 'units', 'refunds', 'approves']),
     command: { words: 'deposit refund' },
   }),
-  hold: act({
+  hold: declareAction({
     name: 'deposit.hold',
     path: '/deposits/:deposit/hold',
     says: 'Holds the part of a deposit that is in suspense: it cannot leave until it is released.',
@@ -206,7 +206,7 @@ export const DEPOSITS = {
     gives: done(HELD),
     command: { words: 'deposit hold' },
   }),
-  release: act({
+  release: declareAction({
     name: 'deposit.release',
     path: '/deposits/:deposit/release',
     says: 'Ends the hold on a deposit.',
@@ -219,7 +219,7 @@ export const DEPOSITS = {
     gives: done(HELD),
     command: { words: 'deposit release' },
   }),
-  assign: act({
+  assign: declareAction({
     name: 'deposit.assign',
     path: '/deposits/:deposit/assign',
     says: 'Assigns the deposit’s money in suspense to an order. It may replace a reversed deposit or pay a debt.',
@@ -256,7 +256,7 @@ const woken = thing([
 const amounts = (description: string) => Type.String({ description });
 
 export const UNCLAIMED = {
-  dormant: look({
+  dormant: declareRead({
     path: '/dormant',
     says: 'Lists unclaimed money: announced and dormant, with its age, and totals by asset.',
     fields: { after: optional(id), limit: limit(MAX_DORMANT) },
@@ -299,7 +299,7 @@ export const UNCLAIMED = {
       columns: ['id', 'state', 'days', 'depositId', 'orderId', 'asset', 'units', 'since', 'dormantFrom', 'dormantAt'],
     },
   }),
-  wakeDeposit: act({
+  wakeDeposit: declareAction({
     name: 'deposit.wake',
     path: '/deposits/:deposit/wake',
     says: 'Moves a dormant deposit back into suspense.',
@@ -310,7 +310,7 @@ export const UNCLAIMED = {
     gives: woken,
     command: { words: 'dormant wake-deposit' },
   }),
-  wakeOrder: act({
+  wakeOrder: declareAction({
     name: 'order.wake',
     path: '/orders/:order/wake',
     says: 'Ends the dormancy of the money that an order holds.',
@@ -321,7 +321,7 @@ export const UNCLAIMED = {
     gives: woken,
     command: { words: 'dormant wake-order' },
   }),
-  dormancy: act({
+  dormancy: declareAction({
     name: 'dormancy.set',
     path: '/dormancy',
     says: 'Sets after how many days unclaimed money is dormant, and how many days before that it is announced.',
@@ -340,7 +340,7 @@ export const UNCLAIMED = {
     ]),
     command: { words: 'dormancy set', args: ['afterDays', 'noticeDays'] },
   }),
-  dust: act({
+  dust: declareAction({
     name: 'dust.set',
     path: '/dust',
     says: 'Sets the amount below which money without an order opens no case.',
@@ -351,7 +351,7 @@ export const UNCLAIMED = {
     gives: done(['belowUnits']),
     command: { words: 'dust set', args: ['asset', 'below'] },
   }),
-  writeOff: act({
+  writeOff: declareAction({
     name: 'dust.write-off',
     path: '/dust/write-off',
     says: 'Books dust in suspense that arrived before a time as rounding, the oldest first.',

@@ -1,6 +1,6 @@
 /** Personal data: its export, legal holds, and the erasure of a customer. */
 import { Type } from 'typebox';
-import { act, look, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, thing } from '../replies.ts';
 import { customerId } from './forms.ts';
 
@@ -56,7 +56,7 @@ const REQUEST = Type.Object(
 );
 
 export const ERASURES = {
-  statement: look({
+  statement: declareRead({
     path: '/customers/:customer/erasure',
     says: 'Returns the proof of an erasure: how many rows of each kind were erased, and what remains, why and until when, as counted now. Also a request that waits, with what prevents it.',
     fields: { customer: customerId },
@@ -64,7 +64,7 @@ export const ERASURES = {
     refuses: ['unknown_customer'],
     command: { words: 'customer erasure' },
   }),
-  export: act({
+  export: declareAction({
     name: 'customer.export',
     path: '/customers/:customer/export',
     says: 'Exports all data about a customer, decrypted, with the content of files. Hits in sanctions lists are left out.',
@@ -87,7 +87,7 @@ export const ERASURES = {
     ]),
     command: { words: 'customer export' },
   }),
-  hold: act({
+  hold: declareAction({
     name: 'customer.legal_hold',
     path: '/customers/:customer/legal-hold',
     says: 'Places a legal hold: the customer cannot be erased until it is lifted.',
@@ -98,7 +98,7 @@ export const ERASURES = {
     gives: done(STATE),
     command: { words: 'customer legal-hold' },
   }),
-  lift: act({
+  lift: declareAction({
     name: 'customer.lift_legal_hold',
     path: '/customers/:customer/lift-legal-hold',
     says: 'Lifts a legal hold.',
@@ -109,7 +109,7 @@ export const ERASURES = {
     gives: done(STATE),
     command: { words: 'customer lift-legal-hold' },
   }),
-  erase: act({
+  erase: declareAction({
     name: 'customer.erase',
     path: '/customers/:customer/erase',
     says: 'Erases the personal data of a customer permanently. Orders, amounts and ids stay.',
@@ -120,7 +120,7 @@ export const ERASURES = {
     gives: done(STATE, [{ statement: STATEMENT }]),
     command: { words: 'customer erase' },
   }),
-  request: act({
+  request: declareAction({
     name: 'customer.request_erasure',
     path: '/customers/:customer/request-erasure',
     says: 'Asks for an erasure that something prevents now. The server erases the customer within an hour after the retention time has ended, no legal hold is placed, and nothing else prevents it.',
@@ -131,7 +131,7 @@ export const ERASURES = {
     gives: done(STATE),
     command: { words: 'customer request-erasure' },
   }),
-  withdraw: act({
+  withdraw: declareAction({
     name: 'customer.withdraw_erasure',
     path: '/customers/:customer/withdraw-erasure',
     says: 'Withdraws a request for erasure that waits.',

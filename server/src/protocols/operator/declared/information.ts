@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { about, id, typed, whole as wholeField } from '../../declaration/fields.ts';
 import { maybe, text, time, whole } from '../../declaration/parts.ts';
-import { act } from '../declare.ts';
+import { declareAction } from '../declare.ts';
 import { done, many } from '../replies.ts';
 import { customerId } from './forms.ts';
 
@@ -12,7 +12,7 @@ const STATE = [
 ];
 
 export const INFORMATION = {
-  ask: act({
+  ask: declareAction({
     name: 'customer.ask',
     path: '/customers/:customer/questions',
     says: 'Asks a customer, or its partner, a question with a due date. The verification form is not changed.',
@@ -31,7 +31,7 @@ export const INFORMATION = {
     gives: done(STATE, [{ request: text('Id of the information request') }, { dueAt: time('When the answer is due') }]),
     command: { words: 'customer ask', args: ['customer', 'question', 'days'] },
   }),
-  withdraw: act({
+  withdraw: declareAction({
     name: 'customer.withdraw-question',
     path: '/customers/:customer/questions/:request/withdraw',
     says: 'Withdraws an information request that no longer needs an answer.',
@@ -42,7 +42,7 @@ export const INFORMATION = {
     gives: done(STATE),
     command: { words: 'customer withdraw-question' },
   }),
-  answers: act({
+  answers: declareAction({
     name: 'customer.answers',
     path: '/customers/:customer/questions/open',
     says: 'Shows the information requests about a customer with their answers, and closes the cases about the answers.',

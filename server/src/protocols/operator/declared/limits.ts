@@ -3,7 +3,7 @@ import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import { PERIODS } from '../../../partners/index.ts';
 import { about, amount, id, oneOf, optional, orNone, whole } from '../../declaration/fields.ts';
 import { maybe, whole as number, time, text as word } from '../../declaration/parts.ts';
-import { act, effectiveAt, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, effectiveAt, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, pages, rows } from '../replies.ts';
 import { customerId, fiatCode } from './forms.ts';
 
@@ -26,7 +26,7 @@ const VERSION = [
 ];
 
 export const CUSTOMER_LIMITS = {
-  list: look({
+  list: declareRead({
     path: '/customer-limits',
     says: 'Lists the limits of customers that are in force.',
     fields: {},
@@ -37,7 +37,7 @@ export const CUSTOMER_LIMITS = {
       columns: ['fiat', 'per', 'direction', 'market', 'level', 'max', 'version', 'by', 'why', 'at'],
     },
   }),
-  versions: look({
+  versions: declareRead({
     path: '/customer-limits/versions',
     says: 'Lists all versions of the limits of customers, the newest first.',
     fields: { fiat: optional(fiatCode), below: optional(id), limit: limit(MAX_VERSIONS) },
@@ -48,7 +48,7 @@ export const CUSTOMER_LIMITS = {
     gives: pages('versions', VERSION),
     command: { words: 'customer-limit versions' },
   }),
-  set: act({
+  set: declareAction({
     name: 'customer-limit.set',
     path: '/customer-limits',
     says: 'Sets how much customers up to a level of verification may trade with one order, in any 24 hours or in any 30 days, across all of their orders.',
@@ -78,7 +78,7 @@ export const CUSTOMER_LIMITS = {
     gives: done(VERSION),
     command: { words: 'customer-limit set', args: ['fiat', 'level', 'per', 'max'] },
   }),
-  used: look({
+  used: declareRead({
     path: '/customers/:customer/limits',
     says: 'Shows how far a customer has used each limit.',
     fields: { customer: customerId },

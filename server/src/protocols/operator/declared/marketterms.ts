@@ -1,11 +1,11 @@
 /** Terms of a market by their origin: limits of one order by level of verification, and the answers of its policy. */
 import { about, id, optional } from '../../declaration/fields.ts';
 import { amount, maybe, object, text, time, whole } from '../../declaration/parts.ts';
-import { look } from '../declare.ts';
+import { declareRead } from '../declare.ts';
 import { rows } from '../replies.ts';
 
 export const MARKET_TERMS = {
-  limits: look({
+  limits: declareRead({
     path: '/markets/:market/limits',
     says: 'Lists the largest amount of one order by level of verification, and the latest change of each limit.',
     fields: { market: id },
@@ -28,7 +28,7 @@ export const MARKET_TERMS = {
       columns: ['level', 'inForce', 'max', 'at', 'by', 'why'],
     },
   }),
-  policies: look({
+  policies: declareRead({
     path: '/markets/:market/policies',
     says: 'Lists the questions of a policy: the answer in force, and the answers that the market and a partner have of their own.',
     fields: { market: id, partner: optional(about(id, 'With the answers of this partner', '1')) },

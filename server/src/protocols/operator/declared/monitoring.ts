@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { KINDS, type Kind, MOST_TRIED } from '../../../monitoring/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
 import { maybe, whole as number, text as word } from '../../declaration/parts.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, pages, rows } from '../replies.ts';
 import { customerId, fiatCode } from './forms.ts';
 
@@ -37,21 +37,21 @@ const RULE = [
 const saw = Type.Unknown({ description: 'The evidence: numbers of orders, sums in smallest units, ids' });
 
 export const MONITORING = {
-  rules: look({
+  rules: declareRead({
     path: '/monitoring/rules',
     says: 'Lists the present versions of the rules of transaction monitoring.',
     fields: {},
     gives: rows('rules', RULE),
     command: { words: 'monitoring rules', list: 'rules' },
   }),
-  versions: look({
+  versions: declareRead({
     path: '/monitoring/rules/versions',
     says: 'Lists all versions of the rules of transaction monitoring, newest first.',
     fields: { name: optional(ruleName), below: optional(id), limit: limit(MAX_ROWS) },
     gives: pages('versions', RULE),
     command: { words: 'monitoring versions', list: 'versions' },
   }),
-  set: act({
+  set: declareAction({
     name: 'monitoring.set',
     path: '/monitoring/rules',
     says: 'Sets a rule of transaction monitoring. It applies to orders whose money arrives from now on.',
@@ -67,7 +67,7 @@ export const MONITORING = {
     gives: done(RULE),
     command: { words: 'monitoring set', args: ['name', 'kind'] },
   }),
-  attempt: look({
+  attempt: declareRead({
     path: '/monitoring/try',
     says: `Shows what a rule would have found in orders created in a period; nothing is stored. At most ${MOST_TRIED} orders at once: pass \`next\` as \`after\` to continue.`,
     fields: { kind, ...PARAMS, from: time, until: time, after: optional(id) },
@@ -83,7 +83,7 @@ export const MONITORING = {
     ),
     command: { words: 'monitoring try', args: ['kind'], list: 'found' },
   }),
-  findings: look({
+  findings: declareRead({
     path: '/monitoring/findings',
     says: 'Lists the findings of transaction monitoring, newest first.',
     fields: { customer: optional(customerId), rule: optional(ruleName), below: optional(id), limit: limit(MAX_ROWS) },

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
-import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { declareAction, FILTERS, FINDS, limit, declareRead, NARROWED, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode, TERMS } from './forms.ts';
 import { BANK_LINE } from './outside.ts';
@@ -22,7 +22,7 @@ const toSender = optional(
 const span = { market: id, from: time, until: time };
 
 export const ORDERS = {
-  lookup: look({
+  lookup: declareRead({
     path: '/lookup',
     says: 'Finds orders, deposits, payouts, bank lines, customers and requests of programs by an id, address, hash, reference or the whole text of a bank line, in any spacing.',
     fields: {
@@ -39,7 +39,7 @@ export const ORDERS = {
     ]),
     command: { words: 'lookup', args: ['text'] },
   }),
-  list: look({
+  list: declareRead({
     path: '/orders',
     says: 'Lists orders of all partners, the newest first.',
     fields: {
@@ -68,7 +68,7 @@ export const ORDERS = {
       ],
     },
   }),
-  timeline: look({
+  timeline: declareRead({
     path: '/orders/:order/timeline',
     says: 'Shows the history of an order, the next step and its deadline.',
     fields: { order: id },
@@ -84,7 +84,7 @@ export const ORDERS = {
       brief: ['entry', 'event', 'decision'],
     },
   }),
-  trace: look({
+  trace: declareRead({
     path: '/orders/:order/trace',
     says: 'Shows the stored order, with its balances and ledger entries.',
     fields: { order: id },
@@ -98,7 +98,7 @@ export const ORDERS = {
     ),
     command: { words: 'order trace' },
   }),
-  webhooks: look({
+  webhooks: declareRead({
     path: '/orders/:order/webhooks',
     says: 'Lists the events of an order, the newest first, each with its delivery to every endpoint: state, attempts, and when it is tried next.',
     fields: {
@@ -144,7 +144,7 @@ export const ORDERS = {
       columns: ['sequence', 'at', 'type', 'endpointId', 'state', 'attempts', 'nextAttemptAt', 'waitsFor', 'lastError'],
     },
   }),
-  goesTo: look({
+  goesTo: declareRead({
     path: '/orders/:order/payout-destination',
     says: 'Shows where the payout of an order goes: the address, or the last characters of the account.',
     fields: { order: id },
@@ -168,7 +168,7 @@ export const ORDERS = {
     ]),
     command: { words: 'order goes-to' },
   }),
-  release: act({
+  release: declareAction({
     name: 'order.release',
     path: '/orders/:order/release',
     says: 'Releases a held order, which then continues to its payout. If the payout was rejected, it only ends an operator’s hold.',
@@ -181,7 +181,7 @@ export const ORDERS = {
     gives: done([...ORDER, 'approves']),
     command: { words: 'order release' },
   }),
-  hold: act({
+  hold: declareAction({
     name: 'order.hold',
     path: '/orders/:order/hold',
     says: 'Holds an order whose payout or refund is not submitted yet. An order that is already held is then held for an operator’s reason.',
@@ -192,7 +192,7 @@ export const ORDERS = {
     gives: done(ORDER, ['notCancelled?']),
     command: { words: 'order hold' },
   }),
-  cancel: act({
+  cancel: declareAction({
     name: 'order.cancel',
     path: '/orders/:order/cancel',
     says: 'Cancels an order that has no deposit.',
@@ -203,7 +203,7 @@ export const ORDERS = {
     gives: done(ORDER),
     command: { words: 'order cancel' },
   }),
-  requote: act({
+  requote: declareAction({
     name: 'order.requote',
     path: '/orders/:order/requote',
     says: 'Reprices an order at the current price while it is held, waits for funds, or its payout is not submitted yet.',
@@ -220,7 +220,7 @@ export const ORDERS = {
     gives: done([...ORDER, 'approves?']),
     command: { words: 'order requote' },
   }),
-  refund: act({
+  refund: declareAction({
     name: 'order.refund',
     path: '/orders/:order/refund',
     says: 'Refunds the deposit of an order: to the destination in the request, or else to the one that the customer or the partner named. Without a destination, the refund waits for one.',
@@ -250,7 +250,7 @@ export const ORDERS = {
     ]),
     command: { words: 'order refund', args: ['order', 'failure'] },
   }),
-  retry: act({
+  retry: declareAction({
     name: 'order.retry',
     path: '/orders/:order/retry',
     says: 'Sends a rejected payout again, optionally to another destination of the customer.',
@@ -266,7 +266,7 @@ export const ORDERS = {
     gives: done([...ORDER, 'approves', { goesTo: Type.Object({}, { description: 'The destination' }) }]),
     command: { words: 'order retry' },
   }),
-  retryRefund: act({
+  retryRefund: declareAction({
     name: 'order.retry-refund',
     path: '/orders/:order/retry-refund',
     says: 'Sends a rejected refund again, optionally to another destination.',
@@ -287,7 +287,7 @@ export const ORDERS = {
     ]),
     command: { words: 'order retry-refund' },
   }),
-  destination: act({
+  destination: declareAction({
     name: 'order.destination',
     path: '/orders/:order/destination',
     says: 'Names the destination for money of an order that waits to be refunded or paid again.',
@@ -300,7 +300,7 @@ export const ORDERS = {
     gives: done([...ORDER, 'waiting', 'approves']),
     command: { words: 'order destination' },
   }),
-  releaseBlocked: act({
+  releaseBlocked: declareAction({
     name: 'order.release-blocked',
     path: '/orders/:order/release-blocked',
     says: 'Releases money that was frozen because the law required it.',
@@ -319,7 +319,7 @@ export const ORDERS = {
     gives: done(ORDER),
     command: { words: 'order release-blocked', args: ['order', 'legalAct'] },
   }),
-  settleBy: act({
+  settleBy: declareAction({
     name: 'order.settle-by',
     path: '/orders/:order/settle-by',
     says: 'Settles an order by a rejected payout attempt that was paid after all, if the order has other terms now.',
@@ -339,7 +339,7 @@ export const ORDERS = {
     ]),
     command: { words: 'order settle-by', args: ['order', 'payout'] },
   }),
-  block: act({
+  block: declareAction({
     name: 'order.block',
     path: '/orders/:order/block',
     says: 'Freezes the money of an order because the law requires it. Only `order.release-blocked` ends the freeze.',
@@ -350,7 +350,7 @@ export const ORDERS = {
     gives: done(ORDER),
     command: { words: 'order block' },
   }),
-  compensate: act({
+  compensate: declareAction({
     name: 'order.compensate',
     path: '/orders/:order/compensate',
     says: 'Refunds to the customer the excess of a wrong fee on a settled order.',
@@ -394,7 +394,7 @@ const bulk = Type.String({ description: 'Number of the bulk action; `orders bulk
 const SPAN_PARTNER = optional(about(id, 'Only orders of this partner', '1'));
 
 export const BULK = {
-  unpaid: look({
+  unpaid: declareRead({
     path: '/markets/:market/unpaid',
     says: 'Lists unpaid orders created in a period: those that cancelling or requoting all of them would affect.',
     fields: { ...span, partner: SPAN_PARTNER, after: optional(id), limit: limit(MAX_UNPAID) },
@@ -415,7 +415,7 @@ export const BULK = {
       ],
     },
   }),
-  cancel: act({
+  cancel: declareAction({
     name: 'orders.cancel-unpaid',
     path: '/markets/:market/unpaid/cancel',
     says: 'Cancels all orders created in a period that are unpaid when the action reaches them.',
@@ -426,7 +426,7 @@ export const BULK = {
     gives: done([{ last }], [{ bulk }]),
     command: { words: 'orders cancel-unpaid', args: ['market', 'from', 'until'] },
   }),
-  requote: act({
+  requote: declareAction({
     name: 'orders.requote-unpaid',
     path: '/markets/:market/unpaid/requote',
     says: 'Requotes all unpaid orders created in a period at the current price and fees, for the same amount to pay.',
@@ -437,7 +437,7 @@ export const BULK = {
     gives: done([{ last }], [{ bulk }]),
     command: { words: 'orders requote-unpaid', args: ['market', 'from', 'until'] },
   }),
-  compensate: act({
+  compensate: declareAction({
     name: 'orders.compensate',
     path: '/markets/:market/settled/compensate',
     says: 'Refunds the excess of a wrong fee on all settled orders created in a period (`report affected` lists them).',
@@ -453,7 +453,7 @@ export const BULK = {
     gives: done(['asset', { last }], [{ bulk }]),
     command: { words: 'orders compensate', args: ['market', 'from', 'until', 'most'] },
   }),
-  progress: look({
+  progress: declareRead({
     path: '/bulk/:bulk',
     says: 'Shows the progress of a bulk action on orders.',
     fields: { bulk: id },

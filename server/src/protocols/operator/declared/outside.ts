@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, id, oneOf, optional, text } from '../../declaration/fields.ts';
-import { FILTERS, limit, look, NARROWED } from '../declare.ts';
+import { FILTERS, limit, declareRead, NARROWED } from '../declare.ts';
 import { maybe, pages } from '../replies.ts';
 import { assetCode } from './forms.ts';
 
@@ -24,7 +24,7 @@ export const BANK_LINE = [
 const BANK_MEANINGS = ['deposit', 'funding', 'return', 'payout', 'recall', 'unexplained'] as const;
 
 export const OUTSIDE = {
-  debts: look({
+  debts: declareRead({
     path: '/debts',
     says: 'Lists the debts of customers: money that was recalled or reversed after it had been paid out. The customer whose debt is oldest comes first.',
     fields: {
@@ -40,7 +40,7 @@ export const OUTSIDE = {
     ]),
     command: { words: 'debts', columns: ['customerId', 'partnerId', 'units', 'asset', 'since', 'days', 'orderIds'] },
   }),
-  bankLines: look({
+  bankLines: declareRead({
     path: '/bank-lines',
     says: 'Lists the booked lines of bank statements, newest first, without their texts.',
     fields: {

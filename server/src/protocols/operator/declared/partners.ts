@@ -24,7 +24,7 @@ import {
   whole,
 } from '../../declaration/fields.ts';
 import { OPERATION, PROTOCOLS } from '../../request-log.store.ts';
-import { act, FILTERS, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, FILTERS, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { itemsOf, keyName, partnerTerms } from './forms.ts';
 
@@ -126,14 +126,14 @@ export const REQUEST_LINE = [
 ];
 
 export const PARTNERS = {
-  list: look({
+  list: declareRead({
     path: '/partners',
     says: 'Lists partners by number.',
     fields: { after: optional(id), limit: limit(MAX_PARTNERS) },
     gives: rows('partners', PARTNER),
     command: { words: 'partners', list: 'partners', columns: ['id', 'name', 'suspended', 'requestsPerMinute'] },
   }),
-  one: look({
+  one: declareRead({
     path: '/partners/:partner',
     says: 'Shows a partner, its keys, its webhook endpoints and its caps.',
     fields: { partner: id },
@@ -164,7 +164,7 @@ export const PARTNERS = {
     ]),
     command: { words: 'partner' },
   }),
-  create: act({
+  create: declareAction({
     name: 'partner.create',
     path: '/partners',
     says: 'Creates a partner.',
@@ -181,7 +181,7 @@ export const PARTNERS = {
     gives: done(['id', 'name', 'suspended']),
     command: { words: 'partner create', args: ['name'] },
   }),
-  suspend: act({
+  suspend: declareAction({
     name: 'partner.suspend',
     path: '/partners/:partner/suspend',
     says: 'Suspends a partner: all its requests are rejected, and payments in progress continue. With `since`, everything that was created since then is also held.',
@@ -201,7 +201,7 @@ export const PARTNERS = {
     ]),
     command: { words: 'partner suspend' },
   }),
-  resume: act({
+  resume: declareAction({
     name: 'partner.resume',
     path: '/partners/:partner/resume',
     says: 'Ends the suspension of a partner: its requests are accepted again.',
@@ -212,7 +212,7 @@ export const PARTNERS = {
     gives: done(SEEN, STILL),
     command: { words: 'partner resume' },
   }),
-  resetBranding: act({
+  resetBranding: declareAction({
     name: 'partner.resetBranding',
     path: '/partners/:partner/branding/reset',
     says: 'Removes the display name, colours and logo that a partner has set. Its hosted pages then use its name and the default colours.',
@@ -223,7 +223,7 @@ export const PARTNERS = {
     gives: done(['name', 'suspended', BRANDING]),
     command: { words: 'partner reset-branding' },
   }),
-  endpoints: look({
+  endpoints: declareRead({
     path: '/endpoints',
     says: 'Lists the webhook endpoints of all partners, each with its URL, the key that created it, and since when it has been failing.',
     fields: {
@@ -255,7 +255,7 @@ export const PARTNERS = {
       ],
     },
   }),
-  deliveries: look({
+  deliveries: declareRead({
     path: '/endpoints/:endpoint/deliveries',
     says: 'Lists deliveries of events to a webhook endpoint, the newest first.',
     fields: {
@@ -284,7 +284,7 @@ export const PARTNERS = {
       columns: ['position', 'type', 'subject', 'sequence', 'state', 'attempts', 'lastError', 'endedAt'],
     },
   }),
-  attempts: look({
+  attempts: declareRead({
     path: '/endpoints/:endpoint/deliveries/:position/attempts',
     says: 'Lists attempts to deliver an event to a webhook endpoint, newest first, without the bodies of the responses.',
     fields: { endpoint, position: about(id, 'Position of the event, as its delivery shows it', '1001') },
@@ -297,7 +297,7 @@ export const PARTNERS = {
     ]),
     command: { words: 'endpoint attempts', list: 'attempts', columns: ['at', 'tookMs', 'status', 'error'] },
   }),
-  activity: look({
+  activity: declareRead({
     path: '/partners/:partner/activity',
     says: 'Lists the activity of the keys and the team of a partner, newest first.',
     fields: {
@@ -325,7 +325,7 @@ export const PARTNERS = {
     ),
     command: { words: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'member', 'link', 'facts'] },
   }),
-  requests: look({
+  requests: declareRead({
     path: '/partners/:partner/requests',
     says: 'Lists the API requests of a partner in the last 30 days, newest first, without their bodies.',
     fields: {
@@ -350,7 +350,7 @@ export const PARTNERS = {
       columns: ['at', 'requestId', 'protocol', 'operation', 'status', 'reason', 'apiKey', 'tookMs'],
     },
   }),
-  held: look({
+  held: declareRead({
     path: '/partners/:partner/held',
     says: 'Lists the items of a partner that are held after a leak.',
     fields: {
@@ -367,7 +367,7 @@ export const PARTNERS = {
       columns: ['id', 'kind', 'subject', 'address', 'why', 'madeAt', 'madeByKey', 'state'],
     },
   }),
-  release: act({
+  release: declareAction({
     name: 'held.release',
     path: '/partners/:partner/held/release',
     says: 'Releases held items. With `all`, keys that were created since or named as leaked are revoked and sessions end instead; other keys, members, passkeys and codes stay held until each is named by its number.',
@@ -382,7 +382,7 @@ export const PARTNERS = {
     gives: done([...SEEN, { 'items?': many(ITEM, 'The named items') }], [{ decided }, ...STILL]),
     command: { words: 'held release', args: ['partner', 'items'] },
   }),
-  reject: act({
+  reject: declareAction({
     name: 'held.reject',
     path: '/partners/:partner/held/reject',
     says: 'Rejects held items permanently: endpoints and members are removed, keys and passkeys are revoked, sessions end, and codes are deleted.',
@@ -397,7 +397,7 @@ export const PARTNERS = {
     gives: done([...SEEN, { 'items?': many(ITEM, 'The named items') }], [{ decided }, ...STILL]),
     command: { words: 'held reject', args: ['partner', 'items'] },
   }),
-  createKey: act({
+  createKey: declareAction({
     name: 'key.create',
     path: '/partners/:partner/keys',
     says: 'Creates a key. Its secret is shown once, to the operator who requested it.',
@@ -417,7 +417,7 @@ export const PARTNERS = {
     ),
     command: { words: 'key create', args: ['partner', 'label', 'scopes'] },
   }),
-  rotateKey: act({
+  rotateKey: declareAction({
     name: 'key.rotate',
     path: '/keys/:key/rotate',
     says: 'Gives a key a new secret. The previous one stays valid for `overlapHours`.',
@@ -437,7 +437,7 @@ export const PARTNERS = {
     ]),
     command: { words: 'key rotate' },
   }),
-  collect: act({
+  collect: declareAction({
     name: 'key.collect',
     path: '/keys/:key/secret',
     says: 'Shows the secret of a key that you requested and another operator confirmed: once, within a day.',
@@ -448,7 +448,7 @@ export const PARTNERS = {
     gives: done(KEY, ['apiKey', { apiSecret, bearerToken }]),
     command: { words: 'key secret' },
   }),
-  keyWrites: act({
+  keyWrites: declareAction({
     name: 'key.writes',
     path: '/keys/:key/writes',
     says: 'Sets whether writes with a key under /v1 must be signed in production, or may be sent with its bearer token alone.',
@@ -459,7 +459,7 @@ export const PARTNERS = {
     gives: done(KEY),
     command: { words: 'key writes', args: ['key', 'signed'] },
   }),
-  revoke: act({
+  revoke: declareAction({
     name: 'key.revoke',
     path: '/keys/:key/revoke',
     says: 'Revokes a key.',

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { BREAK_KINDS, BREAK_STATES, MOVEMENT_PLACE, MOVEMENT_STATES } from '../../../reports/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, typed } from '../../declaration/fields.ts';
-import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { declareAction, FILTERS, limit, declareRead, NARROWED, PROPOSES } from '../declare.ts';
 import { CORRECTIONS } from '../deps.ts';
 import { done, maybe, pages, thing } from '../replies.ts';
 import { assetCode } from './forms.ts';
@@ -44,7 +44,7 @@ const PAYOUT_NOW = [
 ];
 
 export const PAYOUTS = {
-  list: look({
+  list: declareRead({
     path: '/payouts',
     says: 'Lists payouts and refunds, the newest first.',
     fields: {
@@ -75,7 +75,7 @@ export const PAYOUTS = {
       ],
     },
   }),
-  one: look({
+  one: declareRead({
     path: '/payouts/:payout',
     says: 'Shows one payout or refund: what it waits for, its destination, and the evidence of its outcome.',
     fields: { payout: PAYOUT },
@@ -93,7 +93,7 @@ export const PAYOUTS = {
     ]),
     command: { words: 'payout' },
   }),
-  settleBy: act({
+  settleBy: declareAction({
     name: 'payout.settle-by',
     path: '/payouts/:payout/settle-by',
     says: 'Settles a payout by the transaction (hash) or statement line (line) that paid it.',
@@ -126,7 +126,7 @@ export const PAYOUTS = {
     gives: done(PAYOUT_NOW),
     command: { words: 'payout settle-by' },
   }),
-  neverPaid: act({
+  neverPaid: declareAction({
     name: 'payout.never-paid',
     path: '/payouts/:payout/never-paid',
     says: 'Records, with evidence, that a payout with an unknown outcome was never paid. Its order or refund then continues.',
@@ -145,7 +145,7 @@ export const PAYOUTS = {
     gives: done(PAYOUT_NOW),
     command: { words: 'payout never-paid' },
   }),
-  debitForeign: act({
+  debitForeign: declareAction({
     name: 'debit.foreign',
     path: '/debits/foreign',
     says: 'Records that an unexplained debit paid none of our payouts. Waiting payouts of the same amount then continue.',
@@ -168,7 +168,7 @@ export const PAYOUTS = {
 };
 
 const ending = (how: 'foreign' | 'cancel', says: string) =>
-  act({
+  declareAction({
     name: `movement.${how}`,
     path: `/movements/:movement/${how}`,
     says,
@@ -181,7 +181,7 @@ const ending = (how: 'foreign' | 'cancel', says: string) =>
   });
 
 export const MOVEMENTS = {
-  list: look({
+  list: declareRead({
     path: '/movements',
     says: 'Lists movements out of our wallets that no payout, refund or own transfer explains. Undecided ones come first, then the newest.',
     fields: {
@@ -205,7 +205,7 @@ export const MOVEMENTS = {
       columns: ['id', 'rail', 'wallet', 'nonce', 'hash', 'state', 'asset', 'units', 'recipient', 'key'],
     },
   }),
-  match: act({
+  match: declareAction({
     name: 'movement.match',
     path: '/movements/:movement/match',
     says: 'Matches a movement with the payout, refund, sweep or gas transfer that it paid.',
@@ -229,7 +229,7 @@ export const MOVEMENTS = {
   }),
   foreign: ending('foreign', 'Declares that a movement paid nothing of ours, and books it as a loss.'),
   cancel: ending('cancel', 'Cancels a movement that is signed but in no block: an empty transfer uses its nonce.'),
-  breaks: look({
+  breaks: declareRead({
     path: '/breaks',
     says: 'Lists items on which the books and the chains or banks differ now, oldest first: breaks, and amounts in transit.',
     fields: {
@@ -248,7 +248,7 @@ export const MOVEMENTS = {
       columns: ['id', 'kind', 'rail', 'wallet', 'asset', 'differenceUnits', 'transit', 'why', 'names'],
     },
   }),
-  correct: act({
+  correct: declareAction({
     name: 'break.correct',
     path: '/breaks/:item/correct',
     says: 'Corrects a break with a ledger entry.',

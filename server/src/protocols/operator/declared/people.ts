@@ -10,7 +10,7 @@ import {
   ROLES,
 } from '../../../operators/index.ts';
 import { about, amount, id, oneOf, optional, orNone, text, time, typed, whole } from '../../declaration/fields.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
 
@@ -63,7 +63,7 @@ const PROPOSAL = [
 ];
 
 export const PROPOSALS = {
-  list: look({
+  list: declareRead({
     path: '/proposals',
     says: 'Lists proposals: those that wait for approval or for their delay, and the others with their outcome.',
     fields: {
@@ -86,7 +86,7 @@ export const PROPOSALS = {
       columns: ['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'reason', 'ready_at', 'expires_at'],
     },
   }),
-  one: look({
+  one: declareRead({
     path: '/proposals/:proposal',
     says: 'Shows a proposal, with its subject at the time of the proposal.',
     fields: { proposal: id },
@@ -94,7 +94,7 @@ export const PROPOSALS = {
     gives: thing(PROPOSAL),
     command: { words: 'proposal' },
   }),
-  subject: look({
+  subject: declareRead({
     path: '/proposals/:proposal/subject',
     says: 'Compares the subject of a proposal with what it was when the proposal was made. If it has changed, a confirmation does nothing.',
     fields: { proposal: id },
@@ -146,7 +146,7 @@ export const PROPOSALS = {
 } as const;
 
 export const AUDITED = {
-  audit: look({
+  audit: declareRead({
     path: '/audit',
     says: 'Lists the audit: who did what, newest first.',
     fields: {
@@ -166,7 +166,7 @@ export const AUDITED = {
     gives: pages('audit', AUDIT),
     command: { words: 'audit', columns: ['id', 'at', 'operator', 'action', 'subject', 'outcome', 'reason'] },
   }),
-  verification: look({
+  verification: declareRead({
     path: '/audit/verification',
     says: 'Verifies part of the audit against its chain of seals, oldest seals first.',
     fields: {
@@ -204,14 +204,14 @@ export const AUDITED = {
 };
 
 export const OPERATORS = {
-  self: look({
+  self: declareRead({
     path: '/self',
     says: 'Shows who you are, and your tokens.',
     fields: {},
     gives: thing(['name', 'role', 'tokens', 'installation']),
     command: { words: 'self' },
   }),
-  selfToken: act({
+  selfToken: declareAction({
     name: 'self.token',
     path: '/self/token',
     says: 'Creates a token of your own, and shows it once.',
@@ -222,7 +222,7 @@ export const OPERATORS = {
     gives: done(null, [{ token: Type.String({ description: 'The token. It is shown only once' }) }]),
     command: { words: 'self token', args: ['label', 'days'] },
   }),
-  selfRevoke: act({
+  selfRevoke: declareAction({
     name: 'self.revoke-token',
     path: '/self/revoke-token',
     says: 'Revokes one of your tokens.',
@@ -233,14 +233,14 @@ export const OPERATORS = {
     gives: done(null),
     command: { words: 'self revoke-token', args: ['token'] },
   }),
-  list: look({
+  list: declareRead({
     path: '/operators',
     says: 'Lists all operators.',
     fields: {},
     gives: rows('operators', ['id', 'name', 'role', 'createdAt', 'disabledAt']),
     command: { words: 'operators', list: 'operators', columns: ['name', 'role', 'createdAt', 'disabledAt'] },
   }),
-  one: look({
+  one: declareRead({
     path: '/operators/:operator',
     says: 'Shows an operator and its tokens.',
     fields: { operator: text(40) },
@@ -248,7 +248,7 @@ export const OPERATORS = {
     gives: thing(['id', 'name', 'role', 'createdAt', 'disabledAt', 'tokens']),
     command: { words: 'operator' },
   }),
-  create: act({
+  create: declareAction({
     name: 'operator.create',
     path: '/operators',
     says: 'Creates an operator, with a token that this person has generated. The token is valid for 7 days.',
@@ -261,7 +261,7 @@ export const OPERATORS = {
     gives: done(SEEN),
     command: { words: 'operator create', args: ['operator', 'role', 'tokenSha256'] },
   }),
-  role: act({
+  role: declareAction({
     name: 'operator.role',
     path: '/operators/:operator/role',
     says: 'Gives an operator another role.',
@@ -274,7 +274,7 @@ export const OPERATORS = {
     gives: done(SEEN),
     command: { words: 'operator role', args: ['operator', 'role'] },
   }),
-  sessions: look({
+  sessions: declareRead({
     path: '/operators/:operator/sessions',
     says: 'Lists the sessions of an operator in the console.',
     fields: { operator: text(40) },
@@ -291,7 +291,7 @@ export const OPERATORS = {
     ]),
     command: { words: 'operator sessions' },
   }),
-  endSessions: act({
+  endSessions: declareAction({
     name: 'operator.end-sessions',
     path: '/operators/:operator/end-sessions',
     says: 'Ends all console sessions of an operator. Passkeys and tokens stay valid.',
@@ -302,7 +302,7 @@ export const OPERATORS = {
     gives: done(SEEN),
     command: { words: 'operator end-sessions' },
   }),
-  disable: act({
+  disable: declareAction({
     name: 'operator.disable',
     path: '/operators/:operator/disable',
     says: 'Disables an operator at once.',
@@ -313,7 +313,7 @@ export const OPERATORS = {
     gives: done(SEEN),
     command: { words: 'operator disable' },
   }),
-  enable: act({
+  enable: declareAction({
     name: 'operator.enable',
     path: '/operators/:operator/enable',
     says: 'Enables an operator again.',
@@ -325,7 +325,7 @@ export const OPERATORS = {
     gives: done(SEEN),
     command: { words: 'operator enable' },
   }),
-  token: act({
+  token: declareAction({
     name: 'operator.token',
     path: '/operators/:operator/token',
     says: 'Adds another token that this person has generated to an operator.',
@@ -342,7 +342,7 @@ export const OPERATORS = {
     gives: done(SEEN),
     command: { words: 'operator token', args: ['operator', 'label', 'days', 'tokenSha256'] },
   }),
-  revoke: act({
+  revoke: declareAction({
     name: 'operator.revoke-token',
     path: '/operators/:operator/revoke-token',
     says: 'Revokes a token of an operator.',
@@ -366,7 +366,7 @@ const RULE = [
 ];
 
 export const RULES = {
-  list: look({
+  list: declareRead({
     path: '/rules',
     says: 'Lists the rules for how many operators an action needs, and whether the installation has declared that it has one operator.',
     fields: {},
@@ -383,7 +383,7 @@ export const RULES = {
     ),
     command: { words: 'rules', list: 'rules', columns: ['action', 'right', 'asset', 'above', 'aboveUnits', 'people'] },
   }),
-  set: act({
+  set: declareAction({
     name: 'rule.set',
     path: '/rules',
     says: 'Sets how many operators are needed for an action, a family of actions (order.*), or every action (*).',

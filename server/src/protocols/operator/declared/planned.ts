@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_PLANNED, PLAN_STATES } from '../../../operators/index.ts';
 import { about, id, oneOf, optional, text } from '../../declaration/fields.ts';
 import { maybe, time, text as word } from '../../declaration/parts.ts';
-import { act, limit, look } from '../declare.ts';
+import { declareAction, limit, declareRead } from '../declare.ts';
 import { done, pages, thing } from '../replies.ts';
 
 const PLAN = [
@@ -23,7 +23,7 @@ const PLAN = [
 const plan = about(id, 'Number of the planned change', '7');
 
 export const PLANNED_CHANGES = {
-  list: look({
+  list: declareRead({
     path: '/planned',
     says: 'Lists planned changes of terms: waiting ones in the order in which they take effect, others newest first.',
     fields: {
@@ -44,7 +44,7 @@ export const PLANNED_CHANGES = {
       columns: ['id', 'effectiveAt', 'state', 'action', 'subject', 'input', 'proposedBy', 'confirmedBy', 'reason'],
     },
   }),
-  one: look({
+  one: declareRead({
     path: '/planned/:plan',
     says: 'Shows a planned change.',
     fields: { plan },
@@ -52,7 +52,7 @@ export const PLANNED_CHANGES = {
     gives: thing(PLAN),
     command: { words: 'plan' },
   }),
-  withdraw: act({
+  withdraw: declareAction({
     name: 'plan.withdraw',
     path: '/planned/:plan/withdraw',
     says: 'Withdraws a planned change before it takes effect.',

@@ -1,7 +1,7 @@
 /** Reports: the trial balance, statements, revenue, and orders affected by a wrong fee or price. */
 import { type TSchema, Type } from 'typebox';
 import { about, day, id, oneOf, optional, text, time } from '../../declaration/fields.ts';
-import { FILTERS, limit, look, NARROWED } from '../declare.ts';
+import { FILTERS, limit, declareRead, NARROWED } from '../declare.ts';
 import { many, maybe, pages, rows } from '../replies.ts';
 import { TERMS } from './forms.ts';
 
@@ -35,7 +35,7 @@ const sum = (description: string) =>
   Type.Object({}, { additionalProperties: true, description: `${description}: number of orders, and both amounts` });
 
 export const REPORTS_OF = {
-  trialBalance: look({
+  trialBalance: declareRead({
     path: '/trial-balance',
     says: 'Shows the trial balance: by asset, or by account at a point in time.',
     fields: {
@@ -71,7 +71,7 @@ export const REPORTS_OF = {
       },
     ],
   }),
-  statement: look({
+  statement: declareRead({
     path: '/reports/statement',
     says: 'Shows the statement of a customer: payments, payouts, fees and refunds, with opening and closing balance.',
     fields: {
@@ -105,7 +105,7 @@ export const REPORTS_OF = {
       columns: ['line', 'at', 'order', 'what', 'units', 'asset', 'heldAfterUnits', 'entry'],
     },
   }),
-  partner: look({
+  partner: declareRead({
     path: '/reports/partner',
     says: 'Shows the orders of a partner in a period, and the fees that it earned, returned and was paid, with the amounts owed to it at the beginning and the end.',
     fields: { partner: id, ...span },
@@ -149,7 +149,7 @@ export const REPORTS_OF = {
     ),
     command: { words: 'report partner', args: ['partner', 'from', 'until'], columns: PARTNER },
   }),
-  revenue: look({
+  revenue: declareRead({
     path: '/reports/revenue',
     says: 'Shows fees and costs per day (UTC), partner, market and asset.',
     fields: {
@@ -173,7 +173,7 @@ export const REPORTS_OF = {
       columns: ['day', 'partnerId', 'marketId', 'asset', 'operatorFee', 'partnerFee', 'railFee', 'gasFee', 'costs'],
     },
   }),
-  countries: look({
+  countries: declareRead({
     path: '/reports/countries',
     says: 'Counts the orders created in a period by the customers’ country and by fiat, with the settled ones and their value.',
     fields: { ...span, partner: FILTERS.partner },
@@ -198,7 +198,7 @@ export const REPORTS_OF = {
     ),
     command: { words: 'report countries', args: ['from', 'until'], columns: COUNTRIES },
   }),
-  reconciliation: look({
+  reconciliation: declareRead({
     path: '/reports/reconciliation',
     says: 'Shows the balances in the books and at the chains and banks by wallet, breaks, items in transit, and the newest seal of the journal, with a hash over the whole report.',
     fields: {},
@@ -248,7 +248,7 @@ export const REPORTS_OF = {
     ),
     command: { words: 'report reconciliation', columns: RECONCILED },
   }),
-  affected: look({
+  affected: declareRead({
     path: '/reports/affected',
     says: 'Lists orders created in a period, each with the difference that other terms would make: the terms before a change (for orders since it took effect), another fee, or another rate.',
     fields: {

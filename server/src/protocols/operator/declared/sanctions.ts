@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { DECISION_KINDS, HIT_STATES, MAX_HITS } from '../../../compliance/index.ts';
 import { about, id, oneOf, optional } from '../../declaration/fields.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 
 const number = (description: string) => Type.String({ description });
@@ -25,7 +25,7 @@ const hit = { hit: about(id, 'Number of the hit', '17') };
 const COMMON = ['unknown_hit'] as const;
 
 export const SANCTIONS = {
-  lists: look({
+  lists: declareRead({
     path: '/sanctions/lists',
     says: 'Lists the loaded sanctions lists, each with its newest version.',
     fields: {},
@@ -50,7 +50,7 @@ export const SANCTIONS = {
       columns: ['list', 'versionId', 'published', 'asOf', 'entries', 'added', 'removed', 'changed'],
     },
   }),
-  hits: look({
+  hits: declareRead({
     path: '/sanctions/hits',
     says: 'Lists hits in sanctions lists, oldest first. Without `state`, only undecided ones.',
     fields: {
@@ -64,7 +64,7 @@ export const SANCTIONS = {
       columns: ['id', 'foundAt', 'subject', 'customerId', 'list', 'listEntry', 'score', 'state'],
     },
   }),
-  open: act({
+  open: declareAction({
     name: 'sanctions.open',
     path: '/sanctions/hits/:hit/open',
     says: 'Shows a hit: the compared name, why it is similar, and the entry of the list.',
@@ -80,7 +80,7 @@ export const SANCTIONS = {
     ]),
     command: { words: 'sanctions hit' },
   }),
-  confirm: act({
+  confirm: declareAction({
     name: 'sanctions.confirm',
     path: '/sanctions/hits/:hit/confirm',
     says: 'Confirms a hit as the person on the list: the customer is blocked, and the money stays held.',
@@ -91,7 +91,7 @@ export const SANCTIONS = {
     gives: done(HIT),
     command: { words: 'sanctions confirm' },
   }),
-  dismiss: act({
+  dismiss: declareAction({
     name: 'sanctions.dismiss',
     path: '/sanctions/hits/:hit/dismiss',
     says: 'Dismisses a hit as another person. The hit is opened again if the entry or the name changes.',
@@ -102,7 +102,7 @@ export const SANCTIONS = {
     gives: done(HIT),
     command: { words: 'sanctions dismiss' },
   }),
-  replay: act({
+  replay: declareAction({
     name: 'screening.replay',
     path: '/screening/decisions/:decision/replay',
     says: 'Makes a stored decision again from its kept inputs, under the rules and lists that were in use then, and shows whether the result is the same.',

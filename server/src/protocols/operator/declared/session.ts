@@ -4,7 +4,7 @@
  */
 import { Type } from 'typebox';
 import { about, type Field, id, object, text, typed } from '../../declaration/fields.ts';
-import { type Declared, look } from '../declare.ts';
+import { type Declared, declareRead } from '../declare.ts';
 import { maybe, rows, thing } from '../replies.ts';
 
 export const moment = (description: string) =>
@@ -61,7 +61,7 @@ export const written = <F extends Declared['fields']>(
 const ended = (what: string) => thing([{ ended: Type.Literal(true, { description: what }) }]);
 
 export const SESSIONS = {
-  self: look({
+  self: declareRead({
     path: '/session',
     says: 'Shows who is signed in, with its rights.',
     fields: {},
@@ -93,7 +93,7 @@ export const SESSIONS = {
     refuses: ['unknown_session'],
     gives: ended('The session has ended'),
   }),
-  list: look({
+  list: declareRead({
     path: '/sessions',
     says: 'Lists your sessions.',
     fields: {},
@@ -117,7 +117,7 @@ export const SESSIONS = {
     refuses: ['unknown_session'],
     gives: ended('The session has ended'),
   }),
-  passkeys: look({
+  passkeys: declareRead({
     path: '/session/passkeys',
     says: 'Lists your passkeys.',
     fields: {},
@@ -181,7 +181,7 @@ export const SESSIONS = {
     refuses: ['step_up_required', 'session_required'],
     gives: thing([{ codes: Type.Array(Type.String(), { description: 'The codes. They are shown only once' }) }]),
   }),
-  network: look({
+  network: declareRead({
     path: '/session/network',
     says: 'Shows the networks from which operators may connect, and the address that this request came from.',
     fields: {},
@@ -197,7 +197,7 @@ export const SESSIONS = {
     ]),
     command: { words: 'network' },
   }),
-  views: look({
+  views: declareRead({
     path: '/session/views',
     says: 'Lists the views of lists that you have saved, in any browser.',
     fields: {},

@@ -1,7 +1,7 @@
 /** Single sign-on of operators: logins at the provider, and the accounts there that are bound to operators. */
 import { Type } from 'typebox';
 import { about, type Field, flag, id, object, optional, text } from '../../declaration/fields.ts';
-import { act, type Declared, look, PROPOSES } from '../declare.ts';
+import { declareAction, type Declared, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
 import { options, SESSION, written } from './session.ts';
@@ -100,7 +100,7 @@ export const SSO = {
 } satisfies Record<string, Declared>;
 
 export const IDENTITY = {
-  list: look({
+  list: declareRead({
     path: '/operators/:operator/identities',
     says: 'Lists the single sign-on accounts that are bound to an operator.',
     fields: { operator: text(40) },
@@ -112,7 +112,7 @@ export const IDENTITY = {
       columns: ['id', 'issuer', 'kind', 'value', 'createdAt'],
     },
   }),
-  bind: act({
+  bind: declareAction({
     name: 'operator.bind',
     path: '/operators/:operator/bind',
     says: 'Binds a single sign-on account to an operator, who can then sign in with it. Identify the account by its id at the provider or by a verified e-mail address.',
@@ -128,7 +128,7 @@ export const IDENTITY = {
     gives: done(SEEN),
     command: { words: 'operator bind', args: ['operator'] },
   }),
-  unbind: act({
+  unbind: declareAction({
     name: 'operator.unbind',
     path: '/operators/:operator/unbind',
     says: 'Unbinds an account, and ends the sessions that began with it.',

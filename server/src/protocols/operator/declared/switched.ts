@@ -1,13 +1,13 @@
 /** What kill switches stop, what goes on in spite of them, and what waits for those that are set. */
 import { Type } from 'typebox';
-import { look } from '../declare.ts';
+import { declareRead } from '../declare.ts';
 import { maybe, rows } from '../replies.ts';
 
 const count = (description: string) => Type.Integer({ description });
 const WAITING = ['kind', 'subject', 'payouts', 'refunds', 'orders', 'oldestAt', 'underWay'];
 
 export const SWITCHED = {
-  kinds: look({
+  kinds: declareRead({
     path: '/kill-switches/kinds',
     says: 'Shows for each kind of kill switch what it stops, and what goes on in spite of it.',
     fields: {},
@@ -20,7 +20,7 @@ export const SWITCHED = {
     ]),
     command: { words: 'kill-switch kinds', list: 'kinds', columns: ['kind', 'prevents', 'continues'] },
   }),
-  waiting: look({
+  waiting: declareRead({
     path: '/kill-switches/waiting',
     says: 'Counts for each kill switch that is set the payouts and refunds that wait for it, and the orders that go on.',
     fields: {},

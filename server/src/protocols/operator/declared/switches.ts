@@ -1,7 +1,7 @@
 /** Kill switches, halted chains, screening that is down, and orders that wait for the same funds. */
 import { Type } from 'typebox';
 import { about, flag, oneOf, optional, text, whole } from '../../declaration/fields.ts';
-import { act, look, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, rows } from '../replies.ts';
 
 /** If a provider is down for longer, it must be replaced. */
@@ -28,7 +28,7 @@ const SHORTAGE = [
 ];
 
 export const SWITCHES = {
-  list: look({
+  list: declareRead({
     path: '/kill-switches',
     says: 'Lists the kill switches that are set.',
     fields: {},
@@ -39,7 +39,7 @@ export const SWITCHES = {
       columns: ['kind', 'subject', 'by', 'laidBy', 'at', 'reason'],
     },
   }),
-  set: act({
+  set: declareAction({
     name: 'kill-switch.set',
     path: '/kill-switches',
     says: 'Switches off a market, a partner, a rail, or all payouts.',
@@ -50,7 +50,7 @@ export const SWITCHES = {
     gives: done(['on', 'by?', 'at?', 'laidBy?', 'lastAt?']),
     command: { words: 'kill-switch set', args: ['kind', 'subject'] },
   }),
-  lift: act({
+  lift: declareAction({
     name: 'kill-switch.lift',
     path: '/kill-switches/lift',
     says: 'Switches a market, a partner, a rail, or all payouts on again.',
@@ -62,7 +62,7 @@ export const SWITCHES = {
     gives: done(['on', 'by?', 'at?', 'laidBy?', 'lastAt?']),
     command: { words: 'kill-switch lift', args: ['kind', 'subject'] },
   }),
-  clear: act({
+  clear: declareAction({
     name: 'rail.clear',
     path: '/rails/:rail/clear',
     says: 'Resumes a chain that halted automatically.',
@@ -76,7 +76,7 @@ export const SWITCHES = {
     gives: done(['halted', 'why?']),
     command: { words: 'rail clear' },
   }),
-  screening: act({
+  screening: declareAction({
     name: 'screening.extend',
     path: '/screening/extend',
     says: 'Accepts older screening results for a time, while the screener is down. It does not accept sanctions lists that are too old: read them again.',
@@ -90,7 +90,7 @@ export const SWITCHES = {
     gives: done(null, ['until']),
     command: { words: 'screening extend', args: ['ageHours', 'forHours'] },
   }),
-  pass: act({
+  pass: declareAction({
     name: 'shortage.pass',
     path: '/shortages/pass',
     says: 'Pays orders that the available funds cover, although older orders still wait. This ends after the given minutes.',
@@ -100,7 +100,7 @@ export const SWITCHES = {
     gives: done(SHORTAGE),
     command: { words: 'shortage pass', args: ['rail', 'asset', 'minutes'] },
   }),
-  queue: act({
+  queue: declareAction({
     name: 'shortage.queue',
     path: '/shortages/queue',
     says: 'Ends the pass: orders are paid in their order again, the oldest first.',

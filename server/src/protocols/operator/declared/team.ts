@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MEMBER_ROLES } from '../../../team/index.ts';
 import { about, id, oneOf, text } from '../../declaration/fields.ts';
-import { act, look, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, rows } from '../replies.ts';
 
 const when = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
@@ -42,7 +42,7 @@ const role = about(oneOf(MEMBER_ROLES), 'What the member may do', 'owner');
 const member = about(id, 'Number of the member', '7');
 
 export const TEAM = {
-  list: look({
+  list: declareRead({
     path: '/partners/:partner/team',
     says: 'Lists the members of a partner’s team, who sign in to its console; removed members come last.',
     fields: { partner: id },
@@ -50,7 +50,7 @@ export const TEAM = {
     refuses: ['unknown_partner'],
     command: { words: 'team', list: 'team', columns: ['id', 'name', 'role', 'joinedAt', 'invitedUntil', 'disabledAt'] },
   }),
-  invite: act({
+  invite: declareAction({
     name: 'team.invite',
     path: '/partners/:partner/team',
     says: 'Invites a person to the team of a partner, by a link that enrols one passkey. The link is shown once, to the operator who requested it.',
@@ -73,7 +73,7 @@ export const TEAM = {
     gives: done(['name', 'suspended'], [...INVITED, { member: Type.String({ description: 'Number of the member' }) }]),
     command: { words: 'team invite', args: ['partner', 'name', 'role'] },
   }),
-  inviteAgain: act({
+  inviteAgain: declareAction({
     name: 'team.invite_again',
     path: '/partners/:partner/team/:member/invitation',
     says: 'Creates a new link for a member who lost every passkey. Using it revokes the earlier passkeys.',
@@ -85,7 +85,7 @@ export const TEAM = {
     gives: done(SEEN, INVITED),
     command: { words: 'team invite-again', args: ['partner', 'member'] },
   }),
-  collect: act({
+  collect: declareAction({
     name: 'team.collect',
     path: '/partners/:partner/team/:member/link',
     says: 'Shows the link of an invitation that you requested and another operator confirmed: once, within a day.',
@@ -96,7 +96,7 @@ export const TEAM = {
     gives: done(SEEN, [{ url }, 'expiresAt']),
     command: { words: 'team link', args: ['partner', 'member'] },
   }),
-  remove: act({
+  remove: declareAction({
     name: 'team.remove',
     path: '/partners/:partner/team/:member/remove',
     says: 'Removes a member of a team permanently, with passkeys, sessions and invitations; even the last owner.',

@@ -15,7 +15,7 @@ import {
   time,
   whole,
 } from '../../declaration/fields.ts';
-import { act, effectiveAt, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, effectiveAt, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, many, maybe, rows, thing } from '../replies.ts';
 import { coinCode, fiatCode, partnerTerms, policyQuestion } from './forms.ts';
 
@@ -81,7 +81,7 @@ const PRICE = ['marketId', 'coin', 'level', 'levelAt', 'haltedAt', 'why', 'seen'
 const haltedAt = Type.String({ description: 'Since when it is halted: ISO 8601 in UTC' });
 
 export const TERMS_OF_TRADE = {
-  markets: look({
+  markets: declareRead({
     path: '/markets',
     says: 'Lists all markets.',
     fields: {},
@@ -92,7 +92,7 @@ export const TERMS_OF_TRADE = {
       columns: ['id', 'direction', 'crypto', 'fiat', 'enabled', 'min', 'max', 'of', 'priceQuorum', 'singleSource'],
     },
   }),
-  market: look({
+  market: declareRead({
     path: '/markets/:market',
     says: 'Shows the terms, prices, fees and policy of a market.',
     fields: { market: id, partner: optional(about(id, 'With the fees and policy of this partner', '1')) },
@@ -100,7 +100,7 @@ export const TERMS_OF_TRADE = {
     gives: thing([...MARKET, 'prices', 'fees', 'policy']),
     command: { words: 'market' },
   }),
-  prices: look({
+  prices: declareRead({
     path: '/prices',
     says: 'Lists the accepted price levels of all markets, and where they halt.',
     fields: { halted: optional(about(flag, 'Only markets that are halted, or only those that are not', true)) },
@@ -116,7 +116,7 @@ export const TERMS_OF_TRADE = {
     ]),
     command: { words: 'prices', columns: PRICE },
   }),
-  create: act({
+  create: declareAction({
     name: 'market.create',
     path: '/markets',
     says: 'Creates a market. It is closed until `market set` opens it.',
@@ -150,7 +150,7 @@ export const TERMS_OF_TRADE = {
       args: ['direction', 'crypto', 'fiat', 'depositRail', 'payoutRail', 'paymentMethod'],
     },
   }),
-  set: act({
+  set: declareAction({
     name: 'market.set',
     path: '/markets/:market',
     says: 'Changes terms of a market; terms that are left out do not change.',
@@ -169,7 +169,7 @@ export const TERMS_OF_TRADE = {
     gives: seenMarket,
     command: { words: 'market set' },
   }),
-  confirm: act({
+  confirm: declareAction({
     name: 'price.confirm',
     path: '/markets/:market/price',
     says: 'Resumes a halted market at a price level that an operator confirms.',
@@ -187,7 +187,7 @@ export const TERMS_OF_TRADE = {
     ]),
     command: { words: 'price confirm', args: ['market', 'level'] },
   }),
-  confirmPair: act({
+  confirmPair: declareAction({
     name: 'price.confirm-pair',
     path: '/prices/:coin/:fiat/confirm',
     says: 'Resumes all markets that are halted for a pair, at a price level that an operator confirms.',
@@ -213,7 +213,7 @@ export const TERMS_OF_TRADE = {
     ),
     command: { words: 'price confirm-pair', args: ['coin', 'fiat', 'level'] },
   }),
-  fee: act({
+  fee: declareAction({
     name: 'fee.set',
     path: '/markets/:market/fees',
     says: 'Sets all parts of a fee. A part that is left out becomes zero.',
@@ -234,7 +234,7 @@ export const TERMS_OF_TRADE = {
     gives: kept('The stored fee, in smallest units'),
     command: { words: 'fee set', args: ['market', 'kind'] },
   }),
-  limit: act({
+  limit: declareAction({
     name: 'limit.set',
     path: '/markets/:market/limits',
     says: 'Sets the maximum amount for customers up to a level of verification.',
@@ -251,7 +251,7 @@ export const TERMS_OF_TRADE = {
     gives: kept('The stored limit, in smallest units'),
     command: { words: 'limit set', args: ['market', 'level', 'max'] },
   }),
-  cap: act({
+  cap: declareAction({
     name: 'cap.set',
     path: '/partners/:partner/caps',
     says: 'Sets the exposure cap of a partner: the maximum of its live quotes and unpaid orders in a fiat.',
@@ -268,7 +268,7 @@ export const TERMS_OF_TRADE = {
     gives: kept('The stored cap, in smallest units'),
     command: { words: 'cap set', args: ['partner', 'fiat', 'max'] },
   }),
-  partner: act({
+  partner: declareAction({
     name: 'partner.set',
     path: '/partners/:partner',
     says: 'Changes terms of a partner; terms that are left out do not change. Its team changes its origins and branding.',
@@ -280,7 +280,7 @@ export const TERMS_OF_TRADE = {
     gives: kept('The stored terms'),
     command: { words: 'partner set' },
   }),
-  policy: act({
+  policy: declareAction({
     name: 'policy.set',
     path: '/markets/:market/policies',
     says: 'Sets one answer of a policy: how unexpected money is handled.',
@@ -298,7 +298,7 @@ export const TERMS_OF_TRADE = {
     gives: kept('The stored answer'),
     command: { words: 'policy set', args: ['market', 'question', 'answer'] },
   }),
-  changes: look({
+  changes: declareRead({
     path: '/changes',
     says: 'Lists changes of terms, the newest first.',
     fields: {

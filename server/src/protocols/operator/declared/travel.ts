@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_TRAVEL_RULES, TRAVEL_EXCHANGES, TRAVEL_POLICIES } from '../../../compliance/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, whole } from '../../declaration/fields.ts';
 import { whole as number, text as word } from '../../declaration/parts.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 import { fiatCode } from './forms.ts';
 
@@ -35,21 +35,21 @@ const PROVIDER = [
 ];
 
 export const TRAVEL = {
-  rules: look({
+  rules: declareRead({
     path: '/travel-rules',
     says: 'Lists the present versions of the travel rules.',
     fields: {},
     gives: rows('rules', RULE),
     command: { words: 'travel rules', list: 'rules' },
   }),
-  versions: look({
+  versions: declareRead({
     path: '/travel-rules/versions',
     says: 'Lists all versions of travel rules, the newest first.',
     fields: { below: optional(id), limit: limit(MAX_TRAVEL_RULES) },
     gives: pages('versions', RULE),
     command: { words: 'travel versions', list: 'versions' },
   }),
-  set: act({
+  set: declareAction({
     name: 'travel.set',
     path: '/travel-rules',
     says: 'Sets the value from which transfers of coins need originator and beneficiary data, for customers of a country.',
@@ -85,14 +85,14 @@ export const TRAVEL = {
     gives: done(RULE),
     command: { words: 'travel set', args: ['jurisdiction', 'fiat', 'threshold', 'deadlineHours', 'policy'] },
   }),
-  providers: look({
+  providers: declareRead({
     path: '/travel-providers',
     says: 'Lists the providers with which travel rule data is exchanged, each in its present version.',
     fields: {},
     gives: rows('providers', PROVIDER),
     command: { words: 'travel providers', list: 'providers' },
   }),
-  setProvider: act({
+  setProvider: declareAction({
     name: 'travel.provider',
     path: '/travel-providers',
     says: 'Starts or stops the exchange of travel rule data with a provider.',
@@ -115,7 +115,7 @@ export const TRAVEL = {
     gives: done(PROVIDER),
     command: { words: 'travel provider', args: ['host', 'name'] },
   }),
-  open: act({
+  open: declareAction({
     name: 'travel.open',
     path: '/orders/:order/travel-rule',
     says: 'Shows the travel rule data of an order’s transfers in the IVMS101 format, with names in plain text.',

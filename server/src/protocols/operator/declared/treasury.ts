@@ -1,7 +1,7 @@
 /** Our own money: wallets compared with their thresholds and with the books, amounts owed by markets, and sweeps under way. */
 import { Type } from 'typebox';
 import { about, amount, id, oneOf, optional, text, time, typed, whole } from '../../declaration/fields.ts';
-import { act, limit, look, PROPOSES } from '../declare.ts';
+import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 import { assetCode, address as ownAddress } from './forms.ts';
 
@@ -48,7 +48,7 @@ const ADDRESS = [
 const REGISTERED = ['id', ...ADDRESS];
 
 export const TREASURY = {
-  levels: look({
+  levels: declareRead({
     path: '/treasury/levels',
     says: 'Compares wallets with their thresholds: available amount, missing amount, and the orders that wait for funds.',
     fields: {},
@@ -71,7 +71,7 @@ export const TREASURY = {
       columns: ['asset', 'rail', 'wallet', 'state', 'freeUnits', 'lowUnits', 'missingUnits', 'waitingUnits'],
     },
   }),
-  balances: look({
+  balances: declareRead({
     path: '/treasury/balances',
     says: 'Lists wallets with the result of the last comparison: balance in the books, balance at the chain or bank, and amounts in transit.',
     fields: {},
@@ -89,7 +89,7 @@ export const TREASURY = {
       columns: ['rail', 'wallet', 'asset', 'ledgerUnits', 'outsideUnits', 'differenceUnits', 'transitUnits', 'breaks'],
     },
   }),
-  history: look({
+  history: declareRead({
     path: '/treasury/history',
     says: 'Shows the balance of each wallet over time, according to the books.',
     fields: {
@@ -111,7 +111,7 @@ export const TREASURY = {
     ]),
     command: { words: 'treasury history', columns: HISTORY },
   }),
-  exposure: look({
+  exposure: declareRead({
     path: '/treasury/exposure',
     says: 'Shows, by market, the payouts of open orders and the amounts already owed.',
     fields: {},
@@ -130,7 +130,7 @@ export const TREASURY = {
       columns: ['marketId', 'direction', 'unpaid', 'unpaidPayoutUnits', 'owed', 'owedPayoutUnits', 'payoutAsset'],
     },
   }),
-  sweeps: look({
+  sweeps: declareRead({
     path: '/treasury/sweeps',
     says: 'Lists sweeps and the gas transfers for them, newest first.',
     fields: {
@@ -150,7 +150,7 @@ export const TREASURY = {
       columns: ['createdAt', 'kind', 'rail', 'units', 'asset', 'state', 'why', 'key'],
     },
   }),
-  transfers: look({
+  transfers: declareRead({
     path: '/treasury/transfers',
     says: 'Lists sweeps and gas transfers that are not booked yet, oldest first.',
     fields: {
@@ -170,7 +170,7 @@ export const TREASURY = {
       columns: ['createdAt', 'kind', 'rail', 'units', 'asset', 'state', 'why', 'key'],
     },
   }),
-  addresses: look({
+  addresses: declareRead({
     path: '/treasury/own-addresses',
     says: 'Lists own addresses: ours, but without a key on this server, such as cold storage. The list includes addresses that are no longer registered.',
     fields: {},
@@ -190,7 +190,7 @@ export const TREASURY = {
       columns: ['id', 'rail', 'address', 'label', 'usableAt', 'endedAt'],
     },
   }),
-  register: act({
+  register: declareAction({
     name: 'own-address.register',
     path: '/treasury/own-addresses',
     says: 'Registers an own address, such as cold storage. Money may be sent there after the cooling-off time.',
@@ -205,7 +205,7 @@ export const TREASURY = {
     gives: done(REGISTERED),
     command: { words: 'treasury register', args: ['rail', 'address', 'label'] },
   }),
-  endAddress: act({
+  endAddress: declareAction({
     name: 'own-address.end',
     path: '/treasury/own-addresses/:id/end',
     says: 'Ends the registration of an own address: no more money is sent there. Its balance in the books stays.',
@@ -216,7 +216,7 @@ export const TREASURY = {
     gives: done(ADDRESS),
     command: { words: 'treasury end-address' },
   }),
-  ownTransfers: look({
+  ownTransfers: declareRead({
     path: '/treasury/own-transfers',
     says: 'Lists transfers to own addresses, the newest first.',
     fields: { below: optional(id), limit: limit(MAX_TRANSFERS) },
@@ -232,7 +232,7 @@ export const TREASURY = {
       columns: ['createdAt', 'key', 'own', 'units', 'asset', 'state', 'why', 'reference'],
     },
   }),
-  send: act({
+  send: declareAction({
     name: 'transfer.send',
     path: '/treasury/own-addresses/:id/transfers',
     says: 'Sends tokens from the hot wallet of a chain to an own address. The wallet keeps at least its low threshold and the funds that orders wait for.',
@@ -251,7 +251,7 @@ export const TREASURY = {
     gives: done(ADDRESS, [{ transfer: Type.String({ description: 'Key of the transfer' }) }]),
     command: { words: 'treasury send', args: ['id', 'asset', 'amount'] },
   }),
-  cancel: act({
+  cancel: declareAction({
     name: 'transfer.cancel',
     path: '/treasury/own-transfers/:transfer/cancel',
     says: 'Cancels a transfer to an own address for which no transaction is reserved or signed yet.',

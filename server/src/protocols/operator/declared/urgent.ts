@@ -1,7 +1,7 @@
 /** Open cases in the order in which a person should take them. */
 import { Type } from 'typebox';
 import { MAX_CASES } from '../../../compliance/index.ts';
-import { limit, look } from '../declare.ts';
+import { limit, declareRead } from '../declare.ts';
 import { many, maybe, rows } from '../replies.ts';
 
 const ISO = 'ISO 8601 in UTC';
@@ -9,7 +9,7 @@ const CASE = ['id', 'kind', 'subject', 'orderId', 'partnerId', 'reason', 'assign
 const count = (description: string) => Type.Integer({ description });
 
 export const URGENT = {
-  list: look({
+  list: declareRead({
     path: '/cases/urgent',
     says: 'Lists open cases that need a person, the most urgent first: overdue ones, then by the worth of the money at risk, then the oldest. It considers all open cases.',
     fields: { limit: limit(MAX_CASES) },
