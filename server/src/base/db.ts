@@ -16,6 +16,7 @@
 import pg from 'pg';
 import { type Answer, type Statement, sendAll } from './batch.ts';
 import { assert, BugError } from './errors.ts';
+import { listenOn } from './listening.ts';
 import { readTime } from './times.ts';
 
 // All columns of type numeric are numeric(78,0): units and the two parts of a rate. Like int8, they are exact.
@@ -170,7 +171,17 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
 
   return {
     ...pools(connectionsOf(partners), connectionsOf(system)),
-    listen: (channel, onNotify) => listen(url, channel, onNotify),
+    listen: (channel, onNotify) =>
+      listenOn(
+        {
+          connectionString: url,
+          application_name: 'cloverleaf_listen',
+          connectionTimeoutMillis: 10_000,
+          ...PROBED,
+        },
+        channel,
+        { onNotify },
+      ),
     session: async ({ idleMs = 0 } = {}) => {
       const client = new pg.Client({
         connectionString: url,
@@ -445,40 +456,3 @@ const onlyAsking = (tx: Tx): Tx => ({
     throw new BugError('nothing is sent with the commit here');
   },
 });
-
-async function listen(url: string, channel: string, onNotify: (payload: string) => void) {
-  let client: pg.Client | undefined;
-  let stopped = false;
-  let retry: NodeJS.Timeout | undefined;
-
-  const connect = async (): Promise<void> => {
-    const next = new pg.Client({
-      connectionString: url,
-      application_name: 'cloverleaf_listen',
-      connectionTimeoutMillis: 10_000,
-      ...PROBED,
-    });
-    next.on('notification', (message) => onNotify(message.payload ?? ''));
-    next.on('error', () => {
-      void next.end().catch(() => {});
-      if (!stopped) retry = setTimeout(() => void connect().catch(again), 500);
-    });
-    await next.connect();
-    await next.query(`listen ${channel}`);
-    // `stop` knew only the connection before.
-    if (stopped) return await next.end();
-    client = next;
-    onNotify('');
-  };
-  const again = () => {
-    if (!stopped) retry = setTimeout(() => void connect().catch(again), 1_000);
-  };
-  await connect();
-  return {
-    async stop() {
-      stopped = true;
-      clearTimeout(retry);
-      await client?.end();
-    },
-  };
-}

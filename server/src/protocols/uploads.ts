@@ -11,6 +11,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import type { FastifyInstance } from 'fastify';
 import { Refusal, Unavailable } from '../base/errors.ts';
 
 export interface UploadLimits {
@@ -48,6 +49,17 @@ const MOST_HEADERS = 16;
 /** Each holds up to `UploadLimits.bytes` in memory. */
 const MOST_AT_ONCE = 4;
 let underWay = 0;
+
+/** Mounts endpoints with files: the framework does not read their bodies, and an error closes the connection instead. */
+export const takeUploads = (app: FastifyInstance, mount: (inside: FastifyInstance) => void) =>
+  app.register(async (inside) => {
+    inside.addContentTypeParser(/^\s*multipart\/form-data/i, (_request, payload, done) => done(null, payload));
+    inside.addHook('onError', (_request, reply, _error, done) => {
+      reply.header('connection', 'close');
+      done();
+    });
+    mount(inside);
+  });
 
 /**
  * @throws Refusal 'malformed_body' | 'body_too_large'; Unavailable when too many are under way

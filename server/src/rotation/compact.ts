@@ -8,7 +8,9 @@
  * One table at a time, each locked while it is rewritten. A table that stays locked by others is tried again and then reported. A
  * process that is stopped leaves each table as it was or rewritten, and the next run rewrites them all.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { pauseAfter } from '../base/backoff.ts';
 import { SettingError } from '../base/env.ts';
 import { encryptedTables } from './rotate.ts';
 
@@ -19,6 +21,7 @@ export interface CompactReport {
 }
 
 const ATTEMPTS = 5;
+const PAUSES = { firstMs: 200, longestMs: 1_600 };
 const LOCK_TIMEOUT = '55P03';
 const DEADLOCK = '40P01';
 const LOCK = `hashtext('compacting tables')`;
@@ -96,7 +99,7 @@ async function rewrite(client: pg.Client, table: string): Promise<CompactReport[
       const { code = '' } = error as { code?: string };
       if (code !== LOCK_TIMEOUT && code !== DEADLOCK) throw error;
       // Those who waited behind this one get their turn.
-      await new Promise((wake) => setTimeout(wake, 200 * attempt));
+      await sleep(pauseAfter(attempt - 1, PAUSES));
     }
   }
   return undefined;

@@ -59,12 +59,12 @@ describe('a channel on connections in memory', ENDS, () => {
   async function heardInMemory(t: TestContext) {
     const made: pg.Client[] = [];
     const heard: string[] = [];
-    const opens = { next: (): Promise<void> => Promise.resolve() };
+    const opens = { next: (): Promise<void> => Promise.resolve(), listens: (): Promise<void> => Promise.resolve() };
     t.mock.method(pg.Client.prototype, 'connect', function connects(this: pg.Client) {
       made.push(this);
       return opens.next();
     });
-    t.mock.method(pg.Client.prototype, 'query', () => Promise.resolve());
+    t.mock.method(pg.Client.prototype, 'query', () => opens.listens());
     t.mock.method(pg.Client.prototype, 'end', () => Promise.resolve());
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const listening = await openDatabase('postgres:///none').listen('tried', (payload) => void heard.push(payload));
@@ -87,6 +87,22 @@ describe('a channel on connections in memory', ENDS, () => {
     }
     assert.deepEqual(counts, [1, 2, 2, 3, 3, 4]);
     assert.deepEqual(heard, ['']);
+  });
+
+  test('is opened again once when it is lost before it listens', async (t) => {
+    const { made, heard, opens, lose, pass } = await heardInMemory(t);
+    lose();
+    const listen = Promise.withResolvers<void>();
+    opens.listens = () => listen.promise;
+    await pass(500);
+    opens.listens = () => Promise.resolve();
+    lose();
+    listen.reject(new Error('lost'));
+    await pass(0);
+    await pass(1_000);
+    await pass(10_000);
+    assert.equal(made.length, 3);
+    assert.deepEqual(heard, ['', '']);
   });
 
   test('is not opened again once it is stopped, whatever it waited for', async (t) => {

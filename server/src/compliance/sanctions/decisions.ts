@@ -14,7 +14,7 @@ import type { ListEntry } from './entry.ts';
 import { entriesAt } from './lists.ts';
 import { matchEntry, prepare, REPLAYED, readRules, type Subject } from './match.ts';
 import { nameOf } from './names.ts';
-import { openInputs, decryptResult, updateOwnerCases } from './results.ts';
+import { decryptResult, openInputs, updateOwnerCases } from './results.ts';
 import { type FoundEntry, type HitRow, type ResultRow, sql } from './store.ts';
 
 export const HIT_STATES = ['open', 'true_hit', 'false_positive', 'gone'] as const;

@@ -9,11 +9,12 @@
  * calls, 413 above MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network, 503 when the job cannot be woken now:
  * providers call again.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db.ts';
 import { describeError, type Log } from '../../base/log.ts';
 import { wakeCheck } from '../../customers/index.ts';
+import { answer, type Call, callOf, takeCalls } from '../calls.ts';
 import { networkOf, openLimiter } from '../limit.ts';
 import type { Protocol } from '../protocol.ts';
 
@@ -24,7 +25,7 @@ export interface CallbacksDeps {
   /** The functions needed of a verifier; its contract is verifiers/verifier.ts. */
   readonly verifier: {
     readonly code: string;
-    readCallback?(call: { headers: Readonly<Record<string, string | undefined>>; body: Buffer }): string | undefined;
+    readCallback?(call: Call): string | undefined;
   };
   /** Per network address; 300 by default. */
   readonly requestsPerMinute?: number;
@@ -38,24 +39,18 @@ export const callbacks: Protocol<CallbacksDeps> = (deps) => async (app) => {
   const { db, clock, log, verifier } = deps;
   const limiter = openLimiter();
   /** An adapter's error about a call may quote the call, so it is not passed on. */
-  const keyOf = (request: FastifyRequest, body: Buffer): string | undefined => {
+  const keyOf = (request: FastifyRequest): string | undefined => {
     try {
-      return verifier.readCallback?.({ headers: joined(request.headers), body });
+      return verifier.readCallback?.(callOf(request));
     } catch {
       log.warn({ requestId: request.id, verifier: verifier.code }, 'callback not understood');
       return undefined;
     }
   };
   await app.register(async (inside) => {
-    // The signature is over the received bytes, whatever their type.
-    inside.removeAllContentTypeParsers();
-    inside.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-    inside.setErrorHandler(async (error, request, reply) => {
-      const { statusCode } = error as { statusCode?: unknown };
-      if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return answer(reply, statusCode);
-      log.error({ requestId: request.id, verifier: verifier.code, ...describeError(error) }, 'callback failed');
-      return answer(reply, 503);
-    });
+    takeCalls(inside, ({ id }, error) =>
+      log.error({ requestId: id, verifier: verifier.code, ...describeError(error) }, 'callback failed'),
+    );
     inside.route<{ Params: { code: string } }>({
       method: 'POST',
       url: '/verifiers/:code/callback',
@@ -66,8 +61,7 @@ export const callbacks: Protocol<CallbacksDeps> = (deps) => async (app) => {
         if (request.params.code !== verifier.code || verifier.readCallback === undefined) return answer(reply, 404);
       },
       handler: async (request, reply) => {
-        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-        const key = keyOf(request, body);
+        const key = keyOf(request);
         if (key === undefined) return answer(reply, 401);
         await db.asSystem((tx) => wakeCheck(tx, key, clock.now()));
         return answer(reply, 204);
@@ -75,11 +69,3 @@ export const callbacks: Protocol<CallbacksDeps> = (deps) => async (app) => {
     });
   });
 };
-
-const answer = (reply: FastifyReply, status: number): FastifyReply =>
-  reply.code(status).header('cache-control', 'no-store').send();
-
-const joined = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string | undefined> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-  );

@@ -11,9 +11,10 @@
  * earlier one, 413 above MAX_BODY_BYTES, 429 above REQUESTS_PER_MINUTE of one network or too many inquiries of one order, 503
  * when it cannot be stored now: the other provider tries again.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { describeError, type Log } from '../../base/log.ts';
 import { CALL_KINDS, type CallKind, type Reply, type TravelRule } from '../../compliance/index.ts';
+import { answer, callOf, takeCalls } from '../calls.ts';
 import { networkOf, openLimiter } from '../limit.ts';
 import type { Protocol } from '../protocol.ts';
 
@@ -42,14 +43,9 @@ export const travel: Protocol<TravelDeps> = (deps) => async (app) => {
   const { protocol } = exchange;
   const limiter = openLimiter();
   await app.register(async (inside) => {
-    inside.removeAllContentTypeParsers();
-    inside.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-    inside.setErrorHandler(async (error, request, reply) => {
-      const { statusCode } = error as { statusCode?: unknown };
-      if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return answer(reply, statusCode);
-      log.error({ requestId: request.id, ...describeError(error) }, 'travel rule message failed');
-      return answer(reply, 503);
-    });
+    takeCalls(inside, ({ id }, error) =>
+      log.error({ requestId: id, ...describeError(error) }, 'travel rule message failed'),
+    );
     inside.route<{ Params: { code: string; kind: string; secret: string } }>({
       method: 'POST',
       url: '/travel-rule/:code/:kind/:secret',
@@ -60,10 +56,7 @@ export const travel: Protocol<TravelDeps> = (deps) => async (app) => {
         if (request.params.code !== protocol.code || kindOf(request) === undefined) return answer(reply, 404);
       },
       handler: async (request, reply) => {
-        const call = {
-          headers: joined(request.headers),
-          body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-        };
+        const call = callOf(request);
         const kind = kindOf(request);
         const said: Reply =
           kind === undefined ? { outcome: 'unknown' } : await exchange.receive(kind, request.params.secret, call);
@@ -78,11 +71,3 @@ export const travel: Protocol<TravelDeps> = (deps) => async (app) => {
 
 const kindOf = ({ params }: FastifyRequest<{ Params: { kind: string } }>): CallKind | undefined =>
   CALL_KINDS.find((kind) => kind === params.kind);
-
-const answer = (reply: FastifyReply, status: number, body?: string): FastifyReply =>
-  reply.code(status).header('cache-control', 'no-store').send(body);
-
-const joined = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string | undefined> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-  );

@@ -15,6 +15,7 @@ import { frameworkCode, isBare, isPath, readBodiesAsBytes } from '../http.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Protocol, Reply } from '../protocol.ts';
 import { openRequestLog } from '../request-log.ts';
+import { takeUploads } from '../uploads.ts';
 import { answerer, clientRequestId, PREFIX } from './answer.ts';
 import { isWrite } from './declare.ts';
 import type { Handled, V1Deps } from './handler.ts';
@@ -63,18 +64,12 @@ export const v1: Protocol<V1Deps> = (deps) => async (app) => {
         inside,
         handled.filter(({ declared }) => declared.files !== true),
       );
-      // Bodies with files are not read by the framework, and have limits of their own (uploads.ts).
-      await inside.register(async (uploads) => {
-        uploads.addContentTypeParser(/^\s*multipart\/form-data/i, (_request, payload, done) => done(null, payload));
-        uploads.addHook('onError', (_request, reply, _error, done) => {
-          reply.header('connection', 'close');
-          done();
-        });
+      await takeUploads(inside, (uploads) =>
         mount(
           uploads,
           handled.filter(({ declared }) => declared.files === true),
-        );
-      });
+        ),
+      );
       nothingElse(inside, handled);
     },
     { prefix: PREFIX },

@@ -20,7 +20,7 @@ import { openLimiter, openStrangers, type Strangers } from '../limit.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { openRequestLog } from '../request-log.ts';
-import { readUpload, UPLOAD_LIMITS, type UploadedFile } from '../uploads.ts';
+import { readUpload, takeUploads, UPLOAD_LIMITS, type UploadedFile } from '../uploads.ts';
 import { authenticate, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
 import { type Body, bodyKind, readBody, sameMeaning, signedTextsAgree } from './body.ts';
 import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
@@ -161,18 +161,12 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
     app,
     routes.filter(({ files }) => !files),
   );
-  // Bodies with files are not read by the framework, and have limits of their own.
-  await app.register(async (uploads) => {
-    uploads.addContentTypeParser(/^\s*multipart\/form-data/i, (_request, payload, done) => done(null, payload));
-    uploads.addHook('onError', (_request, reply, _error, done) => {
-      reply.header('connection', 'close');
-      done();
-    });
+  await takeUploads(app, (uploads) =>
     mount(
       uploads,
       routes.filter(({ files }) => files),
-    );
-  });
+    ),
+  );
   nothingElse(app, routes, deps.sandbox !== undefined);
 
   function mount(on: FastifyInstance, some: readonly Route[]): void {

@@ -5,9 +5,8 @@
  * An instance's own writes count at once, and those of others when the notification arrives. Without a listening session nothing
  * is known to be unchanged.
  */
-import pg from 'pg';
-
-const AGAIN_MS = 1_000;
+import { PROBED } from '../../base/db.ts';
+import { listenOn } from '../../base/listening.ts';
 
 export const CHANNEL = 'simulated_bank';
 
@@ -20,45 +19,28 @@ export interface Changes {
 
 export async function watchChanges(adminUrl: string): Promise<Changes> {
   let version = 0;
-  let session: pg.Client | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  let isStopped = false;
-
-  async function connect(): Promise<void> {
-    const client = new pg.Client({ connectionString: adminUrl, application_name: `${CHANNEL}_changes` });
-    let isLost = false;
-    client.on('notification', () => {
-      version += 1;
-    });
-    client.on('error', () => {
-      isLost = true;
-      if (session === client) session = undefined;
-      void client.end().catch(() => {});
-      again();
-    });
-    await client.connect();
-    await client.query(`listen ${CHANNEL}`);
-    // Changes before this moment may have been missed.
-    version += 1;
-    if (isStopped) await client.end();
-    else if (!isLost) session = client;
-  }
-  function again(): void {
-    if (!isStopped) retry = setTimeout(() => void connect().catch(again), AGAIN_MS);
-  }
-
-  await connect();
+  let isHeard = false;
+  const listening = await listenOn(
+    { connectionString: adminUrl, application_name: `${CHANNEL}_changes`, connectionTimeoutMillis: 10_000, ...PROBED },
+    CHANNEL,
+    {
+      onNotify() {
+        version += 1;
+        isHeard = true;
+      },
+      onLost() {
+        isHeard = false;
+      },
+    },
+  );
   return {
-    version: () => (session === undefined ? undefined : version),
+    version: () => (isHeard ? version : undefined),
     changed() {
       version += 1;
     },
     async stop() {
-      isStopped = true;
-      clearTimeout(retry);
-      const last = session;
-      session = undefined;
-      await last?.end().catch(() => {});
+      isHeard = false;
+      await listening.stop().catch(() => {});
     },
   };
 }

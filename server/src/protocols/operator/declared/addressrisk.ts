@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { ADDRESS_HIT_STATES, LEVELS, MAX_ADDRESS_HITS, MAX_ANSWERS } from '../../../compliance/index.ts';
 import { about, id, oneOf, optional } from '../../declaration/fields.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 import { address } from './forms.ts';
 

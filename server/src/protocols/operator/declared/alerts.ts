@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { ABOUT, MAX_MESSAGES } from '../../../alerts/index.ts';
 import { about, amount, id, listOf, oneOf, optional, text, whole } from '../../declaration/fields.ts';
-import { declareAction, limit, declareRead } from '../declare.ts';
+import { declareAction, declareRead, limit } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 
 const name = about(

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, day, id, listOf, optional, text, time } from '../../declaration/fields.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 
 const asset = about(text(60), 'Code of the asset of the account', 'eur');

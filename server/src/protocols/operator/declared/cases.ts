@@ -19,7 +19,7 @@ import {
   typed,
   whole,
 } from '../../declaration/fields.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, thing } from '../replies.ts';
 import { customerId, fiatCode, operatorName } from './forms.ts';
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MAX_DORMANT, MAX_DUST, MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, flag, id, oneOf, optional, orNone, text, time, whole } from '../../declaration/fields.ts';
-import { declareAction, FILTERS, FINDS, limit, declareRead, NARROWED, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, FILTERS, FINDS, limit, NARROWED, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode } from './forms.ts';
 

@@ -3,7 +3,7 @@ import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import { PERIODS } from '../../../partners/index.ts';
 import { about, amount, id, oneOf, optional, orNone, whole } from '../../declaration/fields.ts';
 import { maybe, whole as number, time, text as word } from '../../declaration/parts.ts';
-import { declareAction, effectiveAt, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, effectiveAt, limit, PROPOSES } from '../declare.ts';
 import { done, pages, rows } from '../replies.ts';
 import { customerId, fiatCode } from './forms.ts';
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { KINDS, type Kind, MOST_TRIED } from '../../../monitoring/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
 import { maybe, whole as number, text as word } from '../../declaration/parts.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, pages, rows } from '../replies.ts';
 import { customerId, fiatCode } from './forms.ts';
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../../declaration/fields.ts';
-import { declareAction, FILTERS, FINDS, limit, declareRead, NARROWED, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, FILTERS, FINDS, limit, NARROWED, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode, TERMS } from './forms.ts';
 import { BANK_LINE } from './outside.ts';

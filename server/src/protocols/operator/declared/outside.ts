@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { about, amount, id, oneOf, optional, text } from '../../declaration/fields.ts';
-import { FILTERS, limit, declareRead, NARROWED } from '../declare.ts';
+import { declareRead, FILTERS, limit, NARROWED } from '../declare.ts';
 import { maybe, pages } from '../replies.ts';
 import { assetCode } from './forms.ts';
 

@@ -24,7 +24,7 @@ import {
   whole,
 } from '../../declaration/fields.ts';
 import { OPERATION, PROTOCOLS } from '../../request-log.store.ts';
-import { declareAction, FILTERS, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, FILTERS, limit, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { itemsOf, keyName, partnerTerms } from './forms.ts';
 

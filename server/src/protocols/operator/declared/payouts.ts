@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_LISTED } from '../../../orders/index.ts';
 import { BREAK_KINDS, BREAK_STATES, MOVEMENT_PLACE, MOVEMENT_STATES } from '../../../reports/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, typed } from '../../declaration/fields.ts';
-import { declareAction, FILTERS, limit, declareRead, NARROWED, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, FILTERS, limit, NARROWED, PROPOSES } from '../declare.ts';
 import { CORRECTIONS } from '../deps.ts';
 import { done, maybe, pages, thing } from '../replies.ts';
 import { assetCode } from './forms.ts';

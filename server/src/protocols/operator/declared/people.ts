@@ -10,7 +10,7 @@ import {
   ROLES,
 } from '../../../operators/index.ts';
 import { about, amount, id, oneOf, optional, orNone, text, time, typed, whole } from '../../declaration/fields.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
 

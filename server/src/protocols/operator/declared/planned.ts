@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_PLANNED, PLAN_STATES } from '../../../operators/index.ts';
 import { about, id, oneOf, optional, text } from '../../declaration/fields.ts';
 import { maybe, time, text as word } from '../../declaration/parts.ts';
-import { declareAction, limit, declareRead } from '../declare.ts';
+import { declareAction, declareRead, limit } from '../declare.ts';
 import { done, pages, thing } from '../replies.ts';
 
 const PLAN = [

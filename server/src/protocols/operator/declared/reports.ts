@@ -1,7 +1,7 @@
 /** Reports: the trial balance, statements, revenue, and orders affected by a wrong fee or price. */
 import { type TSchema, Type } from 'typebox';
 import { about, day, id, oneOf, optional, text, time } from '../../declaration/fields.ts';
-import { FILTERS, limit, declareRead, NARROWED } from '../declare.ts';
+import { declareRead, FILTERS, limit, NARROWED } from '../declare.ts';
 import { many, maybe, pages, rows } from '../replies.ts';
 import { TERMS } from './forms.ts';
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { DECISION_KINDS, HIT_STATES, MAX_HITS } from '../../../compliance/index.ts';
 import { about, id, oneOf, optional } from '../../declaration/fields.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 
 const number = (description: string) => Type.String({ description });

@@ -1,7 +1,7 @@
 /** Single sign-on of operators: logins at the provider, and the accounts there that are bound to operators. */
 import { Type } from 'typebox';
 import { about, type Field, flag, id, object, optional, text } from '../../declaration/fields.ts';
-import { declareAction, type Declared, declareRead, PROPOSES } from '../declare.ts';
+import { type Declared, declareAction, declareRead, PROPOSES } from '../declare.ts';
 import { done, maybe, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
 import { options, SESSION, written } from './session.ts';

@@ -15,7 +15,7 @@ import {
   time,
   whole,
 } from '../../declaration/fields.ts';
-import { declareAction, effectiveAt, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, effectiveAt, limit, PROPOSES } from '../declare.ts';
 import { done, many, maybe, rows, thing } from '../replies.ts';
 import { coinCode, fiatCode, partnerTerms, policyQuestion } from './forms.ts';
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { MAX_TRAVEL_RULES, TRAVEL_EXCHANGES, TRAVEL_POLICIES } from '../../../compliance/index.ts';
 import { about, amount, flag, id, oneOf, optional, text, whole } from '../../declaration/fields.ts';
 import { whole as number, text as word } from '../../declaration/parts.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 import { fiatCode } from './forms.ts';
 

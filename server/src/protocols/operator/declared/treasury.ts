@@ -1,7 +1,7 @@
 /** Our own money: wallets compared with their thresholds and with the books, amounts owed by markets, and sweeps under way. */
 import { Type } from 'typebox';
 import { about, amount, id, oneOf, optional, text, time, typed, whole } from '../../declaration/fields.ts';
-import { declareAction, limit, declareRead, PROPOSES } from '../declare.ts';
+import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 import { assetCode, address as ownAddress } from './forms.ts';
 

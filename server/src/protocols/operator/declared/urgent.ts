@@ -1,7 +1,7 @@
 /** Open cases in the order in which a person should take them. */
 import { Type } from 'typebox';
 import { MAX_CASES } from '../../../compliance/index.ts';
-import { limit, declareRead } from '../declare.ts';
+import { declareRead, limit } from '../declare.ts';
 import { many, maybe, rows } from '../replies.ts';
 
 const ISO = 'ISO 8601 in UTC';
