@@ -5,7 +5,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import pg from 'pg';
 import { systemClock } from '../base/clock.ts';
-import { openDatabase, txOn } from '../base/db.ts';
+import { openDatabase, type Tx, txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { openLog } from '../base/log.ts';
 import { migrateFor } from '../base/migrate.ts';
@@ -73,17 +73,33 @@ async function verify(config: Config, adminUrl: string, kept: Readonly<Record<st
   const [journal, audit] = ['seal', 'audit-seal'].map((name) =>
     kept[name] === undefined ? undefined : readSeal(name, String(kept[name])),
   );
-  const client = new pg.Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
-  client.on('error', () => {});
-  await client.connect();
+  const [first, second] = [snapshotReader(adminUrl), snapshotReader(adminUrl)];
   try {
-    await client.query('begin isolation level repeatable read read only');
-    const verified = await verifyLedger(txOn(client), journal, audit, new Date(), vaultIfThere(config));
+    const tx = await first.begin();
+    const snapshot = await tx.row<{ id: string }>('select pg_export_snapshot() as id');
+    const beside = await second.begin(snapshot?.id);
+    const verified = await verifyLedger(tx, { kept: journal, keptAudit: audit, vault: vaultIfThere(config), beside });
     process.stdout.write(verifiedTable(verified));
     return verified.problems.length === 0 ? CLEAN : BROKEN;
   } finally {
-    await client.end();
+    await Promise.all([first.end(), second.end()]);
   }
+}
+
+/** A connection with one transaction that only reads. */
+function snapshotReader(adminUrl: string) {
+  const client = new pg.Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
+  client.on('error', () => {});
+  return {
+    /** @param snapshot of another transaction, which is still open; without one, the transaction has its own */
+    begin: async (snapshot?: string): Promise<Tx> => {
+      await client.connect();
+      await client.query('begin isolation level repeatable read read only');
+      if (snapshot !== undefined) await client.query(`set transaction snapshot ${client.escapeLiteral(snapshot)}`);
+      return txOn(client);
+    },
+    end: async () => await client.end(),
+  };
 }
 
 function readSeal(name: string, text: string): { number: bigint; hash: string } {

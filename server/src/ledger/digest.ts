@@ -2,7 +2,7 @@
  * Content hash of an entry: everything except the time of posting. Two entries with the same hash are the same entry. Computed
  * when posting, and again when verifying.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 export interface DigestedLine {
   step: 'post' | 'hold' | 'settle' | 'void';
@@ -16,9 +16,22 @@ export interface DigestedLine {
 
 export function digestOf(kind: string, orderId: bigint | null | undefined, lines: readonly DigestedLine[]): Buffer {
   const parts = lines.map(({ step, hold, debit, credit, units }) =>
-    step === 'post' || step === 'hold' ? [step, hold, debit, credit, units] : [step, hold],
+    JSON.stringify(step === 'post' || step === 'hold' ? [step, hold, debit, credit, units] : [step, hold]),
   );
-  return createHash('sha256')
-    .update(JSON.stringify([kind, String(orderId ?? ''), parts]))
-    .digest();
+  return Buffer.from(hexDigestOf(kind, String(orderId ?? ''), parts.join(',')), 'hex');
 }
+
+/**
+ * The hash of `digestOf` in hexadecimal digits.
+ *
+ * @param orderId '' without an order
+ * @param lines as JSON, separated by commas, as LINE_TEXT makes them
+ */
+export function hexDigestOf(kind: string, orderId: string, lines: string): string {
+  return hash('sha256', `[${JSON.stringify(kind)},"${orderId}",[${lines}]]`, 'hex');
+}
+
+/** A line as JSON, of transfer `t` with its accounts `d` and `c`: the same text as of `digestOf`. */
+export const LINE_TEXT = `'[' || to_json(t.step)::text || ',' || to_json(coalesce(t.hold, ''))::text ||
+  case when t.step in ('post', 'hold')
+       then ',' || to_json(d.code)::text || ',' || to_json(c.code)::text || ',"' || t.units || '"]' else ']' end`;

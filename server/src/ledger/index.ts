@@ -48,7 +48,7 @@ export {
 } from './reports.ts';
 export { type NewestSeal, newestSeal, seal, sealLag, unsealedSince } from './seals.ts';
 export { addToDailyTotals } from './totals.ts';
-export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
+export { type JournalSummary, type Problem, verifyJournal, verifySums } from './verify.ts';
 
 /** The `account` of a `short` result when the units are available but older orders wait for them. */
 export const OTHERS_WAIT = 'others wait';

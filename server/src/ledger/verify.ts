@@ -8,7 +8,8 @@
  * - the daily totals, which reports sum.
  *
  * Entries are read a few thousand at a time in sealing order, and PostgreSQL sums the balances, so memory use does not depend on
- * the journal's length. Run it inside one `repeatable read` transaction, because the server continues to post.
+ * the journal's length. Run it inside one `repeatable read` transaction, or two with one snapshot, because the server continues to
+ * post.
  *
  * A hash chain cannot show that its end was cut off. An auditor who kept a newest hash elsewhere passes it in.
  *
@@ -16,7 +17,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { wrongTotals } from './daily.ts';
-import { type DigestedLine, digestOf } from './digest.ts';
+import { hexDigestOf, LINE_TEXT } from './digest.ts';
 import { wrongRevenue } from './earned.ts';
 import { FIRST, hasherOver } from './seals.ts';
 
@@ -41,9 +42,11 @@ export interface JournalSummary {
 const PAGE_ENTRIES = 5_000;
 /** Seals examined per page; each has at least one entry. */
 const PAGE_SEALS = 5_000;
+/** Entries hashed before the process takes in what PostgreSQL has sent of the next page. */
+const TURN_ENTRIES = 500;
 
 /**
- * Verifies the whole journal.
+ * Verifies the entries of the whole journal and their seals.
  *
  * @param tell called for each problem as it is found
  * @param kept number and hash of a seal, kept elsewhere: the journal must still have it
@@ -56,6 +59,11 @@ export async function verifyJournal(
   const summary: JournalSummary = { entries: 0n, transfers: 0n, seals: 0n, unsealed: 0n, newest: null };
   await verifySealed(tx, tell, summary, kept);
   await verifyUnsealed(tx, tell, summary);
+  return summary;
+}
+
+/** Verifies all that is summed over the journal. PostgreSQL does the work. */
+export async function verifySums(tx: Tx, tell: (problem: Problem) => void): Promise<void> {
   for (const problem of await tx.rows<Problem>(ACCOUNTS)) tell(problem);
   for (const problem of await tx.rows<Problem>(HOLDS)) tell(problem);
   for (const problem of await tx.rows<Problem>(DOUBLE_ENTRY)) tell(problem);
@@ -63,7 +71,6 @@ export async function verifyJournal(
     tell({ rule: 'daily_total', subject: `${day} ${account}`, why: 'it differs from the sum of its entries' });
   for (const { day, row } of await wrongRevenue(tx))
     tell({ rule: 'daily_total', subject: `${day} ${row}`, why: 'it differs from the sum of its entries' });
-  return summary;
 }
 
 interface SealRow {
@@ -73,24 +80,25 @@ interface SealRow {
   entries: number;
 }
 
-interface LineRow {
-  seal: bigint | null;
-  seq: bigint;
+/** An entry with its transfers. Of one that was removed, which a seal still names, everything but the seal is null. */
+interface EntryRow {
+  seal: string | null;
+  seq: string;
   id: string | null;
   kind: string;
-  orderId: bigint | null;
+  orderId: string;
   at: Date;
-  content: Buffer;
-  step: DigestedLine['step'] | null;
-  hold: string | null;
-  debit: string;
-  credit: string;
-  units: string;
+  content: string;
+  transfers: number;
+  lines: string;
 }
 
-/** Columns of a page: one row per transfer. An entry without transfers has one row whose step is null. */
-const LINES = `e.seq, e.id, e.kind, e.order_id, e.at, e.content, t.step, t.hold, d.code as debit, c.code as credit, t.units::text as units`;
-const JOINS = `left join transfers t on t.entry = e.id left join accounts d on d.id = t.debit left join accounts c on c.id = t.credit`;
+/** Columns of an entry `e`. Numbers are text, because a hash needs their digits. */
+const ENTRY = `e.seq::text, e.id, e.kind, coalesce(e.order_id::text, '') as order_id, e.at, encode(e.content, 'hex') as content,
+  l.transfers, coalesce(l.lines, '') as lines`;
+const LINES = `left join lateral (
+  select count(*)::int as transfers, string_agg(${LINE_TEXT}, ',' order by t.line) as lines
+    from transfers t join accounts d on d.id = t.debit join accounts c on c.id = t.credit where t.entry = e.id) l on true`;
 
 async function verifySealed(
   tx: Tx,
@@ -101,26 +109,9 @@ async function verifySealed(
   let previous: Buffer = FIRST;
   let last = 0n;
   let keptIsThere = kept === undefined;
-  for (;;) {
-    const ahead = await tx.rows<SealRow>(
-      'select number, previous, hash, entries from seals where number > $1 order by number limit $2',
-      [last, PAGE_SEALS],
-    );
-    const page = upTo(ahead, PAGE_ENTRIES);
-    const [first, end] = [page[0], page.at(-1)];
-    if (first === undefined || end === undefined) break;
-    const rows = await tx.rows<LineRow>(
-      `select s.seal, ${LINES} from sealed_entries s left join entries e on e.seq = s.entry_seq ${JOINS}
-        where s.seal between $1 and $2 order by s.seal, s.position, t.line`,
-      [first.number, end.number],
-    );
-    const bySeal = new Map<bigint, LineRow[]>();
-    for (const row of rows) {
-      const of = bySeal.get(row.seal ?? 0n);
-      if (of === undefined) bySeal.set(row.seal ?? 0n, [row]);
-      else of.push(row);
-    }
-    for (const seal of page) {
+  let sinceTurn = 0;
+  for await (const { seals, bySeal } of sealedPages(tx)) {
+    for (const seal of seals) {
       const subject = `seal ${seal.number}`;
       if (seal.number !== last + 1n)
         tell({ rule: 'seal', subject, why: `seals ${last + 1n} to ${seal.number - 1n} are missing` });
@@ -128,23 +119,28 @@ async function verifySealed(
         tell({ rule: 'seal', subject, why: 'it is not made over the seal before it' });
       const hasher = hasherOver(seal.previous);
       let count = 0;
-      for (const lines of entriesOf(bySeal.get(seal.number) ?? [])) {
-        const [entry] = lines;
-        if (entry?.id === null || entry === undefined) continue;
-        verifyContent(entry.id, lines, tell, summary);
-        hasher.add({ ...entry, id: entry.id });
+      for (const entry of bySeal.get(String(seal.number)) ?? []) {
+        if (entry.id === null) continue;
+        verifyContent(entry.id, entry, tell, summary);
+        hasher.add({ ...entry, id: entry.id, content: Buffer.from(entry.content, 'hex') });
         count += 1;
       }
       if (count !== seal.entries)
         tell({ rule: 'seal', subject, why: `it covers ${seal.entries} entries and ${count} are there` });
       else if (!hasher.hash().equals(seal.hash))
         tell({ rule: 'seal', subject, why: 'its hash does not match the rows it covers' });
+      sinceTurn += count;
+      if (sinceTurn >= TURN_ENTRIES) {
+        sinceTurn = 0;
+        await new Promise((turn) => setImmediate(turn));
+      }
       keptIsThere ||= kept?.number === seal.number && kept.hash === seal.hash.toString('hex');
       previous = seal.hash;
       last = seal.number;
       summary.seals += 1n;
     }
-    summary.newest = { number: end.number, hash: end.hash.toString('hex') };
+    const newest = seals.at(-1);
+    if (newest !== undefined) summary.newest = { number: newest.number, hash: newest.hash.toString('hex') };
   }
   if (!keptIsThere)
     tell({
@@ -152,6 +148,41 @@ async function verifySealed(
       subject: `seal ${kept?.number}`,
       why: 'the hash that was kept elsewhere is not the one here',
     });
+}
+
+interface SealedPage {
+  seals: readonly SealRow[];
+  bySeal: ReadonlyMap<string | null, readonly EntryRow[]>;
+}
+
+/** All seals with their entries, a page at a time. PostgreSQL reads the next page while the caller verifies this one. */
+async function* sealedPages(tx: Tx): AsyncGenerator<SealedPage> {
+  let next = sealedPage(tx, 0n);
+  for (;;) {
+    const page = await next;
+    const end = page.seals.at(-1);
+    if (end === undefined) return;
+    next = sealedPage(tx, end.number);
+    // The caller may throw, and never wait for it.
+    next.catch(() => {});
+    yield page;
+  }
+}
+
+async function sealedPage(tx: Tx, after: bigint): Promise<SealedPage> {
+  const ahead = await tx.rows<SealRow>(
+    'select number, previous, hash, entries from seals where number > $1 order by number limit $2',
+    [after, PAGE_SEALS],
+  );
+  const seals = upTo(ahead, PAGE_ENTRIES);
+  const [first, end] = [seals[0], seals.at(-1)];
+  if (first === undefined || end === undefined) return { seals, bySeal: new Map() };
+  const rows = await tx.rows<EntryRow>(
+    `select s.seal::text, ${ENTRY} from sealed_entries s left join entries e on e.seq = s.entry_seq ${LINES}
+      where s.seal between $1 and $2 order by s.seal, s.position`,
+    [first.number, end.number],
+  );
+  return { seals, bySeal: Map.groupBy(rows, ({ seal }) => seal) };
 }
 
 /** The first seals that together have about this many entries, and at least one seal. */
@@ -164,31 +195,15 @@ function upTo(seals: readonly SealRow[], entries: number): SealRow[] {
   return seals.slice(0, end === -1 ? seals.length : Math.max(end, 1));
 }
 
-/** Groups consecutive rows by entry. */
-function entriesOf(rows: readonly LineRow[]): LineRow[][] {
-  const entries: LineRow[][] = [];
-  for (const row of rows) {
-    const open = entries.at(-1);
-    if (open !== undefined && open[0]?.seq === row.seq) open.push(row);
-    else entries.push([row]);
-  }
-  return entries;
-}
-
 function verifyContent(
   id: string,
-  lines: readonly LineRow[],
+  { kind, orderId, content, transfers, lines }: EntryRow,
   tell: (problem: Problem) => void,
   summary: JournalSummary,
 ): void {
-  const [entry] = lines;
-  if (entry === undefined) return;
-  const digested = lines.flatMap(({ step, hold, debit, credit, units }): DigestedLine[] =>
-    step === null ? [] : [{ step, hold: hold ?? '', debit, credit, units }],
-  );
   summary.entries += 1n;
-  summary.transfers += BigInt(digested.length);
-  if (!digestOf(entry.kind, entry.orderId, digested).equals(entry.content))
+  summary.transfers += BigInt(transfers);
+  if (hexDigestOf(kind, orderId, lines) !== content)
     tell({ rule: 'content', subject: id, why: 'its transfers differ from those it was posted with' });
 }
 
@@ -198,25 +213,23 @@ async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary:
     // A hundred seals back: entries get their numbers before they commit, so the last seals may have skipped a few.
     'select coalesce((select first_seq from seals order by number desc offset 100 limit 1), 0) as seq',
   );
-  for (let after = 0n; ; ) {
-    const rows = await tx.rows<LineRow>(
-      `select null::bigint as seal, ${LINES}
+  for (let after = '0'; ; ) {
+    const rows: EntryRow[] = await tx.rows<EntryRow>(
+      `select null::text as seal, ${ENTRY}
          from (select * from entries e where seq > $1 and not exists (select from sealed_entries where entry_seq = e.seq)
-                order by seq limit ${PAGE_ENTRIES}) e ${JOINS}
-        order by e.seq, t.line`,
+                order by seq limit ${PAGE_ENTRIES}) e ${LINES}
+        order by e.seq`,
       [after],
     );
-    const entries = entriesOf(rows);
-    for (const lines of entries) {
-      const [entry] = lines;
-      if (entry === undefined || entry.id === null) continue;
-      verifyContent(entry.id, lines, tell, summary);
+    for (const entry of rows) {
+      if (entry.id === null) continue;
+      verifyContent(entry.id, entry, tell, summary);
       summary.unsealed += 1n;
-      if (entry.seq < (edge?.seq ?? 0n))
+      if (BigInt(entry.seq) < (edge?.seq ?? 0n))
         tell({ rule: 'unsealed', subject: entry.id, why: 'it is among sealed entries, and no seal covers it' });
       after = entry.seq;
     }
-    if (entries.length < PAGE_ENTRIES) return;
+    if (rows.length < PAGE_ENTRIES) return;
   }
 }
 

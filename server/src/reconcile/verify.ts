@@ -2,14 +2,14 @@
  * `verify-ledger`: verifies the books from the database alone: seals, contents, balances, holds, both sides of each asset, every
  * order against its accounts and its history, and the audit against its seals.
  *
- * It runs in one transaction with one snapshot, so it can run beside the server. It writes nothing.
+ * It runs in one transaction, or two, with one snapshot, so it can run beside the server. It writes nothing.
  *
  * Not here: the computations on the journal (ledger/verify.ts), on orders (orders/read/check.ts) and on the audit
  * (operators/seals.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
-import { checkSettlements, type JournalSummary, type Problem, verifyJournal } from '../ledger/index.ts';
+import { checkSettlements, type JournalSummary, type Problem, verifyJournal, verifySums } from '../ledger/index.ts';
 import { type AuditSummary, verifyAudit } from '../operators/index.ts';
 import { checkDormant, checkOrders } from '../orders/index.ts';
 
@@ -27,35 +27,54 @@ interface Kept {
   hash: string;
 }
 
-/** Maximum number of listed problems: those of a thoroughly broken journal would fill the memory. */
+/** Maximum number of listed problems, of entries and of sums each: those of a thoroughly broken journal would fill the memory. */
 const MAX_PROBLEMS = 1_000;
 
-/**
- * @param tx        with one snapshot (`repeatable read`)
- * @param kept      number and hash of a seal of the journal, as kept elsewhere
- * @param keptAudit number and hash of a seal of the audit, as kept elsewhere
- * @param vault     verifies audit rows whose texts were encrypted again
- */
+export interface Verifying {
+  /** Number and hash of a seal of the journal, as kept elsewhere. */
+  kept?: Kept | undefined;
+  /** The same of the audit. */
+  keptAudit?: Kept | undefined;
+  now?: Date;
+  /** Verifies audit rows whose texts were encrypted again. */
+  vault?: Vault | undefined;
+  /** A second transaction with the snapshot of the first: sums are verified on it, while the entries are read on the first. */
+  beside?: Tx;
+}
+
+/** @param tx with one snapshot (`repeatable read`) */
 export async function verifyLedger(
   tx: Tx,
-  kept?: Kept,
-  keptAudit?: Kept,
-  now = new Date(),
-  vault?: Vault,
+  { kept, keptAudit, now = new Date(), vault, beside }: Verifying = {},
 ): Promise<Verified> {
   const from = performance.now();
+  const [ofEntries, ofSums] = [collector(), collector()];
+  const entries = async () => await verifyJournal(tx, ofEntries.tell, kept);
+  const sums = async (on: Tx) => {
+    const { tell } = ofSums;
+    await verifySums(on, tell);
+    const orders = await checkOrders(on, (id, why) => tell({ rule: 'order', subject: `order ${id}`, why }));
+    await checkDormant(on, (subject, why) => tell({ rule: 'dormant', subject, why }));
+    await checkSettlements(on, (subject, why) => tell({ rule: 'settlement', subject, why }));
+    const audit = await verifyAudit(on, (problem) => tell({ rule: 'audit', ...problem }), now, keptAudit, vault);
+    return { orders, audit };
+  };
+  const [summary, summed] =
+    beside === undefined ? [await entries(), await sums(tx)] : await Promise.all([entries(), sums(beside)]);
+  const problems = [...ofEntries.problems, ...ofSums.problems];
+  const more = ofEntries.more() + ofSums.more();
+  return { ...summary, ...summed, problems, more, tookMs: performance.now() - from };
+}
+
+/** Keeps the first problems it is told, and counts the others. */
+function collector() {
   const problems: Verified['problems'] = [];
   let more = 0;
   const tell = (problem: Verified['problems'][number]): void => {
     if (problems.length < MAX_PROBLEMS) problems.push(problem);
     else more += 1;
   };
-  const summary = await verifyJournal(tx, tell, kept);
-  const orders = await checkOrders(tx, (id, why) => tell({ rule: 'order', subject: `order ${id}`, why }));
-  await checkDormant(tx, (subject, why) => tell({ rule: 'dormant', subject, why }));
-  await checkSettlements(tx, (subject, why) => tell({ rule: 'settlement', subject, why }));
-  const audit = await verifyAudit(tx, (problem) => tell({ rule: 'audit', ...problem }), now, keptAudit, vault);
-  return { ...summary, orders, audit, problems, more, tookMs: performance.now() - from };
+  return { problems, tell, more: () => more };
 }
 
 const RULES: readonly [Verified['problems'][number]['rule'], string][] = [

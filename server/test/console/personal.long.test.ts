@@ -119,9 +119,7 @@ describe('personal data in the console', { skip: noChromium }, () => {
   });
 
   test('the audit matches its seals, except the changes proved by the erasure', async () => {
-    const { problems } = await server.db.asSystem((tx) =>
-      verifyLedger(tx, undefined, undefined, clock.now(), server.vault),
-    );
+    const { problems } = await server.db.asSystem((tx) => verifyLedger(tx, { now: clock.now(), vault: server.vault }));
     assert.deepEqual(problems, []);
   });
 

@@ -18,6 +18,7 @@ import {
   settle,
   trialBalance,
   verifyJournal,
+  verifySums,
 } from '../../src/ledger/index.ts';
 import { upsertAsset } from '../../src/partners/index.ts';
 import { countedDatabase } from '../support/counted.ts';
@@ -196,7 +197,11 @@ test('concurrent postings in any order keep both sides equal and never deadlock'
 
 async function problems(): Promise<Problem[]> {
   const told: Problem[] = [];
-  await fixture.db.asSystem((tx) => verifyJournal(tx, (problem) => told.push(problem)));
+  const tell = (problem: Problem): void => void told.push(problem);
+  await fixture.db.asSystem(async (tx) => {
+    await verifyJournal(tx, tell);
+    await verifySums(tx, tell);
+  });
   return told;
 }
 

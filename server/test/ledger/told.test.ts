@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { BugError } from '../../src/base/errors.ts';
-import { digestOf } from '../../src/ledger/digest.ts';
+import { type DigestedLine, digestOf, hexDigestOf, LINE_TEXT } from '../../src/ledger/digest.ts';
 import {
   type Account,
   balance,
@@ -229,4 +229,53 @@ test('available money is not taken before the orders that wait for it', async ()
   const refusal = await fixture.db.asSystem((tx) => post(tx, tooMuch, counted));
   assert.deepEqual(refusal, { outcome: 'short', account: suspense.code });
   assert.equal(asked, 0, 'the callback ran although the money is missing');
+});
+
+test('PostgreSQL makes of a line the text that is hashed when it is posted, whatever its words', async () => {
+  const texts = [
+    '',
+    ' ',
+    '"',
+    '\\',
+    '\\u0022',
+    "'",
+    '/',
+    '\b\f\n\r\t',
+    '\u0001\u001f\u007f',
+    'é',
+    '😀',
+    '\u2028\u2029',
+    '</a>',
+  ];
+  const steps = ['post', 'hold', 'settle', 'void'] as const;
+  const lines = texts.flatMap((text, n): DigestedLine[] =>
+    steps.map((step) => ({
+      step,
+      hold: step === 'post' ? '' : text,
+      debit: text,
+      credit: `c${text}`,
+      units: `${n + 1}`,
+    })),
+  );
+  const rows = await fixture.db.asSystem((tx) =>
+    tx.rows<{ line: string }>(
+      `select ${LINE_TEXT} as line
+         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::numeric[])
+              with ordinality as t (step, hold, debit, credit, units, n),
+              lateral (select t.debit as code) d, lateral (select t.credit as code) c
+        order by t.n`,
+      [
+        lines.map(({ step }) => step),
+        lines.map(({ step, hold }) => (step === 'post' ? null : hold)),
+        ...(['debit', 'credit', 'units'] as const).map((name) => lines.map((line) => line[name])),
+      ],
+    ),
+  );
+  for (const orderId of [undefined, 7n])
+    for (const [n, line] of lines.entries()) {
+      const made = hexDigestOf('a "kind"', String(orderId ?? ''), rows[n]?.line ?? '');
+      assert.equal(made, digestOf('a "kind"', orderId, [line]).toString('hex'), JSON.stringify(line));
+    }
+  const all = rows.map(({ line }) => line).join(',');
+  assert.equal(hexDigestOf('test', '', all), digestOf('test', undefined, lines).toString('hex'));
 });

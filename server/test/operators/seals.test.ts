@@ -168,7 +168,7 @@ test('an inserted row is found even by a verification that begins after the olde
 });
 
 test('verify-ledger names the row', async () => {
-  const verified = await fixture.db.asSystem((tx) => verifyLedger(tx, undefined, undefined, fixture.clock.now()));
+  const verified = await fixture.db.asSystem((tx) => verifyLedger(tx, { now: fixture.clock.now() }));
   assert.deepEqual(
     verified.problems.filter(({ rule }) => rule === 'audit').map(({ subject }) => subject),
     ['audit row 14'],

@@ -83,7 +83,7 @@ async function afterwards(...changes: string[]): Promise<string[]> {
   try {
     await superuser.query('set local session_replication_role = replica');
     for (const change of changes) await superuser.query(change);
-    const found = await verifyLedger(txOn(superuser), kept);
+    const found = await verifyLedger(txOn(superuser), { kept });
     return found.problems.map(({ rule, subject }) => `${rule} ${subject.replace(/^\d{4}-\d\d-\d\d /, '')}`);
   } finally {
     await superuser.query('rollback');

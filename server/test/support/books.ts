@@ -28,7 +28,7 @@ export type Outside = (rail: string, wallet: string, asset: string) => Promise<b
 
 /** @param vault verifies audit rows that an erasure has changed */
 export async function brokenBooks(tx: Tx, outside: Outside, vault?: Vault): Promise<string[]> {
-  const { problems } = await verifyLedger(tx, undefined, undefined, undefined, vault);
+  const { problems } = await verifyLedger(tx, { vault });
   const broken = problems.map(({ rule, subject, why }) => `${rule} ${subject}: ${why}`);
   for (const { id } of await tx.rows<{ id: bigint }>('select id from orders order by id')) {
     const { order, payouts } = await trace(tx, id);
