@@ -85,7 +85,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   // Which rows a statement sees: the role of its transaction, the partner in it, and what is left of both on a connection.
   isolation: {
-    mutate: ['base/db.ts'],
+    mutate: ['base/db.ts', 'base/listening.ts'],
     tests: [
       'base/transactions.test.ts',
       'base/statements.test.ts',
