@@ -159,6 +159,11 @@ export const RULE_SET = {
       isRequired: true,
       choices: ['1', '2', '3', 'none'],
     },
+    {
+      name: 'roles',
+      label: 'Of them with role',
+      hint: 'One person each, such as compliance; compliance, compliance takes two. Empty: any role',
+    },
     { name: 'right', label: 'With right', hint: 'Only actions of this right', choices: ['*', ...Object.keys(RIGHTS)] },
     { name: 'asset', label: 'Asset', hint: 'Only amounts of this asset, such as inr' },
     { name: 'above', label: 'Above', hint: 'Only above this amount of the asset' },

@@ -174,6 +174,9 @@ export interface Proposal {
   readonly ready_at: string | null;
   readonly failed_why: string | null;
   readonly agreed: readonly string[];
+  /** Roles that must be among those who approve, and those of them that are still missing. */
+  readonly roles: readonly string[];
+  readonly awaits: readonly string[];
 }
 
 export interface KillSwitch {

@@ -69,7 +69,11 @@ export function Came({ outcome }: { outcome: Outcome }) {
   if (outcome.proposal !== undefined && outcome.outcome !== 'declined')
     return (
       <div className="note is-warn" role="status">
-        <b>Nothing is done yet.</b> It takes {outcome.people ?? 'more'} people, and waits for another operator as{' '}
+        <b>Nothing is done yet.</b> It takes {outcome.people ?? 'more'} people, and waits for{' '}
+        {outcome.awaits === undefined || outcome.awaits.length === 0
+          ? 'another operator'
+          : `approval by ${outcome.awaits.join(' and ')}`}{' '}
+        as{' '}
         <Link to="/proposals/$proposal" params={{ proposal: outcome.proposal }}>
           proposal {outcome.proposal}
         </Link>

@@ -10,6 +10,10 @@ export interface Rule {
   /** Of a rule for an amount of an asset. */
   readonly aboveUnits?: string;
   readonly people: number;
+  /** Roles that must be among them; a role twice takes two people. */
+  readonly roles: readonly string[];
+  /** Of these, those that too few enabled operators have. */
+  readonly unmet: readonly string[];
 }
 export interface Rules {
   readonly rules: readonly Rule[];
@@ -20,6 +24,13 @@ export interface Rules {
 
 export const useRules = () =>
   useQuery({ queryKey: ['rules'], queryFn: () => read<Rules>('/rules'), refetchInterval: every(30_000) });
+
+/** `2 people, 1 of them compliance`. */
+export function taken(people: number | string, roles: readonly string[]): string {
+  const count = `${people} ${String(people) === '1' ? 'person' : 'people'}`;
+  const named = [...new Set(roles)].map((role) => `${roles.filter((one) => one === role).length} of them ${role}`);
+  return [count, ...named].join(', ');
+}
 
 export const hours = (seconds: number): string =>
   `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;

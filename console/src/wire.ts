@@ -20,6 +20,7 @@ export interface Outcome {
   readonly effectiveAt?: string;
   readonly people?: number;
   readonly agreed?: readonly string[];
+  readonly awaits?: readonly string[];
   /** The file of the answer, where the page asked for it instead of saving it. */
   readonly file?: Blob;
 }

@@ -6,7 +6,7 @@ import { grouped } from '../format.ts';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
 import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
-import { ACTION } from './proposals.tsx';
+import { ACTION, AGREED } from './proposals.tsx';
 import { LEVEL_TONES, type Level } from './treasury.tsx';
 import { type KindCount, Ordered, URGENT, type Urgent } from './urgent.tsx';
 
@@ -48,7 +48,7 @@ const PROPOSALS: readonly Column<Proposal>[] = [
   ACTION,
   { head: 'About', cell: ({ subject }) => <Subject text={subject} /> },
   { head: 'By', cell: ({ proposer }) => proposer },
-  { head: 'Agreed', cell: ({ agreed, people }) => `${agreed.length} of ${people}`, className: 'nowrap' },
+  AGREED,
   { head: 'Waits', cell: ({ proposed_at }) => <Time at={proposed_at} isAge /> },
 ];
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { OPERATOR_ACTIONS, RIGHTS, RULE_SET } from '../actions.people.ts';
 import { ActionDialog, Turn, type Typed } from '../form.tsx';
 import { grouped } from '../format.ts';
-import { type Rule, useRules } from '../rules.ts';
+import { type Rule, taken, useRules } from '../rules.ts';
 
 const DOES: Readonly<Record<string, string>> = {
   read: 'read orders, cases, the books and the audit',
@@ -152,8 +152,14 @@ const keyOf = (rule: Typed | Rule): string => {
   const above = ('aboveUnits' in rule ? rule.aboveUnits : 'above' in rule ? rule.above : '') ?? '';
   return [action, right || '*', asset || '*', plain(above || '0')].join(' ');
 };
-const counted = (people: string | undefined): string =>
-  people === undefined || people === 'none' ? 'no rule' : `${people} ${people === '1' ? 'person' : 'people'}`;
+const counted = (people: string | undefined, roles: readonly string[] = []): string =>
+  people === undefined || people === 'none' ? 'no rule' : taken(people, roles);
+const rolesIn = (typed: Typed): string[] =>
+  (typed.roles ?? '')
+    .split(',')
+    .map((role) => role.trim())
+    .filter((role) => role !== '')
+    .toSorted();
 
 /** Purpose of the rule, in words. */
 const scopeOf = ({ action = '', right = '', asset = '', above = '' }: Typed): string =>
@@ -168,17 +174,28 @@ const scopeOf = ({ action = '', right = '', asset = '', above = '' }: Typed): st
 function NewRule({ typed }: { typed: Typed }) {
   const rules = useRules().data;
   if ((typed.action ?? '') === '') return <p>Names an action first.</p>;
-  const before = rules?.rules.find((one) => keyOf(one) === keyOf(typed))?.people;
+  const before = rules?.rules.find((one) => keyOf(one) === keyOf(typed));
   const after = typed.people ?? '';
+  const roles = [...new Set([...(before?.roles ?? []), ...(after === 'none' ? [] : rolesIn(typed))])];
   return (
     <>
       <p>
-        {scopeOf(typed)}: <Turn from={counted(before === undefined ? undefined : String(before))} to={counted(after)} />
+        {scopeOf(typed)}:{' '}
+        <Turn
+          from={counted(before === undefined ? undefined : String(before.people), before?.roles)}
+          to={counted(after, rolesIn(typed))}
+        />
       </p>
       {after === 'none' && (
         <p>The next more general rule decides then; without one, it takes {rules?.otherwise ?? 2}.</p>
       )}
       <p>Where the old or the new rule says three people, changing it takes three.</p>
+      {roles.length > 0 && (
+        <p>
+          The old or the new rule names {roles.join(' and ')}: changing it takes an operator of each such role, too.
+          Operators of a role that a rule names approve without the right of the action.
+        </p>
+      )}
     </>
   );
 }
@@ -194,8 +211,8 @@ export const RuleDialog = ({ of, onClose }: { of: Rule | undefined; onClose: () 
     onClose={onClose}
   />
 );
-const valuesOf = ({ action, people, right, asset, aboveUnits }: Rule): Typed => ({
-  ...{ action, people: String(people), right },
+const valuesOf = ({ action, people, right, asset, aboveUnits, roles }: Rule): Typed => ({
+  ...{ action, people: String(people), right, roles: roles.join(', ') },
   ...(asset === '*' ? {} : { asset }),
   ...(aboveUnits === undefined ? {} : { above: aboveUnits }),
 });

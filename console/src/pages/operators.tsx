@@ -191,6 +191,17 @@ const any = (text: string) => (text === '*' ? <span className="muted">any</span>
 const RULES: readonly Column<Rule>[] = [
   { head: 'People', cell: ({ people }) => <b>{people}</b>, className: 'number' },
   {
+    head: 'Of them',
+    cell: ({ roles, unmet }) =>
+      roles.length === 0 ? (
+        <span className="muted nowrap">any role</span>
+      ) : (
+        <span className="nowrap">
+          {roles.join(', ')} {unmet.length > 0 && <State state={`no ${unmet.join(', ')}`} tone="bad" />}
+        </span>
+      ),
+  },
+  {
     head: 'Above',
     cell: ({ asset, aboveUnits }) =>
       aboveUnits === undefined ? (
@@ -203,6 +214,14 @@ const RULES: readonly Column<Rule>[] = [
   { head: 'Action', cell: ({ action }) => <span className="nowrap">{action === '*' ? 'any action' : action}</span> },
   { head: 'With right', cell: ({ right }) => any(right) },
 ];
+const Unmet = ({ rules }: { rules: readonly Rule[] }) =>
+  rules.some(({ unmet }) => unmet.length > 0) && (
+    <p className="note is-bad">
+      A rule names a role that too few enabled operators have: what it decides waits until another operator has the
+      role.
+    </p>
+  );
+
 export function Operators() {
   const may = useMay();
   const [form, setForm] = useState<{ form: OperatorForm; part?: Part } | 'create'>();
@@ -293,6 +312,7 @@ export function Operators() {
         keyOf={({ action, right, asset, aboveUnits = '' }) => [action, right, asset, aboveUnits].join(' ')}
         empty="No rule is set."
       />
+      <Unmet rules={rules.data?.rules ?? []} />
       {findings !== undefined && (
         <p className="muted">
           Besides actions a rule can name what an action finds: {findings.join(', ')}. Some actions take two whatever a

@@ -8,6 +8,7 @@ import { within } from '../filters.tsx';
 import { ActionDialog } from '../form.tsx';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
+import { taken } from '../rules.ts';
 import { useSession } from '../shell.tsx';
 import { type Column, Fact, Facts, Failure, State, Subject, Table, Time } from '../ui.tsx';
 
@@ -27,13 +28,23 @@ export const ACTION: Column<Proposal> = {
     </Link>
   ),
 };
+/** How many of how many, and the roles for which it waits. */
+export const AGREED: Column<Proposal> = {
+  head: 'Agreed',
+  cell: ({ agreed, people, awaits }) => (
+    <span className="nowrap">
+      {agreed.length} of {people}
+      {awaits.length > 0 && <span className="muted">, waits for {awaits.join(', ')}</span>}
+    </span>
+  ),
+};
 const COLUMNS: readonly Column<Proposal>[] = [
   ACTION,
   { head: 'State', cell: ({ state }) => <State state={state} /> },
   { head: 'About', cell: ({ subject }) => <Subject text={subject} /> },
   { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
   { head: 'Proposed by', cell: ({ proposer }) => proposer },
-  { head: 'Agreed', cell: ({ agreed, people }) => `${agreed.length} of ${people}`, className: 'nowrap' },
+  AGREED,
   { head: 'Proposed', cell: ({ proposed_at }) => <Time at={proposed_at} /> },
   {
     head: 'Decided',
@@ -92,10 +103,14 @@ export function ProposalPage() {
               </p>
               <p className="where">{one.reason}</p>
               <p>
-                It takes {one.people} people. Agreed: {one.agreed.length === 0 ? one.proposer : one.agreed.join(', ')}.
+                It takes {taken(one.people, one.roles)}. Agreed:{' '}
+                {one.agreed.length === 0 ? one.proposer : one.agreed.join(', ')}.
               </p>
               {one.state === 'open' && (
                 <>
+                  {one.awaits.length > 0 && (
+                    <p className="note">It waits for approval by {one.awaits.join(' and ')}: a rule names this role.</p>
+                  )}
                   {isOwn && one.ready_at === null && (
                     <p className="note">It is your own proposal: another operator has to confirm it.</p>
                   )}

@@ -93,6 +93,7 @@ export type RefusalCode =
   | 'plan_over'
   | 'proposal_waits'
   | 'agreed_already'
+  | 'approver_role'
   | 'file_needed'
   | 'operator_exists'
   | 'identity_bound'

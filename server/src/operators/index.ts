@@ -85,12 +85,15 @@ export {
   MAX_RULES,
   type Need,
   noteApproved,
-  peopleForChange,
   peopleNeeded,
   peopleRules,
-  peopleWanted,
+  rolesInRules,
   seedRule,
   setRule,
+  takesForChange,
+  takesHere,
+  type Unmet,
+  unmetRules,
   type Wanted,
 } from './rules.ts';
 export {
@@ -120,4 +123,5 @@ export {
 } from './sessions.ts';
 export type { Operator } from './store.ts';
 export { PROPOSAL_STATES, type ProposalRow, type ProposalState, type Role, type Rule } from './store.ts';
+export { isNearer, missingRoles, peopleTaken, stricter, type Takes } from './takes.ts';
 export { deleteView, MAX_VIEWS, saveView, viewsOf } from './views.ts';

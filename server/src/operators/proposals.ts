@@ -1,7 +1,7 @@
 /**
  * Proposals: actions that wait for other people's confirmation.
  *
- * A proposal stores its subject's state at the time, and how many people it takes. At each confirmation the subject is read
+ * A proposal stores its subject's state at the time, how many people it takes, and which roles must be among them. At each confirmation the subject is read
  * again; if it has changed, or the proposer has lost the right, the proposal is superseded and the action is not carried out.
  * Confirmations by people who have lost the right do not count. If the action throws a Refusal when carried out, the proposal
  * ends with that reason. It expires after a day.
@@ -19,6 +19,7 @@ import { canonical, type Doing, recordAction } from './audit.ts';
 import { may, RIGHTS, type Right } from './people.ts';
 import { installation } from './rules.ts';
 import { type ProposalFilter, type ProposalRow, type Role, store } from './store.ts';
+import type { Takes } from './takes.ts';
 
 const OPEN_FOR_MS = 24 * 3_600_000;
 export const MAX_PROPOSALS = 200;
@@ -46,6 +47,7 @@ export interface Proposed {
 
 /**
  * @param p.people  number of people required, including the proposer
+ * @param p.roles   the roles that must be among them
  * @param p.delayS  the waiting time in an installation with one operator, in seconds; null elsewhere
  * @throws Refusal 'proposal_exists' when the same action about the same subject is waiting already
  */
@@ -58,6 +60,7 @@ export async function propose(
     input: Readonly<Record<string, unknown>>;
     seen: unknown;
     people: number;
+    roles: readonly Role[];
     delayS: number | null;
   },
 ): Promise<Proposed> {
@@ -73,6 +76,7 @@ export async function propose(
     now: doing.now,
     expiresAt,
     people: p.people,
+    roles: p.roles,
     readyAt,
     delayS: p.delayS,
   });
@@ -138,28 +142,34 @@ export async function lockApprovers(tx: Tx, id: bigint, operator: bigint): Promi
 /**
  * The approvers who still have the right, the proposer first, locked until `tx` ends.
  *
+ * @param named roles that may confirm it without the right; its proposer needs the right
  * @returns undefined when the proposer has lost the right
  */
 export async function validAgreers(
   tx: Tx,
   row: ProposalRow,
   right: Right,
-): Promise<{ id: bigint; name: string }[] | undefined> {
+  named: readonly Role[],
+): Promise<{ id: bigint; name: string; role: Role }[] | undefined> {
   const people = await store.lockOperators(tx, [row.proposedBy, ...(await store.approvers(tx, row.id))]);
   const left = new Map(
-    people.filter((person) => person.disabledAt === null && may(person, right)).map((person) => [person.name, person]),
+    people
+      .filter((person) => person.disabledAt === null && (may(person, right) || named.includes(person.role)))
+      .map((person) => [person.name, person]),
   );
-  if (!left.has(row.proposer)) return undefined;
+  const proposer = left.get(row.proposer);
+  if (proposer === undefined || !may(proposer, right)) return undefined;
   return [row.proposer, ...row.agreed].flatMap((name) => left.get(name) ?? []);
 }
 
 /**
  * Records a confirmation that is not yet the last one.
  *
- * @param people how many people it takes now: more than when it was proposed, if a rule has risen or amounts have added up
+ * @param takes how many people it takes now, and of which roles: more than when it was proposed, if a rule has risen or amounts have
+ *   added up
  */
-export async function agree(tx: Tx, doing: Doing, row: ProposalRow, people: number): Promise<void> {
-  await store.raisePeople(tx, row.id, people);
+export async function agree(tx: Tx, doing: Doing, row: ProposalRow, takes: Takes): Promise<void> {
+  await store.raiseTakes(tx, row.id, takes.people, takes.roles);
   await store.approve(tx, { id: row.id, by: doing.operator.id, now: doing.now, reason: doing.reason });
   await recordAction(tx, doing, { action: row.action, subject: row.subject, outcome: 'agreed', proposal: row.id });
 }

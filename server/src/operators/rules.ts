@@ -1,7 +1,8 @@
 /**
- * Rules: how many people an action takes.
+ * Rules: how many people an action takes, and of which roles.
  *
- * A rule is a row: action, right, asset, the amount above which it applies, and the number of people. The most specific
+ * A rule is a row: action, right, asset, the amount above which it applies, the number of people, and the roles that
+ * must be among them (takes.ts). The most specific
  * matching rule decides: one that names the action before one that names its family (`order.*`) before `*`, then one that
  * names the right, then one that names the asset. Among equally specific rules every exceeded limit counts; below all of them
  * one person is enough. An action without a matching rule takes two.
@@ -10,7 +11,7 @@
  * person approved under the same rules with fewer than three, proposing or confirming, plus this action; a limit for two with
  * what the person did alone. Of several people, the one with the largest sum decides, so splitting an amount among proposers with
  * one confirmer, or among confirmers, does not help. One subject counts once, with its largest amount, because its money leaves
- * once. Actions that as many people approved as the limit asks, or that waited out the delay, do not count. Callers hold the
+ * once. Actions that as many people of the same roles approved as the limit asks, or that waited out the delay, do not count. Callers hold the
  * locks of all these people (people.ts), so concurrent actions see each other.
  *
  * An installation declared to have one operator has no second person. There one is enough after a delay (proposals.ts); with a
@@ -21,7 +22,8 @@
 import { columnsOf } from '../base/columns.ts';
 import type { Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
-import { type Installation, type Rule, store } from './store.ts';
+import { type Installation, type Role, type Rule, store } from './store.ts';
+import { missingRoles, stricter, type Takes } from './takes.ts';
 
 /** Findings that any action may involve. Only a rule that names the finding, or its family, allows less than two people. */
 export const FINDINGS = [
@@ -47,7 +49,7 @@ export type Finding = (typeof FINDINGS)[number];
  * - an amount: as the rules for the action with this amount of the asset say; with `ask`, like `named` and `always`. `counts` is
  *   the subject under which it counts in a person's day, if that is not the action's subject;
  * - a finding: the same for the finding, and a rule has to name it; `counts` as for an amount;
- * - a number: at least that many people.
+ * - a number: at least that many people, and of these roles.
  */
 export type Need =
   | 'rule'
@@ -56,7 +58,7 @@ export type Need =
   | 'always'
   | { asset: string; units: bigint; asks?: 'named' | 'always'; counts?: string }
   | { finding: Finding; asset?: string; units?: bigint; counts?: string }
-  | { atLeast: number };
+  | { atLeast: number; roles?: readonly Role[] };
 
 export const DEFAULT_PEOPLE = 2;
 export const MAX_PEOPLE = 3;
@@ -89,15 +91,18 @@ export function decidingRules(rules: readonly Rule[], question: Question): Rule[
   return first === undefined ? [] : matching.filter((rule) => sameRules(rule, first));
 }
 
-/** @param sum amount compared with the limits from which an action takes so many people */
-export function peopleBy(deciding: readonly Rule[], sum: (people: number) => bigint): number {
-  if (deciding.length === 0) return DEFAULT_PEOPLE;
+/** @param sum amount compared with the limit of this rule */
+export function takenBy(deciding: readonly Rule[], sum: (rule: Rule) => bigint): Takes {
+  if (deciding.length === 0) return { ...NOBODY_ELSE, people: DEFAULT_PEOPLE };
   // A rule for any asset (`*`) has no limit and always counts; the others only above their limit.
-  const passed = deciding.filter(({ asset, aboveUnits, people }) => asset === '*' || sum(people) > aboveUnits);
-  return passed.reduce((most, { people }) => Math.max(most, people), 1);
+  const passed = deciding.filter((rule) => rule.asset === '*' || sum(rule) > rule.aboveUnits);
+  return passed.reduce(stricter, NOBODY_ELSE);
 }
 
-/** The number of people required, before it is limited by how many there are. */
+/** One person is enough. */
+const NOBODY_ELSE: Takes = { people: 1, roles: [] };
+
+/** What is required, before it is limited by how many people there are. */
 async function asked(
   tx: Tx,
   rules: readonly Rule[],
@@ -109,29 +114,30 @@ async function asked(
     besides?: ReadonlyMap<string, bigint>;
     now: Date;
   },
-): Promise<number> {
+): Promise<Takes> {
   const { asset, units = 0n, operators = [], subject, besides = new Map<string, bigint>(), now } = question;
   const deciding = decidingRules(rules, question);
   const [first] = deciding;
   const whole = [...besides.values()].reduce((sum, one) => sum + one, units);
   if (first === undefined || first.asset === '*' || asset === undefined || operators.length === 0)
-    return peopleBy(deciding, () => whole);
-  let most = 1;
+    return takenBy(deciding, () => whole);
+  let most = NOBODY_ELSE;
   for (const operator of operators) {
     const day = (await store.approved(tx, operator, asset, now)).filter((row) => {
       const isNamed = row.isNamed || FINDINGS.some((finding) => finding === row.action);
       const [other] = decidingRules(rules, { action: row.action, right: row.right, asset, isNamed });
       return other !== undefined && sameRules(first, other);
     });
-    const sum = (people: number): bigint => {
+    const sum = (rule: Rule): bigint => {
       const bySubject = new Map(besides);
       const note = (of: string, more: bigint) => bySubject.set(of, max(more, bySubject.get(of) ?? 0n));
-      for (const row of day) if (row.people < people) note(row.subject, row.units);
+      for (const row of day)
+        if (row.people < rule.people || missingRoles(rule.roles, row.roles).length > 0) note(row.subject, row.units);
       // Without a subject the amount counts by itself.
       if (subject !== undefined) note(subject, units);
       return [...bySubject.values()].reduce((all, one) => all + one, subject === undefined ? units : 0n);
     };
-    most = Math.max(most, peopleBy(deciding, sum));
+    most = stricter(most, takenBy(deciding, sum));
   }
   return most;
 }
@@ -168,28 +174,31 @@ export interface Wanted {
   right: string;
   needs: readonly Need[];
   /** Those who approve it: the proposer, and who has confirmed. */
-  operators: readonly bigint[];
+  operators: readonly { id: bigint; role: Role }[];
   subject: string;
   now: Date;
 }
 
-/** How many people an action takes in an installation with more than one operator. */
-export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
-  const { needs, ...about } = wanted;
-  if (needs.length === 0) return 1;
+/** What an action takes in an installation with more than one operator. */
+async function peopleWanted(tx: Tx, wanted: Wanted): Promise<Takes> {
+  const { needs, operators: by, ...rest } = wanted;
+  if (needs.length === 0) return NOBODY_ELSE;
+  const about = { ...rest, operators: by.map(({ id }) => id) };
   const rules = await store.rules(tx);
-  let most = 1;
+  let most = NOBODY_ELSE;
+  const raise = (takes: Takes): void => void (most = stricter(most, takes));
   for (const need of needs) {
-    if (need === 'always') most = Math.max(most, DEFAULT_PEOPLE, await asked(tx, rules, { ...about, isNamed: true }));
-    else if (need === 'named') most = Math.max(most, await asked(tx, rules, { ...about, isNamed: true }));
+    if (need === 'always') {
+      raise({ people: DEFAULT_PEOPLE, roles: [] });
+      raise(await asked(tx, rules, { ...about, isNamed: true }));
+    } else if (need === 'named') raise(await asked(tx, rules, { ...about, isNamed: true }));
     else if (need === 'ruled') {
       const question = { ...about, isNamed: true };
-      if (decidingRules(rules, question).length > 0) most = Math.max(most, await asked(tx, rules, question));
-    } else if (need === 'rule') most = Math.max(most, await asked(tx, rules, about));
-    else if ('atLeast' in need) most = Math.max(most, Math.min(need.atLeast, MAX_PEOPLE));
+      if (decidingRules(rules, question).length > 0) raise(await asked(tx, rules, question));
+    } else if (need === 'rule') raise(await asked(tx, rules, about));
+    else if ('atLeast' in need) raise({ people: Math.min(need.atLeast, MAX_PEOPLE), roles: need.roles ?? [] });
     else if ('finding' in need)
-      most = Math.max(
-        most,
+      raise(
         await asked(tx, rules, {
           ...{ ...about, action: need.finding, asset: need.asset, units: need.units, isNamed: true },
           subject: need.counts ?? about.subject,
@@ -198,8 +207,8 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
     else {
       const { asset, units, asks, counts: subject = about.subject } = need;
       const besides = besidesOf(needs, { asset, subject, of: about.subject });
-      const people = await asked(tx, rules, { ...about, asset, units, subject, besides, isNamed: asks !== undefined });
-      most = Math.max(most, asks === 'always' ? DEFAULT_PEOPLE : 1, people);
+      raise(await asked(tx, rules, { ...about, asset, units, subject, besides, isNamed: asks !== undefined }));
+      if (asks === 'always') raise({ people: DEFAULT_PEOPLE, roles: [] });
     }
   }
   return most;
@@ -222,7 +231,7 @@ function besidesOf(
 /**
  * Records what these people approved, to be added to later actions of each of them.
  *
- * @param wanted.operators all who approved it: a limit that takes more people counts it
+ * @param wanted.operators all who approved it: a limit that takes more people, or others, counts it
  */
 export async function noteApproved(tx: Tx, { needs, action, right, operators, ...rest }: Wanted): Promise<void> {
   for (const need of needs) {
@@ -231,11 +240,12 @@ export async function noteApproved(tx: Tx, { needs, action, right, operators, ..
     const isFinding = 'finding' in need;
     const noted = {
       ...{ right, asset: need.asset, units: need.units, people: operators.length, now: rest.now },
+      roles: operators.map(({ role }) => role).toSorted(),
       action: isFinding ? need.finding : action,
       isNamed: isFinding || need.asks !== undefined,
       subject: need.counts ?? rest.subject,
     };
-    for (const operator of operators) await store.insertApproved(tx, { ...noted, operator });
+    for (const { id: operator } of operators) await store.insertApproved(tx, { ...noted, operator });
   }
 }
 
@@ -245,6 +255,7 @@ export async function noteApproved(tx: Tx, { needs, action, right, operators, ..
  * @param need.action   an action's name or a finding
  * @param need.units    of `asset`, in its smallest units
  * @param need.operator whose daily sum counts with it, when one person asks
+ * @param need.by       names of those who approved it; if a role that the rules name is not among them, more than they are
  */
 export async function peopleNeeded(
   tx: Tx,
@@ -254,14 +265,21 @@ export async function peopleNeeded(
     asset?: string | undefined;
     units?: bigint | undefined;
     operator?: bigint | undefined;
+    by?: readonly string[];
     now: Date;
   },
 ): Promise<number> {
   if ((await installation(tx)).operators === 'one') return 1;
   const isNamed = FINDINGS.some((finding) => finding === need.action);
-  const { operator, right = 'money', ...rest } = need;
+  const { operator, right = 'money', by, ...rest } = need;
   const operators = operator === undefined ? [] : [operator];
-  return await asked(tx, await store.rules(tx), { ...rest, right, operators, isNamed });
+  const takes = await asked(tx, await store.rules(tx), { ...rest, right, operators, isNamed });
+  // Roles are read now: whose role was taken away since the approval does not count.
+  if (takes.roles.length === 0) return takes.people;
+  // Without names: somebody of no role.
+  if (by === undefined) return Math.max(takes.people, takes.roles.length + 1);
+  const held = (await store.rolesOf(tx, by)).map(({ role }) => role);
+  return Math.max(takes.people, new Set(by).size + missingRoles(takes.roles, held).length);
 }
 
 export const peopleRules = (tx: Tx): Promise<Rule[]> => store.rules(tx);
@@ -270,23 +288,27 @@ export const peopleRules = (tx: Tx): Promise<Rule[]> => store.rules(tx);
 export const lockRules = (tx: Tx): Promise<unknown> => store.lockRules(tx);
 
 /** Leaves an existing rule unchanged. */
-export const seedRule = async (tx: Tx, rule: Rule): Promise<void> => void (await store.seedRule(tx, rule));
+export const seedRule = async (tx: Tx, rule: Omit<Rule, 'roles'>): Promise<void> =>
+  void (await store.seedRule(tx, { ...rule, roles: [] }));
 
 /** @param people null removes the rule */
-export async function setRule(tx: Tx, rule: Omit<Rule, 'people'> & { people: number | null }): Promise<void> {
-  const { people, ...key } = rule;
+export async function setRule(
+  tx: Tx,
+  rule: Omit<Rule, 'people' | 'roles'> & { people: number | null; roles?: readonly Role[] },
+): Promise<void> {
+  const { people, roles = [], ...key } = rule;
   if (people === null) await store.dropRule(tx, key);
-  else await store.setRule(tx, { ...key, people });
+  else await store.setRule(tx, { ...key, people, roles: [...roles].toSorted() });
 }
 
 /**
- * The stricter of the old and the new rule: as many people as the new rule says, and as many as any rule that matches an action
- * which this one matches, because this one may replace it.
+ * The stricter of the old and the new rule: as many people, and of the same roles, as the new rule says, and as any rule that matches
+ * an action which this one matches, because this one may replace it.
  */
-export function peopleForChange(
+export function takesForChange(
   rules: readonly Rule[],
-  changed: Omit<Rule, 'people'> & { people: number | null },
-): number {
+  changed: Omit<Rule, 'people' | 'roles'> & { people: number | null; roles?: readonly Role[] },
+): Takes {
   const meet = (a: string, b: string): boolean =>
     a === b ||
     a === '*' ||
@@ -297,5 +319,39 @@ export function peopleForChange(
     .filter(
       (one) => meet(one.action, changed.action) && meet(one.right, changed.right) && meet(one.asset, changed.asset),
     )
-    .reduce((most, { people }) => Math.max(most, people), Math.max(DEFAULT_PEOPLE, changed.people ?? 0));
+    .reduce(stricter, {
+      people: Math.max(DEFAULT_PEOPLE, changed.people ?? 0),
+      roles: [...(changed.roles ?? [])].toSorted(),
+    });
 }
+
+/** A rule that names more people of a role than there are: what it decides, nobody can do. */
+export interface Unmet {
+  rule: Rule;
+  role: Role;
+  needs: number;
+  has: number;
+}
+
+/** The rules that name a role which too few operators have, disabled ones left out. None where one operator is declared. */
+export async function unmetRules(tx: Tx, rules: readonly Rule[]): Promise<Unmet[]> {
+  if (rules.every(({ roles }) => roles.length === 0) || (await installation(tx)).operators === 'one') return [];
+  const active = new Map((await store.activeRoles(tx)).map(({ role, count }) => [role, count]));
+  return rules.flatMap((rule) =>
+    [...new Set(rule.roles)].flatMap((role) => {
+      const [needs, has] = [rule.roles.filter((one) => one === role).length, active.get(role) ?? 0];
+      return needs > has ? [{ rule, role, needs, has }] : [];
+    }),
+  );
+}
+
+/** What is really taken by those who approve: where one operator is declared, roles do not count, because a delay replaces the others. */
+export async function takesHere(tx: Tx, wanted: Wanted): Promise<Takes> {
+  const takes = await peopleWanted(tx, wanted);
+  return takes.roles.length > 0 && (await installation(tx)).operators === 'one' ? { ...takes, roles: [] } : takes;
+}
+
+/** The roles that any rule names: who has one of them may confirm what the rule decides, even without the right to propose it. */
+export const rolesInRules = async (tx: Tx): Promise<Role[]> => [
+  ...new Set((await store.rules(tx)).flatMap(({ roles }) => roles)),
+];

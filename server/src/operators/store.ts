@@ -85,15 +85,23 @@ export interface ProposalRow {
   failedWhy: string | null;
   /** Names of those who confirmed besides the proposer, in order. */
   agreed: string[];
+  /** Roles that it takes among them. */
+  roles: Role[];
+  /** Present roles of the proposer and of those who confirmed, without disabled ones. */
+  held: Role[];
 }
 
-/** A rule: an action with this right, above this amount of this asset, takes this many people. `*` matches any. */
+/**
+ * A rule: an action with this right, above this amount of this asset, takes this many people, and among them one for each of the
+ * roles. `*` matches any.
+ */
 export interface Rule {
   action: string;
   right: string;
   asset: string;
   aboveUnits: bigint;
   people: number;
+  roles: Role[];
 }
 
 export interface Installation {
@@ -109,6 +117,8 @@ export interface ApprovedRow {
   units: bigint;
   /** How many people approved it. */
   people: number;
+  /** Their roles then. */
+  roles: Role[];
   /** Rules for every action (`*`) do not apply to it. */
   isNamed: boolean;
 }
@@ -135,7 +145,9 @@ const AUDIT = 'id, at, operator, role, address, via, action, subject, reason, ou
 const PROPOSAL = `p.id, p.action, p.subject, p.input, p.seen, p.reason, p.proposed_by, by.name as proposer, p.proposed_at, p.expires_at,
   p.state, d.name as decider, p.decided_at, p.people, p.ready_at, p.failed_why,
   array(select o.name from proposal_approvals a join operators o on o.id = a.operator_id
-    where a.proposal_id = p.id order by a.at, o.name) as agreed`;
+    where a.proposal_id = p.id order by a.at, o.name) as agreed, p.roles,
+  array(select o.role from operators o where o.disabled_at is null and (o.id = p.proposed_by
+    or exists (select from proposal_approvals a where a.proposal_id = p.id and a.operator_id = o.id))) as held`;
 const PROPOSALS = `from proposals p join operators by on by.id = p.proposed_by left join operators d on d.id = p.decided_by`;
 
 /** Advisory lock, exclusive for rule changes. Any constant. */
@@ -157,6 +169,8 @@ const sql = {
   disable: `update operators set disabled_at = greatest($2, disabled_at + interval '1 millisecond') where id = $1`,
   enable: 'update operators set disabled_at = null where id = $1',
   // Includes disabled ones: disabling all others must not let one person count as two.
+  activeRoles: 'select role, count(*)::int as count from operators where disabled_at is null group by role',
+  rolesOf: 'select name, role from operators where name = any($1::text[]) and disabled_at is null',
   everOfRoles: 'select count(*) as count from operators where role = any($1::text[])',
 
   byToken: `select o.id, o.name, o.role, o.created_at, o.disabled_at, t.id as token, t.expires_at, t.revoked_at, t.last_used_at
@@ -171,32 +185,32 @@ const sql = {
   installation: 'select operators, delay_s from installation',
   setInstallation: 'update installation set operators = $1, delay_s = $2',
 
-  rules: `select action, for_right as right, asset, above_units, people from people_rules
+  rules: `select action, for_right as right, asset, above_units, people, roles from people_rules
     order by action, for_right, asset, above_units`,
   lockRules: 'select pg_advisory_xact_lock($1)',
-  setRule: `insert into people_rules (action, for_right, asset, above_units, people) values ($1, $2, $3, $4, $5)
-    on conflict (action, for_right, asset, above_units) do update set people = excluded.people`,
-  seedRule: `insert into people_rules (action, for_right, asset, above_units, people) values ($1, $2, $3, $4, $5)
+  setRule: `insert into people_rules (action, for_right, asset, above_units, people, roles) values ($1, $2, $3, $4, $5, $6)
+    on conflict (action, for_right, asset, above_units) do update set people = excluded.people, roles = excluded.roles`,
+  seedRule: `insert into people_rules (action, for_right, asset, above_units, people, roles) values ($1, $2, $3, $4, $5, $6)
     on conflict (action, for_right, asset, above_units) do nothing`,
   dropRule: 'delete from people_rules where action = $1 and for_right = $2 and asset = $3 and above_units = $4',
 
   // By both clocks: a row counts until a day has passed on the server's and on the database's.
-  approved: `select action, for_right as right, subject, people, is_named, max(units) as units from alone_amounts
+  approved: `select action, for_right as right, subject, people, roles, is_named, max(units) as units from alone_amounts
     where operator_id = $1 and asset = $2
       and (at > $3::timestamptz - interval '24 hours' or recorded_at > clock_timestamp() - interval '24 hours')
-    group by action, for_right, subject, people, is_named`,
-  insertApproved: `insert into alone_amounts (operator_id, at, action, for_right, subject, asset, units, people, is_named)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    group by action, for_right, subject, people, roles, is_named`,
+  insertApproved: `insert into alone_amounts (operator_id, at, action, for_right, subject, asset, units, people, is_named, roles)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 
   insertProposal: `insert into proposals
-      (action, subject, input, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s)
-    values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8, $9, $10, $11) on conflict (action, subject) where state = 'open' do nothing returning id`,
+      (action, subject, input, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s, roles)
+    values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (action, subject) where state = 'open' do nothing returning id`,
   expireProposals: `update proposals set state = 'expired' where state = 'open' and expires_at <= $1 returning id`,
   openProposal: `select ${PROPOSAL} ${PROPOSALS} where p.action = $1 and p.subject = $2 and p.state = 'open'`,
   proposal: `select ${PROPOSAL} ${PROPOSALS} where p.id = $1`,
   lockProposal: 'select id from proposals where id = $1 for update',
   decide: `update proposals set state = $2, decided_by = $3, decided_at = $4 where id = $1 and state = 'open'`,
-  raisePeople: 'update proposals set people = $2 where id = $1 and people < $2',
+  raiseTakes: 'update proposals set people = $2, roles = $3 where id = $1 and (people <> $2 or roles <> $3)',
   fail: `update proposals set state = 'failed', failed_why = $2, decided_by = $3, decided_at = $4
     where id = $1 and state = $5`,
   isDelayOver: `select clock_timestamp() >= recorded_at + make_interval(secs => delay_s) as over from proposals where id = $1`,
@@ -218,6 +232,8 @@ export interface KnownToken extends OperatorRow {
   lastUsedAt: Date | null;
 }
 
+const valuesOf = (r: Rule) => [r.action, r.right, r.asset, r.aboveUnits, r.people, r.roles];
+
 export const store = {
   operators: (tx: Tx) => tx.rows<OperatorRow>(sql.operators),
   byName: (tx: Tx, name: string) => tx.row<OperatorRow>(sql.byName, [name]),
@@ -227,6 +243,8 @@ export const store = {
   setRole: (tx: Tx, id: bigint, role: Role) => tx.run(sql.setRole, [id, role]),
   disable: (tx: Tx, id: bigint, now: Date) => tx.run(sql.disable, [id, now]),
   enable: (tx: Tx, id: bigint) => tx.run(sql.enable, [id]),
+  activeRoles: (tx: Tx) => tx.rows<{ role: Role; count: number }>(sql.activeRoles),
+  rolesOf: (tx: Tx, names: readonly string[]) => tx.rows<{ name: string; role: Role }>(sql.rolesOf, [names]),
   everOfRoles: async (tx: Tx, roles: readonly Role[]) =>
     (await tx.row<{ count: bigint }>(sql.everOfRoles, [roles]))?.count ?? 0n,
 
@@ -246,16 +264,17 @@ export const store = {
 
   rules: (tx: Tx) => tx.rows<Rule>(sql.rules),
   lockRules: (tx: Tx) => tx.row(sql.lockRules, [RULES_LOCK]),
-  setRule: (tx: Tx, r: Rule) => tx.run(sql.setRule, [r.action, r.right, r.asset, r.aboveUnits, r.people]),
-  seedRule: (tx: Tx, r: Rule) => tx.run(sql.seedRule, [r.action, r.right, r.asset, r.aboveUnits, r.people]),
-  dropRule: (tx: Tx, r: Omit<Rule, 'people'>) => tx.run(sql.dropRule, [r.action, r.right, r.asset, r.aboveUnits]),
+  setRule: (tx: Tx, r: Rule) => tx.run(sql.setRule, valuesOf(r)),
+  seedRule: (tx: Tx, r: Rule) => tx.run(sql.seedRule, valuesOf(r)),
+  dropRule: (tx: Tx, r: Omit<Rule, 'people' | 'roles'>) =>
+    tx.run(sql.dropRule, [r.action, r.right, r.asset, r.aboveUnits]),
 
   approved: (tx: Tx, operator: bigint, asset: string, now: Date) =>
     tx.rows<ApprovedRow>(sql.approved, [operator, asset, now]),
   insertApproved: (tx: Tx, a: ApprovedRow & { operator: bigint; asset: string; now: Date }) =>
     tx.run(sql.insertApproved, [
       ...[a.operator, a.now, a.action, a.right, a.subject, a.asset, a.units],
-      ...[a.people, a.isNamed],
+      ...[a.people, a.isNamed, a.roles],
     ]),
 
   insertProposal: (
@@ -270,6 +289,7 @@ export const store = {
       now: Date;
       expiresAt: Date;
       people: number;
+      roles: readonly Role[];
       readyAt: Date | null;
       delayS: number | null;
     },
@@ -286,6 +306,7 @@ export const store = {
       p.people,
       p.readyAt,
       p.delayS,
+      p.roles,
     ]),
   expireProposals: (tx: Tx, now: Date) => tx.rows<{ id: bigint }>(sql.expireProposals, [now]),
   openProposal: (tx: Tx, action: string, subject: string) => tx.row<ProposalRow>(sql.openProposal, [action, subject]),
@@ -312,7 +333,8 @@ export const store = {
   },
   decide: (tx: Tx, id: bigint, state: ProposalState, by: bigint | null, now: Date) =>
     tx.run(sql.decide, [id, state, by, now]),
-  raisePeople: (tx: Tx, id: bigint, people: number) => tx.run(sql.raisePeople, [id, people]),
+  raiseTakes: (tx: Tx, id: bigint, people: number, roles: readonly Role[]) =>
+    tx.run(sql.raiseTakes, [id, people, roles]),
   fail: (tx: Tx, f: { id: bigint; why: string; by: bigint; now: Date; from: ProposalState }) =>
     tx.run(sql.fail, [f.id, f.why, f.by, f.now, f.from]),
   isDelayOver: async (tx: Tx, id: bigint) => (await tx.row<{ over: boolean }>(sql.isDelayOver, [id]))?.over ?? false,

@@ -16,7 +16,7 @@ import { formatUnits } from '../base/money.ts';
 import type { Workforce } from '../base/presence.ts';
 import { agedWhy, listStates } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
-import { confirmers, installation } from '../operators/index.ts';
+import { confirmers, installation, peopleRules, unmetRules } from '../operators/index.ts';
 import { killSwitches, markets } from '../partners/index.ts';
 import { intervalOf, type PriceSource, priceAges, priceLevels, priceSourceHealth } from '../quotes/index.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -258,7 +258,10 @@ export function killSwitchesCheck(db: Database): Check {
   };
 }
 
-/** Whether one operator is declared, or several: shown, and never a reason to take a process out of service. */
+/**
+ * Whether one operator is declared, or several, and the rules that name a role which too few of them have: what those decide waits.
+ * Shown, and never a reason to take a process out of service.
+ */
 export function operatorsCheck(db: Database): Check {
   return {
     name: 'operators',
@@ -266,7 +269,16 @@ export function operatorsCheck(db: Database): Check {
     async run() {
       const [{ operators, delayS }, many] = await db.asSystem((tx) => awaitAll(installation(tx), confirmers(tx)));
       if (operators === 'one') return { ok: true, declared: operators, delayS };
-      return { ok: true, declared: operators, confirmers: many };
+      const unmet = await db.asSystem(async (tx) => await unmetRules(tx, await peopleRules(tx)));
+      return {
+        ok: unmet.length === 0,
+        ...{ declared: operators, confirmers: many },
+        ...Object.fromEntries(
+          unmet
+            .slice(0, SHOWN_AT_MOST)
+            .map(({ rule, role, needs, has }) => [`rule ${rule.action} ${role}`, `takes ${needs}, enabled ${has}`]),
+        ),
+      };
     },
   };
 }

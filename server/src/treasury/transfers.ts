@@ -52,7 +52,7 @@ export interface TransferRules {
   isSwitchedOff: GateRules['isSwitchedOff'];
   peopleNeeded(
     tx: Tx,
-    need: { action: string; right: string; asset: string; units: bigint; now: Date },
+    need: { action: string; right: string; asset: string; units: bigint; by: readonly string[]; now: Date },
   ): Promise<number>;
 }
 
@@ -100,7 +100,7 @@ export async function askTransfer(
   if (to.address !== row.target || to.rail !== rail) return held('its address is another one');
   if (await isDenied(rules, tx, to)) return held('screening denies its address');
   const { asset, units, people } = row;
-  const needed = await rules.peopleNeeded(tx, { ...SENDING, asset, units, now });
+  const needed = await rules.peopleNeeded(tx, { ...SENDING, asset, units, by: people, now });
   if (new Set(people).size < needed) return held(`the rules now require ${needed} people`);
   if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };
   if (now < to.usableAt) return { outcome: 'wait', why: `its address is usable from ${to.usableAt.toISOString()}` };

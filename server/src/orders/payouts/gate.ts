@@ -298,12 +298,21 @@ async function weigh(
   if (found.length === 0) return { left: [], used: [] };
   const { units } = leaving;
   const weight = weightOf(leaving);
-  const approvals = await unused(tx, leaving, payoutId);
+  const given = await unused(tx, leaving, payoutId);
   const [left, used]: [Finding[], bigint[]] = [[], []];
   for (const finding of found) {
     const { action } = finding;
-    const needed = action === null ? 0 : await context.gate.peopleNeeded(tx, { action, ...weight, now });
-    if (action === null || !isCovered(finding, { units, needed }, approvals)) left.push(finding);
+    if (action === null) {
+      left.push(finding);
+      continue;
+    }
+    const need = { action, ...weight, now };
+    const needed = await context.gate.peopleNeeded(tx, need);
+    // Who approved decides how many it takes: a rule may name roles.
+    const approvals: Given[] = [];
+    for (const one of given.filter((each) => isAbout(each, finding)))
+      approvals.push({ ...one, needed: await context.gate.peopleNeeded(tx, { ...need, by: one.people }) });
+    if (!isCovered(finding, { units, needed }, approvals)) left.push(finding);
     else {
       const by = coveredBy(finding, { units, needed }, approvals);
       if (by !== undefined) used.push(by.id);
@@ -322,22 +331,27 @@ async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): P
   return approvals.map((one) => ({ ...one, units: one.units - (spent.get(one.id) ?? 0n) }));
 }
 
+/** An approval, with the number of people that it takes, given who approved. */
+type Given = Approval & { needed?: number };
+const isAbout = ({ rule, entry }: Approval, finding: Finding): boolean =>
+  rule === finding.rule && entry === finding.entry;
+
 /** Whether a finding may pass: no approval is required, or enough people approved exactly this hit for at least this amount. */
 export const isCovered = (
   finding: Finding,
   { units, needed }: { units: bigint; needed: number },
-  approvals: readonly Approval[],
+  approvals: readonly Given[],
 ): boolean =>
   // One person approves a new destination by naming it; a screening hit always needs an explicit approval.
   (needed <= 1 && finding.rule === 'destination_new') || coveredBy(finding, { units, needed }, approvals) !== undefined;
 
 const coveredBy = (
-  { rule, entry }: Finding,
+  finding: Finding,
   { units, needed }: { units: bigint; needed: number },
-  approvals: readonly Approval[],
+  approvals: readonly Given[],
 ): Approval | undefined =>
   approvals.find(
-    (one) => one.rule === rule && one.entry === entry && one.units >= units && new Set(one.people).size >= needed,
+    (one) => isAbout(one, finding) && one.units >= units && new Set(one.people).size >= (one.needed ?? needed),
   );
 
 const boundOf = (leaving: Leaving): Bound => ({

@@ -8,8 +8,11 @@ export interface GateRules {
   screenOwn(tx: Tx, input: Screening): Promise<Verdict>;
   /** Whether a kill switch is on for this rail. The answer stays valid until `tx` ends. */
   isSwitchedOff(tx: Tx, rail: string): Promise<boolean>;
-  /** How many people must approve this kind of finding now. */
-  peopleNeeded(tx: Tx, need: { action: ApprovedAction; asset: string; units: bigint; now: Date }): Promise<number>;
+  /** How many people must approve this kind of finding now, where these approved (`by`): more than they are, if a role is missing. */
+  peopleNeeded(
+    tx: Tx,
+    need: { action: ApprovedAction; asset: string; units: bigint; by?: readonly string[]; now: Date },
+  ): Promise<number>;
   /** Whether the destination was added after the time from which its partner is not trusted; undefined if it may be paid. */
   heldDestination?(
     tx: Tx,

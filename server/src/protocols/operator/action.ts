@@ -15,7 +15,7 @@
 import type { Tx } from '../../base/db.ts';
 import { assert, BugError, Refusal } from '../../base/errors.ts';
 import { enqueueAt } from '../../base/jobs.ts';
-import { encryptTyped, openTyped, openTypedIn } from '../../base/typed.ts';
+import { openTypedIn } from '../../base/typed.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
 import {
   agree,
@@ -28,24 +28,28 @@ import {
   lockApprovers,
   lockOperator,
   lockProposal,
-  may,
+  missingRoles,
   type Need,
   noteApproved,
   type Operator,
   type Proposed,
-  peopleWanted,
+  peopleTaken,
   plan,
   propose,
   type Right,
+  type Role,
   recordAction,
   requireAhead,
   requireOther,
   requireRoom,
+  rolesInRules,
   type Session,
+  takesHere,
   validAgreers,
   type Wanted,
 } from '../../operators/index.ts';
 import { encryptFields, type Fields, readFields, type Values } from '../declaration/fields.ts';
+import { requireApprover, requireRight, saidBy, weighed } from './approval.ts';
 import { type DeclaredAction, reason } from './declare.ts';
 import type { OperatorDeps } from './deps.ts';
 import { needsFresh, requireFresh } from './fresh.ts';
@@ -173,13 +177,17 @@ export async function perform(
     const input = (await action.bind?.(deps, tx, asked, doing)) ?? asked;
     await timeOf(tx, action, input, now);
     const before = await action.look(deps, tx, input);
-    const wanted = await wantedOf(deps, tx, { action, input, doing }, [doing.operator.id]);
-    const people = await peopleWanted(tx, wanted);
+    const wanted = await wantedOf(deps, tx, { action, input, doing }, [doing.operator]);
+    const { roles, ...takes } = await takesHere(tx, wanted);
+    const held = [doing.operator.role];
+    const people = peopleTaken({ ...takes, roles }, held);
     const { operators, delayS } = await installation(tx);
     if (people > 1 && !(operators === 'one' && delayS === 0)) {
       await closeExpired(tx, now);
       const alone = operators === 'one' ? delayS : null;
-      return { proposal: await proposed(deps, tx, doing, { action, input, before, people, delayS: alone }) };
+      const asked = { action, input, before, people, roles, delayS: alone };
+      const made = await proposed(deps, tx, doing, asked);
+      return { proposal: { ...made, roles, awaits: missingRoles(roles, held) } };
     }
     await noteApproved(tx, wanted);
     return { doing, input, begun: await carryOut(deps, tx, { action, input, doing, before }) };
@@ -214,12 +222,13 @@ async function proposed(
     input: Readonly<Record<string, unknown>>;
     before: unknown;
     people: number;
+    roles: readonly Role[];
     delayS: number | null;
   },
 ): Promise<Proposed> {
-  const { action, input, before: seen, people, delayS } = p;
+  const { action, input, before: seen, people, roles, delayS } = p;
   const subject = action.subject(input);
-  const made = await propose(tx, doing, { action: action.name, subject, input, seen, people, delayS });
+  const made = await propose(tx, doing, { action: action.name, subject, input, seen, people, roles, delayS });
   if (made.readyAt === null) return made;
   await openCase(tx, {
     kind: 'action_delayed',
@@ -250,7 +259,7 @@ async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now
 }
 
 /** @param by the operators whose amounts of the day are added: all who approve it */
-async function wantedOf(deps: OperatorDeps, tx: Tx, going: Going, by: readonly bigint[]): Promise<Wanted> {
+async function wantedOf(deps: OperatorDeps, tx: Tx, going: Going, by: Wanted['operators']) {
   const { action, input, doing } = going;
   const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
   const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
@@ -273,7 +282,7 @@ async function wantedOf(deps: OperatorDeps, tx: Tx, going: Going, by: readonly b
 
 /**
  * @throws Refusal 'unknown_proposal' | 'proposal_over' | 'own_proposal' | 'agreed_already' | 'proposal_waits' | 'file_needed'
- *   | 'role_missing', or of the action
+ *   | 'role_missing' | 'approver_role', or of the action
  */
 export async function confirm(
   deps: OperatorDeps,
@@ -295,11 +304,12 @@ export async function confirm(
       const row = await lockProposal(tx, id, now);
       const action = actions.get(row.action);
       assert(action !== undefined, `action ${row.action} of proposal ${id} is unknown`);
-      requireRight(confirming.operator, action.right);
+      const named = await rolesInRules(tx);
+      requireApprover(confirming.operator, action.right, [...row.roles, ...named]);
       if (needsFresh(action.right)) requireFresh(caller, now);
       await requireOther(tx, row, confirming.operator, now);
       if (action.byFile !== undefined) throw new Refusal('file_needed', { how: action.byFile });
-      const others = await validAgreers(tx, row, action.right);
+      const others = await validAgreers(tx, row, action.right, [...row.roles, ...named]);
       isActing = true;
       const input = askedOf(deps, action, row.input);
       asked = { action, input };
@@ -310,14 +320,21 @@ export async function confirm(
         return { overtaken: true } as const;
       }
       const isOwn = row.proposedBy === confirming.operator.id;
-      const approvers = isOwn ? others.slice(0, 1) : [...others, confirming.operator];
+      const going = { action, input, doing: confirming };
+      const all = isOwn ? others.slice(0, 1) : [...others, confirming.operator];
+      const { approvers, takes, wanted, refusal } = await weighed(tx, row, all, await wantedOf(deps, tx, going, all));
+      if (refusal !== undefined && !isOwn) {
+        // It is about this person: the proposal waits for others.
+        isActing = false;
+        throw refusal;
+      }
       const people = approvers.map(({ name }) => name);
-      const by = approvers.map(({ id: operator }) => operator);
-      const wanted = await wantedOf(deps, tx, { action, input, doing: confirming }, by);
-      const takes = Math.max(row.people, await peopleWanted(tx, wanted));
-      if (!isOwn && people.length < takes) {
-        await agree(tx, confirming, row, takes);
-        return { agreed: people, takes, action: action.name, subject: row.subject };
+      const held = approvers.map(({ role }) => role);
+      const { roles } = takes;
+      if (!isOwn && people.length < peopleTaken(takes, held)) {
+        const [inAll, awaits] = [peopleTaken(takes, held), missingRoles(roles, held)];
+        await agree(tx, confirming, row, { people: inAll, roles });
+        return { agreed: people, people: inAll, roles, awaits, action: action.name, subject: row.subject };
       }
       if (!isOwn) await noteApproved(tx, wanted);
       await decideProposal(tx, confirming, row, 'confirmed');
@@ -340,8 +357,7 @@ export async function confirm(
         },
       };
     if ('agreed' in begun) {
-      const { agreed, takes, ...about } = begun;
-      return { status: 202, body: { ...about, outcome: 'agreed', proposal: id, agreed, people: takes } };
+      return { status: 202, body: { ...begun, outcome: 'agreed', proposal: id } };
     }
     return await end(deps, { ...begun, proposal: id }, begun.begun);
   } catch (error) {
@@ -360,21 +376,6 @@ export async function confirm(
 async function failed(tx: Tx, doing: Doing, f: { id: bigint; why: string; from: 'open' | 'confirmed' }): Promise<void> {
   await failProposal(tx, doing, f);
   await closeDelayed(tx, f.id, `failed: ${f.why}`, doing.now);
-}
-
-/**
- * The reasons of the proposer and of the last confirmer, in their own words, and the names of those who agreed in between: their
- * reasons are in their own `agreed` rows of the audit. Cut to the length that the audit accepts.
- */
-function saidBy(
-  { vault }: OperatorDeps,
-  row: { reason: string; proposer: string },
-  agreed: readonly string[],
-  why: string,
-): string {
-  const others = agreed.length === 0 ? '' : `, agreed by ${agreed.join(' and ')}`;
-  const said = `${openTyped(vault, row.reason)} (proposed by ${row.proposer}${others}; ${openTyped(vault, why)})`;
-  return encryptTyped(vault, said.slice(0, 500));
 }
 
 /** A proposal's fields, parsed again by the rules of its action. Encrypted texts stay exactly as they were shown. */
@@ -407,15 +408,11 @@ export async function decline(
     const row = await lockProposal(tx, id, now);
     // Withdrawing one's own proposal does not need the action's right.
     const right = actions.get(row.action)?.right ?? 'operators';
-    if (row.proposedBy !== doing.operator.id) requireRight(doing.operator, right);
+    if (row.proposedBy !== doing.operator.id) requireApprover(doing.operator, right, row.roles);
     await decideProposal(tx, doing, row, 'declined');
     await closeDelayed(tx, id, 'declined', now);
   });
   return { status: 200, body: { proposal: id, outcome: 'declined' } };
-}
-
-export function requireRight(operator: Operator, right: Right): void {
-  if (!may(operator, right)) throw new Refusal('role_missing', { right, role: operator.role });
 }
 
 interface Going {

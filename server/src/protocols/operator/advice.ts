@@ -208,6 +208,10 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'Propose it again.',
   ),
   own_proposal: advice('This is your own proposal.', 'Have another operator confirm it.'),
+  approver_role: advice(
+    'A rule names roles that must be among those who approve, and only those are missing.',
+    'Have an operator of a missing role confirm it.',
+  ),
   agreed_already: advice('You have already approved it.', 'Have another operator confirm it.'),
   proposal_waits: advice('Your own proposal waits for its delay.', 'Confirm it after the time that `error` names.'),
 };

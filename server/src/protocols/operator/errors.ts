@@ -88,6 +88,11 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 409,
     say: (facts) => `This is your own proposal: you may confirm it from ${facts.readyAt}, and decline it at any time.`,
   },
+  approver_role: {
+    status: 403,
+    say: ({ roles = [] }) =>
+      `The approvals that are missing must come from these roles: ${(roles as string[]).join(', ')}. Yours is not needed.`,
+  },
   agreed_already: { status: 409, say: () => 'You have already approved this: another operator has to confirm it.' },
   file_needed: { status: 409, say: (facts) => `This is confirmed by its file: ${facts.how}.` },
   file_refused: { status: 400, say: (facts) => String(facts.why) },

@@ -20,16 +20,7 @@ import { addressAllowed } from '../authorize.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
 import { nearestPath } from '../nearest.ts';
 import type { Protocol } from '../protocol.ts';
-import {
-  type Action,
-  type ActionReply,
-  type Caller,
-  confirm,
-  decline,
-  perform,
-  requireRight,
-  viaOf,
-} from './action.ts';
+import { type Action, type ActionReply, type Caller, confirm, decline, perform, viaOf } from './action.ts';
 import { ACCOUNT_ACTIONS } from './actions/accounts.ts';
 import { ADDRESS_RISK_ACTIONS } from './actions/addressrisk.ts';
 import { bankActions } from './actions/bank.ts';
@@ -59,6 +50,7 @@ import { TEAM_ACTIONS } from './actions/team.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
 import { TREASURY_ACTIONS } from './actions/treasury.ts';
 import { ALERT_ACTIONS } from './alerts.ts';
+import { requireRight } from './approval.ts';
 import { attachmentRoutes } from './attachments.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { tableReply } from './csv.ts';

@@ -10,6 +10,8 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   proposal: maybe(id('Number of the proposal')),
   people: whole('Number of people it needs'),
   agreed: texts('Who has approved so far'),
+  roles: texts('Roles that must be among those who approve; a role twice takes two people'),
+  awaits: texts('Of these roles, those that are still missing'),
   reason: text('Why, in words'),
   via: maybe(
     text('How the operator signed in: token, recovery (a recovery code), or session:<number>. Null in older rows'),

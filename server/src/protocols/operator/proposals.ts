@@ -6,7 +6,7 @@
  */
 import { columnsOf } from '../../base/columns.ts';
 import { Refusal } from '../../base/errors.ts';
-import { findProposal, isAsSeen } from '../../operators/index.ts';
+import { findProposal, isAsSeen, missingRoles, type ProposalRow } from '../../operators/index.ts';
 import { ACTIONS, askedOf } from './action.ts';
 import { asAmounts } from './amounts.ts';
 import { PROPOSALS } from './declared/people.ts';
@@ -18,7 +18,7 @@ export const PROPOSAL_READS: readonly Read[] = [
     async answer(_deps, tx, input) {
       const found = await findProposal(tx, input.proposal);
       if (found === undefined) throw new Refusal('unknown_proposal');
-      return columnsOf({ ...found, seen: asAmounts(found.seen) });
+      return columnsOf({ ...shownProposal(found), seen: asAmounts(found.seen) });
     },
   }),
   read({
@@ -43,6 +43,12 @@ export const PROPOSAL_READS: readonly Read[] = [
     },
   }),
 ];
+
+/** With the roles that are still missing among those who approved: of an open one, whose confirmation it waits for. */
+export const shownProposal = ({ held, ...row }: ProposalRow) => ({
+  ...row,
+  awaits: row.state === 'open' ? missingRoles(row.roles, held) : [],
+});
 
 type Facts = Readonly<Record<string, unknown>>;
 type Seen = Parameters<typeof isAsSeen>[0];

@@ -29,7 +29,6 @@ import {
   findOperator,
   installation,
   operators,
-  peopleRules,
   proposals,
   readAudit,
   sessionsOf,
@@ -77,7 +76,7 @@ import { invitationsOf, membersOf } from '../../team/index.ts';
 import { closeExpired } from './action.ts';
 import { ERASURE_READS } from './actions/erasure.ts';
 import { IDENTITY_READS } from './actions/identities.ts';
-import { shownRule } from './actions/operators.ts';
+import { shownRules } from './actions/operators.ts';
 import { marketOf, shownMarket } from './actions/terms.ts';
 import { ALERT_READS } from './alerts.ts';
 import { asAmounts } from './amounts.ts';
@@ -102,7 +101,7 @@ import { MONITORING_READS } from './monitoring.ts';
 import { ORDER_READS } from './orders.ts';
 import { OUTSIDE_READS, shownRequest } from './outside.ts';
 import { PLANNED_READS } from './planned.ts';
-import { PROPOSAL_READS } from './proposals.ts';
+import { PROPOSAL_READS, shownProposal } from './proposals.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
 import { RECONCILIATION_READ } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
@@ -436,13 +435,16 @@ export const READS: readonly Read[] = [
       const { limit: most = 50 } = input;
       const found = await proposals(tx, { ...input, limit: most + 1 });
       const page = found.slice(0, most);
-      return { proposals: page.map(columnsOf), next: found.length > most ? page.at(-1)?.id : null };
+      return {
+        proposals: page.map((row) => columnsOf(shownProposal(row))),
+        next: found.length > most ? page.at(-1)?.id : null,
+      };
     },
   }),
   read({
     ...RULES.list,
     async answer(_deps, tx) {
-      const rules = (await peopleRules(tx)).map(({ people, ...rule }) => ({ ...shownRule(rule), people }));
+      const rules = await shownRules(tx);
       return { installation: await declared(tx), rules, otherwise: 2, findings: FINDINGS };
     },
   }),

@@ -42,7 +42,7 @@ export const PROPOSED = thing(
   [
     ...['action', 'subject'],
     { outcome: Type.Union([Type.Literal('proposed'), Type.Literal('agreed')]) },
-    ...['proposal', 'people', 'agreed?', 'expiresAt?'],
+    ...['proposal', 'people', 'roles', 'awaits', 'agreed?', 'expiresAt?'],
     { 'readyAt?': maybe(Type.String({ description: 'When its proposer may confirm it' })) },
   ],
   'The action is proposed, and waits',

@@ -68,6 +68,7 @@ const NOT_OF_THIS_WIRE = {
   own_proposal: elsewhere,
   proposal_waits: elsewhere,
   agreed_already: elsewhere,
+  approver_role: elsewhere,
   file_needed: elsewhere,
 
   proposal_exists: elsewhere,

@@ -27,7 +27,6 @@ import {
   lockRules,
   MAX_RULES,
   may,
-  peopleForChange,
   peopleRules,
   ROLES,
   type Role,
@@ -35,7 +34,9 @@ import {
   revokeToken,
   setRole,
   setRule,
+  takesForChange,
   tokensOf,
+  unmetRules,
 } from '../../../operators/index.ts';
 import { assets } from '../../../partners/index.ts';
 import { ACTIONS, type Action, action } from '../action.ts';
@@ -176,12 +177,14 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
           one.asset === key.asset &&
           one.aboveUnits === key.aboveUnits,
       );
-      return { ...shownRule(key), people: rule?.people ?? null };
+      return { ...shownRule(key), people: rule?.people ?? null, roles: rule?.roles ?? [] };
     },
-    // The stricter of the old and the new rule: two people cannot lower a rule that takes three.
+    // The stricter of the old and the new rule: two people cannot lower a rule that takes three, nor without a role that it names.
     async needs(_deps, tx, input) {
-      const rules = await peopleRules(tx);
-      return ['always' as const, { atLeast: peopleForChange(rules, await ruleOf(tx, input)) }];
+      const rule = await ruleOf(tx, input);
+      await requireMet(tx, rule);
+      const { people, roles } = takesForChange(await peopleRules(tx), rule);
+      return ['always' as const, { atLeast: people, roles }];
     },
     async perform(_deps, tx, input) {
       const rule = await ruleOf(tx, input);
@@ -200,12 +203,27 @@ interface AskedRule {
   right?: string | undefined;
   asset?: string | undefined;
   above?: string | undefined;
+  roles?: readonly Role[] | undefined;
 }
 
+/** @throws Refusal 'malformed_field' where too few operators have a role that the rule names: nobody could do what it decides */
+async function requireMet(tx: Tx, { people, ...rule }: AsSet): Promise<void> {
+  const [unmet] = people === null ? [] : await unmetRules(tx, [{ ...rule, people }]);
+  if (unmet === undefined) return;
+  const { role, needs, has } = unmet;
+  const roles = `cannot be met: it takes ${needs} enabled ${needs === 1 ? 'operator' : 'operators'} with the role ${role}, and there ${has === 1 ? 'is 1' : `are ${has}`}`;
+  throw new Refusal('malformed_field', { fields: { roles } });
+}
+
+type AsSet = Omit<Rule, 'people'> & { people: number | null };
+
 /** @throws Refusal 'malformed_field' */
-async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & { people: number | null }> {
-  const { action, right = '*', asset = '*', above = '0' } = input;
+async function ruleOf(tx: Tx, input: AskedRule): Promise<AsSet> {
+  const { action, right = '*', asset = '*', above = '0', roles = [] } = input;
   const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
+  if (input.people === 'none' && roles.length > 0) throw wrong({ roles: 'must be left out if people is none' });
+  if (input.people !== 'none' && roles.length > input.people)
+    throw wrong({ roles: `must be at most as many as people: ${input.people}` });
   // Refuses an unknown name: a misspelt one would have no effect while looking as if it did.
   const named = [...ACTIONS.values(), ...FINDINGS.map(findingAction)].filter(
     ({ name }) => action === '*' || name === action || (action.endsWith('.*') && name.startsWith(action.slice(0, -1))),
@@ -232,7 +250,8 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
     if (asset !== '*' && !ofRight.some(({ weighs }) => weighs === true))
       throw wrong({ asset: `must be left out: ${action} has no amount that could be compared with a limit` });
   }
-  return { action, right, asset, aboveUnits, people: input.people === 'none' ? null : input.people };
+  const people = input.people === 'none' ? null : input.people;
+  return { action, right, asset, aboveUnits, people, roles: [...roles].toSorted() };
 }
 
 /** A finding in the form in which rules match it. */
@@ -241,8 +260,18 @@ const findingAction = (name: Finding): Pick<Action, 'name' | 'right' | 'needs' |
   needs: async () => undefined,
 });
 
+/** All rules, and of each the roles that too few enabled operators have. */
+export async function shownRules(tx: Tx) {
+  const all = await peopleRules(tx);
+  const short = await unmetRules(tx, all);
+  return all.map((rule) => ({
+    ...{ ...shownRule(rule), people: rule.people, roles: rule.roles },
+    unmet: short.filter((one) => one.rule === rule).map(({ role }) => role),
+  }));
+}
+
 /** A rule as shown to operators: `aboveUnits` is in units of `asset`. */
-export const shownRule = ({ action, right, asset, aboveUnits }: Omit<Rule, 'people'>) => ({
+const shownRule = ({ action, right, asset, aboveUnits }: Omit<Rule, 'people' | 'roles'>) => ({
   ...{ action, right },
   ...(asset === '*' ? { asset, above: '0' } : { asset, aboveUnits }),
 });

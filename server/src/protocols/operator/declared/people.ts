@@ -9,7 +9,19 @@ import {
   RIGHTS,
   ROLES,
 } from '../../../operators/index.ts';
-import { about, amount, id, oneOf, optional, orNone, text, time, typed, whole } from '../../declaration/fields.ts';
+import {
+  about,
+  amount,
+  id,
+  listOf,
+  oneOf,
+  optional,
+  orNone,
+  text,
+  time,
+  typed,
+  whole,
+} from '../../declaration/fields.ts';
 import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, many, maybe, pages, rows, thing } from '../replies.ts';
 import { operatorName } from './forms.ts';
@@ -17,6 +29,8 @@ import { operatorName } from './forms.ts';
 /** Maximum lifetime of a token made for another person, who uses it to make their own. */
 export const DAYS_FOR_OTHERS = 7;
 const role = oneOf(ROLES);
+/** The roles that a rule may name: a viewer approves nothing. */
+const APPROVING = ROLES.filter((one) => one !== 'viewer');
 const tokenSha256 = text(
   64,
   /^[0-9a-f]{64}$/,
@@ -59,7 +73,7 @@ const PROPOSAL = [
     ready_at: maybe(moment('From when its proposer may confirm it')),
     failed_why: maybe(Type.String({ description: 'Why the action failed' })),
   },
-  'agreed',
+  ...['agreed', 'roles', 'awaits'],
 ];
 
 export const PROPOSALS = {
@@ -76,14 +90,29 @@ export const PROPOSALS = {
     table: {
       list: 'proposals',
       columns: [
-        ...['id', 'proposed_at', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'reason'],
+        ...[
+          'id',
+          'proposed_at',
+          'state',
+          'action',
+          'subject',
+          'proposer',
+          'people',
+          'roles',
+          'agreed',
+          'awaits',
+          'reason',
+        ],
         ...['decider', 'decided_at', 'failed_why', 'ready_at', 'expires_at'],
       ],
     },
     gives: pages('proposals', PROPOSAL),
     command: {
       words: 'proposals',
-      columns: ['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'reason', 'ready_at', 'expires_at'],
+      columns: [
+        ...['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'awaits', 'reason', 'ready_at'],
+        'expires_at',
+      ],
     },
   }),
   one: declareRead({
@@ -115,12 +144,12 @@ export const PROPOSALS = {
   confirm: {
     method: 'POST',
     path: '/proposals/:proposal/confirm',
-    says: 'Approves a proposal of another operator, and executes the action if enough operators have approved. It needs the right of the action, and can also be declined for the reasons of the action.',
+    says: 'Approves a proposal of another operator, and executes the action if enough operators have approved. It needs the right of the action, or a role that a rule names for it, and can also be declined for the reasons of the action.',
     right: 'read',
     fields: { proposal: id },
     refuses: [
       ...(['unknown_proposal', 'proposal_over', 'own_proposal', 'agreed_already', 'proposal_waits'] as const),
-      ...(['file_needed'] as const),
+      ...(['file_needed', 'approver_role'] as const),
     ],
     gives: Type.Object(
       {
@@ -136,7 +165,7 @@ export const PROPOSALS = {
   decline: {
     method: 'POST',
     path: '/proposals/:proposal/decline',
-    says: 'Declines or withdraws a proposal, so that it is not executed. For a proposal of another operator, it needs the right of the action.',
+    says: 'Declines or withdraws a proposal, so that it is not executed. For a proposal of another operator, it needs the right of the action, or a role that the proposal takes.',
     right: 'read',
     fields: { proposal: id },
     refuses: ['unknown_proposal', 'proposal_over'],
@@ -365,6 +394,12 @@ const RULE = [
   },
 ];
 
+const UNMET = {
+  unmet: Type.Array(Type.String(), {
+    description: 'Roles of it that too few enabled operators have, so that what it decides waits until more have them',
+  }),
+};
+
 export const RULES = {
   list: declareRead({
     path: '/rules',
@@ -372,7 +407,7 @@ export const RULES = {
     fields: {},
     gives: rows(
       'rules',
-      [...RULE, 'people'],
+      [...RULE, 'people', 'roles', UNMET],
       [
         'installation',
         {
@@ -381,12 +416,16 @@ export const RULES = {
         },
       ],
     ),
-    command: { words: 'rules', list: 'rules', columns: ['action', 'right', 'asset', 'above', 'aboveUnits', 'people'] },
+    command: {
+      words: 'rules',
+      list: 'rules',
+      columns: ['action', 'right', 'asset', 'above', 'aboveUnits', 'people', 'roles', 'unmet'],
+    },
   }),
   set: declareAction({
     name: 'rule.set',
     path: '/rules',
-    says: 'Sets how many operators are needed for an action, a family of actions (order.*), or every action (*).',
+    says: 'Sets how many operators are needed for an action, a family of actions (order.*), or every action (*), and which roles must be among them.',
     right: 'operators',
     people: 'two',
     morePeople: 'The stricter of the old and the new rule determines how many.',
@@ -405,11 +444,19 @@ export const RULES = {
         about(text(60, /^(\*|[a-z0-9.]+)$/, "an asset's code, or *"), 'Only amounts of this asset', 'eur'),
       ),
       above: optional(about(amount, 'Only above this amount of the asset', '5000')),
+      roles: optional(
+        about(
+          listOf(oneOf(APPROVING), MAX_PEOPLE),
+          'Roles that must be among them, one operator each; a role twice takes two. They approve without the right of the action',
+          ['compliance'],
+        ),
+      ),
     },
     refuses: ['malformed_amount', ...PROPOSES],
     gives: done([
       ...RULE,
       { people: maybe(Type.Integer({ description: 'Number of operators; null if there is no such rule' })) },
+      'roles',
     ]),
     command: { words: 'rule set', args: ['action', 'people'] },
   }),
