@@ -311,6 +311,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   quotes: ['insert, update, delete', 'expired quotes are purged'],
   reconcile_balances: ['insert, update', OUTSIDE],
   reconcile_items: ['insert, update', OUTSIDE],
+  reconciliation_reports: ['insert', ONCE],
   reconcile_rails: ['insert, update', OUTSIDE],
   reconcile_sums: ['insert, update', OUTSIDE],
   refunds: ['insert, update', 'what goes back'],

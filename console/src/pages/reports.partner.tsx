@@ -1,9 +1,8 @@
-/** Reports for people outside: the statement of a partner, and the reconciliation with the seal of the journal. */
-
+/** The statement of a partner: volume, fees and settlements. */
 import { within } from '../filters.tsx';
 import { List } from '../list.tsx';
 import { Spans } from '../spans.tsx';
-import { Amount, type Column, Fact, State, Table, Time } from '../ui.tsx';
+import { Amount, type Column, Fact, Table, Time } from '../ui.tsx';
 import { Print, Tabs } from './reports.tsx';
 
 interface Line {
@@ -122,130 +121,6 @@ export const PartnerStatement = () => (
         </>
       }
       above={(answer) => <Sums answer={answer} />}
-    />
-  </>
-);
-
-interface Reconciled {
-  readonly what: 'wallet' | 'break' | 'transit';
-  readonly rail: string;
-  readonly wallet: string;
-  readonly asset: string;
-  readonly key: string | null;
-  readonly outsideUnits: string | null;
-  readonly ledgerUnits: string;
-  readonly differenceUnits: string | null;
-  readonly why: string | null;
-  readonly at: string;
-}
-const RECONCILED: readonly Column<Reconciled>[] = [
-  {
-    head: 'What',
-    cell: ({ what }) => (
-      <State
-        state={what === 'transit' ? 'in transit' : what}
-        tone={what === 'break' ? 'bad' : what === 'transit' ? 'info' : 'plain'}
-      />
-    ),
-  },
-  { head: 'Rail', cell: ({ rail }) => rail, className: 'nowrap' },
-  { head: 'Wallet', cell: ({ wallet }) => <span className="mono">{wallet}</span> },
-  {
-    head: 'Outside',
-    cell: ({ outsideUnits, asset }) =>
-      outsideUnits === null ? <span className="muted">not asked</span> : <Amount units={outsideUnits} asset={asset} />,
-    className: 'number',
-  },
-  {
-    head: 'Books',
-    cell: ({ ledgerUnits, asset }) => <Amount units={ledgerUnits} asset={asset} />,
-    className: 'number',
-  },
-  {
-    head: 'Difference',
-    cell: ({ differenceUnits, asset }) => <Amount units={differenceUnits} asset={asset} />,
-    className: 'number',
-  },
-  { head: 'As of', cell: ({ at }) => <Time at={at} /> },
-  {
-    head: 'Why',
-    cell: ({ why, key }) => why ?? (key === null ? '' : <span className="mono long">{key}</span>),
-    className: 'wide',
-  },
-];
-
-interface Seal {
-  readonly number: string;
-  readonly hash: string;
-  readonly at: string;
-}
-
-function Sealed({ answer }: { answer: Readonly<Record<string, unknown>> | undefined }) {
-  if (answer === undefined) return null;
-  const seal = answer.seal as Seal | null;
-  const breaks = Number(answer.breaks);
-  const sides = answer.assets as readonly { asset: string; debits: string; credits: string }[];
-  const unequal = sides.filter(({ debits, credits }) => debits !== credits).map(({ asset }) => asset);
-  return (
-    <section className="panel" aria-label="Result">
-      <p className="row">
-        <State
-          state={breaks === 0 ? 'books and outside agree' : `${breaks} ${breaks === 1 ? 'break' : 'breaks'}`}
-          tone={breaks === 0 ? 'ok' : 'bad'}
-        />
-        <State
-          state={unequal.length === 0 ? 'both sides of the books are equal' : `not equal: ${unequal.join(', ')}`}
-          tone={unequal.length === 0 ? 'ok' : 'bad'}
-        />
-        {Number(answer.transit) > 0 && <State state={`${String(answer.transit)} in transit`} tone="info" />}
-        {answer.isWhole === false && <State state="more items than are shown" tone="warn" />}
-      </p>
-      <dl className="facts">
-        <Fact name="Made">
-          <Time at={String(answer.at)} />
-        </Fact>
-        <Fact name="Newest seal">
-          {seal === null ? (
-            <span className="muted">nothing is sealed yet</span>
-          ) : (
-            <>
-              {seal.number}, <Time at={seal.at} />
-            </>
-          )}
-        </Fact>
-        {seal !== null && (
-          <Fact name="Its hash">
-            <span className="mono long">{seal.hash}</span>
-          </Fact>
-        )}
-        <Fact name="Entries since it">{String(answer.unsealed)}</Fact>
-        <Fact name="SHA-256 of this report">
-          <span className="mono long">{String(answer.sha256)}</span>
-        </Fact>
-      </dl>
-      <p className="muted">
-        Keep this report where the operator of the database cannot change it. <code>verify-ledger --seal</code> proves
-        that the journal still contains the seal; the hash is over the rest of the report as JSON.
-      </p>
-    </section>
-  );
-}
-
-export const Reconciliation = () => (
-  <>
-    <Tabs />
-    <List<Reconciled>
-      isReport
-      title="Reconciliation"
-      says="The latest comparison of each wallet with chain or bank, every item that differs, and the newest seal of the journal."
-      path="/reports/reconciliation"
-      list="lines"
-      filters={[]}
-      columns={RECONCILED}
-      keyOf={({ what, rail, wallet, asset, key }) => `${what} ${rail} ${wallet} ${asset} ${key}`}
-      empty="No comparison has been made yet."
-      buttons={<Print />}
-      above={(answer) => <Sealed answer={answer} />}
     />
   </>
 );

@@ -26,6 +26,7 @@ import { POLL, pollPrices } from '../quotes/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
 import { OBSERVE, type Rail } from '../rails/rail.ts';
 import { RECONCILE } from '../reconcile/index.ts';
+import { SIGN_REPORT } from '../reports/index.ts';
 import { SWEEP, WATCH } from '../treasury/index.ts';
 
 /** Kinds of jobs that poll, every few seconds up to a minute. */
@@ -54,6 +55,7 @@ export async function enqueueRecurring(
     monitors?: boolean;
     plans?: boolean;
     expiries?: boolean;
+    reports?: boolean;
     erasures?: boolean;
   },
 ): Promise<void> {
@@ -73,6 +75,7 @@ export async function enqueueRecurring(
     if (subjects.erasures === true) enqueue(tx, { kind: ERASE_REQUESTED, subject: 'all', dueAt });
     enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
     if (subjects.expiries === true) enqueue(tx, { kind: FOLLOW_EXPIRIES, subject: 'all', dueAt });
+    if (subjects.reports === true) enqueue(tx, { kind: SIGN_REPORT, subject: 'all', dueAt });
     if (subjects.alerts === true) enqueue(tx, { kind: ALERTS_JOB, subject: 'all', dueAt });
     if (subjects.monitors === true) enqueue(tx, { kind: MONITOR, subject: 'all', dueAt });
     // Due when the next planned change is; enqueued here in case its row was lost or is dead.

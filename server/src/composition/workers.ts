@@ -26,6 +26,7 @@ import { type PriceSource, quoteHandlers } from '../quotes/index.ts';
 import { indexTexts } from '../rails/bank.ts';
 import { payoutHandlers } from '../rails/payouts.ts';
 import { reconcileHandlers } from '../reconcile/index.ts';
+import { reportHandlers } from '../reports/index.ts';
 import { purgeTeams } from '../team/index.ts';
 import { levelHandlers, sweepHandlers, transferHandlers } from '../treasury/index.ts';
 import type { Base } from './base.ts';
@@ -60,6 +61,7 @@ export async function startWork(
     monitors: true,
     plans: true,
     expiries: true,
+    reports: true,
     erasures: true,
   });
 }
@@ -100,6 +102,7 @@ function handlersOf(
     ...parts.travelRule.handlers,
     ...alertHandlers({ db, clock, log, channels, publicUrl: config.publicUrl }),
     ...plannedHandlers({ db, vault, clock, log }),
+    ...reportHandlers({ db, vault, clock }),
     ...informationHandlers({ db, clock }),
     ...erasureHandlers({ erasing, clock, afterDays: config.eraseAfterDays }),
     ...expiryHandlers({ db, clock, noticeDays: config.documentNoticeDays }),

@@ -3,11 +3,11 @@
  * the seal of the journal.
  */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { numberAccounts } from '../../src/customers/index.ts';
 import { seal, verifyJournal } from '../../src/ledger/index.ts';
+import { verifySigned } from '../../src/reports/index.ts';
 import { amountsDecide, type Person, twoDo } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
 import { settledPurchase, strayCredit } from '../support/orders.ts';
@@ -302,11 +302,6 @@ describe('accounts by their number', () => {
 });
 
 describe('the reconciliation report', () => {
-  const hashOf = (report: Came): string =>
-    createHash('sha256')
-      .update(JSON.stringify({ ...report, sha256: undefined }))
-      .digest('hex');
-
   test('has the sums of each wallet, the open items, both sides of the books and the newest seal', async () => {
     await world.until('all is sealed', async () => world.read(async (tx) => (await seal(tx, world.clock.now())) === 0));
     const report = await reads('/reports/reconciliation');
@@ -327,14 +322,31 @@ describe('the reconciliation report', () => {
         .map((one: Came) => [one.rail, one.wallet, one.asset, one.ledgerUnits, one.outsideUnits]),
       balances.map((one: Came) => [one.rail, one.wallet, one.asset, one.ledgerUnits, one.outsideUnits]),
     );
-    await sameAsCsv('/reports/reconciliation', 'lines');
   });
 
-  test('its hash covers every amount and the seal', async () => {
-    const report = await reads('/reports/reconciliation');
-    assert.equal(hashOf(report), report.sha256);
+  test('is signed with the key that is shown beside it, and by no other', async () => {
+    const [report, { keys }] = [await reads('/reports/reconciliation'), await reads('/reports/reconciliation/keys')];
+    assert.deepEqual([keys.length, keys[0].isPresent, keys[0].publicKey], [1, true, report.publicKey]);
+    assert.equal(verifySigned(JSON.stringify(report), keys[0].pem).isGenuine, true);
     const [line] = report.lines;
-    assert.notEqual(hashOf({ ...report, lines: [{ ...line, ledgerUnits: `${line.ledgerUnits}1` }] }), report.sha256);
-    assert.notEqual(hashOf({ ...report, seal: { ...report.seal, number: '1' } }), report.sha256);
+    for (const other of [
+      { ...report, lines: [{ ...line, ledgerUnits: `${line.ledgerUnits}1` }] },
+      { ...report, seal: { ...report.seal, number: '1' } },
+    ])
+      assert.equal(verifySigned(JSON.stringify(other), keys[0].pem).isGenuine, false);
+  });
+
+  test('of a day is the one that was made then, and a day without one is refused', async () => {
+    const { days } = await reads('/reports/reconciliation/days');
+    assert.ok(days.length > 0, 'the server made no report');
+    const [{ day, verdict }] = days;
+    const { keys } = await reads('/reports/reconciliation/keys');
+    const report = await reads(`/reports/reconciliation?day=${day}`);
+    assert.deepEqual([report.day, report.verdict], [day, verdict]);
+    if (report.lines.length > 0) await sameAsCsv(`/reports/reconciliation?day=${day}`, 'lines');
+    assert.equal(verifySigned(JSON.stringify(report), keys[0].pem).isGenuine, true);
+    const none = await vic.reads('/reports/reconciliation?day=2020-01-01');
+    assert.deepEqual([none.status, none.body.fields.day.startsWith('has no report')], [400, true]);
+    assert.equal((await vic.reads('/reports/reconciliation?day=2026-02-30')).status, 400);
   });
 });

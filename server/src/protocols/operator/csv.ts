@@ -21,7 +21,7 @@ export function tableReply(reply: FastifyReply, table: Table, input: { format?: 
 const FORMULA = /^[=+\-@\t\r]/;
 const PLAIN_NUMBER = /^-?[0-9]+(\.[0-9]+)?$/;
 
-function csvOf({ list, columns }: Table, body: unknown): string {
+export function csvOf({ list, columns }: Table, body: unknown): string {
   const rows = (body as Record<string, readonly Record<string, unknown>[]>)[list] ?? [];
   const lines = [columns, ...rows.map((row) => columns.map((name) => textOf(row[name])))];
   return lines.map((cells) => `${cells.map(cell).join(',')}\r\n`).join('');

@@ -103,7 +103,7 @@ import { OUTSIDE_READS, shownRequest } from './outside.ts';
 import { PLANNED_READS } from './planned.ts';
 import { PROPOSAL_READS, shownProposal } from './proposals.ts';
 import { amountsIn, type Read, read, requireSpan } from './read.ts';
-import { RECONCILIATION_READ } from './reconciliation.ts';
+import { RECONCILIATION_READS } from './reconciliation.ts';
 import { REPORTS } from './reports.ts';
 import { SESSION_READS } from './session.ts';
 import { SWITCHED_READS } from './switched.ts';
@@ -118,7 +118,7 @@ export const READS: readonly Read[] = [
   ...LISTS,
   ...SESSION_READS,
   ...REPORTS,
-  RECONCILIATION_READ,
+  ...RECONCILIATION_READS,
   ...LIMIT_READS,
   ...MARKET_READS,
   ...PLANNED_READS,

@@ -1,5 +1,6 @@
 /** Reports: the trial balance, statements, revenue, and orders affected by a wrong fee or price. */
 import { type TSchema, Type } from 'typebox';
+import { RECONCILED } from '../../../reports/index.ts';
 import { about, day, id, oneOf, optional, text, time } from '../../declaration/fields.ts';
 import { declareRead, FILTERS, limit, NARROWED } from '../declare.ts';
 import { many, maybe, pages, rows } from '../replies.ts';
@@ -20,9 +21,11 @@ const ROW = [
   'other',
   'difference',
 ] as const;
-const RECONCILED = [
-  ...['what', 'rail', 'wallet', 'asset', 'key', 'outsideUnits', 'ledgerUnits', 'differenceUnits', 'why', 'at'],
-];
+const VERDICT = {
+  verdict: Type.String({ description: 'Whether books and outside agree, in words; open differences come first' }),
+  isOpen: Type.Boolean({ description: 'Whether there is an open difference, or something that was not compared' }),
+};
+const publicKey = { publicKey: Type.String({ description: 'Public key of the signature: 32 bytes in hex' }) };
 const COUNTRIES = ['country', 'saidBy', 'fiat', 'customers', 'orders', 'settled', 'settledUnits'];
 const PARTNER = ['day', 'what', 'marketId', 'asset', 'count', 'units', 'owedUnits'];
 const plain = (description: string) => Type.String({ description: `${description}: a plain decimal of its asset` });
@@ -200,8 +203,8 @@ export const REPORTS_OF = {
   }),
   reconciliation: declareRead({
     path: '/reports/reconciliation',
-    says: 'Shows the balances in the books and at the chains and banks by wallet, breaks, items in transit, and the newest seal of the journal, with a hash over the whole report.',
-    fields: {},
+    says: 'Shows the balances in the books and at the chains and banks by wallet, breaks, items in transit, and the newest seal of the journal, signed as a whole: now, or as it was at the end of a past day.',
+    fields: { day: optional(about(day, 'The day in UTC at whose end it was made; now if not given', '2026-11-27')) },
     table: { list: 'lines', columns: RECONCILED },
     gives: rows(
       'lines',
@@ -220,8 +223,15 @@ export const REPORTS_OF = {
           why: maybe(Type.String({ description: 'For an item: why it differs, or what it waits for' })),
         },
         'at',
+        { ageS: Type.Integer({ description: 'Seconds from then until the report was made' }) },
       ],
       [
+        {
+          kind: Type.Literal('reconciliation report', { description: 'What is signed' }),
+          version: Type.Literal(1, { description: 'Version of this form' }),
+          ...VERDICT,
+        },
+        { day: maybe(Type.String({ description: 'The day in UTC at whose end it was made; null for one of now' })) },
         'at',
         {
           seal: maybe(
@@ -243,10 +253,46 @@ export const REPORTS_OF = {
           isWhole: Type.Boolean({ description: 'Whether all items are among the lines' }),
           assets: many(['asset', 'debits', 'credits'], 'Debits and credits in the books, by asset'),
         },
-        { sha256: Type.String({ description: 'SHA-256 of the rest of this reply as JSON, in hex' }) },
+        {
+          sha256: Type.String({
+            description: 'SHA-256 of the report as compact JSON, without this field and the two after it, in hex',
+          }),
+          ...publicKey,
+          signature: Type.String({ description: 'Ed25519 signature over the same bytes, in Base64' }),
+        },
       ],
     ),
     command: { words: 'report reconciliation', columns: RECONCILED },
+  }),
+  reconciliationDays: declareRead({
+    path: '/reports/reconciliation/days',
+    says: 'Lists the days that have a signed reconciliation report, newest first.',
+    fields: { below: optional(about(day, 'Only days before this one', '2026-11-01')), limit: limit(MAX_ROWS) },
+    table: { list: 'days', columns: ['day', 'madeAt', 'verdict', 'isOpen', 'publicKey'] },
+    gives: pages('days', [
+      {
+        day: Type.String({ description: 'The day in UTC' }),
+        madeAt: Type.String({ description: 'When it was made: ISO 8601 in UTC' }),
+        ...VERDICT,
+        ...publicKey,
+      },
+    ]),
+    command: { words: 'report reconciliations', columns: ['day', 'madeAt', 'verdict'] },
+  }),
+  reconciliationKeys: declareRead({
+    path: '/reports/reconciliation/keys',
+    says: 'Shows the public keys that verify signed reports: the present one first.',
+    fields: {},
+    gives: rows('keys', [
+      publicKey,
+      {
+        pem: Type.String({ description: 'The same key in PEM, to publish' }),
+        isPresent: Type.Boolean({ description: 'Whether reports are signed with it now' }),
+        fromDay: maybe(Type.String({ description: 'The first day whose report it signed' })),
+        untilDay: maybe(Type.String({ description: 'The last day whose report it signed' })),
+      },
+    ]),
+    command: { words: 'report keys', list: 'keys', columns: ['publicKey', 'isPresent', 'fromDay', 'untilDay'] },
   }),
   affected: declareRead({
     path: '/reports/affected',

@@ -1,0 +1,316 @@
+/**
+ * Signed reconciliation reports: a changed report, another key and an ambiguous file are refused, an open difference is said first, and
+ * the report of a day is made once and stays as it was.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openVault } from '../../src/base/crypto.ts';
+import {
+  keepDailyReport,
+  reconciliationDays,
+  reconciliationOfDay,
+  reconciliationReport,
+  reportKeys,
+  verifySigned,
+} from '../../src/reports/index.ts';
+import { verdictOf } from '../../src/reports/reconciliation.ts';
+import { pemOf, published, signingKey, signText } from '../../src/reports/signed.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { freshFolder } from '../support/folder.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const vault = openVault(randomBytes(32));
+const pem = pemOf(signingKey(vault));
+const LINE = {
+  ...{ what: 'break', rail: 'bank.eur', wallet: 'main', asset: 'eur', key: 'L1', outsideUnits: '5', ledgerUnits: '7' },
+  ...{
+    differenceUnits: '-2',
+    why: 'booked, and not shown "outside"; ünlisted',
+    at: '2026-11-27T22:00:00.000Z',
+    ageS: 7_200,
+  },
+};
+const REPORT = {
+  ...{
+    kind: 'reconciliation report',
+    version: 1,
+    verdict: 'OPEN DIFFERENCES: 1 item',
+    isOpen: true,
+    day: '2026-11-27',
+  },
+  ...{ at: '2026-11-28T00:00:01.000Z', seal: { number: '7', hash: 'ab'.repeat(32), at: '2026-11-28T00:00:00.000Z' } },
+  ...{ unsealed: '0', breaks: 1, transit: 0, isWhole: true, assets: [{ asset: 'eur', debits: '7', credits: '7' }] },
+  lines: [LINE],
+};
+const signed = (report: object = REPORT, by = vault) => {
+  const text = JSON.stringify(report);
+  return published<Record<string, unknown>>(text, signText(by, text));
+};
+const whyNot = (file: string, key = pem): string => {
+  const found = verifySigned(file, key);
+  return found.isGenuine ? 'genuine' : found.why;
+};
+
+describe('a signed report', () => {
+  test('is genuine as it was published, on one line or on many', () => {
+    for (const file of [JSON.stringify(signed()), JSON.stringify(signed(), null, 2), `\n${JSON.stringify(signed())}\n`])
+      assert.equal(whyNot(file), 'genuine');
+    assert.deepEqual(verifySigned(JSON.stringify(signed()), pem), {
+      ...{ isGenuine: true, report: REPORT, sha256: signed().sha256, key: signingKey(vault).toString('hex') },
+    });
+  });
+
+  /** Every place of a value that can be changed: each field, and each field of its lines, sides and seal. */
+  const places = (of: unknown, at: readonly (string | number)[] = []): (readonly (string | number)[])[] =>
+    typeof of === 'object' && of !== null
+      ? Object.entries(of).flatMap(([name, value]) => places(value, [...at, name]))
+      : [at];
+  const changed = (at: readonly (string | number)[]): object => {
+    const copy = structuredClone(signed()) as Record<string | number, unknown>;
+    const last = at.at(-1) ?? '';
+    const inside = at.slice(0, -1).reduce((of, name) => of[name] as typeof of, copy);
+    const value = inside[last];
+    inside[last] = typeof value === 'number' ? value + 1 : typeof value === 'boolean' ? !value : `${String(value)}0`;
+    return copy;
+  };
+  for (const at of places(signed()))
+    if (at[0] !== 'signature')
+      test(`is refused if ${at.join('.')} was changed`, () => {
+        assert.notEqual(whyNot(JSON.stringify(changed(at))), 'genuine');
+      });
+
+  test('is refused if a line was removed, added or moved, or the signature is of another report', () => {
+    const one = signed({ ...REPORT, lines: [LINE, { ...LINE, key: 'L2' }] });
+    const lines = one.lines as object[];
+    for (const other of [
+      { ...one, lines: lines.slice(1) },
+      { ...one, lines: [...lines, LINE] },
+      { ...one, lines: lines.toReversed() },
+      { ...one, more: '1' },
+      { ...one, signature: signed().signature },
+      { ...one, signature: '' },
+    ])
+      assert.notEqual(whyNot(JSON.stringify(other)), 'genuine', JSON.stringify(other).slice(0, 200));
+    const { signature: _, ...without } = one;
+    assert.match(whyNot(JSON.stringify(without)), /not signed/);
+  });
+
+  test('is refused with another key, which is named, also if the report brings a key of its own', () => {
+    const other = openVault(randomBytes(32));
+    const theirs = signingKey(other).toString('hex');
+    assert.match(whyNot(JSON.stringify(signed()), pemOf(signingKey(other))), new RegExp(`another key.*${theirs}`));
+    assert.match(whyNot(JSON.stringify(signed(REPORT, other))), /another key/);
+    const relabelled = { ...signed(REPORT, other), publicKey: signingKey(vault).toString('hex') };
+    assert.match(whyNot(JSON.stringify(relabelled)), /altered/);
+    const rsa = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { format: 'pem', type: 'spki' },
+      privateKeyEncoding: { format: 'pem', type: 'pkcs8' },
+    });
+    assert.match(whyNot(JSON.stringify(signed()), rsa.publicKey), /no Ed25519/);
+    assert.match(whyNot(JSON.stringify(signed()), 'a key'), /no public key/);
+  });
+
+  test('is refused if it can be read in two ways', () => {
+    const file = JSON.stringify(signed());
+    for (const other of [
+      // The last of two equal names counts for a program, and a person may read the first one.
+      file.replace('"breaks":1', '"breaks":0,"breaks":1'),
+      file.replace('{"kind"', '{"verdict":"Books and outside agree","kind"'),
+      file.replace('OPEN', '\\u004fPEN'),
+      file.replace('"breaks":1', '"breaks":1.0'),
+      `${file} {}`,
+      '[]',
+      'null',
+      '',
+    ])
+      assert.notEqual(whyNot(other), 'genuine', other.slice(0, 120));
+  });
+
+  test('is verified by the command, which says an open difference first', () => {
+    const folder = freshFolder('verify-report');
+    const write = (name: string, content: string): string => {
+      const path = join(folder, name);
+      writeFileSync(path, content);
+      return path;
+    };
+    const [key, report] = [write('key.pem', pem), write('report.json', JSON.stringify(signed(), null, 2))];
+    const other = write('other.pem', pemOf(signingKey(openVault(randomBytes(32)))));
+    const altered = write('altered.json', JSON.stringify({ ...signed(), isOpen: false }));
+    const csv =
+      'what,rail,wallet,asset,key,outsideUnits,ledgerUnits,differenceUnits,why,at,ageS\r\nbreak,bank.eur,main,eur,L1,5,7,-2,"booked, and not shown ""outside""; ünlisted",2026-11-27T22:00:00.000Z,7200\r\n';
+    const [lines, fewer] = [write('lines.csv', csv), write('fewer.csv', csv.slice(0, 88))];
+    const run = (...args: string[]) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['server/src/apps/verify-report.ts', ...args], {
+        ...{ cwd: ROOT, encoding: 'utf8', env: { PATH: process.env.PATH } },
+      });
+      return { status, said: `${stdout}${stderr}` };
+    };
+    const genuine = run(report, '--key', key, '--csv', lines);
+    assert.equal(genuine.status, 0, genuine.said);
+    assert.match(genuine.said, /^!! OPEN DIFFERENCES: 1 item\n\nGenuine: signed with the key [0-9a-f]{64}\n/);
+    assert.match(genuine.said, /break +bank\.eur +main +eur +7 +5 +-2 +2026-11-27T22:00:00\.000Z \(2 h\) +booked/);
+    assert.match(genuine.said, /7:abab/);
+    assert.match(genuine.said, /The CSV has exactly these lines/);
+    for (const [args, status, why] of [
+      [[altered, '--key', key], 1, /^NOT GENUINE: it was altered/],
+      [[report, '--key', other], 1, /^NOT GENUINE: it was signed with another key/],
+      [[report, '--key', key, '--csv', fewer], 1, /NOT GENUINE: the CSV has other lines/],
+      [[report], 2, /--key/],
+      [[join(folder, 'none.json'), '--key', key], 2, /cannot be read/],
+    ] as const) {
+      const said = run(...args);
+      assert.deepEqual([said.status, why.test(said.said)], [status, true], said.said);
+    }
+  });
+
+  test('is verified by jq and openssl, as the page for auditors says', (t) => {
+    const has = (program: string) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error === undefined;
+    if (!has('jq') || !has('openssl')) return t.skip('jq or openssl is not installed');
+    const folder = freshFolder('verify-openssl');
+    writeFileSync(join(folder, 'seal-key.pem'), pem);
+    const verifies = (report: object): boolean => {
+      writeFileSync(join(folder, 'report.json'), JSON.stringify(report, null, 2));
+      const script = `jq -cj 'del(.sha256, .publicKey, .signature)' report.json > signed.txt
+        jq -r .signature report.json | base64 -d > signature.bin
+        openssl pkeyutl -verify -pubin -inkey seal-key.pem -rawin -in signed.txt -sigfile signature.bin`;
+      try {
+        return /Verified Successfully/.test(
+          execFileSync('sh', ['-c', script], { cwd: folder, encoding: 'utf8', stdio: 'pipe' }),
+        );
+      } catch {
+        return false;
+      }
+    };
+    assert.equal(verifies(signed()), true);
+    assert.equal(verifies({ ...signed(), isOpen: false }), false);
+  });
+});
+
+describe('the verdict', () => {
+  const now = new Date('2026-11-28T12:00:00Z');
+  const wallet = (more: object = {}) => ({
+    rail: 'evm.x',
+    wallet: 'hot',
+    asset: 'usdc',
+    outside: 1n,
+    at: now,
+    ...more,
+  });
+  const EQUAL = [{ asset: 'eur', debits: '1', credits: '1' }];
+  const none = { breaks: 0, transit: 0, isWhole: true };
+  for (const [what, wallets, sides, counts, isOpen, verdict] of [
+    ['all agrees', [wallet()], EQUAL, none, false, /^Books and outside agree$/],
+    [
+      'something is in transit',
+      [wallet()],
+      EQUAL,
+      { ...none, transit: 2 },
+      false,
+      /^Books and outside agree; 2 items in transit$/,
+    ],
+    [
+      'an item differs',
+      [wallet()],
+      EQUAL,
+      { ...none, breaks: 1, transit: 1 },
+      true,
+      /^OPEN DIFFERENCES: 1 item; 1 item in transit$/,
+    ],
+    [
+      'the books do not balance',
+      [wallet()],
+      [{ asset: 'eur', debits: '1', credits: '2' }],
+      none,
+      true,
+      /^BOOKS NOT BALANCED: eur$/,
+    ],
+    ['a wallet was not read', [wallet({ outside: null })], EQUAL, none, true, /^NOT READ OUTSIDE: evm\.x hot usdc$/],
+    [
+      'a wallet was not compared for long',
+      [wallet({ at: new Date(now.getTime() - 3_600_001) })],
+      EQUAL,
+      none,
+      true,
+      /^NOT COMPARED IN THE LAST HOUR/,
+    ],
+    ['there is more than it shows', [wallet()], EQUAL, { ...none, isWhole: false }, true, /^NOT WHOLE/],
+    ['nothing was compared', [], [], none, true, /^NOTHING WAS COMPARED$/],
+  ] as const)
+    test(`says it if ${what}`, () => {
+      const said = verdictOf([...wallets], [...sides], counts, now);
+      assert.match(said.verdict, verdict);
+      assert.equal(said.isOpen, isOpen);
+    });
+});
+
+describe('the report of a day', () => {
+  let fixture: Fixture;
+  before(async () => {
+    fixture = await freshFixture();
+    await query(`insert into assets (code, kind, coin, decimals) values ('eur', 'fiat', 'eur', 2)`);
+  });
+  after(async () => await fixture?.stop());
+  const at = (time: string) => new Date(time);
+  const query = (text: string) => fixture.db.asSystem((tx) => tx.run(text));
+
+  test('is made once when the day has ended, and stays as it was', async () => {
+    const key = openVault(randomBytes(32));
+    await query(
+      `insert into reconcile_balances (rail, wallet, asset, outside_units, ledger_units, transit_units, position, compared_at)
+       values ('bank.eur', 'main', 'eur', 5, 7, 0, '', '2026-11-27T23:59:00Z')`,
+    );
+    await query(
+      `insert into reconcile_items (rail, wallet, asset, key, kind, outside_units, ledger_units, why, names, found_at)
+       values ('bank.eur', 'main', 'eur', 'L1', 'break_amount', 5, 7, 'another amount', '{}', '2026-11-27T22:00:00Z')`,
+    );
+    const first = '2026-11-28T00:00:05Z';
+    const both = await Promise.all([1, 2].map(() => fixture.db.asSystem((tx) => keepDailyReport(tx, key, at(first)))));
+    assert.deepEqual(both.toSorted(), ['2026-11-27', undefined], 'two processes made it');
+    assert.equal(await fixture.db.asSystem((tx) => keepDailyReport(tx, key, at('2026-11-28T23:59:59Z'))), undefined);
+    await query(`update reconcile_items set closed_at = now()`);
+    const kept = await fixture.db.asSystem((tx) => reconciliationOfDay(tx, '2026-11-27'));
+    assert.ok(kept);
+    assert.deepEqual(
+      [kept.day, kept.at, kept.breaks, kept.isOpen],
+      ['2026-11-27', '2026-11-28T00:00:05.000Z', 1, true],
+    );
+    assert.match(kept.verdict, /^OPEN DIFFERENCES: 1 item/);
+    const [, item] = kept.lines;
+    assert.deepEqual([item?.what, item?.why, item?.ageS], ['break', 'another amount', 7_205]);
+    assert.equal(whyNot(JSON.stringify(kept), pemOf(signingKey(key))), 'genuine');
+    const now = await fixture.db.asSystem((tx) => reconciliationReport(tx, key, at('2026-11-28T00:00:06Z')));
+    assert.deepEqual([now.day, now.breaks, now.isOpen], [null, 0, false], now.verdict);
+    assert.equal(whyNot(JSON.stringify(now), pemOf(signingKey(key))), 'genuine');
+  });
+
+  test('is verified by the key of then, after an exchange of the master key too', async () => {
+    const [old, next] = [openVault(randomBytes(32)), openVault(randomBytes(32))];
+    await fixture.db.asSystem((tx) => keepDailyReport(tx, old, at('2026-12-03T00:00:05Z')));
+    await fixture.db.asSystem((tx) => keepDailyReport(tx, next, at('2026-12-04T00:00:05Z')));
+    const keys = await fixture.db.asSystem((tx) => reportKeys(tx, next));
+    const [present, before] = keys;
+    assert.deepEqual(
+      [present?.isPresent, present?.fromDay, before?.isPresent, before?.untilDay],
+      [true, '2026-12-03', false, '2026-12-02'],
+    );
+    const kept = JSON.stringify(await fixture.db.asSystem((tx) => reconciliationOfDay(tx, '2026-12-02')));
+    assert.equal(whyNot(kept, before?.pem), 'genuine');
+    assert.match(whyNot(kept, present?.pem), /another key/);
+    const days = await fixture.db.asSystem((tx) => reconciliationDays(tx, { below: '2026-12-03', limit: 1 }));
+    assert.deepEqual(
+      days.map(({ day }) => day),
+      ['2026-12-02'],
+    );
+  });
+
+  test('is not changed in the database', async () => {
+    for (const text of [`update reconciliation_reports set verdict = 'fine'`, 'delete from reconciliation_reports'])
+      await assert.rejects(query(text));
+  });
+});
