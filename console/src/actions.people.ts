@@ -122,13 +122,19 @@ export const ALERT_ACTIONS = {
         isRequired: true,
         choices: ['opened', 'unclaimed', 'overdue', 'digest'],
       },
-      { name: 'kinds', label: 'Kinds', hint: 'Separated by commas, such as payout_unknown; all if empty' },
-      { name: 'asset', label: 'Asset', hint: 'Only cases about this asset, such as inr' },
-      { name: 'least', label: 'At least', hint: 'Only cases about at least this amount of the asset' },
-      { name: 'afterMinutes', label: 'After minutes', hint: 'At once if empty' },
-      { name: 'zone', label: 'Time zone', hint: 'Such as Asia/Kolkata; UTC if empty' },
-      { name: 'fromHour', label: 'From hour', hint: '0 to 23; for a digest, the hour at which it is sent' },
-      { name: 'untilHour', label: 'Until hour', hint: '0 to 23; if both hours are equal, all day' },
+      {
+        ...{ name: 'kinds', label: 'Kinds', empty: 'every kind' },
+        hint: 'Separated by commas, such as payout_unknown; all if empty',
+      },
+      { name: 'asset', label: 'Asset', empty: 'any asset', hint: 'Only cases about this asset, such as inr' },
+      {
+        ...{ name: 'least', label: 'At least', empty: 'any amount' },
+        hint: 'Only cases about at least this amount of the asset',
+      },
+      { name: 'afterMinutes', label: 'After minutes', empty: '0', hint: 'At once if empty' },
+      { name: 'zone', label: 'Time zone', empty: 'UTC', hint: 'Such as Asia/Kolkata; UTC if empty' },
+      { name: 'fromHour', label: 'From hour', empty: '0', hint: '0 to 23; for a digest, the hour at which it is sent' },
+      { name: 'untilHour', label: 'Until hour', empty: '0', hint: '0 to 23; if both hours are equal, all day' },
     ],
   },
   test: {
@@ -139,6 +145,25 @@ export const ALERT_ACTIONS = {
     ...{ ...AN_ALERT, name: 'alert.remove', label: 'Remove', path: '/alerts/remove' },
     says: 'Removes the rule. It sends no more alerts.',
     isGrave: true,
+  },
+} as const satisfies Record<string, FormAction>;
+
+export const CHANNEL_ACTIONS = {
+  test: {
+    ...{ ...AN_ALERT, name: 'channel.test', label: 'Send a test', path: '/channels/test' },
+    says: 'Sends a test message through the channel. No rule is needed.',
+  },
+  testCode: {
+    ...{ ...AN_ALERT, name: 'code-sender.test', label: 'Send a test code', path: '/code-sender/test' },
+    says: 'Sends the code 000000 to a phone through the sender of login codes. It logs nobody in.',
+    fields: [
+      {
+        name: 'phone',
+        label: 'Phone',
+        hint: 'A phone of yours with its country, such as +919812345678',
+        isRequired: true,
+      },
+    ],
   },
 } as const satisfies Record<string, FormAction>;
 

@@ -11,11 +11,11 @@ export interface FormField {
   readonly choices?: readonly string[];
   /** Words for people, for choices that are not. */
   readonly names?: Readonly<Record<string, string>>;
-  /** Unit of a number, shown where it changes. */
+  /** Unit of a number, and what holds where the field is left out: both are shown where it changes. */
   readonly unit?: string;
-  /** An optional yes. */
+  readonly empty?: string;
+  /** An optional yes; a switch is yes or no, and either can be meant. */
   readonly isFlag?: boolean;
-  /** Yes or no, and either can be meant. */
   readonly isSwitch?: boolean;
   readonly isLong?: boolean;
   /** Typed in the time zone of the browser, sent in UTC. */

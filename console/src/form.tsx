@@ -123,8 +123,13 @@ const changedIn = (fields: readonly FormField[], now: Typed, typed: Typed): read
     ({ name }) => name !== FROM_WHEN.name && (typed[name] ?? '') !== '' && typed[name] !== (now[name] ?? ''),
   );
 
-function Changes({ fields, now, typed }: { fields: readonly FormField[]; now: Typed; typed: Typed }) {
-  const changed = changedIn(fields, now, typed);
+/** What a form changes. @param isWhole the form replaces its subject: an emptied field is emptied there, too */
+export function Changes(p: { fields: readonly FormField[]; now: Typed; typed: Typed; isWhole?: boolean }) {
+  const { fields, now, typed } = p;
+  const changed =
+    p.isWhole === true
+      ? fields.filter(({ name }) => (typed[name] ?? '') !== (now[name] ?? ''))
+      : changedIn(fields, now, typed);
   if (changed.length === 0) return <p>Nothing is changed yet.</p>;
   const shown = ({ isSwitch, names, unit = '' }: FormField, value: string) =>
     (isSwitch === true ? YES_NO[value] : names?.[value]) ??
@@ -133,7 +138,10 @@ function Changes({ fields, now, typed }: { fields: readonly FormField[]; now: Ty
     <dl className="facts">
       {changed.map((field) => (
         <Fact key={field.name} name={field.label}>
-          <Turn from={shown(field, now[field.name] ?? '') || 'none'} to={shown(field, typed[field.name] ?? '')} />
+          <Turn
+            from={shown(field, now[field.name] ?? '') || (field.empty ?? 'none')}
+            to={shown(field, typed[field.name] ?? '') || (field.empty ?? 'none')}
+          />
         </Fact>
       ))}
     </dl>

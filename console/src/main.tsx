@@ -86,6 +86,7 @@ const routeTree = root.addChildren([
   lazy('/monitoring/try', () => import('./pages/monitoring.tsx'), 'MonitoringTry'),
   lazy('/operators', () => import('./pages/operators.tsx'), 'Operators'),
   lazy('/alerts', () => import('./pages/alerts.tsx'), 'Alerts'),
+  lazy('/channels', () => import('./pages/channels.tsx'), 'Channels'),
   lazy('/breaks', () => import('./pages/breaks.tsx'), 'Breaks'),
   lazy('/breaks/movements', () => import('./pages/breaks.tsx'), 'Movements'),
   lazy('/handbook', () => import('./pages/handbook.tsx'), 'Handbook'),

@@ -36,6 +36,7 @@ const OF = {
   Control: [
     ['/kill-switches', 'Kill switches', 'k'],
     ['/alerts', 'Alerts', 'x'],
+    ['/channels', 'Channels', '4'],
     ['/operators', 'Operators', 'i'],
     ['/sessions', 'Sessions', 's'],
   ],

@@ -190,6 +190,26 @@ export const travelContext = ({ profile }: Pick<Choice, 'profile'>): TravelConte
 /** @throws SettingError as `priceSources` */
 export const codeSender = (config: Choice): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
 
+/** All channels of alerts and senders of login codes, with which of their settings this process has; no value of one. */
+export const messengers = (config: Choice) =>
+  (
+    [
+      ['alerts', 'alertChannels'],
+      ['codes', 'codeSenders'],
+    ] as const
+  ).flatMap(([what, kind]) => {
+    const used = chosen(config, kind).map(({ code }) => code);
+    const all: readonly Adapter<unknown, never>[] = config.lists[kind];
+    return all.map((one) => ({
+      ...{ what, code: one.code, about: one.about, isUsed: used.includes(one.code), chosenBy: CHOICES[kind][0] },
+      sandboxOnly: one.sandboxOnly !== undefined,
+      settings: Object.entries(one.settings).map(([key, { name, about, demand }]) => ({
+        ...{ name, about, isDemanded: demand !== undefined },
+        isSet: (config.valuesOf(one)[key] ?? '') !== '',
+      })),
+    }));
+  });
+
 function theOne<T, C>(config: Choice, [first]: readonly Adapter<T, C>[], context: C): T {
   assert(first !== undefined, 'a list has nothing for this profile');
   return create(config, first, context);

@@ -1,9 +1,11 @@
 /** Alerts: the rules by which people are notified about cases, and the messages sent. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ALERT_ACTIONS } from '../actions.people.ts';
+import type { FormField } from '../actions.ts';
 import { read } from '../api.ts';
-import { ActionDialog } from '../form.tsx';
+import { ActionDialog, Changes, type Typed } from '../form.tsx';
 import { hour } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
@@ -26,7 +28,7 @@ interface Rule {
 }
 interface Message {
   readonly id: string;
-  readonly rule: string;
+  readonly rule: string | null;
   readonly channel: string;
   readonly title: string;
   readonly lines: readonly string[];
@@ -87,13 +89,41 @@ const TONES: Readonly<Record<string, Tone>> = { sent: 'ok', waiting: 'info', fai
 const MESSAGES: readonly Column<Message>[] = [
   { head: 'Message', cell: ({ id, title }) => <RowLink row={id}>{title.replace(/^Cloverleaf: /, '')}</RowLink> },
   { head: 'State', cell: ({ state }) => <State state={state} tone={TONES[state] ?? 'plain'} /> },
-  { head: 'Rule', cell: ({ rule }) => rule, className: 'nowrap' },
+  { head: 'Rule', cell: ({ rule }) => rule ?? <span className="muted">none</span>, className: 'nowrap' },
   { head: 'By', cell: ({ channel }) => channel },
   { head: 'Written', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { head: 'Sent', cell: ({ sentAt }) => <Time at={sentAt} /> },
   { head: 'Tries', cell: ({ attempts }) => attempts, className: 'number' },
   { head: 'Why not', cell: ({ lastError }) => lastError ?? <span className="muted">none</span> },
 ];
+
+/** The channel is chosen from those of this server, with the one that the rule has. */
+const setWith = (channels: readonly string[], present: string | undefined) => ({
+  ...ALERT_ACTIONS.set,
+  fields: ALERT_ACTIONS.set.fields.map((field): FormField => {
+    const choices = [...new Set([...channels, ...(present === undefined ? [] : [present])])];
+    return field.name === 'channel' && choices.length > 0 ? { ...field, hint: 'Of this server', choices } : field;
+  }),
+});
+
+/** What changing a rule does. Under another name it is another rule, and this one stays. */
+function Replaced(p: { of: Rule | undefined; fields: readonly FormField[]; now: Typed; typed: Typed }) {
+  const { of, fields, now, typed } = p;
+  if (of !== undefined && typed.name !== of.name)
+    return (
+      <p>
+        Sets another rule, <b>{typed.name || 'without a name yet'}</b>. Rule {of.name} stays as it is.
+      </p>
+    );
+  return (
+    <>
+      <Changes fields={fields} now={now} typed={typed} isWhole />
+      <p>
+        Rule {of?.name} says on its channel that it was replaced. Cases that it has reported are not reported again.
+      </p>
+    </>
+  );
+}
 
 const SHORT = { test: 'Test', set: 'Change', remove: 'Remove' } as const;
 
@@ -106,6 +136,7 @@ export function Alerts() {
     refetchInterval: every(15_000),
   });
   const { rules, channels = [] } = found.data ?? {};
+  const set = setWith(channels, chosen?.rule?.channel);
   const columns: readonly Column<Rule>[] = [
     ...RULES,
     {
@@ -152,10 +183,15 @@ export function Alerts() {
       {found.error !== null && <Failure error={found.error} />}
       {found.data !== undefined && channels.length === 0 && (
         <p className="note is-warn">
-          No alerts are sent: the setting <code>ALERT_CHANNELS</code> names no channel of this server.
+          No alerts are sent: the setting <code>ALERT_CHANNELS</code> names no channel of this server.{' '}
+          <Link to="/channels">See which there are</Link>.
         </p>
       )}
-      {channels.length > 0 && <p className="muted">Channels of this server: {channels.join(', ')}</p>}
+      {channels.length > 0 && (
+        <p className="muted">
+          Channels of this server: {channels.join(', ')}. <Link to="/channels">See whether they work</Link>.
+        </p>
+      )}
       <Table label="Rules" columns={columns} rows={rules} keyOf={({ name }) => name} empty="There is no rule." />
       <List<Message>
         isPart
@@ -178,10 +214,15 @@ export function Alerts() {
       />
       {chosen !== undefined && (
         <ActionDialog
-          action={ALERT_ACTIONS[chosen.action]}
+          action={chosen.action === 'set' ? set : ALERT_ACTIONS[chosen.action]}
           {...(chosen.rule === undefined ? {} : { about: chosen.rule.name })}
           given={chosen.action === 'set' || chosen.rule === undefined ? {} : { name: chosen.rule.name }}
           now={chosen.action === 'set' ? now(chosen.rule) : {}}
+          effect={
+            chosen.action === 'set' && chosen.rule !== undefined
+              ? (typed) => <Replaced of={chosen.rule} fields={set.fields} now={now(chosen.rule)} typed={typed} />
+              : undefined
+          }
           onClose={() => setChosen(undefined)}
         />
       )}

@@ -197,7 +197,7 @@ const RULES: readonly Column<Rule>[] = [
         <span className="muted nowrap">any role</span>
       ) : (
         <span className="nowrap">
-          {roles.join(', ')} {unmet.length > 0 && <State state={`no ${unmet.join(', ')}`} tone="bad" />}
+          {roles.join(', ')} {unmet.length > 0 && <State state={`too few: ${unmet.join(', ')}`} tone="bad" />}
         </span>
       ),
   },

@@ -135,7 +135,7 @@ export const Reconciliation = () => (
       says="The latest comparison of each wallet with chain or bank, every item that differs, and the newest seal of the journal: now, or at the end of a day. Signed, so that its reader can check it without this server."
       path="/reports/reconciliation"
       list="lines"
-      filters={[{ name: 'day', label: 'At the end of (UTC)', hint: '2026-11-27' }]}
+      filters={[{ name: 'day', label: 'Day (UTC)', hint: '2026-11-27' }]}
       columns={RECONCILED}
       keyOf={({ what, rail, wallet, asset, key }) => `${what} ${rail} ${wallet} ${asset} ${key}`}
       empty="No comparison has been made yet."
@@ -207,7 +207,7 @@ function Days() {
     queryFn: () => read<{ days: ReportDay[] }>('/reports/reconciliation/days', { limit: '31' }),
   });
   return (
-    <section className="no-print">
+    <section className="panel no-print">
       <h2>The newest days</h2>
       {found.error !== null && <Failure error={found.error} />}
       <Table
@@ -235,14 +235,14 @@ function Keys() {
     queryFn: () => read<{ keys: ReportKey[] }>('/reports/reconciliation/keys'),
   });
   return (
-    <section className="no-print">
+    <section className="panel no-print">
       <h2>Keys to publish</h2>
       <p className="muted">
         Put the key where readers of reports find it, such as your web site. They must not take it from a report.
       </p>
       {found.error !== null && <Failure error={found.error} />}
       {found.data?.keys.map(({ publicKey, pem, isPresent, fromDay, untilDay }) => (
-        <div className="panel" key={publicKey}>
+        <div key={publicKey}>
           <p className="row">
             <State state={isPresent ? 'present' : 'earlier'} tone={isPresent ? 'ok' : 'plain'} />
             {fromDay !== null && (

@@ -121,9 +121,25 @@ export async function testAlertRule(tx: Tx, name: string, now: Date): Promise<bi
   return (await write(tx, rule, 'test', { ...says, path: '/console/alerts', isUrgent: false }, now)) ?? 0n;
 }
 
+/** Stores a test message to a channel, of no rule. @throws Refusal 'malformed_field' where the installation has no such channel */
+export async function testChannel(
+  tx: Tx,
+  channel: string,
+  by: { channels: readonly string[]; now: Date },
+): Promise<bigint> {
+  if (!by.channels.includes(channel))
+    throw new Refusal('malformed_field', { fields: { channel: 'must be a channel that ALERT_CHANNELS names' } });
+  const lines = [`Channel ${channel}: nothing has happened.`];
+  const says = { title: 'Cloverleaf: a test of this channel', lines, path: '/console/channels', isUrgent: false };
+  return (await write(tx, { id: null, channel, zone: 'UTC' }, 'test', says, by.now)) ?? 0n;
+}
+
+/** The newest message of each of these channels that has one. */
+export const newestMessages = (tx: Tx, channels: readonly string[]) => store.newest(tx, channels);
+
 async function write(
   tx: Tx,
-  rule: RuleRow,
+  rule: Pick<RuleRow, 'channel' | 'zone'> & { id: bigint | null },
   about: 'cases' | 'digest' | 'test' | 'change',
   says: Says,
   now: Date,

@@ -30,7 +30,8 @@ export interface Says {
 
 export interface MessageRow {
   id: bigint;
-  rule: string;
+  /** Null for the test of a channel without a rule. */
+  rule: string | null;
   channel: string;
   about: 'cases' | 'digest' | 'test' | 'change';
   says: Says;
@@ -85,9 +86,13 @@ const sql = {
   insertMessage: `insert into alert_messages (rule_id, channel, about, day, says, created_at) values ($1, $2, $3, $4, $5::jsonb, $6)
     on conflict (rule_id, day) where day is not null do nothing returning id`,
   told: `insert into alert_told (rule_id, case_id, message_id) select $1, c, $3 from unnest($2::bigint[]) as c`,
-  messages: `select ${MESSAGE} from alert_messages m join alert_rules r on r.id = m.rule_id
+  messages: `select ${MESSAGE} from alert_messages m left join alert_rules r on r.id = m.rule_id
     where ($1::bigint is null or m.id < $1) order by m.id desc limit $2`,
-  message: `select ${MESSAGE} from alert_messages m join alert_rules r on r.id = m.rule_id where m.id = $1`,
+  message: `select ${MESSAGE} from alert_messages m left join alert_rules r on r.id = m.rule_id where m.id = $1`,
+  // The newest of each channel, by its index.
+  newest: `select m.* from unnest($1::text[]) as c (channel) cross join lateral (
+      select ${MESSAGE} from alert_messages m left join alert_rules r on r.id = m.rule_id
+       where m.channel = c.channel order by m.id desc limit 1) m`,
   sent: 'update alert_messages set attempts = attempts + 1, sent_at = $2, last_error = null where id = $1',
   missed: `update alert_messages set attempts = attempts + 1, last_error = $2, failed_at = $3 where id = $1 and sent_at is null`,
   summary: `select count(*) as open, count(*) filter (where assignee is null) as unclaimed, min(opened_at) as oldest
@@ -108,6 +113,7 @@ export const store = {
     ]);
     await tx.run(sql.inherit, [r.name]);
   },
+  newest: (tx: Tx, channels: readonly string[]) => tx.rows<MessageRow>(sql.newest, [channels]),
   lock: async (tx: Tx, rule: bigint): Promise<boolean> => (await tx.row(sql.lock, [rule])) !== undefined,
   lastTold: async (tx: Tx, rule: bigint) => (await tx.row<{ at: Date | null }>(sql.lastTold, [rule]))?.at ?? null,
   cases: (
@@ -123,7 +129,7 @@ export const store = {
     ]),
   async insertMessage(
     tx: Tx,
-    m: { rule: bigint; channel: string; about: MessageRow['about']; day: string | null; says: Says; now: Date },
+    m: { rule: bigint | null; channel: string; about: MessageRow['about']; day: string | null; says: Says; now: Date },
   ): Promise<bigint | undefined> {
     const values = [m.rule, m.channel, m.about, m.day, JSON.stringify(m.says), m.now];
     return (await tx.row<{ id: bigint }>(sql.insertMessage, values))?.id;

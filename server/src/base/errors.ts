@@ -92,6 +92,7 @@ export type RefusalCode =
   | 'proposal_over'
   | 'plan_over'
   | 'proposal_waits'
+  | 'code_not_sent'
   | 'agreed_already'
   | 'approver_role'
   | 'file_needed'

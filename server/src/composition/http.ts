@@ -194,6 +194,7 @@ async function mountForOperators(
   const bank = environment.connections.banks
     .find(({ openDesk }) => openDesk !== undefined)
     ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
+  const codes = registry.codeSender(config);
   await app.register(
     operator({
       ...{ db, vault, blobs, erasing, clock, publicUrl },
@@ -214,6 +215,8 @@ async function mountForOperators(
       handbook: (page) => readHandbook(DOCS, page),
       ...defined({ sso: singleSignOn(config) }),
       alertChannels: config.alertChannels ?? [],
+      messengers: registry.messengers(config),
+      sendCode: (phone, code) => codes.sendCode(phone, code),
       ...(bank && { bank }),
     }),
   );

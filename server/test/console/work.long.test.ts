@@ -61,13 +61,13 @@ describe('a night at the console', { skip: noChromium }, () => {
     await page.getByText('There is no rule.').waitFor();
     await form.opens('Set a rule');
     await form.dialog().getByLabel('Name').fill('night');
-    await form.dialog().getByLabel('Channel').fill('pigeon');
+    await form.dialog().getByLabel('Channel').selectOption('webhook');
     await form.dialog().getByLabel('Tells of').selectOption('opened');
-    await form.dialog().getByLabel('Kinds').fill('payout_contradiction');
+    await form.dialog().getByLabel('Kinds').fill('nonsense');
     await form.sends('somebody has to wake up');
-    await form.dialog().getByText('must be one of webhook').first().waitFor();
+    await form.dialog().getByText('must be kinds of case').first().waitFor();
     await isGood(page, 'Alerts', 'Form, alert');
-    await form.dialog().getByLabel('Channel').fill('webhook');
+    await form.dialog().getByLabel('Kinds').fill('payout_contradiction');
     await form.sends('somebody has to wake up');
     await form.isDone();
     await form.opens('Test: night');

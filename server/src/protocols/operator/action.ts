@@ -36,7 +36,6 @@ import {
   peopleTaken,
   plan,
   propose,
-  type Right,
   type Role,
   recordAction,
   requireAhead,

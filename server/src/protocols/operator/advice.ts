@@ -208,6 +208,10 @@ const OWN: Partial<Record<Reason, Advice>> = {
     'Propose it again.',
   ),
   own_proposal: advice('This is your own proposal.', 'Have another operator confirm it.'),
+  code_not_sent: advice(
+    'The service that sends login codes did not accept the test.',
+    'Check the settings of the sender (`channels`) and the log of the service, and try again.',
+  ),
   approver_role: advice(
     'A rule names roles that must be among those who approve, and only those are missing.',
     'Have an operator of a missing role confirm it.',

@@ -62,6 +62,9 @@ export const ALERT_ACTIONS: readonly Action[] = [
   }),
 ];
 
+export const stateOf = ({ sentAt, failedAt }: { sentAt: Date | null; failedAt: Date | null }): string =>
+  sentAt !== null ? 'sent' : failedAt !== null ? 'failed' : 'waiting';
+
 export const ALERT_READS: readonly Read[] = [
   read({
     ...ALERTS.list,
@@ -81,8 +84,7 @@ export const ALERT_READS: readonly Read[] = [
     async answer(_deps, tx, { below, limit: most = 50 }) {
       const found = await alertMessages(tx, { below, limit: Math.min(most, MAX_MESSAGES) + 1 });
       const messages = found.slice(0, most).map(({ says, failedAt, ...one }) => ({
-        ...{ ...one, title: says.title, lines: says.lines },
-        state: one.sentAt !== null ? 'sent' : failedAt !== null ? 'failed' : 'waiting',
+        ...{ ...one, title: says.title, lines: says.lines, state: stateOf({ ...one, failedAt }) },
       }));
       return { messages, next: found.length > most ? messages.at(-1)?.id : null };
     },

@@ -39,6 +39,10 @@ export interface OperatorDeps {
   handbook?: (page: string) => Promise<string | undefined>;
   /** Codes of the channels by which people can be notified. */
   alertChannels?: readonly string[];
+  /** All channels of alerts and senders of login codes that this version has. */
+  messengers?: readonly Messenger[];
+  /** Sends a code to a phone. @throws Unavailable when it was not accepted */
+  sendCode?: (phone: string, code: string) => Promise<void>;
   /** The desk of a bank without an API; absent if there is none. */
   bank?: BankDesk;
   /** Files of customers. */
@@ -46,6 +50,19 @@ export interface OperatorDeps {
   /** The dependencies of an erasure, and the minimum number of days since the last order. */
   erasing?: Erasing;
   eraseAfterDays?: number;
+}
+
+/** A channel of alerts or a sender of login codes, with the settings of this process. */
+export interface Messenger {
+  readonly what: 'alerts' | 'codes';
+  readonly code: string;
+  /** One line that helps to choose. */
+  readonly about: string;
+  readonly isUsed: boolean;
+  readonly sandboxOnly: boolean;
+  /** The setting that chooses it. */
+  readonly chosenBy: string;
+  readonly settings: readonly { name: string; about: string; isSet: boolean; isDemanded: boolean }[];
 }
 
 /** Logins at the operator's identity provider. */

@@ -88,6 +88,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 409,
     say: (facts) => `This is your own proposal: you may confirm it from ${facts.readyAt}, and decline it at any time.`,
   },
+  code_not_sent: { status: 502, say: ({ why }) => `The sender did not accept the code: ${why}.` },
   approver_role: {
     status: 403,
     say: ({ roles = [] }) =>

@@ -53,6 +53,7 @@ import { ALERT_ACTIONS } from './alerts.ts';
 import { requireRight } from './approval.ts';
 import { attachmentRoutes } from './attachments.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
+import { CHANNEL_ACTIONS } from './channels.ts';
 import { tableReply } from './csv.ts';
 import { CASES } from './declared/cases.ts';
 import { ENDPOINTS } from './declared/index.ts';
@@ -106,6 +107,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...OPERATOR_ACTIONS,
   ...IDENTITY_ACTIONS,
   ...ALERT_ACTIONS,
+  ...CHANNEL_ACTIONS,
 ];
 
 const PREFIX = '/operator/v1';

@@ -81,6 +81,7 @@ import { marketOf, shownMarket } from './actions/terms.ts';
 import { ALERT_READS } from './alerts.ts';
 import { asAmounts } from './amounts.ts';
 import { changed } from './changes.ts';
+import { CHANNEL_READS } from './channels.ts';
 import { ADDRESS_RISK } from './declared/addressrisk.ts';
 import { CASES, CUSTOMERS } from './declared/cases.ts';
 import { DEPOSITS, UNCLAIMED } from './declared/deposits.ts';
@@ -123,6 +124,7 @@ export const READS: readonly Read[] = [
   ...MARKET_READS,
   ...PLANNED_READS,
   ...ALERT_READS,
+  ...CHANNEL_READS,
   ...HANDBOOK_READS,
   ...MONEY_READS,
   ...MONITORING_READS,

@@ -67,6 +67,7 @@ const NOT_OF_THIS_WIRE = {
   role_missing: elsewhere,
   own_proposal: elsewhere,
   proposal_waits: elsewhere,
+  code_not_sent: elsewhere,
   agreed_already: elsewhere,
   approver_role: elsewhere,
   file_needed: elsewhere,

@@ -64,7 +64,7 @@ export const ALERTS = {
     gives: pages('messages', [
       'id',
       {
-        rule: Type.String({ description: 'Name of the rule' }),
+        rule: maybe(Type.String({ description: 'Name of the rule; null for the test of a channel' })),
         channel: Type.String({ description: 'Channel' }),
         about: Type.String({ description: 'cases, digest, test, or change: the rule was replaced or removed' }),
         title: Type.String({ description: 'Title of the message' }),

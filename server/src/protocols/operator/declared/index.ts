@@ -8,6 +8,7 @@ import { ADDRESS_RISK } from './addressrisk.ts';
 import { ALERTS } from './alerts.ts';
 import { BANK } from './bank.ts';
 import { CASES, CUSTOMERS } from './cases.ts';
+import { CHANNELS } from './channels.ts';
 import { DEPOSITS, UNCLAIMED } from './deposits.ts';
 import { ERASURES } from './erasure.ts';
 import { INFORMATION } from './information.ts';
@@ -55,6 +56,7 @@ export const GROUPS: readonly Group[] = [
   group('Debts and bank lines', 'Debts of customers, and lines of bank statements.', OUTSIDE),
   group('Cases', 'Cases that an operator has to look at.', CASES, URGENT),
   group('Alerts', 'Who is notified about cases, and through which channel.', ALERTS),
+  group('Channels', 'Channels of alerts and senders of login codes, and whether they work.', CHANNELS),
   group('Customers', 'Customers, their reviews, and their personal data.', CUSTOMERS, ACCOUNTS, INFORMATION, ERASURES),
   group('Sanctions screening', 'Sanctions lists, hits in them, and decisions about hits.', SANCTIONS),
   group('Address risk', 'Chain addresses whose risk is too high, and decisions about them.', ADDRESS_RISK),
