@@ -174,6 +174,8 @@ const RIGHT_ACTIONS: Readonly<Record<Right, readonly string[]>> = {
     'alert.remove',
     'alert.set',
     'alert.test',
+    'channel.test',
+    'code-sender.test',
     'operator.bind',
     'operator.create',
     'operator.disable',

@@ -174,7 +174,7 @@ describe('what customers owe, banks showed and programs asked, at the console', 
       .getByText(/^[0-9a-f]{64}$/)
       .first()
       .waitFor();
-    assert.equal(await result.getByText(/^[0-9a-f]{64}$/).count(), 2, 'seal and report');
+    assert.equal(await result.getByText(/^[0-9a-f]{64}$/).count(), 3, 'seal, report and key');
     await sameCount('Reconciliation');
     await isGood(page, 'Reconciliation');
   });

@@ -22,6 +22,8 @@ const ALONE: Readonly<Record<string, string>> = {
   'alert.set': 'the replaced rule says so on its channel',
   'alert.remove': 'the rule says so on its channel',
   'alert.test': 'sends a text',
+  'channel.test': 'sends a text',
+  'code-sender.test': 'sends a code that logs nobody in',
   'customer.detach_phone': 'the customer can log in no longer',
   'customer.ask': 'asks a question',
   'customer.withdraw-question': 'ends a question',
