@@ -38,6 +38,7 @@ export const OTHER = {
     'screening.extend': 'Let older results count',
     'screening.replay': 'Repeat a decision',
   },
+  list: { 'sanctions.accept': 'Accept' },
   monitoring: { 'monitoring.set': 'Set a rule' },
   self: { 'self.token': 'Make a token', 'self.revoke-token': 'Revoke a token' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -206,7 +206,7 @@ const settingsFor = ({
   ),
   sanctionsLists: sanctionsLists(
     'SANCTIONS_LISTS',
-    'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or https address; none disables the comparison; production requires this setting',
+    'sanctions lists with which names and addresses are compared, separated by commas: ofac, un, eu or uk, then = and a file or an https address, which may end with #sha256= and its checksum; none disables the comparison; production requires this setting',
   ),
   sanctionsMaxAgeS: integer(
     'SANCTIONS_MAX_AGE_S',

@@ -355,6 +355,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   sanctions_entries: ['insert, update', 'an entry ends with the version that no longer has it'],
   sanctions_hits: ['insert, update', 'hits are found, and people decide about them'],
   sanctions_lists: ['insert, update', 'the newest version of each list'],
+  sanctions_shrunken: ['insert, update, delete', 'a version that waits for people, until one is stored'],
   sanctions_versions: ['insert', ONCE],
   screening_extensions: ['insert', ONCE],
   screenings: ['insert, update', 'the newest screening result of each destination'],

@@ -79,6 +79,10 @@ interface ListState {
   readonly removed: number;
   readonly changed: number;
   readonly sha256: string;
+  /** Of a version that waits for people because it lacks too many entries. */
+  readonly refusedSha256: string | null;
+  readonly refusedEntries: number | null;
+  readonly refusedRemoved: number | null;
 }
 /** A list that is configured, that was read, or both. */
 interface ListRow {
@@ -95,6 +99,20 @@ function Standing({ read: was, check }: ListRow) {
 }
 
 const none = <span className="muted">none</span>;
+/** A version that lacks many entries of the one in use: two people decide whether its publisher means it. */
+function Waiting({ list, read: was }: ListRow) {
+  if (was === undefined || was.refusedSha256 === null) return none;
+  return (
+    <>
+      <span className="nowrap">
+        {was.refusedEntries} entries, {was.refusedRemoved} missing
+      </span>{' '}
+      <Id text={was.refusedSha256} />{' '}
+      <OtherActions of="list" known={{ list, sha256: was.refusedSha256 }} about={list} isRow />
+    </>
+  );
+}
+
 const LISTS: readonly Column<ListRow>[] = [
   { head: 'List', cell: ({ list }) => <b>{list}</b> },
   { head: 'State', cell: (row) => <Standing {...row} /> },
@@ -119,6 +137,7 @@ const LISTS: readonly Column<ListRow>[] = [
         </span>
       ),
   },
+  { head: 'Waits for two people', cell: (row) => <Waiting {...row} /> },
   { head: 'SHA-256', cell: ({ read: was }) => (was === undefined ? none : <Id text={was.sha256} />) },
 ];
 const CHECK = /^sanctions list ([a-z]+)$/;

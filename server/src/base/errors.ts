@@ -115,6 +115,7 @@ export type RefusalCode =
   | 'does_not_fit'
   | 'unknown_break'
   | 'unknown_hit'
+  | 'unknown_list'
   | 'unknown_screening'
   | 'hit_over'
   | 'break_over'

@@ -37,6 +37,11 @@ export interface HttpRequest {
   longestBytes: number;
   /** Decides from the head how much of the body to read; by default all of it. */
   wants?: (head: HttpHead) => Wanted;
+  /**
+   * Receives a whole body piece by piece, and the answer's `body` is then empty. The next piece is read when the one before has been
+   * taken, so a body of any size needs little memory. The pieces of an answer that then turns out to be cut off were passed too.
+   */
+  onPiece?: (piece: Buffer) => Promise<void>;
   /** Connects through this agent and lookup instead of resolving the URL's host. */
   via?: { agent: HttpAgent | HttpsAgent; lookup: LookupFunction };
 }
@@ -94,13 +99,13 @@ export const ask: Http = async (request) => {
 };
 
 async function exchange(asked: HttpRequest): Promise<HttpAnswer> {
-  const { deadline, longestBytes, wants } = asked;
+  const { deadline, longestBytes, wants, onPiece } = asked;
   deadline.throwIfAborted();
   const response = await headOf(asked);
   const { statusCode: status = 0, headers } = response;
   const wanted = wants?.({ status, headers }) ?? 'whole';
   try {
-    const body = wanted === 'none' ? Buffer.alloc(0) : await READ[wanted](response, longestBytes);
+    const body = wanted === 'none' ? Buffer.alloc(0) : await READ[wanted](response, longestBytes, onPiece);
     return { status, headers, body };
   } finally {
     // Closes the socket: with an unread body it cannot be reused.
@@ -129,15 +134,18 @@ function headOf({ url, method = 'GET', headers, body, deadline, via }: HttpReque
   });
 }
 
-const READ: Record<Exclude<Wanted, 'none'>, (response: IncomingMessage, longestBytes: number) => Promise<Buffer>> = {
-  async whole(response, longestBytes) {
+type Read = (response: IncomingMessage, longestBytes: number, onPiece: HttpRequest['onPiece']) => Promise<Buffer>;
+
+const READ: Record<Exclude<Wanted, 'none'>, Read> = {
+  async whole(response, longestBytes, onPiece) {
     const chunks: Buffer[] = [];
     let size = 0;
     // Leaving the loop closes the stream, so the rest is not received.
     for await (const chunk of unpacked(response) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > longestBytes) throw new NoAnswer('long');
-      chunks.push(chunk);
+      if (onPiece === undefined) chunks.push(chunk);
+      else await onPiece(chunk);
     }
     if (!response.complete) throw new NoAnswer('short');
     return Buffer.concat(chunks);

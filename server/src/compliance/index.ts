@@ -75,12 +75,21 @@ export {
   openHit,
   scoreText,
 } from './sanctions/decisions.ts';
+export { LIST_CODES } from './sanctions/entry.ts';
 export { comparedOf, eraseScreenings } from './sanctions/erase.ts';
 export { listSources } from './sanctions/fetch.ts';
-export { type ListState, listStates, reloadAddresses } from './sanctions/lists.ts';
+export {
+  acceptShrunken,
+  findShrunken,
+  type ListState,
+  listStates,
+  REFRESH_LIST,
+  reloadAddresses,
+} from './sanctions/lists.ts';
 export { RULES_VERSION, USUAL_THRESHOLD } from './sanctions/match.ts';
+export { agedWhy } from './sanctions/refresh.ts';
 export { renewedHit, renewedResult } from './sanctions/results.ts';
-export { agedWhy, openSanctions, REFRESH_LIST, type Sanctions, SCREEN_NAMES } from './sanctions/service.ts';
+export { openSanctions, type Sanctions, SCREEN_NAMES } from './sanctions/service.ts';
 export {
   combined,
   ProviderDown,

@@ -21,7 +21,8 @@ import {
 } from '../compliance/index.ts';
 import { comparePayer, openPayee, waitsUntil } from '../customers/index.ts';
 import type { Environment } from '../environment.ts';
-import { peopleNeeded } from '../operators/index.ts';
+import { checkedRoutes, outsideFor } from '../events/index.ts';
+import { peopleNeeded, recordByMachine } from '../operators/index.ts';
 import {
   askBeforeSigning,
   askGate,
@@ -92,6 +93,9 @@ export function connectRails(base: Base, environment: Environment): RailParts {
       ? undefined
       : openSanctions({
           ...{ db, vault, clock, ask, sources },
+          // Behind a proxy of the environment, the proxy resolves names and decides which may be called.
+          ...(process.env.NODE_USE_ENV_PROXY === '1' ? {} : { route: checkedRoutes(outsideFor(config.profile)) }),
+          record: recordByMachine,
           rules: { version: RULES_VERSION, threshold: config.sanctionsThreshold },
           maxAgeMs: config.sanctionsMaxAgeS * 1_000,
           // For coins, the originator named by the provider that sent them.

@@ -55,6 +55,6 @@ export {
   progressOf,
   replay,
 } from './log.ts';
-export { type Outcome, openSender, type Sender } from './sender.ts';
+export { checkedRoutes, type Outcome, openSender, type Sender } from './sender.ts';
 export { standard } from './standard.ts';
 export { eraseTexts } from './store.ts';

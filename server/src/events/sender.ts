@@ -12,7 +12,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { ask, NoAnswer } from '../base/http.ts';
+import { ask, type HttpRequest, NoAnswer } from '../base/http.ts';
 import { addressesOf, type EgressPolicy, Forbidden, hostOf } from './address.ts';
 
 export interface Outcome {
@@ -31,13 +31,31 @@ export const DEADLINE_MS = 5_000;
 const MAX_ANSWER_BYTES = 1024;
 const MAX_ANSWER_CHARS = 500;
 
-/** @param options.ca for tests: a certificate to trust in addition to the usual ones */
-export function openSender(egress: EgressPolicy, options: { deadlineMs?: number; ca?: string } = {}): Sender {
-  const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+/**
+ * How to connect to an address that an outsider chose: to the addresses that were just checked, without a proxy, on a connection
+ * that is not reused.
+ *
+ * @param options.ca for tests: a certificate to trust in addition to the usual ones
+ * @returns a function that throws Forbidden for an address that may not be called, or the error of the resolver
+ */
+export function checkedRoutes(
+  egress: EgressPolicy,
+  options: { ca?: string } = {},
+): (url: URL, deadline: AbortSignal) => Promise<NonNullable<HttpRequest['via']>> {
   const agents = {
     'http:': new HttpAgent({ keepAlive: false }),
     'https:': new HttpsAgent({ keepAlive: false, minVersion: 'TLSv1.2', ...(options.ca ? { ca: options.ca } : {}) }),
   };
+  return async (url, deadline) => {
+    const addresses = await within(deadline, addressesOf(egress, hostOf(url), deadline));
+    return { agent: agents[url.protocol === 'https:' ? 'https:' : 'http:'], lookup: only(addresses) };
+  };
+}
+
+/** @param options.ca for tests: a certificate to trust in addition to the usual ones */
+export function openSender(egress: EgressPolicy, options: { deadlineMs?: number; ca?: string } = {}): Sender {
+  const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+  const routeTo = checkedRoutes(egress, options);
   return async ({ url: text, headers, body }) => {
     const from = performance.now();
     const ended = (outcome: Partial<Outcome>): Outcome => ({
@@ -53,15 +71,15 @@ export function openSender(egress: EgressPolicy, options: { deadlineMs?: number;
       const url = new URL(text);
       // A stored URL may no longer be allowed: a sandbox server may have become a production server.
       if (url.protocol !== 'https:' && !egress.plain) return ended({ error: 'not_https' });
-      const addresses = await within(deadline, addressesOf(egress, hostOf(url), deadline));
+      const via = await routeTo(url, deadline);
       const answer = await ask({
+        via,
         url: url.href,
         method: 'POST',
         body,
         deadline,
         longestBytes: MAX_ANSWER_BYTES,
         wants: () => 'beginning',
-        via: { agent: agents[url.protocol === 'https:' ? 'https:' : 'http:'], lookup: only(addresses) },
         headers: {
           ...headers,
           'content-type': 'application/json',

@@ -313,6 +313,7 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'operator_sso_logins.hash': 'a hash without a key',
   'operator_tokens.hash': 'a hash without a key',
   'sanctions_entries.digest': 'a hash without a key',
+  'sanctions_shrunken.sha256': 'a hash without a key',
   'sanctions_versions.sha256': 'a hash without a key',
   'sealed_audit.content': 'a hash without a key',
   'travel_exchanges.digest': 'a hash without a key',

@@ -101,6 +101,7 @@ before(async () => {
   sanctions = openSanctions({
     ...{ db, vault, clock, ask: async () => assert.fail('nothing is read'), maxAgeMs: 10 * DAY_MS },
     ...{ sources: [{ list: 'uk', from: 'nowhere' }], rules: RULES, payerOf: async () => undefined },
+    record: async () => {},
   });
 });
 

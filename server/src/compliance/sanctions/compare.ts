@@ -5,6 +5,10 @@
  * under way at once, so that the database works on one while another is compared. If a part fails, each of its subjects is
  * compared alone, so that one that cannot be compared does not hold up the others.
  *
+ * A subject whose names and rules are those of its result is compared only with the entries that the lists have added or changed
+ * since. If none of them is a hit, and no entry of its result has ended, the result is that of the whole lists, because each entry's
+ * score depends on nothing but the entry and the name. Otherwise the subject is compared with everything.
+ *
  * Not here: which subjects are due (service.ts), what is stored (results.ts).
  */
 import type { Clock } from '../../base/clock.ts';
@@ -13,8 +17,8 @@ import { awaitAll, type Database } from '../../base/db.ts';
 import { Unavailable } from '../../base/errors.ts';
 import type { NameIndex } from './find.ts';
 import type { MatchRules } from './match.ts';
-import { type Compared, type FoundHit, keepResults } from './results.ts';
-import { knownOf, type PayerOf } from './subjects.ts';
+import { type Compared, type CurrentRow, type FoundHit, isOfSameInput, keepResults, seenOf } from './results.ts';
+import { type Known, knownOf, type PayerOf } from './subjects.ts';
 
 export type EntryIndex = NameIndex<{ id: bigint }>;
 
@@ -28,6 +32,15 @@ export interface ComparisonDeps {
   readonly rulesText: string;
   /** The index of the newest version of the lists. */
   readonly indexNow: () => Promise<{ version: bigint; index: EntryIndex }>;
+  /** The changes between two versions; undefined when there are none, or too many. */
+  readonly changesSince: (from: bigint, to: bigint) => Promise<Changes | undefined>;
+}
+
+export interface Changes {
+  /** Entries that were added or changed. */
+  readonly index: EntryIndex;
+  /** Ids of the rows that ended: removed entries, and changed ones as they were before. */
+  readonly ended: ReadonlySet<string>;
 }
 
 /** Subjects of one part. Their customers are locked while its results are stored: some milliseconds. */
@@ -39,11 +52,23 @@ const PARTS_UNDER_WAY = 3;
 export async function compare(deps: ComparisonDeps, keys: readonly string[]): Promise<void> {
   const { db, vault, clock, payerOf, rules } = deps;
   const { version, index } = await deps.indexNow();
-  const known = await db.asSystem((tx) => awaitAll(...keys.map((key) => knownOf(tx, vault, payerOf, key))));
+  const [results, known] = await db.asSystem(async (tx) => {
+    const [seen, ...all] = await awaitAll(seenOf(tx, keys), ...keys.map((key) => knownOf(tx, vault, payerOf, key)));
+    return [seen, all] as const;
+  });
   const compared: Compared[] = [];
   for (const [at, key] of keys.entries()) {
     const of = known[at];
     if (of === undefined) continue;
+    const before = results.get(key);
+    const changes =
+      before !== undefined && isOfSameInput(vault, before, of, deps.rulesText)
+        ? await deps.changesSince(before.screenedTo, version)
+        : undefined;
+    if (before !== undefined && changes !== undefined && !touches(changes, { before, known: of, rules })) {
+      compared.push({ key, known: of, found: before.found, isUnchanged: true });
+      continue;
+    }
     const found = of.subjects.flatMap((subject): FoundHit[] =>
       index
         .find(subject, rules)
@@ -60,6 +85,14 @@ export async function compare(deps: ComparisonDeps, keys: readonly string[]): Pr
     }),
   );
 }
+
+/** Whether the changes concern a result: one of its entries has ended, or a name is similar to a new one. */
+const touches = (
+  { index, ended }: Changes,
+  { before, known, rules }: { before: CurrentRow; known: Known; rules: MatchRules },
+): boolean =>
+  before.found.some(({ entryId }) => ended.has(entryId)) ||
+  (index.size > 0 && known.subjects.some((subject) => index.find(subject, rules).length > 0));
 
 /**
  * Compares these subjects in parts.

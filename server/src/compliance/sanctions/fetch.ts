@@ -1,32 +1,27 @@
 /**
- * Sources of a list: a local file, or an https address.
+ * Sources of a list: a local file, or an https address (download.ts).
  *
  * A file's checksum is read from a file beside it, `<file>.sha256`, if there is one. Its age is that of the file, because
- * reading the same file again gives no new information. An address is requested once, with one deadline over everything; it may
- * redirect to another https address, because publishers keep their lists at storage providers.
+ * reading the same file again gives no new information. An address may have its checksum after `#sha256=`.
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { Refusal, Unavailable } from '../../base/errors.ts';
-import { type Http, type HttpAnswer, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
+import { checksumIn, type Downloads, download, type Validators } from './download.ts';
 import { isListCode, LIST_CODES, type ListCode } from './entry.ts';
 import { readList, type SanctionsList } from './read.ts';
-import { MOST_BYTES } from './xml.ts';
-
-/** The longest list is sent in about a minute over a slow line. */
-const FETCH_MS = 300_000;
-const MOST_REDIRECTS = 3;
-const REDIRECTS = [301, 302, 303, 307, 308];
-/** Size of the pieces in which a downloaded list is read; the event loop gets a turn in between. */
-const PIECE = 64 * 1024;
 
 export interface Source {
   list: ListCode;
   /** A path or an https address. */
   from: string;
+  /** Of an address: the SHA-256 that its bytes must have, in hex, or the https address of a file with it. */
+  sha256?: string;
 }
 
-const isAddress = (from: string): boolean => from.startsWith('https://');
+const isAddress = (from: string): boolean => from.startsWith('https://') && URL.canParse(from);
+const isChecksum = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text) || isAddress(text);
 
 /** Reads `ofac=https://…,uk=/file.xml`. @returns the sources, or the violated rule, as the end of a sentence */
 export function listSources(text: string): Source[] | string {
@@ -37,28 +32,49 @@ export function listSources(text: string): Source[] | string {
     if (at < 1 || !isListCode(list) || from === '')
       return `must be entries like un=https://…, separated by commas; the lists are ${LIST_CODES.join(', ')}`;
     if (sources.some((one) => one.list === list)) return `must name ${list} once`;
-    if (/^[a-z][a-z+.-]+:/i.test(from) && !(isAddress(from) && URL.canParse(from)))
-      return `must name a file or an https address for ${list}`;
-    sources.push({ list, from });
+    if (!/^[a-z][a-z+.-]+:/i.test(from)) {
+      sources.push({ list, from });
+      continue;
+    }
+    if (!isAddress(from)) return `must name a file or an https address for ${list}`;
+    const [address = '', fragment, ...more] = from.split('#');
+    const sha256 = fragment?.startsWith('sha256=') ? fragment.slice('sha256='.length) : undefined;
+    if (fragment !== undefined && (more.length > 0 || sha256 === undefined || !isChecksum(sha256)))
+      return `must give the checksum of ${list} as #sha256= and 64 hex digits, or the https address of a file with them`;
+    sources.push({ list, from: address, ...(sha256 === undefined ? {} : { sha256 }) });
   }
   return sources;
 }
 
 /**
- * @returns the list, and its date
+ * @param f.known what the source said of the stored version; a request without it gets the whole list
+ * @returns the list with its date, or undefined when its address says that nothing has changed
  * @throws Unavailable when the source does not answer; Refusal 'file_refused' when the content is not the list
  */
-export async function fetchList(ask: Http, source: Source, now: Date): Promise<Fetched> {
-  const { list, from } = source;
-  if (!isAddress(from)) return await fromFile(source, now);
-  const { body } = await answerOf(ask, source);
-  return { ...(await readList(list, pieces(body))), asOf: now, isWhole: false };
+export async function fetchList(
+  by: Downloads,
+  { list, from, sha256 }: Source,
+  { now, known }: { now: Date; known?: Validators | undefined },
+): Promise<Fetched | undefined> {
+  if (!isAddress(from)) return await fromFile({ list, from }, now);
+  return await download(by, {
+    ...{ address: { list, from, sha256 }, known },
+    async use({ file, validators }): Promise<Fetched> {
+      const pieces = file.createReadStream({ start: 0, autoClose: false });
+      return { ...(await readList(list, pieces)), asOf: now, given: { source: from, ...validators } };
+    },
+  });
 }
 
-interface Fetched extends SanctionsList {
+/** Where a list came from, and what its source said of it. */
+export interface Given extends Validators {
+  source: string;
+}
+
+export interface Fetched extends SanctionsList {
   asOf: Date;
-  /** True when a checksum file proved that the list is complete. */
-  isWhole: boolean;
+  /** Undefined for a file. */
+  given?: Given | undefined;
 }
 
 async function fromFile({ list, from }: Source, now: Date): Promise<Fetched> {
@@ -70,42 +86,14 @@ async function fromFile({ list, from }: Source, now: Date): Promise<Fetched> {
   const { mtime } = await stat(from).catch(failed);
   const sha256 = await checksumBeside(from).catch(failed);
   const found = await readList(list, createReadStream(from), sha256).catch(failed);
-  return { ...found, asOf: mtime < now ? mtime : now, isWhole: sha256 !== undefined };
+  return { ...found, asOf: mtime < now ? mtime : now };
 }
 
 async function checksumBeside(file: string): Promise<Buffer | undefined> {
   try {
-    const text = await readFile(`${file}.sha256`, 'utf8');
-    return Buffer.from(/^[0-9a-f]{64}/i.exec(text.trim())?.[0] ?? '', 'hex');
+    return Buffer.from(checksumIn(await readFile(`${file}.sha256`, 'utf8'), basename(file)) ?? '', 'hex');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-async function answerOf(ask: Http, { list, from }: Source): Promise<HttpAnswer> {
-  const no = (why: string) => new Unavailable(`list ${list}`, why);
-  const deadline = AbortSignal.timeout(FETCH_MS);
-  let url = from;
-  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const answer = await ask({
-      url,
-      headers: MAY_BE_PACKED,
-      deadline,
-      longestBytes: MOST_BYTES,
-      wants: ({ status }) => (status === 200 ? 'whole' : 'none'),
-    }).catch((error) => {
-      throw error instanceof NoAnswer ? no(error.message) : error;
-    });
-    if (answer.status === 200) return answer;
-    if (!REDIRECTS.includes(answer.status)) throw no(`its source answers ${answer.status}`);
-    const next = URL.parse(answer.headers.location ?? '', url);
-    if (next?.protocol !== 'https:') throw no('its source redirects to no https address');
-    url = next.href;
-  }
-  throw no('its source redirects too often');
-}
-
-function* pieces(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
 }

@@ -8,21 +8,25 @@
  * Digital currency addresses of a list become a deny list of destinations, which the gate looks up in its own transaction.
  */
 import type { Vault } from '../../base/crypto.ts';
-import type { Tx } from '../../base/db.ts';
-import { assert } from '../../base/errors.ts';
+import { awaitAll, type Tx } from '../../base/db.ts';
+import { assert, Refusal } from '../../base/errors.ts';
+import { enqueue } from '../../base/jobs.ts';
 import { replaceDenyList } from '../screening.ts';
 import { digestOf, type ListCode, type ListEntry } from './entry.ts';
+import type { Given } from './fetch.ts';
 import { type Delta, deltaOf, type SanctionsList } from './read.ts';
 import { sql } from './store.ts';
-import { refuseList } from './xml.ts';
+
+/** The job that reads a list. */
+export const REFRESH_LIST = 'refresh_sanctions';
 
 /** Rows per statement. */
 const AT_ONCE = 1_000;
 
 /**
- * A list that lacks more than one in `part` entries of the previous version, and more than `entries`, is treated as truncated:
- * otherwise the people it no longer names would be cleared at once. The largest removals that publishers have made are below a
- * twentieth.
+ * A list that lacks more than one in `part` entries of the previous version, and more than `entries`, waits until two people accept
+ * it: it may be half a list, and the people it no longer names would be cleared at once. The largest removals that publishers have
+ * made are below a twentieth. A checksum does not replace the people: it proves what was sent, and not that it was meant.
  */
 const MOST_REMOVED = { part: 10, entries: 20 };
 
@@ -39,6 +43,25 @@ export interface ListState {
   changed: number;
   loadedAt: Date;
   sha256: string;
+  /** Of a version that waits because it lacks too many entries; null when there is none. */
+  refusedSha256: string | null;
+  refusedEntries: number | null;
+  refusedRemoved: number | null;
+}
+
+/** A version that waits for people, and what it would change. */
+export interface Shrunken {
+  list: string;
+  sha256: string;
+  published: string;
+  /** Entries of the version in use, and of this one. */
+  before: number;
+  entries: number;
+  added: number;
+  removed: number;
+  changed: number;
+  foundAt: Date;
+  acceptedAt: Date | null;
 }
 
 export const listStates = (tx: Tx): Promise<ListState[]> => tx.rows<ListState>(sql.lists);
@@ -48,12 +71,33 @@ export async function newestVersion(tx: Tx): Promise<bigint> {
   return (await tx.row<{ id: bigint }>(sql.newest))?.id ?? 0n;
 }
 
+/** What the source said of the stored version; undefined when another source gave it, or nothing was said. */
+export async function givenBy(tx: Tx, list: string, source: string): Promise<Given | undefined> {
+  const given = await tx.row<Given>(sql.givenBy, [list]);
+  return given?.source === source ? given : undefined;
+}
+
+/** The source says that the stored version is its newest one. */
+export async function keepList(
+  tx: Tx,
+  { list, given: { source, etag, modified }, asOf, now }: { list: string; given: Given; asOf: Date; now: Date },
+): Promise<void> {
+  await tx.run(sql.unchangedList, [list, asOf, now, source, etag, modified]);
+}
+
+export type Taken =
+  | { is: 'new'; version: bigint; delta: Delta; before: number }
+  /** Nothing has changed, or a server has meanwhile stored what it read later. */
+  | { is: 'same' }
+  | { is: 'shrunken'; delta: Delta; before: number };
+
 /**
- * Stores the list that was read. Two servers that read concurrently are serialized, and the second one finds no change.
+ * Stores the list that was read: of its entries, only those that differ from the previous version. Two servers that read
+ * concurrently are serialized, and the second one finds no change.
  *
- * @param l.isWhole its checksum proves that it is complete, however short
- * @returns the new version, or undefined when nothing has changed
- * @throws Refusal 'file_refused' when too much of the previous version is missing
+ * A list that lacks too much is not stored; `sanctions_shrunken` then has what it would change.
+ *
+ * @param l.beganAt when the reading began: what another server has read since is newer
  */
 export async function takeList(
   tx: Tx,
@@ -64,24 +108,30 @@ export async function takeList(
     sha256,
     published,
     asOf,
-    isWhole = false,
+    given,
     now,
-  }: SanctionsList & { asOf: Date; isWhole?: boolean; now: Date },
-): Promise<{ version: bigint; delta: Delta } | undefined> {
+    beganAt = now,
+  }: SanctionsList & { asOf: Date; given?: Given | undefined; now: Date; beganAt?: Date },
+): Promise<Taken> {
   await tx.run(sql.lockLists);
+  if ((await tx.row<{ isNewer: boolean }>(sql.isNewer, [list, beganAt]))?.isNewer === true) return { is: 'same' };
   const before = await tx.rows<{ entry: string; digest: Buffer }>(sql.digests, [list]);
   const delta = deltaOf(new Map(before.map(({ entry, digest }) => [entry, digest])), entries);
   const { added, removed, changed } = delta;
-  const isCut = removed.length > MOST_REMOVED.entries && removed.length * MOST_REMOVED.part > before.length;
-  if (isCut && !isWhole)
-    throw refuseList(
-      `The list lacks ${removed.length} of the ${before.length} entries of the version before: see that it is whole.`,
-    );
-  if (added.length + removed.length + changed.length === 0) {
-    await tx.run(sql.stillList, [list, asOf, now]);
-    return undefined;
+  const source = [given?.source ?? null, given?.etag ?? null, given?.modified ?? null];
+  const changes = [added.length, removed.length, changed.length];
+  const isShort = removed.length > MOST_REMOVED.entries && removed.length * MOST_REMOVED.part > before.length;
+  if (isShort) {
+    const about = [list, sha256, published, before.length, entries.size, ...changes, now];
+    const row = await tx.row<{ isAccepted: boolean }>(sql.putShrunken, about);
+    if (row?.isAccepted !== true) return { is: 'shrunken', delta, before: before.length };
   }
-  const counts = [entries.size, added.length, removed.length, changed.length];
+  await tx.run(sql.endShrunken, [list]);
+  if (added.length + removed.length + changed.length === 0) {
+    await tx.run(sql.stillList, [list, asOf, now, ...source]);
+    return { is: 'same' };
+  }
+  const counts = [entries.size, ...changes];
   const row = await tx.row<{ id: bigint }>(sql.insertVersion, [list, sha256, published, ...counts, now]);
   assert(row !== undefined, 'the inserted version was not returned');
   const version = row.id;
@@ -91,14 +141,32 @@ export async function takeList(
     const columns = [all.map(({ id }) => id), all.map((entry) => JSON.stringify(entry)), all.map(digestOf)];
     await tx.run(sql.insertEntries, [list, version, ...columns]);
   }
-  await tx.run(sql.putList, [list, version, asOf, now]);
+  await tx.run(sql.putList, [list, version, asOf, now, ...source]);
   await replaceDenyList(tx, vault, {
     list: `sanctions.${list}`,
     version: String(version),
     destinations: addressesOf(entries.values()),
     now,
   });
-  return { version, delta };
+  return { is: 'new', version, delta, before: before.length };
+}
+
+/** A version that waits for people, locked. @throws Refusal 'unknown_list' when no such version waits */
+export async function findShrunken(tx: Tx, { list, sha256 }: { list: string; sha256: string }): Promise<Shrunken> {
+  const row = await tx.row<Shrunken>(sql.shrunkenOf, [list, sha256]);
+  if (row === undefined) throw new Refusal('unknown_list');
+  return row;
+}
+
+/**
+ * Accepts that a version lacks many entries. The list is read again at once, and is stored if its source still gives the same bytes.
+ *
+ * @throws Refusal 'unknown_list' when no such version waits
+ */
+export async function acceptShrunken(tx: Tx, of: { list: string; sha256: string; now: Date }): Promise<void> {
+  const { list } = await findShrunken(tx, of);
+  await tx.run(sql.acceptShrunken, [list, of.now]);
+  enqueue(tx, { kind: REFRESH_LIST, subject: list, dueAt: of.now });
 }
 
 const addressesOf = (entries: Iterable<ListEntry>): { kind: 'address'; value: string }[] =>
@@ -149,4 +217,22 @@ export async function* entriesAt(
     if (found.length < AT_ONCE) return;
     after = found.at(-1)?.id ?? after;
   }
+}
+
+/**
+ * The difference between two versions of these lists: the entries that were added or changed, and the rows that ended.
+ *
+ * @param d.most above so many of either, undefined: then comparing with everything costs no more
+ */
+export async function entriesBetween(
+  tx: Tx,
+  d: { from: bigint; to: bigint; lists: readonly string[]; most: number },
+): Promise<{ current: StoredEntry[]; ended: ReadonlySet<string> } | undefined> {
+  const about = [d.from, d.to, d.lists, d.most + 1];
+  const [current, ended] = await awaitAll(
+    tx.rows<StoredEntry>(sql.entriesSince, about),
+    tx.rows<{ id: bigint }>(sql.endedSince, about),
+  );
+  if (current.length > d.most || ended.length > d.most) return undefined;
+  return { current, ended: new Set(ended.map(({ id }) => String(id))) };
 }

@@ -106,11 +106,27 @@ export const caseSubject = (owner: string): string => `sanctions:${owner}`;
 const CASE = 'sanctions_hit';
 
 /** A subject with the names that were compared. */
-export interface Compared {
+export type Compared = {
   readonly key: string;
   readonly known: Known;
-  readonly found: readonly FoundHit[];
+} & (
+  | { readonly found: readonly FoundHit[]; readonly isUnchanged?: false }
+  /** What was found is that of the stored result: the lists have changed nothing about it. */
+  | { readonly found: readonly FoundEntry[]; readonly isUnchanged: true }
+);
+type Changed = Compared & { readonly isUnchanged?: false };
+
+/** The current results of these subjects, to be compared again; not locked. */
+export async function seenOf(tx: Tx, keys: readonly string[]): Promise<Map<string, CurrentRow>> {
+  return new Map((await tx.rows<CurrentRow>(sql.seenOf, [keys])).map((row) => [row.subject, row] as const));
 }
+
+/** Whether a result is of these names, under these rules. */
+export const isOfSameInput = (vault: Vault, row: CurrentRow, { owner, subjects, revision }: Known, rules: string) =>
+  row.inputs !== null &&
+  row.rules === rules &&
+  row.revision === revision &&
+  vault.indexes(...inputsKey(owner, subjects)).some((one) => row.inputsDigest.equals(one));
 
 interface Kept {
   compared: readonly Compared[];
@@ -132,7 +148,7 @@ export async function keepResults(tx: Tx, vault: Vault, k: Kept): Promise<void> 
   const keys = storable.map(({ key }) => key);
   const current = new Map((await tx.rows<CurrentRow>(sql.currentOf, [keys])).map((row) => [row.subject, row] as const));
   const same: { id: bigint; of: Compared }[] = [];
-  const changed: (Compared & { digest: Buffer; before: CurrentRow | undefined })[] = [];
+  const changed: (Changed & { digest: Buffer; before: CurrentRow | undefined })[] = [];
   for (const of of storable) {
     const { key, known } = of;
     const before = current.get(key);
@@ -140,7 +156,8 @@ export async function keepResults(tx: Tx, vault: Vault, k: Kept): Promise<void> 
     if (before !== undefined && (before.screenedTo > version || before.revision > known.revision)) continue;
     const digests = vault.indexes(...inputsKey(known.owner, known.subjects));
     if (before !== undefined && isSame(before, { of, digests, rules })) same.push({ id: before.id, of });
-    else changed.push({ ...of, digest: digests[0] as Buffer, before });
+    // Another process has meanwhile stored another result: this one would be of the result before. The next run compares again.
+    else if (of.isUnchanged !== true) changed.push({ ...of, digest: digests[0] as Buffer, before });
   }
   const ended = changed.flatMap(({ before }) => (before === undefined ? [] : [before.id]));
   const [inserted] = await awaitAll(
@@ -154,7 +171,7 @@ export async function keepResults(tx: Tx, vault: Vault, k: Kept): Promise<void> 
   await tx.run(sql.wereCompared, [done.map(({ key }) => key), done.map(({ known }) => known.revision)]);
 }
 
-type CurrentRow = ResultRow & { revision: number };
+export type CurrentRow = ResultRow & { revision: number };
 
 /**
  * An erasure may have committed since the names were read: erased names are not stored again. Payers of later deposits are stored.
@@ -191,13 +208,13 @@ async function insertChanged(
   tx: Tx,
   vault: Vault,
   i: {
-    changed: readonly (Compared & { digest: Buffer })[];
+    changed: readonly (Changed & { digest: Buffer })[];
     ended: readonly bigint[];
     rules: string;
     version: bigint;
     now: Date;
   },
-): Promise<{ id: bigint; of: Compared }[]> {
+): Promise<{ id: bigint; of: Changed }[]> {
   if (i.ended.length > 0) tx.defer(sql.endResults, [i.ended, i.now]);
   const ordered = i.changed.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const rows = await awaitAll(
@@ -219,7 +236,7 @@ async function insertChanged(
 async function keepHits(
   tx: Tx,
   vault: Vault,
-  h: { inserted: readonly { id: bigint; of: Compared }[]; version: bigint; now: Date },
+  h: { inserted: readonly { id: bigint; of: Changed }[]; version: bigint; now: Date },
 ): Promise<void> {
   for (const { id, of } of h.inserted)
     for (const { entryId, score, subject, explanation } of of.found) {

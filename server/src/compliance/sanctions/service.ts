@@ -1,7 +1,7 @@
 /**
- * Sanctions screening of a running server: reads the configured lists, compares names with them, and reports the results.
+ * Sanctions screening of a running server: compares names with the configured lists, and reports the results.
  *
- * Two recurring jobs. One for each list reads its source and stores changes. The other compares the subjects that are due: all
+ * Two recurring jobs. One for each list reads its source (refresh.ts). The other compares the subjects that are due: all
  * of them after a new version, and new customers and accounts; in parts (compare.ts), each stored when it is done, so that the job
  * resumes where it ended. A customer who is due and about to be paid is compared immediately (`ensure`).
  *
@@ -15,29 +15,22 @@
  *
  * Not here: the effect of a hit on money (orders/payouts/gate.ts), decisions about hits (decisions.ts).
  */
-import type { Clock } from '../../base/clock.ts';
-import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Database, type Tx } from '../../base/db.ts';
-import { Refusal, Unavailable } from '../../base/errors.ts';
-import type { Http } from '../../base/http.ts';
+import { Unavailable } from '../../base/errors.ts';
 import type { Handled, Handlers } from '../../base/jobs.ts';
 import { closeCases, upsertCase } from '../cases.ts';
 import type { Hit, Screening, StoredScreening } from '../screener.ts';
-import { type ComparisonDeps, compare, compareAll, type EntryIndex } from './compare.ts';
-import { fetchList, type Source } from './fetch.ts';
-import { openIndex } from './find.ts';
-import { entriesAt, type ListState, listStates, newestVersion, takeList } from './lists.ts';
+import { type Changes, type ComparisonDeps, compare, compareAll, type EntryIndex } from './compare.ts';
+import { indexOf, openIndex } from './find.ts';
+import { entriesAt, entriesBetween, listStates, newestVersion, REFRESH_LIST } from './lists.ts';
 import { type MatchRules, rulesText } from './match.ts';
+import { agedWhy, type RefreshDeps, refreshes } from './refresh.ts';
 import { type Standing, standingOf } from './results.ts';
 import { sql } from './store.ts';
 import type { PayerOf } from './subjects.ts';
 
-export const REFRESH_LIST = 'refresh_sanctions';
 export const SCREEN_NAMES = 'screen_names';
 
-/** Publishers change their lists a few times a week, at any hour. */
-const REFRESH_EVERY_MS = 3_600_000;
-const REFRESH_FAILED_MS = 300_000;
 /** A new customer's name is compared within this time. */
 const DUE_EVERY_MS = 15_000;
 /** Subjects of each kind in one run: a second or two. */
@@ -46,18 +39,15 @@ const DUE_AT_ONCE = 250;
 const FAILED_AGAIN_MS = 600_000;
 /** If more fail, the fault is not theirs: the job itself fails, and says so, until it ends. */
 const MOST_FAILED = 1_000;
+/** If more entries have changed, comparing with the whole index costs no more than with them. */
+const MOST_CHANGES = 2_000;
+/** Results are usually of one or two earlier versions; those of others are compared with the whole index. */
+const MOST_BASES = 8;
 /** Entries put into the index before the event loop gets a turn. */
 const INDEXED_AT_ONCE = 50;
 
-export interface SanctionsDeps {
-  db: Database;
-  vault: Vault;
-  clock: Clock;
-  ask: Http;
-  sources: readonly Source[];
+export interface SanctionsDeps extends RefreshDeps {
   rules: MatchRules;
-  /** Money waits if a list's source has not delivered it for longer than this. */
-  maxAgeMs: number;
   payerOf: PayerOf;
 }
 
@@ -76,6 +66,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
   const rules = rulesText(deps.rules, codes);
   /** Subjects that could not be compared: when that was last tried, and its error. */
   const failed: Failed = new Map();
+  const since = { to: 0n, from: new Map<string, Promise<Changes | undefined>>() };
   let built: { version: bigint; index: Promise<EntryIndex> } | undefined;
 
   /** The index of the newest version; built once. */
@@ -93,42 +84,31 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     return { version: built.version, index: await built.index };
   }
 
+  /** The changes from a version that results have to the newest one; built once for each. */
+  async function changesSince(from: bigint, to: bigint): Promise<Changes | undefined> {
+    if (from >= to) return undefined;
+    if (since.to !== to) {
+      since.to = to;
+      since.from.clear();
+    }
+    const key = String(from);
+    const known = since.from.get(key);
+    if (known !== undefined) return await known;
+    if (since.from.size >= MOST_BASES) return undefined;
+    const changes = db.asSystem((tx) => readChanges(tx, { from, to, lists: codes }));
+    since.from.set(key, changes);
+    changes.catch(() => since.from.delete(key));
+    return await changes;
+  }
+
   const comparison: ComparisonDeps = {
     ...{ db, vault, clock, payerOf: deps.payerOf, rules: deps.rules, rulesText: rules },
     indexNow,
+    changesSince,
   };
 
   const stands = (tx: Tx, input: Screening): Promise<Standing> =>
     standingOf(tx, { keys: keysOf(input), customerId: input.customerId, rules });
-
-  async function refresh(list: string): Promise<Handled> {
-    const source = sources.find((one) => one.list === list);
-    // This list is no longer configured: its job ends here.
-    if (source === undefined) return undefined;
-    try {
-      const read = await fetchList(deps.ask, source, clock.now());
-      await db.asSystem((tx) => takeList(tx, vault, { ...read, now: clock.now() }));
-      await db.asSystem((tx) => updateListCase(tx, list));
-      return { againInMs: REFRESH_EVERY_MS };
-    } catch (error) {
-      if (!(error instanceof Refusal || error instanceof Unavailable)) throw error;
-      const why = error instanceof Refusal ? String(error.facts.why) : error.message;
-      await db.asSystem((tx) => updateListCase(tx, list, why));
-      return { againInMs: REFRESH_FAILED_MS };
-    }
-  }
-
-  /** One case for each list that cannot be read, or is too old. */
-  async function updateListCase(tx: Tx, list: string, failed?: string): Promise<void> {
-    const now = clock.now();
-    const state = (await listStates(tx)).find((one) => one.list === list);
-    const old = agedWhy(state, list, { now, maxAgeMs: deps.maxAgeMs });
-    const about = { kind: 'sanctions_list', subject: `sanctions list ${list}` } as const;
-    if (old === undefined && failed === undefined)
-      return await closeCases(tx, { ...about, outcome: 'it was read', now });
-    const facts = { list, asOf: state?.asOf.toISOString() ?? null, moneyWaits: old !== undefined };
-    await upsertCase(tx, { ...about, reason: (failed ?? old ?? '').slice(0, 200), facts, now });
-  }
 
   async function screenDue(): Promise<Handled> {
     const newest = await db.asSystem(newestVersion);
@@ -167,8 +147,18 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
         ? undefined
         : { cause: 'screening', why: 'its names must first be compared with the newest lists' };
     },
-    handlers: { [REFRESH_LIST]: refresh, [SCREEN_NAMES]: screenDue },
+    handlers: { [REFRESH_LIST]: refreshes(deps), [SCREEN_NAMES]: screenDue },
   };
+}
+
+async function readChanges(
+  tx: Tx,
+  d: { from: bigint; to: bigint; lists: readonly string[] },
+): Promise<Changes | undefined> {
+  const between = await entriesBetween(tx, { ...d, most: MOST_CHANGES });
+  if (between === undefined) return undefined;
+  const index = indexOf(between.current.map(({ id, content }) => ({ entry: content, of: { id } })));
+  return { index, ended: between.ended };
 }
 
 async function buildIndex(db: Database, of: { version: bigint; lists: readonly string[] }): Promise<EntryIndex> {
@@ -203,17 +193,6 @@ async function updateFailedCase(tx: Tx, failed: Failed, now: Date): Promise<void
   const reason = `${failed.size} names cannot be compared with the lists, such as those of ${subject}: ${error}`;
   const facts = { subjects: [...failed.keys()].slice(0, 20), count: failed.size };
   await upsertCase(tx, { ...about, reason, facts, now });
-}
-
-/** Why money may not leave because of a list's age; undefined when it is recent enough. */
-export function agedWhy(
-  state: Pick<ListState, 'asOf'> | undefined,
-  list: string,
-  { now, maxAgeMs }: { now: Date; maxAgeMs: number },
-): string | undefined {
-  if (state === undefined) return `sanctions list ${list} was never read`;
-  if (now.getTime() - state.asOf.getTime() <= maxAgeMs) return undefined;
-  return `sanctions list ${list} is from ${state.asOf.toISOString()}, which is older than allowed: a newer copy of it must be read`;
 }
 
 const keysOf = ({ customerId, fiatAccountId, depositIds = [] }: Screening): string[] => [

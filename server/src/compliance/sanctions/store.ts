@@ -47,16 +47,45 @@ export const sql = {
   endEntries: `update sanctions_entries set removed_in = $2 where list = $1 and removed_in is null and entry = any($3::text[])`,
   insertEntries: `insert into sanctions_entries (list, entry, content, digest, added_in)
     select $1, entry, content::json, digest, $2 from unnest($3::text[], $4::text[], $5::bytea[]) as given (entry, content, digest)`,
-  putList: `insert into sanctions_lists (list, version_id, as_of, read_at) values ($1, $2, $3, $4)
+  putList: `insert into sanctions_lists (list, version_id, as_of, read_at, source, etag, modified, source_version)
+    values ($1, $2, $3, $4, $5, $6, $7, $2)
     on conflict (list) do update set version_id = excluded.version_id, as_of = greatest(sanctions_lists.as_of, excluded.as_of),
-      read_at = excluded.read_at`,
-  stillList: `update sanctions_lists set as_of = greatest(as_of, $2), read_at = $3 where list = $1`,
+      read_at = excluded.read_at, source = excluded.source, etag = excluded.etag, modified = excluded.modified,
+      source_version = excluded.source_version`,
+  stillList: `update sanctions_lists set as_of = greatest(as_of, $2), read_at = $3, source = $4, etag = $5, modified = $6,
+      source_version = version_id where list = $1`,
+  // Only if the list is still of the version whose source has said so.
+  unchangedList: `update sanctions_lists set as_of = greatest(as_of, $2), read_at = $3 where list = $1 and source_version = version_id
+      and source = $4 and etag is not distinct from $5 and modified is not distinct from $6`,
+  givenBy: `select source, etag, modified from sanctions_lists
+    where list = $1 and source_version = version_id and (etag is not null or modified is not null)`,
+  isNewer: 'select read_at > $2 as is_newer from sanctions_lists where list = $1',
   lists: `select l.list, l.version_id, l.as_of, l.read_at, v.published, v.entries, v.added, v.removed, v.changed, v.loaded_at,
-      encode(v.sha256, 'hex') as sha256
-    from sanctions_lists l join sanctions_versions v on v.id = l.version_id order by l.list`,
+      encode(v.sha256, 'hex') as sha256, encode(s.sha256, 'hex') as refused_sha256, s.entries as refused_entries,
+      s.removed as refused_removed
+    from sanctions_lists l join sanctions_versions v on v.id = l.version_id left join sanctions_shrunken s on s.list = l.list
+    order by l.list`,
+  // What people have accepted stays accepted as long as these bytes are read.
+  putShrunken: `insert into sanctions_shrunken as s (list, sha256, published, before, entries, added, removed, changed, found_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    on conflict (list) do update set published = excluded.published, before = excluded.before, entries = excluded.entries,
+      added = excluded.added, removed = excluded.removed, changed = excluded.changed,
+      found_at = case when s.sha256 = excluded.sha256 then s.found_at else excluded.found_at end,
+      accepted_at = case when s.sha256 = excluded.sha256 and s.removed = excluded.removed then s.accepted_at end,
+      sha256 = excluded.sha256
+    returning accepted_at is not null as is_accepted`,
+  endShrunken: 'delete from sanctions_shrunken where list = $1',
+  shrunkenOf: `select list, encode(sha256, 'hex') as sha256, published, before, entries, added, removed, changed, found_at, accepted_at
+    from sanctions_shrunken where list = $1 and sha256 = decode($2, 'hex') for update`,
+  acceptShrunken: 'update sanctions_shrunken set accepted_at = $2 where list = $1',
   newest: 'select coalesce(max(id), 0) as id from sanctions_versions',
   entriesAt: `select id, list, content from sanctions_entries
     where id > $1 and added_in <= $2 and (removed_in is null or removed_in > $2) and list = any($4::text[]) order by id limit $3`,
+  // The difference from one version to another.
+  entriesSince: `select id, list, content from sanctions_entries
+    where added_in > $1 and added_in <= $2 and (removed_in is null or removed_in > $2) and list = any($3::text[]) order by id limit $4`,
+  endedSince: `select id from sanctions_entries where removed_in > $1 and removed_in <= $2 and added_in <= $1 and list = any($3::text[])
+    limit $4`,
 
   // Results.
   standing: `select s.subject, s.names, s.rules = $3 and s.revision = coalesce(d.version + d.names_revision, 0)
@@ -68,6 +97,7 @@ export const sql = {
   // In one order, so that two transactions cannot wait for each other.
   currentOf: `select ${RESULT}, revision from name_screenings where subject = any($1::text[]) and ended_at is null
     order by subject for update`,
+  seenOf: `select ${RESULT}, revision from name_screenings where subject = any($1::text[]) and ended_at is null`,
   moveOn: `update name_screenings s set screened_to = $2, revision = one.revision, at = $3
     from unnest($1::bigint[], $4::integer[]) as one (id, revision) where s.id = one.id`,
   endResults: 'update name_screenings set ended_at = $2 where id = any($1::bigint[])',

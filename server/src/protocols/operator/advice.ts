@@ -127,6 +127,7 @@ const OWN: Partial<Record<Reason, Advice>> = {
   unknown_movement: advice('There is no such movement.', 'Read `movements`.'),
   unknown_break: advice('There is no such break.', 'Read `breaks`.'),
   unknown_hit: advice('There is no such hit.', 'Read `sanctions hits`, or `risk hits`.'),
+  unknown_list: advice('No version of the list with this checksum waits.', 'Read `sanctions lists`.'),
   unknown_screening: advice('There is no such comparison.', 'Read `sanctions hits`.'),
   hit_over: advice('The hit was already decided, or is no longer found.', 'Read `sanctions hits`, or `risk hits`.'),
   unknown_path: advice(

@@ -171,6 +171,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   },
   unknown_break: missing('break'),
   unknown_hit: missing('hit'),
+  unknown_list: missing('waiting version of a list'),
   unknown_screening: missing('comparison with sanctions lists'),
   hit_over: { status: 409, say: (facts) => `The hit is ${facts.state}.` },
   unknown_payout: missing('payout, refund or own transfer on this rail'),

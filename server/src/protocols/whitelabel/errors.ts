@@ -83,6 +83,7 @@ const NOT_OF_THIS_WIRE = {
   unknown_movement: elsewhere,
   movement_over: elsewhere,
   unknown_hit: elsewhere,
+  unknown_list: elsewhere,
   unknown_screening: elsewhere,
   hit_over: elsewhere,
   unknown_break: elsewhere,

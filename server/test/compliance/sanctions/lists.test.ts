@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Refusal, Unavailable } from '../../../src/base/errors.ts';
-import { type Http, type HttpRequest, NoAnswer } from '../../../src/base/http.ts';
+import type { Http } from '../../../src/base/http.ts';
 import { countryOf, digestOf, LIST_CODES, type ListCode } from '../../../src/compliance/sanctions/entry.ts';
 import { fetchList, listSources } from '../../../src/compliance/sanctions/fetch.ts';
 import { deltaOf, readList } from '../../../src/compliance/sanctions/read.ts';
@@ -174,48 +174,21 @@ test('a file has its own time, and must match the checksum beside it', async () 
     copyFileSync(new URL('uk.xml', FIXTURES), from);
     utimesSync(from, new Date('2026-11-21T00:00:00Z'), new Date('2026-11-21T00:00:00Z'));
     const never: Http = async () => assert.fail('a file was requested over the network');
-    const found = await fetchList(never, { list: 'uk', from }, NOW);
+    const reads = async () =>
+      (await fetchList({ ask: never }, { list: 'uk', from }, { now: NOW })) ?? assert.fail('no list');
+    const found = await reads();
     assert.equal(found.asOf.toISOString(), '2026-11-21T00:00:00.000Z');
     const sum = createHash('sha256').update(bytesOf('uk')).digest('hex');
     assert.equal(found.sha256.toString('hex'), sum);
     writeFileSync(`${from}.sha256`, `${sum}  uk.xml\n`);
-    assert.equal((await fetchList(never, { list: 'uk', from }, NOW)).entries.size, 3);
+    assert.equal((await reads()).entries.size, 3);
     writeFileSync(`${from}.sha256`, `${'0'.repeat(64)}  uk.xml\n`);
-    await refuses(fetchList(never, { list: 'uk', from }, NOW), /checksum/);
-    await assert.rejects(fetchList(never, { list: 'uk', from: join(dir, 'none.xml') }, NOW), Unavailable);
+    await refuses(reads(), /checksum/);
+    const none = { list: 'uk', from: join(dir, 'none.xml') } as const;
+    await assert.rejects(fetchList({ ask: never }, none, { now: NOW }), Unavailable);
   } finally {
     rmSync(dir, { recursive: true });
   }
-});
-
-test('an address is asked with a deadline and a size limit, follows https redirects only, and may fail', async () => {
-  const asked: HttpRequest[] = [];
-  const answers = (...all: { status: number; location?: string; body?: Buffer }[]): Http => {
-    let at = 0;
-    return async (request) => {
-      asked.push(request);
-      const { status, location, body = Buffer.alloc(0) } = all[at++] ?? assert.fail('asked too often');
-      return { status, headers: location === undefined ? {} : { location }, body };
-    };
-  };
-  const source = { list: 'uk' as const, from: 'https://lists.example/uk.xml' };
-  const http = answers({ status: 302, location: 'https://store.example/a' }, { status: 200, body: bytesOf('uk') });
-  const found = await fetchList(http, source, NOW);
-  assert.deepEqual([found.entries.size, found.asOf], [3, NOW]);
-  assert.deepEqual(
-    asked.map(({ url }) => url),
-    ['https://lists.example/uk.xml', 'https://store.example/a'],
-  );
-  assert.ok(asked.every(({ deadline, longestBytes }) => !deadline.aborted && longestBytes <= 256 * 1024 * 1024));
-  const failing: Http[] = [
-    answers({ status: 302, location: 'http://store.example/a' }),
-    answers({ status: 500 }),
-    answers(...Array.from({ length: 4 }, () => ({ status: 302, location: 'https://store.example/a' }))),
-    async () => {
-      throw new NoAnswer('late');
-    },
-  ];
-  for (const one of failing) await assert.rejects(fetchList(one, source, NOW), Unavailable);
 });
 
 test('the made-up list of the sandbox reads', async () => {
@@ -231,6 +204,16 @@ test('the setting of lists names each once, with a file or an https address, or 
     { list: 'ofac', from: 'https://lists.example/a' },
     { list: 'uk', from: '/lists/uk.xml' },
   ]);
+  const sum = 'Ab'.repeat(32);
+  assert.deepEqual(
+    listSources(`un=https://lists.example/a?b=c#sha256=${sum},eu=https://l.example/e#sha256=https://l.example/s`),
+    [
+      { list: 'un', from: 'https://lists.example/a?b=c', sha256: sum },
+      { list: 'eu', from: 'https://l.example/e', sha256: 'https://l.example/s' },
+    ],
+  );
+  for (const wrong of ['#sha256=ab', '#sha256=http://l.example/s', '#md5=0', '#', '#sha256=https://l.example/s#x'])
+    assert.match(String(listSources(`un=https://lists.example/a${wrong}`)), /must give the checksum/, wrong);
   for (const wrong of ['ofac', 'who=/a', 'uk=', 'uk=/a,uk=/b', 'uk=http://lists.example/a', 'uk=https://'])
     assert.throws(() => readConfig({ SANCTIONS_LISTS: wrong }), /^SettingError: SANCTIONS_LISTS must /, wrong);
   assert.equal(readConfig({ SANCTIONS_LISTS: 'none' }).sanctionsLists, 'none');

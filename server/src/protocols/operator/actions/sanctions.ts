@@ -3,7 +3,15 @@
  * confirming one takes one person, because it must be quick and only holds money.
  */
 import type { Tx } from '../../../base/db.ts';
-import { decideHit, findDecided, findHit, openHit, replayDecision } from '../../../compliance/index.ts';
+import {
+  acceptShrunken,
+  decideHit,
+  findDecided,
+  findHit,
+  findShrunken,
+  openHit,
+  replayDecision,
+} from '../../../compliance/index.ts';
 import { blockedNow } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
 import { SANCTIONS } from '../declared/sanctions.ts';
@@ -13,6 +21,14 @@ const subject = (input: { hit: bigint }): string => `sanctions_hit:${input.hit}`
 const look = (_deps: OperatorDeps, tx: Tx, input: { hit: bigint }) => findHit(tx, input.hit);
 
 export const SANCTIONS_ACTIONS: readonly Action[] = [
+  // It clears the people that the version no longer names.
+  action({
+    ...SANCTIONS.accept,
+    subject: ({ list }) => `sanctions_list:${list}`,
+    look: (_deps, tx, { list, sha256 }) => findShrunken(tx, { list, sha256 }),
+    needs: async () => 'always' as const,
+    perform: (_deps, tx, { list, sha256 }, { now }) => acceptShrunken(tx, { list, sha256, now }),
+  }),
   action({
     ...SANCTIONS.open,
     subject,

@@ -1,7 +1,7 @@
 /** Sanctions screening: the lists, hits, decisions about hits, and repeating a comparison. */
 import { Type } from 'typebox';
-import { DECISION_KINDS, HIT_STATES, MAX_HITS } from '../../../compliance/index.ts';
-import { about, id, oneOf, optional } from '../../declaration/fields.ts';
+import { DECISION_KINDS, HIT_STATES, LIST_CODES, MAX_HITS } from '../../../compliance/index.ts';
+import { about, id, oneOf, optional, text } from '../../declaration/fields.ts';
 import { declareAction, declareRead, limit, PROPOSES } from '../declare.ts';
 import { done, maybe, pages, rows } from '../replies.ts';
 
@@ -42,13 +42,48 @@ export const SANCTIONS = {
         removed: Type.Integer({ description: 'Entries that this version removed' }),
         changed: Type.Integer({ description: 'Entries that this version changed' }),
         sha256: Type.String({ description: 'SHA-256 of the file, in hex' }),
+        refusedSha256: maybe(
+          Type.String({ description: 'SHA-256 of a version that waits because it lacks too many entries' }),
+        ),
+        refusedEntries: maybe(Type.Integer({ description: 'Number of its entries' })),
+        refusedRemoved: maybe(Type.Integer({ description: 'Entries that it lacks' })),
       },
     ]),
     command: {
       words: 'sanctions lists',
       list: 'lists',
-      columns: ['list', 'versionId', 'published', 'asOf', 'entries', 'added', 'removed', 'changed'],
+      columns: ['list', 'versionId', 'published', 'asOf', 'entries', 'added', 'removed', 'changed', 'refusedRemoved'],
     },
+  }),
+  accept: declareAction({
+    name: 'sanctions.accept',
+    path: '/sanctions/lists/:list/accept',
+    says: 'Accepts a version of a list that lacks many entries of the version before. The list is read again at once, and is used if its source still gives the same bytes.',
+    right: 'reviews',
+    people: 'two',
+    fields: {
+      list: about(oneOf(LIST_CODES), 'Code of the list', 'uk'),
+      sha256: about(
+        text(64, /^[0-9a-f]{64}$/, '64 lower-case hex digits'),
+        'SHA-256 of the version, in hex: `refusedSha256` of the list',
+        'ab'.repeat(32),
+      ),
+    },
+    refuses: ['unknown_list', ...PROPOSES],
+    gives: done([
+      {
+        ...{ list: Type.String({ description: 'Code of the list' }), sha256: Type.String({ description: 'SHA-256' }) },
+        published: Type.String({ description: 'Date of the version, according to its publisher' }),
+        before: Type.Integer({ description: 'Entries of the version in use' }),
+        entries: Type.Integer({ description: 'Entries of this version' }),
+        added: Type.Integer({ description: 'Entries that it adds' }),
+        removed: Type.Integer({ description: 'Entries that it lacks' }),
+        changed: Type.Integer({ description: 'Entries that it changes' }),
+        foundAt: Type.String({ description: 'When it was first read: ISO 8601 in UTC' }),
+        acceptedAt: maybe(Type.String({ description: 'When it was accepted: ISO 8601 in UTC' })),
+      },
+    ]),
+    command: { words: 'sanctions accept', args: ['list', 'sha256'] },
   }),
   hits: declareRead({
     path: '/sanctions/hits',
