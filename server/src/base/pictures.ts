@@ -13,7 +13,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Unavailable } from './errors.ts';
-import { openShares } from './shares.ts';
+import { openTurns, type Whose } from './turns.ts';
 
 export type PictureType = 'image/jpeg' | 'image/png' | 'image/webp';
 
@@ -53,48 +53,23 @@ export const BOUNDS: Bounds = { ms: 20_000, residentBytes: 768 * 1_048_576 };
 const START_MS = 30_000;
 const IDLE_MS = 60_000;
 const WATCHED_EVERY_MS = 50;
-const MOST_WAITING = 8;
-/** Of one customer or partner, so that none of them keeps all others waiting. */
-const MOST_EACH = 2;
-/** A request that has waited longer is dropped: its client has timed out. */
-const WAIT_MS = 20_000;
-
-let waiting = 0;
-const shares = openShares('pictures', MOST_EACH);
-let queue: Promise<unknown> = Promise.resolve();
+/** Whole files are in memory while they wait. Of a partner so many that others find a place. */
+const turns = openTurns({ name: 'pictures', mostEach: 2, mostOfPartner: 5, most: 8, waitMs: 20_000 });
 let running: ChildProcess | undefined;
 let idle: NodeJS.Timeout | undefined;
 
 /**
  * @param content one whole file of the three types
- * @param whose customer or partner
+ * @param whose customer with its partner, or partner
  * @returns undefined when it cannot be decoded: it is damaged, too large, or took more time or memory than a picture does
  * @throws Unavailable 'pictures' when the process does not start, too many pictures wait, or this one has waited too long
  */
 export const reencode = (
   content: Buffer,
   encoding: Encoding,
-  whose: string,
+  whose: Whose,
   bounds = BOUNDS,
-): Promise<Encoded | undefined> => shares.run(whose, () => inTurn({ content, encoding }, bounds));
-
-async function inTurn(task: Task, bounds: Bounds): Promise<Encoded | undefined> {
-  if (waiting >= MOST_WAITING) throw busy();
-  waiting += 1;
-  const since = performance.now();
-  const encoded = queue.then(() => {
-    if (performance.now() - since > WAIT_MS) throw busy();
-    return encodedBy(task, bounds);
-  });
-  queue = encoded.catch(() => {});
-  try {
-    return await encoded;
-  } finally {
-    waiting -= 1;
-  }
-}
-
-const busy = () => new Unavailable('pictures', 'too many at once', { retryAfterMs: 2_000 });
+): Promise<Encoded | undefined> => turns.run(whose, () => encodedBy({ content, encoding }, bounds));
 
 async function encodedBy(task: Task, bounds: Bounds): Promise<Encoded | undefined> {
   clearTimeout(idle);

@@ -80,7 +80,7 @@ export async function storeAttachment(
 }
 
 async function typeOf(content: Buffer, by: string): Promise<AttachmentType> {
-  const found = await inspectAside(content, `operator ${by}`);
+  const found = await inspectAside(content, { one: `operator ${by}` });
   if ('type' in found) return found.type;
   if (found.why !== FILE_RULE) throw new Refusal('malformed_field', { fields: { file: found.why } });
   if (isPlainText(content)) return 'text/plain';

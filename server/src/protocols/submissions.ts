@@ -94,8 +94,8 @@ export async function storedFiles(
 ): Promise<StoredFile[]> {
   if (at.files.length === 0) return [];
   const now = at.deps.clock.now();
-  const { form } = await at.inTx((tx) => formOf(tx, now));
-  return await keptFiles(at, customerId, await inspectFiles(form, at.files, customerId));
+  const [{ form }, customer] = await at.inTx(async (tx) => [await formOf(tx, now), await findCustomer(tx, customerId)]);
+  return await keptFiles(at, customerId, await inspectFiles(form, at.files, customer));
 }
 
 /** Puts inspected files into the store. */

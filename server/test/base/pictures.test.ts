@@ -20,7 +20,7 @@ let nth = 0;
 /** Each for another customer. */
 function reencode(content: Buffer, encoding: Encoding, bounds?: Bounds): ReturnType<typeof reencodeFor> {
   nth += 1;
-  return reencodeFor(content, encoding, `customer ${nth}`, bounds);
+  return reencodeFor(content, encoding, { one: `customer ${nth}` }, bounds);
 }
 
 const SECRET = 'Zebulon Quagmire, 17 Marrow Lane';
@@ -199,9 +199,12 @@ describe('the process that decodes', () => {
     const many = await refusedOf(Array.from({ length: 20 }, () => reencode(png(), as('image/png'))));
     assert.equal(many.length, 12);
     assert.match(many[0] ?? '', /too many at once/);
-    const own = await refusedOf(Array.from({ length: 5 }, () => reencodeFor(png(), as('image/png'), 'one')));
+    const own = await refusedOf(Array.from({ length: 5 }, () => reencodeFor(png(), as('image/png'), { one: 'one' })));
     assert.equal(own.length, 3);
-    assert.ok((await reencodeFor(png(), as('image/png'), 'one')) !== undefined);
+    assert.ok((await reencodeFor(png(), as('image/png'), { one: 'one' })) !== undefined);
+    const customers = Array.from({ length: 8 }, (_, at) => ({ one: `customer of it ${at}`, partner: '7' }));
+    const ofPartner = await refusedOf(customers.map((whose) => reencodeFor(png(), as('image/png'), whose)));
+    assert.equal(ofPartner.length, 3, 'one partner took all places');
   });
 
   test('may take less memory than packages give to a server', () => {

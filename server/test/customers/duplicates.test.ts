@@ -107,7 +107,7 @@ const picture = () => jpeg({ more: [[0xfe, randomBytes(8)]] });
 async function sends(id: string, files: Record<string, Buffer>, partner = mine as Partner): Promise<void> {
   const { vault } = fixture;
   const parts = Object.entries(files).map(([name, content]) => ({ names: [name], content }));
-  const inspected = await inspectFiles(FORM, parts, id);
+  const inspected = await inspectFiles(FORM, parts, { id, partnerId: partner.id });
   await fixture.db.asPartner(partner.id, async (tx) => {
     const key = await customerKey(tx, vault, { id, partnerId: partner.id }, now());
     const stored = await storeFiles(blobs, vault, { customerId: id, key, files: inspected });

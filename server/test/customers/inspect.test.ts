@@ -55,6 +55,8 @@ describe('refused', () => {
       assert.match(found.why, why);
     });
 });
+const CUSTOMER = { id: 'customer', partnerId: 7n };
+
 test('any beginning of a good file, and any file with a byte changed, is read without a fault of ours', () => {
   for (const [bytes] of Object.values(GOOD))
     for (let at = 0; at < bytes.length - 1; at += 1) {
@@ -74,31 +76,46 @@ test('the main thread goes on while a PDF is inspected, and one that takes too l
     if (!isOver) setImmediate(turn);
   };
   turn();
-  const refused = inspectAny([{ content: slow }], 'customer').finally(() => {
+  const refused = inspectAny([{ content: slow }], CUSTOMER).finally(() => {
     isOver = true;
   });
   await assert.rejects(refused, { code: 'malformed_field' });
   assert.ok(turns > 50, `${turns} turns of the main thread`);
 
   const why = /takes too long/;
-  const found = await inspectAside(slow, 'customer', 1);
+  const found = await inspectAside(slow, { one: CUSTOMER.id }, 1);
   assert.ok('why' in found && why.test(found.why), JSON.stringify(found));
   // Its thread was ended, and another one is started.
-  const all = await Promise.all([pdf(), png(), pdf()].map((content) => inspectAside(content, 'customer')));
+  const all = await Promise.all([pdf(), png(), pdf()].map((content) => inspectAside(content, { one: CUSTOMER.id })));
   assert.deepEqual(all, [{ type: 'application/pdf' }, { type: 'image/png' }, { type: 'application/pdf' }]);
 });
 
 test('a customer has two PDFs under inspection at most, so one who sends many does not turn the others away', async () => {
   const slow = pdf('1 0 obj<<>>'.repeat(180_000));
   const sent = await Promise.allSettled([
-    ...Array.from({ length: 20 }, () => inspectAside(slow, 'of many')),
-    inspectAside(pdf(), 'another'),
+    ...Array.from({ length: 20 }, () => inspectAside(slow, { one: 'of many' })),
+    inspectAside(pdf(), { one: 'another' }),
   ]);
   assert.deepEqual(sent.pop(), { status: 'fulfilled', value: { type: 'application/pdf' } });
   const refused = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   assert.equal(refused.length, 18);
   assert.ok(refused.every((why) => why instanceof Unavailable));
-  assert.deepEqual(await inspectAside(pdf(), 'of many'), { type: 'application/pdf' });
+  assert.deepEqual(await inspectAside(pdf(), { one: 'of many' }), { type: 'application/pdf' });
+});
+
+test('customers of one partner fill no more than half of the places, and a file of another partner is next', async () => {
+  const slow = pdf('1 0 obj<<>>'.repeat(60_000));
+  const done: string[] = [];
+  const inspects = async (one: string, partner: string, content: Buffer) => {
+    await inspectAside(content, { one, partner });
+    done.push(one);
+  };
+  const ofMany = Array.from({ length: 12 }, (_, at) => inspects(`customer ${at}`, 'many', slow));
+  const other = inspects('other', 'few', pdf());
+  const results = await Promise.allSettled([...ofMany, other]);
+  assert.equal(results.filter(({ status }) => status === 'rejected').length, 4);
+  assert.deepEqual(results.at(-1)?.status, 'fulfilled');
+  assert.equal(done.indexOf('other'), 1, `it waited for ${done.indexOf('other')} files of another partner`);
 });
 
 test('a PDF that is made to be read again and again is refused soon', () => {

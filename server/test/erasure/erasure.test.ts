@@ -195,7 +195,8 @@ async function enrolled(name: string): Promise<string> {
   const request = await db.asSystem((tx) => customers.askInformation(tx, vault, asked));
   await db.asPartner(partnerId, async (tx) => {
     const key = await customers.customerKey(tx, vault, { id, partnerId }, now);
-    const files = await customers.inspectAny([{ content: pdf(`1 0 obj\n<< /Title (${evidence}) >>\nendobj\n`) }], id);
+    const sent = [{ content: pdf(`1 0 obj\n<< /Title (${evidence}) >>\nendobj\n`) }];
+    const files = await customers.inspectAny(sent, { id, partnerId });
     const stored = await customers.storeFiles(openFolder(world.blobFolder), vault, { customerId: id, key, files });
     await customers.addInformationFiles(tx, vault, { customerId: id, id: request.id, files: stored, now });
   });

@@ -13,6 +13,7 @@ import { later } from '../../base/clock.ts';
 import { decryptBytes, encryptBytes, type Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
+import type { Whose } from '../../base/turns.ts';
 import { keepCompared } from '../compared-documents.ts';
 import { findCustomer, requireNotErased } from '../customers.ts';
 import { documentSlotsOf, type Form, slotsOf } from './form.ts';
@@ -83,20 +84,21 @@ async function keyOf(tx: Tx, vault: Vault, customerId: string): Promise<Buffer |
 export async function inspectFiles(
   form: Form,
   sent: readonly { names: readonly string[]; content: Buffer }[],
-  customerId: string,
+  customer: Sender,
 ): Promise<InspectedFile[]> {
   const slots = slotsOf(form);
+  const whose = whoseOf(customer);
   const wrong: Record<string, string> = {};
   const inspected: InspectedFile[] = [];
   for (const { names, content } of sent) {
     const slot = names.map((name) => slotNamed(slots, name)).find((one) => one !== undefined);
-    const found = await inspectAside(content, customerId);
+    const found = await inspectAside(content, whose);
     if (slot === undefined) wrong.files = `must be named as in the requirements: ${[...slots].join(', ')}`;
     else if ('why' in found) wrong[slot] = found.why;
     else inspected.push({ slot, type: found.type, content, sentDigest: sha256(content) });
   }
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return await reencoded(inspected, customerId, ({ slot }) => slot);
+  return await reencoded(inspected, whose, ({ slot }) => slot);
 }
 
 /**
@@ -104,30 +106,38 @@ export async function inspectFiles(
  *
  * @throws Refusal 'malformed_field' that names each as `files[0]`
  */
-export async function inspectAny(sent: readonly { content: Buffer }[], customerId: string): Promise<InspectedFile[]> {
+export async function inspectAny(sent: readonly { content: Buffer }[], customer: Sender): Promise<InspectedFile[]> {
+  const whose = whoseOf(customer);
   const wrong: Record<string, string> = {};
   const inspected: InspectedFile[] = [];
   for (const [at, { content }] of sent.entries()) {
-    const found = await inspectAside(content, customerId);
+    const found = await inspectAside(content, whose);
     if ('why' in found) wrong[`files[${at}]`] = found.why;
     else inspected.push({ slot: 'file', type: found.type, content, sentDigest: sha256(content) });
   }
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
-  return await reencoded(inspected, customerId, (_file, at) => `files[${at}]`);
+  return await reencoded(inspected, whose, (_file, at) => `files[${at}]`);
 }
+
+/** The customer whose files are inspected. */
+interface Sender {
+  readonly id: string;
+  readonly partnerId: bigint;
+}
+const whoseOf = ({ id, partnerId }: Sender): Whose => ({ one: id, partner: String(partnerId) });
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
 /** One after the other: only one picture is decoded at a time. */
 async function reencoded(
   files: readonly InspectedFile[],
-  customerId: string,
+  whose: Whose,
   nameOf: (file: InspectedFile, at: number) => string,
 ): Promise<InspectedFile[]> {
   const wrong: Record<string, string> = {};
   const safe: InspectedFile[] = [];
   for (const [at, file] of files.entries()) {
-    const content = await safeContent(file.type, file.content, customerId);
+    const content = await safeContent(file.type, file.content, whose);
     if (content === undefined) wrong[nameOf(file, at)] = UNDECODABLE;
     else safe.push({ ...file, content });
   }

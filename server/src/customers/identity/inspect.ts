@@ -13,8 +13,8 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32, inflateSync } from 'node:zlib';
 import { type PictureType, reencode } from '../../base/pictures.ts';
-import { openShares } from '../../base/shares.ts';
 import { openThreads } from '../../base/threads.ts';
+import { openTurns, type Whose } from '../../base/turns.ts';
 import { isPassivePdf } from './pdf.ts';
 
 export type FileType = PictureType | 'application/pdf';
@@ -30,26 +30,24 @@ const HIDDEN = 'must hold nothing but the picture: a page, a script or an archiv
 
 /** Half a second is what the worst file of the tests takes; the rest is for pauses of a busy machine. */
 const PDF_MS = 5_000;
-/** Of one customer, partner or operator: who sends many makes others wait for two, and turns none away. */
-const MOST_EACH = 2;
 /** Longer than two files take that are ended, each with the start of a thread. */
 const WAIT_MS = 15_000;
-const shares = openShares('documents', MOST_EACH);
-/** Whole files are in memory while their inspection waits. */
+/** Whole files are in memory while their inspection waits. Of a partner so many that others find a place. */
+const turns = openTurns({ name: 'documents', mostEach: 2, mostOfPartner: 8, most: 16, waitMs: WAIT_MS });
 const threads = openThreads<Buffer, Inspected>({
   ...{ file: new URL('./inspect.thread.ts', import.meta.url), name: 'documents' },
-  ...{ most: 1, mostWaiting: 16, limits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 } },
+  ...{ most: 1, mostWaiting: 1, limits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 } },
 });
 
 /**
  * As `inspect`, without holding up the main thread: a PDF is inspected in a thread, and refused if that takes too much time or memory.
  *
- * @param whose customer, partner or operator
+ * @param whose customer with its partner, partner, or operator
  * @throws Unavailable 'documents' when too many wait, or too many of the same
  */
-export async function inspectAside(bytes: Buffer, whose: string, ms = PDF_MS): Promise<Inspected> {
+export async function inspectAside(bytes: Buffer, whose: Whose, ms = PDF_MS): Promise<Inspected> {
   if (!isPdf(bytes)) return inspect(bytes);
-  return (await shares.run(whose, () => threads.run(bytes, { ms, waitMs: WAIT_MS }))) ?? { why: TOO_LONG };
+  return (await turns.run(whose, () => threads.run(bytes, { ms, waitMs: WAIT_MS }))) ?? { why: TOO_LONG };
 }
 
 /** Synchronous, for the thread and tests. @param bytes the whole file */
@@ -70,11 +68,11 @@ const ABOUT_BYTES = 5 * 1_048_576;
 /**
  * The bytes to store instead of an inspected file: a picture decoded and encoded again, a document as it is.
  *
- * @param whose customer
+ * @param whose customer with its partner
  * @returns undefined: the picture cannot be decoded
  * @throws Unavailable 'pictures'
  */
-export async function safeContent(type: FileType, content: Buffer, whose: string): Promise<Buffer | undefined> {
+export async function safeContent(type: FileType, content: Buffer, whose: Whose): Promise<Buffer | undefined> {
   if (type === 'application/pdf') return content;
   return (await reencode(content, { type, maxPixels: MAX_PIXELS[type], aboutBytes: ABOUT_BYTES }, whose))?.bytes;
 }

@@ -149,7 +149,7 @@ async function stored(visit: Visit, asked: Asked): Promise<{ files: StoredFile[]
   const good: InspectedFile[] = [];
   for (const file of visit.files)
     try {
-      good.push(...(await inspectFiles(asked.form.form, [file], customer.id)));
+      good.push(...(await inspectFiles(asked.form.form, [file], customer)));
     } catch (error) {
       for (const [name, why] of faultsIn(error, asked)) faults.set(name, name === 'files' ? look.m.files.unknown : why);
     }

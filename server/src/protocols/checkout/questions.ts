@@ -124,7 +124,7 @@ async function keep(visit: Visit, { id }: InformationRequest): Promise<string | 
   const good: InspectedFile[] = [];
   const wrong: string[] = [];
   for (const [at, file] of visit.files.entries()) {
-    const found = await inspected(file, customer.id);
+    const found = await inspected(file, customer);
     if (typeof found === 'string') wrong.push(look.m.question.wrongFile(at + 1, found));
     else good.push(...found);
   }
@@ -143,9 +143,9 @@ async function keep(visit: Visit, { id }: InformationRequest): Promise<string | 
   return wrong.length === 0 ? undefined : wrong.join(' ');
 }
 
-async function inspected(file: UploadedFile, customerId: string): Promise<string | InspectedFile[]> {
+async function inspected(file: UploadedFile, customer: Visit['customer']): Promise<string | InspectedFile[]> {
   try {
-    return await inspectAny([file], customerId);
+    return await inspectAny([file], customer);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return faultIn(error, 'files[0]');

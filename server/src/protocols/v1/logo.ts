@@ -22,7 +22,7 @@ const refused = (why: string) => new Refusal('malformed_field', { fields: { logo
 export async function drawLogo(base64: string, partnerId: bigint): Promise<Drawn> {
   const sent = Buffer.from(base64, 'base64');
   if (sent.length > MAX_LOGO_BYTES) throw refused(`must be ${LOGO_RULE}`);
-  const whose = `partner ${partnerId}`;
+  const whose = { one: `partner ${partnerId}`, partner: String(partnerId) };
   const found = await inspectAside(sent, whose);
   if ('why' in found || found.type === 'application/pdf')
     throw refused(`must be ${LOGO_RULE}, complete, without data after its end or anything else than the picture`);

@@ -69,12 +69,13 @@ export const INFORMATION_HANDLERS: readonly Handled[] = [
     {
       async before(asked) {
         const { customer: customerId, request: id } = asked.values;
-        await asked.readOnly(async (tx) => {
-          await findCustomer(tx, customerId);
+        const customer = await asked.readOnly(async (tx) => {
+          const found = await findCustomer(tx, customerId);
           await openRequest(tx, { customerId, id });
+          return found;
         });
         if (asked.files.length === 0) throw new Refusal('missing_fields', { names: ['files'] });
-        stored.set(asked, await keptFiles(asked, customerId, await inspectAny(asked.files, customerId)));
+        stored.set(asked, await keptFiles(asked, customerId, await inspectAny(asked.files, customer)));
       },
     },
   ),
