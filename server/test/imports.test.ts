@@ -298,7 +298,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   ],
   ops: ['jobs', 'orders', 'quotes'],
   ledger: ['orders'],
-  orders: ['bank_lines', 'fiat_accounts', 'jobs', 'payouts'],
+  orders: ['bank_lines', 'customers', 'fiat_accounts', 'jobs', 'payouts'],
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores', 'treasury_addresses'],
   reconcile: ['assets'],

@@ -207,6 +207,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   denied_destinations: ['insert, delete', 'deny lists are replaced whole'],
   deny_lists: ['insert, update', 'deny lists are replaced whole'],
   deposit_addresses: ['insert', `${REQUESTS}; an order made of late money has an address too`],
+  deposit_erasures: ['insert', 'texts about money of nobody were erased after the retention time'],
   deposits: ['insert, update', 'money that came in'],
   dust_thresholds: ['insert, update, delete', TERMS],
   entries: ['insert; update (facts)', 'inserted once; an erasure takes out what operators typed'],

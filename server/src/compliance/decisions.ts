@@ -37,16 +37,26 @@ export async function record(
  * Takes the blind indexes of a customer's accounts out of decisions, stored results and approvals, and what operators typed. Rules,
  * outcomes and times stay: they explain what happened to the money.
  *
+ * @param of.shared deposits of which another customer has a part: of their approvals only those of `accounts`
  * @returns number of changed rows
  */
 export async function eraseDecisions(
   tx: Tx,
-  of: { customerId: string; orders: readonly bigint[]; deposits: readonly bigint[]; refunds: readonly bigint[] },
+  of: {
+    customerId: string;
+    orders: readonly bigint[];
+    deposits: readonly bigint[];
+    refunds: readonly bigint[];
+    shared: readonly bigint[];
+    accounts: readonly bigint[];
+  },
 ): Promise<number> {
   const refunds = of.refunds.map(String);
   const decisions = await tx.run(sql.eraseDecisions, [of.orders, of.customerId, refunds]);
   const screenings = await tx.run(sql.eraseScreenings, [of.orders, refunds.map((id) => `refund:refund:${id}:`)]);
-  return decisions + screenings + (await tx.run(sql.eraseApprovals, [of.orders, of.deposits]));
+  const destinations = of.accounts.map((id) => `account:${id}`);
+  const values = [of.orders, of.deposits, of.shared, destinations];
+  return decisions + screenings + (await tx.run(sql.eraseApprovals, values));
 }
 
 /** JSON has no bigint: amounts are written as exact text. */

@@ -77,7 +77,8 @@ export const sql = {
     where hits::text ~ ':[0-9a-f]{64}' and (order_id = any($1::bigint[])
       or (order_id is null and exists (select from unnest($2::text[]) as prefix where starts_with(subject, prefix))))`,
   eraseApprovals: `update approvals set entry = without_typed(entry), reason = without_typed(reason)
-    where concat_ws(' ', entry, reason) ~ '(enc:op1:|:[0-9a-f]{64})' and (order_id = any($1::bigint[]) or deposit_id = any($2::bigint[]))`,
+    where concat_ws(' ', entry, reason) ~ '(enc:op1:|:[0-9a-f]{64})' and (order_id = any($1::bigint[]) or deposit_id = any($2::bigint[])
+      or (deposit_id = any($3::bigint[]) and destination = any($4::text[])))`,
   emptyList: 'delete from denied_destinations where list = $1',
   insertDenied: `insert into denied_destinations (kind, index, list)
     select kind, index, $1 from unnest($2::text[], $3::bytea[]) as given (kind, index) on conflict do nothing`,

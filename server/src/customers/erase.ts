@@ -20,6 +20,10 @@ export interface ErasedRows {
   readonly counts: Readonly<Record<string, number>>;
 }
 
+/** Erases the accounts that a deposit of nobody came from. @returns number of changed rows */
+export const eraseSenders = (tx: Tx, depositId: bigint): Promise<number> =>
+  tx.run(sql.eraseAccounts, ['', [depositId]]);
+
 /** @param e.deposits deposits of the customer's orders; the accounts they came from are erased too */
 export async function eraseCustomerRows(
   tx: Tx,

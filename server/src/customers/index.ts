@@ -73,7 +73,7 @@ export {
   numberIndexes,
   phoneIndexes,
 } from './encryption.ts';
-export { eraseCustomerRows, marksOf } from './erase.ts';
+export { eraseCustomerRows, eraseSenders, marksOf } from './erase.ts';
 export {
   accountNumber,
   accountsOfNumber,

@@ -30,6 +30,7 @@ import {
 import {
   blockCustomer,
   eraseCustomerRows,
+  fiatAccounts,
   findCustomer,
   lockAgainstOrders,
   lockCustomer,
@@ -125,45 +126,74 @@ async function eraseRows(
 ): Promise<string[]> {
   const { customerId, partnerId, now } = e;
   await lockCustomer(tx, customerId);
-  const { orders, deposits, refunds, payouts } = await moneyOf(tx, customerId);
-  const owners = [`customer:${customerId}`, ...deposits.map((id) => `deposit:${id}`)];
-  const removed = await eraseCustomerRows(tx, { customerId, deposits, now });
+  const money = await moneyOf(tx, customerId, { isLocked: true });
+  const removed = await eraseCustomerRows(tx, { customerId, deposits: money.deposits, now });
   const requests = removed.requests.map((id) => `information:${id}`);
   // Such a case is still open only if the customer was erased before and a restore brought it back.
   for (const subject of requests) await closeCases(tx, { subject, outcome: 'erased', now });
+  const accounts = [...(await assets(tx)).keys()].map((asset) => chart.receivable(customerId, partnerId, asset).code);
+  const travelRule = await eraseTravelData(tx, customerId);
+  const holds = await eraseHolds(tx, customerId);
+  const about = { customerId, partOf: money.shared, accounts, requests };
+  const { counts: ofMoney, files } = await eraseAbout(tx, vault, { money, about, now });
+  const counts = { ...removed.counts, ...ofMoney, travel_rule: travelRule, legal_holds: holds, ...e.requests };
+  await tx.run(
+    `update erasures set erased_at = coalesce(erased_at, $2), erased = coalesce(erased, $4::jsonb),
+      backups_end_at = case when erased is null then $3 else coalesce(backups_end_at, $3) end where customer_id = $1`,
+    [customerId, now, later(now, backupsKeptDays * DAY_MS), JSON.stringify(counts)],
+  );
+  return [...removed.files, ...files];
+}
+
+type Money = Omit<Awaited<ReturnType<typeof moneyOf>>, 'shared'>;
+
+/**
+ * Erases texts, names and files about money, beside the rows of its customer: screening, decisions, cases, statement lines, the audit.
+ *
+ * @param e.about the customer with its accounts of the books, the questions about it, and deposits of which it has only a part;
+ *   undefined for money of nobody
+ * @returns number of changed rows by kind, and ids of files to remove from the store once `tx` has committed
+ */
+export async function eraseAbout(
+  tx: Tx,
+  vault: Vault,
+  e: {
+    money: Money;
+    about?: { customerId: string; partOf: readonly bigint[]; accounts: readonly string[]; requests: readonly string[] };
+    now: Date;
+  },
+): Promise<{ counts: Record<string, number>; files: string[] }> {
+  const { about, now } = e;
+  const { orders, deposits, refunds, payouts } = e.money;
+  const { customerId = '', partOf = [], accounts = [], requests = [] } = about ?? {};
+  const own = about === undefined ? [] : (await fiatAccounts(tx, customerId)).map(({ id }) => id);
+  const owners = [...(about === undefined ? [] : [`customer:${customerId}`]), ...deposits.map((id) => `deposit:${id}`)];
   const screened = await eraseScreenings(tx, { owners, now });
   const addresses = await eraseAddressHits(tx, { owners, now });
   const ofMoney = [...refunds.map((id) => `refund:${id}`), ...payouts.map((id) => `payout:${id}`)];
   const ofOwn = [...owners, ...orders.map((id) => `order:${id}`), ...requests];
   const subjects = [...ofOwn, ...screened.subjects, ...addresses, ...ofMoney];
-  const accounts = [...(await assets(tx)).keys()].map((asset) => chart.receivable(customerId, partnerId, asset).code);
-  const attachments = await eraseAttachments(tx, { subjects, orders, now });
+  const files = await eraseAttachments(tx, { subjects, orders, now });
   const counts = {
-    ...removed.counts,
     ...{ names_compared: screened.compared, sanctions_hits: screened.hits },
-    travel_rule: await eraseTravelData(tx, customerId),
-    decisions: await eraseDecisions(tx, { customerId, orders, deposits, refunds }),
-    order_texts: await eraseOrderTexts(tx, { orders, deposits }),
+    decisions: await eraseDecisions(tx, { customerId, orders, deposits, refunds, shared: partOf, accounts: own }),
+    order_texts: await eraseOrderTexts(tx, { orders, deposits, refunds }),
     entry_texts: await eraseEntryTexts(tx, { orders, accounts }),
     events: await eraseTexts(tx, subjects),
     case_texts: await eraseCaseTexts(tx, { subjects, orders }),
-    case_files: attachments.length,
+    case_files: files.length,
     statement_lines: await eraseDetails(tx, { deposits, payouts }),
-    legal_holds: await eraseHolds(tx, customerId),
-    ...e.requests,
   };
   const cases = await tx.rows<{ id: bigint }>(
     'select id from cases where subject = any($1::text[]) or order_id = any($2::bigint[])',
     [subjects, orders],
   );
-  const audited = [...subjects, ...cases.map(({ id }) => `case:${id}`)];
-  const texts = await eraseAuditTexts(tx, vault, audited);
-  await tx.run(
-    `update erasures set erased_at = coalesce(erased_at, $2), erased = coalesce(erased, $4::jsonb),
-      backups_end_at = case when erased is null then $3 else coalesce(backups_end_at, $3) end where customer_id = $1`,
-    [customerId, now, later(now, backupsKeptDays * DAY_MS), JSON.stringify({ ...counts, operator_texts: texts })],
-  );
-  return [...removed.files, ...attachments];
+  const texts = await eraseAuditTexts(tx, vault, {
+    subjects: [...subjects, ...cases.map(({ id }) => `case:${id}`)],
+    shared: partOf.map((id) => `deposit:${id}`),
+    accounts: own,
+  });
+  return { counts: { ...counts, operator_texts: texts }, files };
 }
 
 /** @returns number of customers erased, for the first time or again */

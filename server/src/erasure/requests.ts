@@ -12,6 +12,7 @@ import type { Handlers } from '../base/jobs.ts';
 import { lockCustomer } from '../customers/index.ts';
 import { recordByMachine } from '../operators/index.ts';
 import { type Erasing, erase, erasureOf, orderErasure, unlessRefused } from './erase.ts';
+import { eraseOwnerless } from './ownerless.ts';
 import { whyNot } from './why.ts';
 
 export const ERASE_REQUESTED = 'erase_requested';
@@ -81,6 +82,9 @@ export const erasureHandlers = (deps: { erasing: Erasing; clock: Clock; afterDay
       ),
     );
     const failures: unknown[] = [];
+    await eraseOwnerless(erasing, { afterDays: deps.afterDays, now: clock.now() }).catch((error: unknown) =>
+      failures.push(error),
+    );
     // A customer whose erasure fails does not keep those after it.
     for (const request of waiting) await look(request).catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw failures[0];

@@ -38,13 +38,13 @@ interface Kind {
   readonly kind: string;
   readonly why: string;
   readonly personal?: true;
-  /** Counts rows, with the newest time for a kind under retention. $1: customer, $2: orders, $3: deposits, $4: payouts, $5: subjects. */
+  /** Counts rows, with the newest time for a kind under retention. $1: customer, $2: orders, $3: deposits, $4: payouts, $5: subjects, $6: shared deposits. */
   readonly text: string;
 }
 
 /** All values are used in each statement, so that each has the same parameters. */
 const counted = (from: string, newest = 'null::timestamptz'): string =>
-  `with given as (select $1::text, $2::bigint[], $3::bigint[], $4::text[], $5::text[])
+  `with given as (select $1::text, $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
     select count(*)::int as count, ${newest} as newest ${from}`;
 
 const OWNERS = `owner = 'customer:' || $1 or owner in (select 'deposit:' || id from unnest($3::bigint[]) as id)`;
@@ -57,7 +57,13 @@ const KINDS: readonly Kind[] = [
   },
   { kind: 'orders', why: BOOKS, text: counted('from orders where customer_id = $1') },
   { kind: 'deposits', why: BOOKS, text: counted('from deposits where id = any($3::bigint[])') },
-  { kind: 'refunds', why: BOOKS, text: counted('from refunds where deposit_id = any($3::bigint[])') },
+  { kind: 'refunds', why: BOOKS, text: counted(`from refunds where 'refund:' || id = any($5::text[])`) },
+  {
+    kind: 'shared_deposits',
+    why: 'Another customer has a part of them. What is known of them, such as their payer, is erased with the last of their customers.',
+    personal: true,
+    text: counted('from deposits where id = any($6::bigint[])'),
+  },
   { kind: 'payouts', why: BOOKS, text: counted('from payouts where id = any($4::text[])') },
   { kind: 'entries', why: BOOKS, text: counted(`from entries where ${OF_ORDERS}`) },
   {
@@ -118,7 +124,7 @@ export async function erasureStatement(
   const { customerId } = s;
   const erasure = await erasureOf(tx, customerId);
   if (erasure === undefined) return undefined;
-  const { orders, deposits, refunds, payouts } = await moneyOf(tx, customerId);
+  const { orders, deposits, refunds, payouts, shared } = await moneyOf(tx, customerId);
   const cases = await tx.rows<{ id: bigint }>(
     `select id from cases where subject = 'customer:' || $1 or order_id = any($2::bigint[])`,
     [customerId, orders],
@@ -131,7 +137,7 @@ export async function erasureStatement(
     ...refunds.map((id) => `refund:${id}`),
     ...payouts.map((id) => `payout:${id}`),
   ];
-  const values = [customerId, orders, deposits, payouts, subjects];
+  const values = [customerId, orders, deposits, payouts, subjects, shared];
   const count = async ({ text }: Pick<Kind, 'text'>): Promise<{ count: number; newest: Date | null }> => {
     const row = await tx.row<{ count: number; newest: Date | null }>(text, values);
     if (row === undefined) throw new Refusal('unknown_customer');

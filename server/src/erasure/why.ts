@@ -30,12 +30,6 @@ const OVER = Object.entries(STATES)
 const OBSTACLES: readonly [what: string, text: string][] = [
   // A frozen order's money is held by law.
   ['orders are open', `select id::text from orders where customer_id = $1 and not state = any($2::text[])`],
-  // A deposit without an order may have been refunded in parts, and it is erased with the first of their customers.
-  [
-    'a customer of the same deposit is under a legal hold',
-    `select h.customer_id as id from legal_holds h where h.lifted_at is null and h.customer_id <> $1
-       and exists ((${selectOf.deposits()}) intersect (${selectOf.deposits('h.customer_id')}))`,
-  ],
   [
     'deposits are in suspense or not confirmed',
     `select d.id::text from deposits d where d.id in (${selectOf.deposits()})

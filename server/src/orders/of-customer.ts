@@ -1,6 +1,9 @@
 /**
  * The money of a customer, for its erasure and export: its orders with their deposits, refunds and payouts, and deposits without
- * an order that a refund sends to an account of the customer. A refund to an address names no customer.
+ * an order that a refund sends to an account of the customer. Of a deposit that was refunded in parts to several customers each has
+ * its own refunds; what is known of the deposit itself goes with the last of them.
+ *
+ * A refund to an address names no customer: such deposits, and those without a refund, are erased by time (erasure/ownerless.ts).
  */
 import type { Tx } from '../base/db.ts';
 
@@ -8,7 +11,16 @@ const deposits = (customer = '$1'): string =>
   `select od.id from deposits od join orders oo on oo.id = od.order_id where oo.customer_id = ${customer}
     union select rr.deposit_id from refunds rr join fiat_accounts ra on ra.id = rr.fiat_account_id
       where ra.customer_id = ${customer} and rr.order_id is null and rr.state <> 'cancelled'`;
-const refunds = (customer = '$1'): string => `select r.id from refunds r where r.deposit_id in (${deposits(customer)})`;
+/** Without those that go to an account of another customer. */
+const refunds = (customer = '$1'): string =>
+  `select r.id from refunds r where r.deposit_id in (${deposits(customer)})
+    and not exists (select from fiat_accounts na where na.id = r.fiat_account_id and na.customer_id <> ${customer})`;
+/** Deposits of which another customer, who is not erased, was refunded a part. */
+const shared = (customer = '$1'): string =>
+  `select xr.deposit_id as id from refunds xr join fiat_accounts xa on xa.id = xr.fiat_account_id
+      join customers xc on xc.id = xa.customer_id
+    where xr.order_id is null and xr.state <> 'cancelled' and xa.customer_id <> ${customer} and xc.erased_at is null
+      and xr.deposit_id in (${deposits(customer)})`;
 const payouts = (customer = '$1'): string =>
   `select op.id from payouts op join orders oo on oo.id = op.order_id where oo.customer_id = ${customer}
     union select rp.id from payouts rp where rp.refund_id in (${refunds(customer)})`;
@@ -19,17 +31,29 @@ export const selectOf = { deposits, refunds, payouts } as const;
 export interface MoneyOf {
   readonly orders: readonly bigint[];
   readonly deposits: readonly bigint[];
+  /** Deposits that are not in `deposits` yet, because another customer has a part of them. */
+  readonly shared: readonly bigint[];
   readonly refunds: readonly bigint[];
   readonly payouts: readonly string[];
 }
 
-/** Ids of the customer's orders, deposits, refunds and payouts. */
-export const moneyOf = async (tx: Tx, customerId: string): Promise<MoneyOf> => ({
-  orders: await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId),
-  deposits: await idsOf<bigint>(tx, deposits(), customerId),
-  refunds: await idsOf<bigint>(tx, refunds(), customerId),
-  payouts: await idsOf<string>(tx, payouts(), customerId),
-});
+/**
+ * Ids of the customer's orders, deposits, refunds and payouts.
+ *
+ * @param o.isLocked locks the deposits that the customer shares: of two customers that are erased at once, the second one sees that the
+ *   first one is
+ */
+export async function moneyOf(tx: Tx, customerId: string, { isLocked = false } = {}): Promise<MoneyOf> {
+  // A statement of its own: the next ones see what was committed while this one waited.
+  if (isLocked) await tx.rows(`select from deposits where id in (${shared()}) order by id for update`, [customerId]);
+  return {
+    shared: await idsOf<bigint>(tx, `select distinct id from (${shared()}) as s`, customerId),
+    orders: await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId),
+    deposits: await idsOf<bigint>(tx, `(${deposits()}) except (${shared()})`, customerId),
+    refunds: await idsOf<bigint>(tx, refunds(), customerId),
+    payouts: await idsOf<string>(tx, payouts(), customerId),
+  };
+}
 
 const idsOf = async <T>(tx: Tx, text: string, customerId: string): Promise<T[]> =>
   (await tx.rows<{ id: T }>(text, [customerId])).map(({ id }) => id);
@@ -52,10 +76,11 @@ export const lastOrderOrRefund = async (tx: Tx, customerId: string): Promise<Dat
  *
  * @returns number of changed rows
  */
-export async function eraseOrderTexts(tx: Tx, of: Pick<MoneyOf, 'orders' | 'deposits'>): Promise<number> {
+export async function eraseOrderTexts(tx: Tx, of: Pick<MoneyOf, 'orders' | 'deposits' | 'refunds'>): Promise<number> {
   let changed = 0;
   for (const text of ERASED_OF_ORDERS) changed += await tx.run(text, [of.orders]);
   for (const text of ERASED_OF_DEPOSITS) changed += await tx.run(text, [of.deposits]);
+  changed += await tx.run(ERASED_OF_REFUNDS, [of.refunds]);
   return changed;
 }
 
@@ -72,3 +97,4 @@ const ERASED_OF_DEPOSITS: readonly string[] = [
   `update dormancies set ended_why = without_typed(ended_why)
     where ended_why like '%enc:op1:%' and deposit_id = any($1::bigint[])`,
 ];
+const ERASED_OF_REFUNDS = `update refunds set why = without_typed(why) where why like '%enc:op1:%' and id = any($1::bigint[])`;

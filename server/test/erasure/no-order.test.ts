@@ -3,11 +3,19 @@
  * while it is under way, and afterwards nothing about it can be read with any key.
  */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
+import { openFolder } from '../../src/base/blobs.ts';
+import { openErasureList } from '../../src/base/erasurelist.ts';
 import { parseUnits } from '../../src/base/money.ts';
 import { replaceDenyList } from '../../src/compliance/index.ts';
+import { requestsErasing } from '../../src/composition/erasing.ts';
 import { openFiatAccount } from '../../src/customers/index.ts';
+import type { Erasing } from '../../src/erasure/index.ts';
+import { eraseOwnerless } from '../../src/erasure/ownerless.ts';
 import { type Person, twoDo } from '../protocols/operator/people.ts';
 import { findInDump } from '../support/dump.ts';
 import { readableRows } from '../support/readable.ts';
@@ -20,8 +28,13 @@ let bea: Person;
 before(async () => {
   ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }));
 });
-after(async () => await world?.close());
+const folders: string[] = [];
+after(async () => {
+  await world?.close();
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
 
+const DAY_MS = 86_400_000;
 const NAME = 'Suspensia Quagmire';
 const ACCOUNT = '000987654321';
 
@@ -38,6 +51,15 @@ async function unknownCredit(): Promise<bigint> {
     );
     return row?.id;
   });
+}
+
+/** As the job of a server has it, with a folder of its own. */
+function erasingOf(): Erasing {
+  const { db, vault } = world.server;
+  const folder = mkdtempSync(join(tmpdir(), 'ownerless-'));
+  folders.push(folder);
+  const at = { blobs: openFolder(folder), list: openErasureList(folder), backupsKeptDays: 90 };
+  return { ...at, db, vault, eraseRequests: requestsErasing({ db, vault }) };
 }
 
 /** All rows, decrypted. */
@@ -123,28 +145,126 @@ test('a deposit without an order that was refunded to a customer is erased with 
   );
 });
 
-test('a deposit that was refunded in parts to two customers is not erased with one while the other is under a legal hold', async () => {
-  const { id } = await world.verifiedCustomer();
-  const { id: held } = await world.verifiedCustomer();
-  const deposit = await unknownCredit();
-  for (const [customer, amount] of [
-    [id, '400'],
-    [held, '500'],
-  ] as const) {
-    const { fiatAccountId } = await world.verifiedAccount(customer);
-    await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount, reason: `${NAME} called` });
-    await world.until('it is paid', async () =>
-      (await ada.reads(`/deposits/${deposit}`)).body.refunds.every((one: { state: string }) => one.state === 'settled'),
-    );
-  }
+/** Decided, paid, and older than the retention time. */
+async function isOld(deposit: bigint): Promise<void> {
+  await world.until('it is paid', async () =>
+    (await ada.reads(`/deposits/${deposit}`)).body.refunds.every((one: { state: string }) => one.state === 'settled'),
+  );
   await world.read((tx) =>
     tx.run(`update refunds set updated_at = updated_at - interval '6 years' where deposit_id = $1`, [deposit]),
   );
-  const placed = await ada.does(`/customers/${held}/legal-hold`, { reason: 'order of a court' });
-  assert.equal(placed.status, 200, JSON.stringify(placed.body));
-  const refused = await ada.does(`/customers/${id}/erase`);
-  assert.match(refused.body.error ?? '', new RegExp(`under a legal hold: ${held}`));
+}
 
-  await twoDo(ada, bea, `/customers/${held}/lift-legal-hold`);
-  await twoDo(ada, bea, `/customers/${id}/erase`);
+test('of a deposit that was refunded in parts to two customers, an erasure takes its own part and leaves the other’s', async () => {
+  const { id: gone } = await world.verifiedCustomer();
+  const { id: stays } = await world.verifiedCustomer();
+  const deposit = await unknownCredit();
+  for (const [customer, amount, said] of [
+    [gone, '400', 'for Petronius'],
+    [stays, '500', 'for Ludmila'],
+  ] as const) {
+    const { fiatAccountId } = await world.verifiedAccount(customer);
+    await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount, reason: `${NAME} called ${said}` });
+    await isOld(deposit);
+  }
+  const exported = (await ada.does(`/customers/${gone}/export`)).body;
+  const parts = exported.export.payouts.map(({ units }: { units: string }) => units);
+  assert.deepEqual(parts, ['400'], 'the export has the other customer’s part');
+
+  // The other’s legal hold keeps what is the other’s, and does not concern this customer.
+  await ada.does(`/customers/${stays}/legal-hold`, { reason: 'order of a court' });
+  const { statement } = await twoDo(ada, bea, `/customers/${gone}/erase`);
+  const remains = statement.remains.find(({ kind }: { kind: string }) => kind === 'shared_deposits');
+  assert.deepEqual([remains?.count, remains?.personal], [1, true]);
+  const now = await readable();
+  assert.deepEqual(
+    now.split('\n').filter((row) => row.includes('called for Petronius')),
+    [],
+    'what was typed about the erased customer’s part is left',
+  );
+  assert.ok(now.includes('called for Ludmila'), 'what was typed about the other’s part is gone');
+  const payerOf = async () =>
+    (
+      await world.read((tx) =>
+        tx.row<{ known: boolean }>(
+          `select l.details is not null as known from bank_lines l join deposits d on d.rail = l.rail and d.external_id = l.external_id
+          where d.id = $1`,
+          [deposit],
+        ),
+      )
+    )?.known;
+  assert.equal(await payerOf(), true, 'the payer of the other’s part is gone');
+
+  await twoDo(ada, bea, `/customers/${stays}/lift-legal-hold`);
+  const last = await twoDo(ada, bea, `/customers/${stays}/erase`);
+  assert.ok(!last.statement.remains.some(({ kind }: { kind: string }) => kind === 'shared_deposits'));
+  assert.ok(!(await readable()).includes('called for'), 'what was typed is left after the last erasure');
+  assert.equal(await payerOf(), false);
+});
+
+test('of two customers of one deposit who are erased at once, the second one takes what they shared', async () => {
+  const customers = [(await world.verifiedCustomer()).id, (await world.verifiedCustomer()).id];
+  const deposit = await unknownCredit();
+  for (const [at, customer] of customers.entries()) {
+    const { fiatAccountId } = await world.verifiedAccount(customer);
+    const amount = ['400', '500'][at];
+    await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount, reason: `${NAME} called at once` });
+    await isOld(deposit);
+  }
+  const proposed = await Promise.all(customers.map((id) => ada.does(`/customers/${id}/erase`)));
+  await Promise.all(proposed.map(({ body }) => bea.does(`/proposals/${body.proposal}/confirm`)));
+  assert.ok(!(await readable()).includes('called at once'));
+});
+
+test('what was typed about money of nobody goes after the retention time: refunded to an address, or to its payer', async () => {
+  const order = await world.sells('10', 'usdc');
+  const rail = world.server.rails.get('evm.matic20') as { walletAddresses?: Record<string, string> } | undefined;
+  const hot = rail?.walletAddresses?.hot ?? '';
+  const { hash } = await world.pays({ ...order, depositAddress: hot }, '4');
+  await world.mines(13);
+  const coins = await world.until('it is booked', async () => {
+    const [row] = await world.read((tx) =>
+      tx.rows<{ id: bigint }>(`select id from deposits where origin = 'credit' and reference = $1`, [hash]),
+    );
+    return row?.id;
+  });
+  const address = world.newAddress();
+  await twoDo(ada, bea, `/deposits/${coins}/refund`, { address, reason: `${NAME} called about coins` });
+  const credit = await unknownCredit();
+  await twoDo(ada, bea, `/deposits/${credit}/return`, { reason: `${NAME} called about a credit` });
+  const open = await unknownCredit();
+  const looked = await ada.does(`/deposits/${open}/payer`, { reason: `${NAME} called about what waits` });
+  assert.equal(looked.status, 200, JSON.stringify(looked.body));
+  await world.until('both are paid', async () => {
+    await world.mines(1);
+    const states = [coins, credit].map(async (id) => (await ada.reads(`/deposits/${id}`)).body.refunds[0]?.state);
+    return (await Promise.all(states)).every((state) => state === 'settled');
+  });
+  const erasing = erasingOf();
+  const days = 30;
+  const at = (ms: number) => new Date(world.clock.now().getTime() + ms);
+  await eraseOwnerless(erasing, { afterDays: days, now: at(days * DAY_MS - 3_600_000) });
+  assert.ok((await readable()).includes('called about coins'), 'it was erased too early');
+
+  const count = await eraseOwnerless(erasing, { afterDays: days, now: at(days * DAY_MS + 60_000) });
+  assert.ok(count >= 2, `${count} deposits`);
+  const left = await readable();
+  for (const gone of ['called about coins', 'called about a credit'])
+    assert.ok(!left.includes(gone), `"${gone}" is left`);
+  assert.ok(left.includes('called about what waits'), 'what waits was erased');
+  const known = await world.read((tx) =>
+    tx.rows<{ id: bigint; known: boolean }>(
+      `select d.id, l.details is not null as known from bank_lines l join deposits d on d.rail = l.rail and d.external_id = l.external_id
+        where d.id = any($1::bigint[]) order by d.id`,
+      [[credit, open]],
+    ),
+  );
+  assert.deepEqual(known, [
+    { id: credit, known: false },
+    { id: open, known: true },
+  ]);
+  const { audit } = (await ada.reads(`/audit?subject=deposit:${coins}`)).body;
+  const last = audit.find(({ action }: { action: string }) => action === 'deposit.erase');
+  assert.equal(last?.operator, 'the machine');
+  assert.equal(await eraseOwnerless(erasing, { afterDays: days, now: at(days * DAY_MS + 60_000) }), 0);
 });

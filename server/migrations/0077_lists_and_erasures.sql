@@ -1,8 +1,13 @@
--- Sanctions lists from an address: what a request needs so that an unchanged list is not sent again, and versions that wait for people.
+-- Sanctions lists from an address, and erasing what no customer owns.
+--
+-- Of lists: what a request needs so that an unchanged list is not sent again, and versions that wait for people.
 --
 -- A list that lacks many entries of the version before was refused until a checksum proved it whole. A checksum proves what was sent and
 -- not that its publisher meant it, so two people now accept such a version by its SHA-256. Servers of the previous version write neither
 -- the columns nor the table; `source_version` keeps a request of this version from trusting columns that are not of the stored version.
+--
+-- What was typed about a deposit that has no order, and that went to no customer's account, stayed for ever: no erasure reached it. A job
+-- erases it after the retention time, and has a row here for each.
 
 set search_path = cloverleaf;
 
@@ -28,3 +33,13 @@ create table sanctions_shrunken (
   accepted_at timestamptz
 );
 grant select, insert, update, delete on sanctions_shrunken to cloverleaf_system;
+
+-- Deposits of no customer whose typed texts and names were erased after the retention time.
+create table deposit_erasures (
+  deposit_id bigint      primary key references deposits (id),
+  erased_at  timestamptz not null,
+  -- Rows of each kind.
+  erased     jsonb       not null check (jsonb_typeof(erased) = 'object')
+);
+grant select, insert on deposit_erasures to cloverleaf_system;
+create index deposits_ownerless on deposits (id) where order_id is null;
