@@ -1,11 +1,11 @@
 /** Channels of alerts and senders of login codes: which there are, whether they work, and a test of each. */
 import { Type } from 'typebox';
 import { about, text, typed } from '../../declaration/fields.ts';
-import { act, look } from '../declare.ts';
+import { declareAction, declareRead } from '../declare.ts';
 import { done, many, maybe, rows } from '../replies.ts';
 
 export const CHANNELS = {
-  list: look({
+  list: declareRead({
     path: '/channels',
     says: 'Lists the channels of alerts and the senders of login codes: which are used, which settings they lack, and the newest message of each channel.',
     fields: {},
@@ -44,7 +44,7 @@ export const CHANNELS = {
     ]),
     command: { words: 'channels', list: 'channels', columns: ['what', 'code', 'isUsed', 'rules', 'about'] },
   }),
-  test: act({
+  test: declareAction({
     name: 'channel.test',
     path: '/channels/test',
     says: 'Sends a test message through a channel of alerts. No rule is needed.',
@@ -54,7 +54,7 @@ export const CHANNELS = {
     gives: done(null, [{ message: Type.String({ description: 'Number of the message' }) }]),
     command: { words: 'channel test', args: ['channel'] },
   }),
-  testCode: act({
+  testCode: declareAction({
     name: 'code-sender.test',
     path: '/code-sender/test',
     says: 'Sends the code 000000 to a phone through the sender of login codes. It logs nobody in.',
