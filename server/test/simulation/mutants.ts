@@ -933,7 +933,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['ends'],
     test: {
       file: 'server/test/stories/debts.test.ts',
-      name: 'a recall of blocked money whose excess was on its way back is a loss and no debt once that refund fails',
+      name: 'a recall of blocked money whose excess was on its way back is a loss and no debt once that refund fails, unless it was paid after all',
     },
     changes: [
       {
