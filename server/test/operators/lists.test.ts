@@ -590,7 +590,7 @@ describe('at a terminal', () => {
 
 // Last, because orders expire meanwhile.
 test('days in suspense are counted by the whole, while an order that expires is refunded', async () => {
-  world.clock.advance(3 * 86_400_000 - 60_000);
+  world.clock.advance(3 * 86_400_000 - 3_600_000);
   await world.until(
     'the part of the expired order is refunded',
     async () => (await rows('/suspense', 'suspense')).length === 2,
