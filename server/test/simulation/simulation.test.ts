@@ -18,7 +18,6 @@ import { openWorkers } from './workers.ts';
 const KEPT: readonly { seed: number; orders: number; found: string }[] = [
   { seed: 8, orders: 10, found: 'a payout that was paid and reverted in another branch, which nobody owed any more' },
   { seed: 2, orders: 8, found: 'what was given up stood as a debt and not as a loss' },
-  { seed: 180, orders: 5, found: 'a payout that waited for ever for another deposit, which its customer owed' },
 ];
 
 let fixture: Fixture;
@@ -40,10 +39,12 @@ test('seed 20, put back: a payout comes back whose debit was read while the payo
 });
 
 test('with money of no order: it goes back to its sender, is dust, or lies dormant, to the unit', async () => {
+  // The first was recorded when it found a payout that waited for ever for another deposit, which its customer owed.
+  const recorded = { seed: 180, orders: 5 };
   await playUntil(
     fixture,
     ['returned to its account', 'returned to a signed address', 'corrected as dust', 'dust written off', 'woken'],
-    [160, 330, 60, ...everyTenth(20, 4)].map((seed) => ({ seed, orders: 6 })),
+    [recorded, ...[160, 330, 60, ...everyTenth(20, 4)].map((seed) => ({ seed, orders: 6 }))],
     ({ strays }) => {
       for (const never of ['returned to a thief', 'returned elsewhere', 'returned unconfirmed'])
         assert.equal(strays?.get(never), undefined, `it was ${never}`);
@@ -81,7 +82,7 @@ test('a seed plays the same twice, to the last step, with statements that wait f
 
 test('a bank that promises to deduplicate and does not is found to have paid twice', async () => {
   for (let seed = 4; seed <= 20; seed += 1) {
-    const { violations } = await simulate(fixture, { seed, orders: 10, lie: 'the bank deduplicates' });
+    const { violations } = await simulate(fixture, { seed, orders: 3, lie: 'the bank deduplicates' });
     if (violations.some(({ kind }) => kind === 'paid_twice')) return;
   }
   assert.fail('nothing was found in seventeen seeds');
