@@ -22,6 +22,7 @@ import { verifyLedger } from '../../src/reconcile/index.ts';
 import { privateKey } from '../../src/sandbox/wallets.ts';
 import { patience } from './patience.ts';
 import type { Sandbox } from './process.ts';
+import { waiting } from './until.ts';
 
 /** The balance of one of our wallets as chain or bank report it. */
 export type Outside = (rail: string, wallet: string, asset: string) => Promise<bigint | undefined>;
@@ -161,6 +162,7 @@ export async function untilSound(look: () => Promise<string[]>, patienceMs = 10_
   for (const isOver = patience(patienceMs); ; ) {
     const broken = await look();
     if (broken.length === 0 || isOver()) return broken;
+    waiting();
     await new Promise((wake) => setTimeout(wake, 100));
   }
 }

@@ -59,6 +59,7 @@ import { type Running, start } from '../../src/server.ts';
 import { brokenBooks, type Outside, untilSound } from './books.ts';
 import { type Answer, newPhone, openClient } from './client.ts';
 import { freshDatabase } from './database.ts';
+import { openHurry } from './hurry.ts';
 import { until as waitUntil } from './until.ts';
 
 export type Story = Awaited<ReturnType<typeof openStory>>;
@@ -317,7 +318,8 @@ export async function openStory(options: StoryOptions = {}) {
   }
 
   /** Reads the statement at once, as after a bank's webhook, and not at its next scheduled time. */
-  const looksAtTheBank = () => read((tx) => enqueue(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() }));
+  const looksAtTheBank = () => looksAt(BANK);
+  const looksAt = (subject: string) => read((tx) => enqueue(tx, { kind: OBSERVE, subject, dueAt: clock.now() }));
 
   /** The bank's statement shows a line in rupees that the bank made by itself. */
   async function bankShows(line: BankLine): Promise<void> {
@@ -396,6 +398,10 @@ export async function openStory(options: StoryOptions = {}) {
     });
   }
 
+  const hurry = openHurry({
+    ...{ chains: sandbox.chains.map(({ code }) => code), bank: BANK, clock, read, rpc },
+  });
+
   const wallet = mnemonicToAccount(MNEMONIC, { addressIndex: VISITOR_ACCOUNT });
 
   async function signs(chain: string, transfers: { to: string; data?: Hex; value?: bigint }[]): Promise<Paid[]> {
@@ -422,7 +428,9 @@ export async function openStory(options: StoryOptions = {}) {
 
   async function broadcasts(payments: Paid[]): Promise<Paid[]> {
     const calls = payments.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] }));
-    const hashes = await rpcBatch<Hex>(payments[0]?.chain ?? '', calls);
+    const chain = payments[0]?.chain ?? '';
+    const hashes = await rpcBatch<Hex>(chain, calls);
+    hurry.sent(chain);
     return payments.map((paid, at) => ({ ...paid, hash: hashes[at] ?? '0x' }));
   }
 
@@ -444,6 +452,7 @@ export async function openStory(options: StoryOptions = {}) {
 
   const mines = async (blocks = 1, chain = 'matic20'): Promise<void> => {
     await rpc(chain, 'anvil_mine', [`0x${blocks.toString(16)}`]);
+    await looksAt(`evm.${chain}`);
   };
 
   const blockOf = async ({ hash, chain }: Paid): Promise<bigint | undefined> => {
@@ -629,12 +638,14 @@ export async function openStory(options: StoryOptions = {}) {
 
     /** The node mines no block on its own meanwhile, so that a reorg keeps its depth on a slow machine. */
     async blocksWait(body: () => Promise<void>, chain = 'matic20'): Promise<void> {
-      await rpc(chain, 'evm_setIntervalMining', [0]);
-      try {
-        await body();
-      } finally {
-        await rpc(chain, 'evm_setIntervalMining', [1]);
-      }
+      await hurry.still(chain, async () => {
+        await rpc(chain, 'evm_setIntervalMining', [0]);
+        try {
+          await body();
+        } finally {
+          await rpc(chain, 'evm_setIntervalMining', [1]);
+        }
+      });
     },
 
     /** The node answers nothing meanwhile. */
@@ -822,6 +833,7 @@ export async function openStory(options: StoryOptions = {}) {
       try {
         await inOrder();
       } finally {
+        await hurry.stop();
         await bank.stop();
         await server.stop();
         await database.drop();

@@ -14,6 +14,22 @@ export interface Patience {
   more?: () => string;
 }
 
+const hurries = new Set<() => void>();
+
+/**
+ * @param hurry called in this process after each look that found nothing; hurries what is waited for (hurry.ts)
+ * @returns ends it
+ */
+export function onWait(hurry: () => void): () => void {
+  hurries.add(hurry);
+  return () => void hurries.delete(hurry);
+}
+
+/** A look has found nothing. */
+export const waiting = (): void => {
+  for (const hurry of hurries) hurry();
+};
+
 /**
  * @param what the end of the sentence "waiting until …"
  * @param look returns the awaited value; undefined or false while it does not exist
@@ -27,6 +43,7 @@ export async function until<T>(
   for (let pauseMs = everyMs; ; pauseMs = Math.min(pauseMs * LONGER, Math.max(everyMs, SELDOM_MS))) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
+    waiting();
     if (isOver()) throw new Error(`timed out after ${withinMs} ms waiting until ${what}\n${more()}`);
     await new Promise((wake) => setTimeout(wake, pauseMs));
   }
