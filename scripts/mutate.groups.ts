@@ -54,7 +54,13 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   operators: {
     isSampled: true,
-    mutate: ['operators/audit.ts', 'operators/people.ts', 'operators/proposals.ts', 'operators/rules.ts'],
+    mutate: [
+      'operators/audit.ts',
+      'operators/people.ts',
+      'operators/proposals.ts',
+      'operators/rules.ts',
+      'operators/takes.ts',
+    ],
     tests: [
       'operators/rules.test.ts',
       'protocols/operator/wire.test.ts',
@@ -199,12 +205,20 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     mutate: [
       'compliance/sanctions/compare.ts',
       'compliance/sanctions/decisions.ts',
+      'compliance/sanctions/download.ts',
       'compliance/sanctions/lists.ts',
+      'compliance/sanctions/refresh.ts',
       'compliance/sanctions/results.ts',
       'compliance/sanctions/service.ts',
       'compliance/sanctions/subjects.ts',
     ],
-    tests: ['compliance/sanctions/screening.test.ts', 'customers/known-names.test.ts', 'stories/sanctions.test.ts'],
+    tests: [
+      'compliance/sanctions/download.test.ts',
+      'compliance/sanctions/versions.test.ts',
+      'compliance/sanctions/screening.test.ts',
+      'customers/known-names.test.ts',
+      'stories/sanctions.test.ts',
+    ],
   },
   travel: {
     isSampled: true,
