@@ -14,7 +14,7 @@ import { type ChainRail, chainRail } from '../src/rails/chain.ts';
 import type { Movement, Rail, RailFact } from '../src/rails/rail.ts';
 import { RECONCILE, reconcileHandlers } from '../src/reconcile/index.ts';
 import { levelHandlers, SWEEP, setThreshold, sweepHandlers, WATCH } from '../src/treasury/index.ts';
-import { bankWorld } from './support/bankworld.ts';
+import { bankEnvironment } from './support/bank.environment.ts';
 import { type Counted, countedDatabase } from './support/counted.ts';
 import { fakeChain, TOKEN } from './support/fakechain.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
@@ -201,7 +201,7 @@ describe('while nothing happens', () => {
   });
 
   test('a bank whose statement stays costs a note in a while, and a new line is booked at once', async () => {
-    const w = await bankWorld();
+    const w = await bankEnvironment();
     try {
       await w.reads();
       const { db, taken } = counting(w);

@@ -11,8 +11,8 @@ import { emit } from '../src/events/index.ts';
 import { lookUp } from '../src/orders/index.ts';
 import { createPartner, partnerIds } from '../src/partners/index.ts';
 import { ROUTES } from '../src/protocols/whitelabel/index.ts';
-import { DETAILS, openBrowser, type PagesWorld, pagesWorld } from './protocols/checkout/world.ts';
-import type { TestPartner } from './protocols/whitelabel/world.ts';
+import { DETAILS, openBrowser, type PagesEnvironment, pagesEnvironment } from './protocols/checkout/environment.ts';
+import type { TestPartner } from './protocols/whitelabel/environment.ts';
 import { newPhone } from './support/client.ts';
 import { findInDump } from './support/dump.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
@@ -29,10 +29,10 @@ const IN_CLEAR: Readonly<Record<string, string>> = {
 const WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
 
 describe('a name in every field', () => {
-  let world: PagesWorld;
+  let world: PagesEnvironment;
   let acme: TestPartner;
   before(async () => {
-    world = await pagesWorld();
+    world = await pagesEnvironment();
     acme = await world.partner('Acme');
   });
   after(() => world?.stop());

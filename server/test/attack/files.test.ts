@@ -8,7 +8,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { inspect } from '../../src/customers/index.ts';
-import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { ask, newPhone, openClient, sign } from '../support/client.ts';
 import { HOSTILE, stream } from '../support/hostilefiles.ts';
 import { ordinaryPdfs } from '../support/pdfs.ts';
@@ -16,12 +16,12 @@ import { jpeg, pdf, png } from '../support/pictures.ts';
 
 const SLOT = 'selfie.jpg';
 
-let w: V1World;
+let w: V1Environment;
 let customerId = '';
 /** Its files under /v1. */
 let path = '';
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
   const asked = { reference: randomUUID(), kind: 'individual', phone: newPhone() };
   customerId = (await w.api.does('POST', '/customers', asked)).id;
   const { id } = await w.api.does('POST', `/customers/${customerId}/submissions`, { asset: 'inr' });

@@ -12,18 +12,18 @@ import {
   saveForm,
 } from '../../src/customers/index.ts';
 import type { Finding } from '../../src/verifiers/verifier.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { newPhone } from '../support/client.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../support/identities.ts';
 import { patience } from '../support/patience.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 /** What the verifier answers next; an error, when it does not answer. */
 let finding: Finding | Error;
 let checks: (customerId: string) => Promise<void>;
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   const { db, clock, vault } = world;
   const verifier = {

@@ -8,8 +8,8 @@ import { enqueue } from '../../src/base/jobs.ts';
 import { startWorkers } from '../../src/base/workers.ts';
 import { bearerToken, createKey, createPartner, openPartners } from '../../src/partners/index.ts';
 import { openLookups } from '../../src/partners/lookups.ts';
-import { besideStory, v1World } from '../protocols/v1/world.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { besideStory, v1Environment } from '../protocols/v1/environment.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { ask, sign } from '../support/client.ts';
 import { fetchDeclared } from '../support/declared.fetch.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -121,10 +121,10 @@ describe('unknown keys', () => {
 });
 
 describe('over HTTP, in production', () => {
-  let world: World;
+  let world: Environment;
   let acme: TestPartner;
   before(async () => {
-    world = await wireWorld({ production: true });
+    world = await wireEnvironment({ production: true });
     acme = await world.partner('Acme');
   });
   after(() => world?.stop());
@@ -158,7 +158,7 @@ describe('over HTTP, in production', () => {
 });
 
 test('under /v1 a network may present sixty a minute as well, by token or signature, and its real keys still work', async () => {
-  const w = await v1World();
+  const w = await v1Environment();
   const production = await besideStory(w.s, { profile: 'production' });
   const own = () => openV1(production.baseUrl, w.keys).get('/keys');
   try {

@@ -9,7 +9,7 @@ import type { Declared, DeclaredAction } from '../../src/protocols/operator/decl
 import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
 import { idleDesk } from '../protocols/operator/desk.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 
 const ACTIONS = ENDPOINTS.filter((one): one is DeclaredAction => one.method === 'POST' && 'name' in one);
@@ -190,10 +190,10 @@ const RIGHT_ACTIONS: Readonly<Record<Right, readonly string[]>> = {
 };
 
 describe('a role', () => {
-  let world: World;
+  let world: Environment;
   const people = new Map<Role, Person>();
   before(async () => {
-    world = await wireWorld({
+    world = await wireEnvironment({
       production: true,
       beside: (fixture) => operatorApi(fixture, { bank: idleDesk(fixture) }),
     });
@@ -292,8 +292,12 @@ describe('a role', () => {
 });
 
 test('operators are admitted only from the configured networks: neither token nor login works from elsewhere', async () => {
-  const inside = await wireWorld({ beside: (fixture) => operatorApi(fixture, { networks: ['127.0.0.0/8', '::1'] }) });
-  const outside = await wireWorld({ beside: (fixture) => operatorApi(fixture, { networks: ['203.0.113.0/24'] }) });
+  const inside = await wireEnvironment({
+    beside: (fixture) => operatorApi(fixture, { networks: ['127.0.0.0/8', '::1'] }),
+  });
+  const outside = await wireEnvironment({
+    beside: (fixture) => operatorApi(fixture, { networks: ['203.0.113.0/24'] }),
+  });
   try {
     const ada = await operatorNamed(inside, 'ada', 'admin');
     assert.equal((await ada.reads('/self')).status, 200);

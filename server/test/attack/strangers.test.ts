@@ -17,7 +17,7 @@ import pg from 'pg';
 import { OPERATOR_API_ACTIONS } from '../../src/protocols/operator/index.ts';
 import { READS } from '../../src/protocols/operator/reads.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
-import { openBrowser } from '../protocols/checkout/world.ts';
+import { openBrowser } from '../protocols/checkout/environment.ts';
 import { type Answer, ask, type Client, type Fields, sign } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openStory, type Story } from '../support/story.ts';

@@ -5,14 +5,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { replaceDenyList } from '../../src/compliance/index.ts';
 import { declareInstallation } from '../../src/operators/index.ts';
-import { besideStory, type V1World, v1World } from '../protocols/v1/world.ts';
+import { besideStory, type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { type Came, newPhone } from '../support/client.ts';
 import { openV1 } from '../support/v1.ts';
 
-let w: V1World;
+let w: V1Environment;
 
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
 });
 after(async () => {
   await w?.s.close();

@@ -1,17 +1,17 @@
 /** Attacks on the partner wire that once succeeded, or that no other test here would notice. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { pagesWorld } from '../protocols/checkout/world.ts';
-import type { TestPartner, World } from '../protocols/whitelabel/world.ts';
+import { pagesEnvironment } from '../protocols/checkout/environment.ts';
+import type { Environment, TestPartner } from '../protocols/whitelabel/environment.ts';
 import { ask, type Fields, hmac, openClient, sign } from '../support/client.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 const quote: Fields = { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '100' };
 
 before(async () => {
   // Includes the pages, so that links can be opened.
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('acme');
 });
 after(async () => await world.stop());

@@ -15,8 +15,8 @@ import { beyondCover, underWay, unmatched, unseen, untold } from '../simulation/
 import { brokenBooks } from '../support/books.ts';
 import { BANK, CURRENCY, deduplicatesForMs } from './bank.ts';
 import { FINALITY } from './chain.ts';
+import type { ChaosEnvironment } from './environment.ts';
 import type { Made } from './load.ts';
-import type { ChaosWorld } from './world.ts';
 
 export interface Verdict {
   /** In sentences; none is the goal. */
@@ -45,7 +45,7 @@ interface Moved {
  * @returns the customers who were refused as blocked and never had such a debt
  */
 export async function blockedWithoutDebt(
-  { look }: Pick<ChaosWorld, 'look'>,
+  { look }: Pick<ChaosEnvironment, 'look'>,
   blocked: ReadonlySet<string>,
 ): Promise<string[]> {
   const debtors = await look<{ customer: string }>(
@@ -58,7 +58,9 @@ export async function blockedWithoutDebt(
 }
 
 /** Work that has not ended, and the part of it that an open case covers. */
-export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ open: string[]; said: string[] }> {
+export async function whatIsLeft({
+  look,
+}: Pick<ChaosEnvironment, 'look'>): Promise<{ open: string[]; said: string[] }> {
   const [all, cases] = await Promise.all([
     underWay(look),
     look<{ order_id: bigint | null; subject: string; kind: string; reason: string | null }>(
@@ -99,7 +101,7 @@ export function speaksOf(
 
 /** Once the servers have stopped. */
 export async function judge(
-  world: ChaosWorld,
+  world: ChaosEnvironment,
   made: readonly Made[],
   statuses: ReadonlyMap<string, string>,
 ): Promise<Verdict> {
@@ -116,7 +118,7 @@ export async function judge(
 }
 
 async function countOutside(
-  world: ChaosWorld,
+  world: ChaosEnvironment,
   made: readonly Made[],
   statuses: ReadonlyMap<string, string>,
   verdict: Verdict,
@@ -178,7 +180,12 @@ async function countOutside(
 }
 
 /** The balance of a wallet at chain or bank: the chain's state and the bank's balance. */
-async function balanceOf(world: ChaosWorld, rail: string, wallet: string, asset: string): Promise<bigint | undefined> {
+async function balanceOf(
+  world: ChaosEnvironment,
+  rail: string,
+  wallet: string,
+  asset: string,
+): Promise<bigint | undefined> {
   if (rail === BANK) return await world.bank.balance(CURRENCY);
   const isToken = asset.startsWith('usdc.');
   if (wallet === 'hot') return await world.chain.balance(world.hot, isToken);
@@ -191,7 +198,7 @@ async function balanceOf(world: ChaosWorld, rail: string, wallet: string, asset:
 }
 
 /** The rails as a server has them, without keys: they can only read. */
-function watching({ db, vault, chain, bank, hot, xpub }: ChaosWorld): ReadonlyMap<string, Rail> {
+function watching({ db, vault, chain, bank, hot, xpub }: ChaosEnvironment): ReadonlyMap<string, Rail> {
   return openRails(
     {
       chains: [

@@ -1,13 +1,13 @@
 /** The faults of a run with `--failover`: the primary dies, its standby takes its place, and the new primary gets a standby. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/until.ts';
+import type { ChaosEnvironment } from './environment.ts';
 import type { Injected } from './faults.ts';
-import type { ChaosWorld } from './world.ts';
 
 export const FAILOVER = 'primary killed and standby promoted';
 
 export async function failOverFor(
-  { postgres: { pair }, look }: Pick<ChaosWorld, 'postgres' | 'look'>,
+  { postgres: { pair }, look }: Pick<ChaosEnvironment, 'postgres' | 'look'>,
   options: { times: number; behindMs: number; ms: number; signal: AbortSignal; say: (line: string) => void },
 ): Promise<Injected> {
   const { times, behindMs, signal, say } = options;
@@ -36,7 +36,7 @@ export async function failOverFor(
  * no manual bank, so two of them lift the kill switch once the servers are ready, which is as early as anybody could.
  */
 export async function liftPayouts(
-  { look, operates, confirms }: ChaosWorld,
+  { look, operates, confirms }: ChaosEnvironment,
   say: (line: string) => void,
 ): Promise<void> {
   const stopped = () => look<{ by: string }>(`select by from kill_switches where kind = 'payouts'`);

@@ -11,12 +11,12 @@ import pg from 'pg';
 import { LEASE_MS } from '../../src/base/jobs.store.ts';
 import { isAlive, signal } from '../../src/base/processes.ts';
 import type { FaultKind } from '../../src/rails/simulated/index.ts';
-import type { ChaosWorld, Slot } from './world.ts';
+import type { ChaosEnvironment, Slot } from './environment.ts';
 
 const FREEZE = 'server frozen past the lease';
 
 export interface Injecting {
-  world: ChaosWorld;
+  world: ChaosEnvironment;
   chance: (below: number) => number;
 }
 
@@ -30,7 +30,7 @@ const LOCKED_MS = 11_000;
 const EXHAUSTED_MS = 8_000;
 const EVERY_MS = 2_000;
 
-const running = ({ slots }: ChaosWorld): Slot[] =>
+const running = ({ slots }: ChaosEnvironment): Slot[] =>
   slots.filter(({ process, frozen, killed }) => process !== undefined && !frozen && !killed);
 
 const pick = <T>(from: readonly T[], chance: (below: number) => number): T | undefined => from[chance(from.length)];

@@ -11,7 +11,7 @@ import { parseUnits } from '../../src/base/money.ts';
 import { ask, type Fields, sign } from '../support/client.ts';
 import { CUSTOMER_NAME } from '../support/euros.ts';
 import { CURRENCY } from './bank.ts';
-import type { ChaosWorld } from './world.ts';
+import type { ChaosEnvironment } from './environment.ts';
 
 export interface Made {
   id: string;
@@ -32,7 +32,7 @@ const PATIENCE_MS = 6_000;
 const MOST_AT_ONCE = 30;
 
 // Long because `openLoad` is one closure: all customers share the orders that are counted at the end.
-export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => number; perSecond: number }) {
+export function openLoad(world: ChaosEnvironment, deps: { chance: (below: number) => number; perSecond: number }) {
   const { chance } = deps;
   const made: Made[] = [];
   const trouble: string[] = [];

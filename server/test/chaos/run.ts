@@ -6,10 +6,10 @@ import { collect, run as command } from '../support/process.ts';
 import type { BankMode } from './bank.ts';
 import { FINALITY } from './chain.ts';
 import { blockedWithoutDebt, judge, type Verdict, whatIsLeft } from './checks.ts';
+import { type ChaosEnvironment, openEnvironment, until } from './environment.ts';
 import { FAILOVER, failOverFor, liftPayouts } from './failover.ts';
 import { faultFor, KINDS } from './faults.ts';
 import { openLoad } from './load.ts';
-import { type ChaosWorld, openWorld, until } from './world.ts';
 
 export interface Outcome extends Verdict {
   /** Orders that were acknowledged and are not in the database. */
@@ -66,7 +66,7 @@ export async function run(options: {
   const chance = (below: number): number => int(0, Math.max(0, below - 1));
   const { failover } = options;
   const standby = failover && (failover.behindMs > 0 ? 'asynchronous' : 'synchronous');
-  const world = await openWorld({ ...options, standby, chance });
+  const world = await openEnvironment({ ...options, standby, chance });
   try {
     signal.throwIfAborted();
     const begun = Date.now();
@@ -132,7 +132,7 @@ export async function run(options: {
 }
 
 /** Orders whose partner got an answer, and that the database does not have. */
-async function goneFrom({ look }: ChaosWorld, made: readonly { id: string }[]): Promise<string[]> {
+async function goneFrom({ look }: ChaosEnvironment, made: readonly { id: string }[]): Promise<string[]> {
   const rows = await look<{ id: string }>('select id::text from orders');
   const there = new Set(rows.map(({ id }) => id));
   return made.map(({ id }) => id).filter((id) => !there.has(id));
@@ -148,7 +148,7 @@ function sharedTargets(made: readonly { id: string; depositTarget: string }[]): 
 }
 
 /** Before an order that is still being made is awaited. @returns the parts that do not come back */
-async function untilBack({ slots }: ChaosWorld): Promise<string[]> {
+async function untilBack({ slots }: ChaosEnvironment): Promise<string[]> {
   const areBack = async () => slots.every(({ process, frozen }) => process !== undefined && !frozen);
   return await until('the servers are back', areBack).then(
     () => [],
@@ -158,7 +158,7 @@ async function untilBack({ slots }: ChaosWorld): Promise<string[]> {
 
 /** Waits until only work covered by a case is under way. @returns the work that did not end */
 async function heal(
-  world: ChaosWorld,
+  world: ChaosEnvironment,
   { signal, say, plant }: { signal: AbortSignal; say: (line: string) => void; plant?: boolean | undefined },
 ): Promise<string[]> {
   const trouble: string[] = [];
@@ -192,7 +192,7 @@ async function heal(
 }
 
 /** The command itself, on the run's database. */
-async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: number | null; said: string }> {
+async function verified({ folder, postgres }: ChaosEnvironment): Promise<{ code: number | null; said: string }> {
   const child = command(['server/src/apps/reconcile.ts', 'verify-ledger'], {
     DATABASE_URL: postgres.adminUrl,
     DATA_DIR: join(folder, 'verify'),
@@ -203,7 +203,7 @@ async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: numbe
 }
 
 /** Two operators who check the cases every few seconds and have the work repeated: one proposes, the other confirms. */
-function openOperator({ look, operates, confirms }: ChaosWorld, say: (line: string) => void) {
+function openOperator({ look, operates, confirms }: ChaosEnvironment, say: (line: string) => void) {
   const told = new Set<string>();
   let stopped = false;
   const OPERATOR_API_ACTIONS: Readonly<Record<string, string>> = {

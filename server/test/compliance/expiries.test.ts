@@ -12,8 +12,8 @@ import {
   requireTrading,
   saveForm,
 } from '../../src/customers/index.ts';
-import { DETAILS, openBrowser, type PagesWorld, pagesWorld } from '../protocols/checkout/world.ts';
-import type { TestPartner } from '../protocols/whitelabel/world.ts';
+import { DETAILS, openBrowser, type PagesEnvironment, pagesEnvironment } from '../protocols/checkout/environment.ts';
+import type { TestPartner } from '../protocols/whitelabel/environment.ts';
 
 const DAY = 86_400_000;
 const NOTICE_DAYS = 30;
@@ -22,13 +22,13 @@ const FORM = {
   validUntil: { label: 'Valid until', required: 1, type: 'date', expires: ['identityNumber'] },
 } as const;
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 const job = () => expiryHandlers({ db: world.db, clock: world.clock, noticeDays: NOTICE_DAYS });
 const run = async () => await job()[FOLLOW_EXPIRIES]?.('all');
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme Wallet');
   const at = { effectiveAt: world.clock.now(), by: 'ada', now: world.clock.now() };
   await world.db.asSystem((tx) => saveForm(tx, { kind: 'INDIVIDUAL', form: FORM, needsDocument: false, ...at }));

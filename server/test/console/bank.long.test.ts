@@ -12,14 +12,14 @@ import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts'
 import { createServer } from '../../src/protocols/whitelabel/index.ts';
 import { oneOpensGates, operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
-import { type ManualWorld, manualWorld } from '../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment } from '../support/manual.environment.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 import { type Desk, enrol, isGood, openDesk, signIn } from './window.ts';
 
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
 describe('the bank desk of the console', { skip: noChromium }, () => {
-  let w: ManualWorld;
+  let w: ManualEnvironment;
   let app: ReturnType<typeof createServer>;
   let browser: Browser;
   let ada: Desk & { person: Person };
@@ -27,7 +27,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    w = await manualWorld();
+    w = await manualEnvironment();
     app = createServer({ log: w.log });
     let origin = '';
     const rails = new Map([[w.rail.code, w.rail]]);

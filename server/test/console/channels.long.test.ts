@@ -13,7 +13,7 @@ import { readHandbook } from '../../src/protocols/operator/index.ts';
 import { messengers } from '../../src/registry.ts';
 import { keepDailyReport, reportKeys, verifySigned } from '../../src/reports/index.ts';
 import { operatorNamed } from '../protocols/operator/people.ts';
-import { type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 import { type Desk, deskOf, formOn, isGood } from './window.ts';
@@ -21,14 +21,14 @@ import { type Desk, deskOf, formOn, isGood } from './window.ts';
 const DOCS = join(CONSOLE, '../docs');
 
 describe('rules with roles, channels and the signed report', { skip: noChromium }, () => {
-  let world: World;
+  let world: Environment;
   let browser: Browser;
   let origin: string;
   let ada: Desk;
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
     const config = readConfig({ ALERT_CHANNELS: 'slack,email', ALERT_SLACK_URL: 'https://hooks.slack.example/x' });
-    world = await wireWorld({
+    world = await wireEnvironment({
       beside: (fixture) => async (app) => {
         const publicUrl = () => fixture.publicUrl().replace('127.0.0.1', 'localhost');
         await app.register(

@@ -10,7 +10,7 @@ import type { Browser, Page } from 'playwright-core';
 import { buildConsole } from '../../src/console/index.ts';
 import { inviteMember } from '../../src/team/index.ts';
 import type { Person } from '../protocols/operator/people.ts';
-import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { type Desk, deskOf, openDesk, signIn } from './window.ts';
 
@@ -32,7 +32,7 @@ function foreignSite(): Promise<{ server: Server; at: string }> {
 }
 
 describe('a page of another site, and a cookie of another person', { skip: noChromium }, () => {
-  let world: V1World;
+  let world: V1Environment;
   let browser: Browser;
   let origin: string;
   let foreign: Awaited<ReturnType<typeof foreignSite>>;
@@ -42,7 +42,7 @@ describe('a page of another site, and a cookie of another person', { skip: noChr
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    world = await v1World();
+    world = await v1Environment();
     const { server, clock } = world.s;
     origin = server.baseUrl.replace('127.0.0.1', 'localhost');
     foreign = await foreignSite();

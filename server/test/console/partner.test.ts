@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { buildConsole } from '../../src/console/index.ts';
 import { inviteMember, type MemberRole } from '../../src/team/index.ts';
-import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import type { Came } from '../support/client.ts';
 import { fetchDeclared } from '../support/declared.fetch.ts';
@@ -31,7 +31,7 @@ const drawnLogo = (): Promise<Buffer> =>
     .toBuffer();
 
 describe('the console of partners in a browser', { skip: noChromium }, () => {
-  let world: V1World;
+  let world: V1Environment;
   let browser: Browser;
   let origin: string;
   let receiver: Receiver;
@@ -43,7 +43,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    world = await v1World();
+    world = await v1Environment();
     origin = world.s.server.baseUrl.replace('127.0.0.1', 'localhost');
     receiver = await openReceiver();
     const row = await world.s.read((tx) =>

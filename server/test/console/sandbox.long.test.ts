@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { buildConsole } from '../../src/console/index.ts';
 import { inviteMember } from '../../src/team/index.ts';
-import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { readCsv } from '../support/terminal.ts';
 import { type Desk, isGood, openDesk } from './window.ts';
@@ -17,7 +17,7 @@ import { type Desk, isGood, openDesk } from './window.ts';
 const SHOP = 'https://shop.example';
 
 describe('the buttons of the sandbox, the account and allowed origins', { skip: noChromium }, () => {
-  let world: V1World;
+  let world: V1Environment;
   let browser: Browser;
   let origin: string;
   let desk: Desk;
@@ -25,7 +25,7 @@ describe('the buttons of the sandbox, the account and allowed origins', { skip: 
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    world = await v1World();
+    world = await v1Environment();
     origin = world.s.server.baseUrl.replace('127.0.0.1', 'localhost');
     browser = await startChromium();
     desk = await openDesk(browser, origin);

@@ -12,7 +12,7 @@ import { openCase } from '../../src/compliance/index.ts';
 import { buildConsole, CONSOLE, consolePages } from '../../src/console/index.ts';
 import { readHandbook } from '../../src/protocols/operator/index.ts';
 import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
-import { type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 import { pdf } from '../support/pictures.ts';
@@ -22,7 +22,7 @@ import { type Desk, deskOf, formOn, isGood } from './window.ts';
 const DOCS = join(CONSOLE, '../docs');
 
 describe('a night at the console', { skip: noChromium }, () => {
-  let world: World;
+  let world: Environment;
   let browser: Browser;
   let origin: string;
   let ada: Desk & { person: Person };
@@ -30,7 +30,7 @@ describe('a night at the console', { skip: noChromium }, () => {
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    world = await wireWorld({
+    world = await wireEnvironment({
       beside: (fixture) => async (app) => {
         const publicUrl = () => fixture.publicUrl().replace('127.0.0.1', 'localhost');
         await app.register(

@@ -18,11 +18,11 @@ import {
   sourceAt,
   tickers,
 } from '../support/pricehosts.ts';
-import { type AddressRiskWorld, testAddressRisk } from './addressrisk.ts';
-import { type ChannelWorld, testChannel } from './channel.ts';
-import { type PriceSourceWorld, testPriceSource } from './pricesource.ts';
-import { type SenderWorld, testSender } from './sender.ts';
-import { type TravelProtocolWorld, testTravelProtocol } from './travelprotocol.ts';
+import { type AddressRiskEnvironment, testAddressRisk } from './addressrisk.ts';
+import { type ChannelEnvironment, testChannel } from './channel.ts';
+import { type PriceSourceEnvironment, testPriceSource } from './pricesource.ts';
+import { type SenderEnvironment, testSender } from './sender.ts';
+import { type TravelProtocolEnvironment, testTravelProtocol } from './travelprotocol.ts';
 import { testVerifier, type VerifierFixture } from './verifier.ts';
 
 const inTests = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -105,11 +105,11 @@ describe('price sources', () => {
   const common = (code: string) => ({
     source: (deadlineMs?: number) => hosts.source(code, deadlineMs),
     nowhere: () => sourceAt(code, { baseUrl: 'http://127.0.0.1:1' }),
-    tells: (how: Parameters<PriceSourceWorld['tells']>[0]) => void hosts.instead.set(code as ExchangeName, how),
+    tells: (how: Parameters<PriceSourceEnvironment['tells']>[0]) => void hosts.instead.set(code as ExchangeName, how),
     asked: hosts.asked,
   });
 
-  function worldOf(code: string): Pick<PriceSourceWorld, 'wanted' | 'legs' | 'contentType' | 'good'> {
+  function worldOf(code: string): Pick<PriceSourceEnvironment, 'wanted' | 'legs' | 'contentType' | 'good'> {
     if (code === 'ecb')
       return {
         wanted: [{ base: 'eth', quote: 'inr' }],
@@ -142,25 +142,25 @@ for (const { code } of LISTS.verifiers) {
 }
 
 for (const { code } of LISTS.codeSenders) {
-  const make = await fixtureOf<() => Promise<SenderWorld>>('senders', code);
+  const make = await fixtureOf<() => Promise<SenderEnvironment>>('senders', code);
   if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/senders/${code}.ts is missing`));
   else testSender(code, make);
 }
 
 for (const { code } of LISTS.alertChannels) {
-  const make = await fixtureOf<() => Promise<ChannelWorld>>('channels', code);
+  const make = await fixtureOf<() => Promise<ChannelEnvironment>>('channels', code);
   if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/channels/${code}.ts is missing`));
   else testChannel(code, make);
 }
 
 for (const { code } of LISTS.addressRisks) {
-  const make = await fixtureOf<() => Promise<AddressRiskWorld>>('addressrisks', code);
+  const make = await fixtureOf<() => Promise<AddressRiskEnvironment>>('addressrisks', code);
   if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/addressrisks/${code}.ts is missing`));
   else testAddressRisk(code, make);
 }
 
 for (const { code } of LISTS.travelProtocols) {
-  const make = await fixtureOf<() => Promise<TravelProtocolWorld>>('travelprotocols', code);
+  const make = await fixtureOf<() => Promise<TravelProtocolEnvironment>>('travelprotocols', code);
   if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/travelprotocols/${code}.ts is missing`));
   else testTravelProtocol(code, make);
 }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { type AddressRiskContext, type AddressRiskProvider, LEVELS } from '../../src/compliance/index.ts';
-import { inWorldOf } from './world.ts';
+import { inEnvironmentOf } from './environment.ts';
 
 /** What a provider on loopback does wrong: silence, a status, bytes that are no JSON, or JSON that means nothing here. */
 export interface Wrong {
@@ -17,7 +17,7 @@ export interface Wrong {
   readonly isDark?: true;
 }
 
-export interface AddressRiskWorld {
+export interface AddressRiskEnvironment {
   open(context: AddressRiskContext): AddressRiskProvider;
   /** An address at each level; of a provider that may be down also one that nobody answers for. */
   addresses: Readonly<Record<(typeof LEVELS)[number], string>>;
@@ -33,9 +33,9 @@ export interface AddressRiskWorld {
 
 const RAIL = 'evm.matic20';
 
-export function testAddressRisk(code: string, make: () => Promise<AddressRiskWorld>): void {
-  const inWorld = inWorldOf(make);
-  const isUnavailable = (world: AddressRiskWorld, provider: AddressRiskProvider, address: string, what: string) =>
+export function testAddressRisk(code: string, make: () => Promise<AddressRiskEnvironment>): void {
+  const inEnvironment = inEnvironmentOf(make);
+  const isUnavailable = (world: AddressRiskEnvironment, provider: AddressRiskProvider, address: string, what: string) =>
     assert.rejects(provider.assess({ rail: RAIL, address }), (error: Error & { cause?: unknown }) => {
       assert.ok(error instanceof Unavailable, `${what}: ${error}`);
       for (const said of [error.message, String(error.cause ?? ''), JSON.stringify(error)])
@@ -44,13 +44,13 @@ export function testAddressRisk(code: string, make: () => Promise<AddressRiskWor
     });
 
   describe(`address risk contract: ${code}`, () => {
-    inWorld('has the code of its declaration, and rules with a version', async ({ open, context }) => {
+    inEnvironment('has the code of its declaration, and rules with a version', async ({ open, context }) => {
       const provider = open(context);
       assert.equal(provider.code, code);
       assert.match(provider.rules, /^[a-z0-9.]{1,20}$/);
     });
 
-    inWorld('says each level in words of its own, the same again, from bytes that it shows', async (world) => {
+    inEnvironment('says each level in words of its own, the same again, from bytes that it shows', async (world) => {
       const provider = world.open(world.context);
       for (const level of LEVELS) {
         const asked = { rail: RAIL, address: world.addresses[level] };
@@ -63,22 +63,25 @@ export function testAddressRisk(code: string, make: () => Promise<AddressRiskWor
       }
     });
 
-    inWorld('an address that nobody answers for is Unavailable, and has no level', async (world) => {
+    inEnvironment('an address that nobody answers for is Unavailable, and has no level', async (world) => {
       if (world.unanswered === undefined) return assert.ok(world.wrongs !== undefined, 'the fixture never fails');
       await isUnavailable(world, world.open(world.context), world.unanswered, 'unanswered');
     });
 
-    inWorld('what its documentation does not promise is Unavailable; the next question is answered', async (world) => {
-      const { wrongs = [], becomes } = world;
-      const address = world.addresses.low;
-      for (const wrong of wrongs) {
-        assert.ok(becomes !== undefined, 'the fixture does not say how the provider goes wrong');
-        becomes(wrong);
-        const hurried = { ...world.context, deadlineMs: wrong.isDark === true ? 300 : world.context.deadlineMs };
-        await isUnavailable(world, world.open(hurried), address, wrong.what);
-        becomes(undefined);
-        assert.equal((await world.open(world.context).assess({ rail: RAIL, address })).level, 'low', wrong.what);
-      }
-    });
+    inEnvironment(
+      'what its documentation does not promise is Unavailable; the next question is answered',
+      async (world) => {
+        const { wrongs = [], becomes } = world;
+        const address = world.addresses.low;
+        for (const wrong of wrongs) {
+          assert.ok(becomes !== undefined, 'the fixture does not say how the provider goes wrong');
+          becomes(wrong);
+          const hurried = { ...world.context, deadlineMs: wrong.isDark === true ? 300 : world.context.deadlineMs };
+          await isUnavailable(world, world.open(hurried), address, wrong.what);
+          becomes(undefined);
+          assert.equal((await world.open(world.context).assess({ rail: RAIL, address })).level, 'low', wrong.what);
+        }
+      },
+    );
   });
 }

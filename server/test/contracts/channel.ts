@@ -8,7 +8,7 @@ import type { Channel, ChannelContext, Message } from '../../src/alerts/index.ts
 import { Unavailable } from '../../src/base/errors.ts';
 import { ANSWER, type Receiving } from '../support/alertreceivers.ts';
 
-export interface ChannelWorld {
+export interface ChannelEnvironment {
   /** The channel with these settings, and with this deadline for its receiver. */
   open(context: ChannelContext): Channel;
   /**
@@ -38,8 +38,8 @@ const MESSAGE: Message = {
 const SHOWN = [MESSAGE.title, ...MESSAGE.lines, MESSAGE.link ?? ''];
 const FAILS = ['declines', 'does not answer', 'hangs up'] as const satisfies readonly Receiving[];
 
-export function testChannel(code: string, make: () => Promise<ChannelWorld>): void {
-  const inWorld = (claim: string, body: (world: ChannelWorld & { channel: Channel }) => Promise<void>) =>
+export function testChannel(code: string, make: () => Promise<ChannelEnvironment>): void {
+  const inEnvironment = (claim: string, body: (world: ChannelEnvironment & { channel: Channel }) => Promise<void>) =>
     it(claim, async () => {
       const world = await make();
       try {
@@ -50,26 +50,29 @@ export function testChannel(code: string, make: () => Promise<ChannelWorld>): vo
     });
 
   describe(`channel contract: ${code}`, () => {
-    inWorld('has the code of its declaration', async ({ channel }) => {
+    inEnvironment('has the code of its declaration', async ({ channel }) => {
       assert.equal(channel.code, code);
     });
 
-    inWorld('a message arrives once, with title, lines and link as they are', async ({ channel, accepted }) => {
+    inEnvironment('a message arrives once, with title, lines and link as they are', async ({ channel, accepted }) => {
       await channel.send(MESSAGE);
       const [first, ...more] = accepted();
       assert.equal(more.length, 0, 'it arrived more than once');
       for (const part of SHOWN) assert.ok(first?.text.includes(part), `${part} is not in ${first?.text}`);
     });
 
-    inWorld('a message without a link, and one that is not urgent, arrives too', async ({ channel, accepted }) => {
-      await channel.send({ ...MESSAGE, link: null, isUrgent: false });
-      const [first] = accepted();
-      const text = first?.text ?? '';
-      assert.ok(text.includes(MESSAGE.title), 'it has no title');
-      assert.doesNotMatch(text, /null|undefined/);
-    });
+    inEnvironment(
+      'a message without a link, and one that is not urgent, arrives too',
+      async ({ channel, accepted }) => {
+        await channel.send({ ...MESSAGE, link: null, isUrgent: false });
+        const [first] = accepted();
+        const text = first?.text ?? '';
+        assert.ok(text.includes(MESSAGE.title), 'it has no title');
+        assert.doesNotMatch(text, /null|undefined/);
+      },
+    );
 
-    inWorld('a repeated message has the same id, and another message another', async ({ channel, accepted }) => {
+    inEnvironment('a repeated message has the same id, and another message another', async ({ channel, accepted }) => {
       for (const id of [MESSAGE.id, MESSAGE.id, 'cloverleaf-alert-8']) await channel.send({ ...MESSAGE, id });
       const [first, again, other, ...more] = accepted().map(({ id }) => id);
       assert.deepEqual([first, more], [again, []]);
@@ -78,7 +81,7 @@ export function testChannel(code: string, make: () => Promise<ChannelWorld>): vo
     });
 
     for (const does of FAILS)
-      inWorld(`if its receiver ${does}, it is Unavailable; the next attempt is sent`, async (world) => {
+      inEnvironment(`if its receiver ${does}, it is Unavailable; the next attempt is sent`, async (world) => {
         world.receiver(does);
         const channel = does === 'does not answer' ? world.open(HURRIED) : world.channel;
         await assert.rejects(channel.send(MESSAGE), (error: Error & { cause?: unknown }) => {

@@ -10,7 +10,7 @@ import { Unavailable } from '../../src/base/errors.ts';
 import type { FetchedPrice, Pair, PriceSource } from '../../src/quotes/index.ts';
 import type { Told } from '../support/pricehosts.ts';
 
-export interface PriceSourceWorld {
+export interface PriceSourceEnvironment {
   /** The source, connected to the simulated host. */
   source(deadlineMs?: number): PriceSource;
   /** The source, connected to a closed port. */
@@ -32,7 +32,7 @@ const HOUR = 3_600_000;
 const MB = 1024 * 1024;
 
 // Long because one function is one contract.
-export function testPriceSource(code: string, world: () => PriceSourceWorld): void {
+export function testPriceSource(code: string, world: () => PriceSourceEnvironment): void {
   const answered = (how: Told | ((symbols: string[]) => Told), deadlineMs?: number): Promise<FetchedPrice[]> => {
     const w = world();
     w.tells(typeof how === 'function' ? how : () => how);

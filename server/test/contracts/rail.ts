@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
 import type { Holding, Movement, Rail, RailFact, Sending } from '../../src/rails/rail.ts';
-import { inWorldOf } from './world.ts';
+import { inEnvironmentOf } from './environment.ts';
 
-export interface RailWorld {
+export interface RailEnvironment {
   rail: Rail;
   /** In a transaction; if targets are issued one by one. */
   inTx?<T>(body: (tx: Tx) => Promise<T>): Promise<T>;
@@ -32,7 +32,7 @@ export interface RailWorld {
 }
 
 /** The target of a new order. */
-async function targetFor({ targets, code }: Rail, index: bigint, inTx: RailWorld['inTx']): Promise<string> {
+async function targetFor({ targets, code }: Rail, index: bigint, inTx: RailEnvironment['inTx']): Promise<string> {
   if (targets.are === 'derived') return targets.of(index);
   assert(inTx, `${code} issues its targets: its world has a database`);
   return await inTx((tx) => targets.take(tx));
@@ -54,11 +54,11 @@ async function shown(rail: Rail): Promise<{ movements: Movement[]; holdings: Hol
 }
 
 // Long because one function is one contract.
-export function testRail(name: string, make: () => Promise<RailWorld>): void {
-  const inWorld = inWorldOf(make);
+export function testRail(name: string, make: () => Promise<RailEnvironment>): void {
+  const inEnvironment = inEnvironmentOf(make);
 
   describe(`rail contract: ${name}`, () => {
-    inWorld('no two orders share a target, and a derived one is always the same', async ({ rail, inTx }) => {
+    inEnvironment('no two orders share a target, and a derived one is always the same', async ({ rail, inTx }) => {
       const targets = new Set<string>();
       for (let index = 0n; index < 200n; index += 1n) {
         // One by one, as the rail's poll refills them.
@@ -71,7 +71,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       assert.equal(targets.size, 200);
     });
 
-    inWorld('a payout sent once has one effect, is known, and settles once', async ({ rail, ...world }) => {
+    inEnvironment('a payout sent once has one effect, is known, and settles once', async ({ rail, ...world }) => {
       const sent = await rail.send(world.sending('pay_1_1'));
       assert.equal(sent.outcome, 'submitted');
       assert.equal(await world.effects('pay_1_1'), 1);
@@ -82,7 +82,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       assert.equal((await rail.status('pay_1_1')).outcome, 'known');
     });
 
-    inWorld(
+    inEnvironment(
       'a payout sent twice under one key has one effect, or the rail says that it does not deduplicate',
       async ({ rail, ...world }) => {
         const outcomes = [await rail.send(world.sending('pay_2_1')), await rail.send(world.sending('pay_2_1'))];
@@ -103,7 +103,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       },
     );
 
-    inWorld(
+    inEnvironment(
       'a key is recognised for as long as the rail says, and a bank says how long',
       async ({ rail, ...world }) => {
         const { kind, deduplicatesForMs } = rail;
@@ -121,18 +121,18 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       },
     );
 
-    inWorld('a key that was never sent is absent or unknown, never known or refused', async ({ rail }) => {
+    inEnvironment('a key that was never sent is absent or unknown, never known or refused', async ({ rail }) => {
       assert.ok(['absent', 'unknown'].includes((await rail.status('pay_999_1')).outcome));
     });
 
-    inWorld('too late a sending does nothing', async ({ rail, ...world }) => {
+    inEnvironment('too late a sending does nothing', async ({ rail, ...world }) => {
       const sent = await rail.send({ ...world.sending('pay_3_1'), notAfter: new Date(Date.now() - 1) });
       await world.settles();
       if (rail.deduplicatesForMs === 0) assert.notEqual(sent.outcome, 'submitted');
       assert.equal(await world.effects('pay_3_1'), sent.outcome === 'submitted' ? 1 : 0);
     });
 
-    inWorld('a deposit is confirmed once, however often the rail looks', async ({ rail, facts, ...world }) => {
+    inEnvironment('a deposit is confirmed once, however often the rail looks', async ({ rail, facts, ...world }) => {
       const target = await targetFor(rail, 7n, world.inTx);
       await world.pays(target);
       await world.settles();
@@ -146,7 +146,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       assert.equal((await rail.health()).healthy, true);
     });
 
-    inWorld(
+    inEnvironment(
       'where it shows movements, each is shown once, and they come to what it holds',
       async ({ rail, ...world }) => {
         if (rail.movements === undefined || rail.holdings === undefined) return;
@@ -181,7 +181,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       },
     );
 
-    inWorld(
+    inEnvironment(
       'an outside that does not answer makes payouts unknown, and looking Unavailable',
       async ({ rail, ...world }) => {
         const sending = world.sending('pay_4_1');

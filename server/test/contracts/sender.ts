@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import type { CodeSender } from '../../src/protocols/checkout/index.ts';
-import { inWorldOf } from './world.ts';
+import { inEnvironmentOf } from './environment.ts';
 
-export interface SenderWorld {
+export interface SenderEnvironment {
   sender: CodeSender;
   /** Messages that have reached phones; absent for a sender that sends nothing, because its codes are known. */
   sent?(): readonly { phone: string; code: string }[];
@@ -17,23 +17,23 @@ export interface SenderWorld {
 const PHONE = '+919876543210';
 const CODE = '405060';
 
-export function testSender(code: string, make: () => Promise<SenderWorld>): void {
-  const inWorld = inWorldOf(make);
+export function testSender(code: string, make: () => Promise<SenderEnvironment>): void {
+  const inEnvironment = inEnvironmentOf(make);
 
   describe(`sender contract: ${code}`, () => {
-    inWorld('a code reaches its phone once', async ({ sender, sent }) => {
+    inEnvironment('a code reaches its phone once', async ({ sender, sent }) => {
       await sender.sendCode(PHONE, CODE);
       if (sent === undefined)
         assert.ok(sender.hint !== undefined, 'it sends nothing and does not say what the code is');
       else assert.deepEqual(sent(), [{ phone: PHONE, code: CODE }]);
     });
 
-    inWorld('codes of its own are six digits, and only known where nothing is sent', async ({ sender, sent }) => {
+    inEnvironment('codes of its own are six digits, and only known where nothing is sent', async ({ sender, sent }) => {
       if (sender.nextCode !== undefined) assert.match(sender.nextCode(), /^[0-9]{6}$/);
       if (sent !== undefined) assert.deepEqual([sender.nextCode, sender.hint], [undefined, undefined]);
     });
 
-    inWorld('what cannot be sent is Unavailable, and tells neither phone nor code', async (world) => {
+    inEnvironment('what cannot be sent is Unavailable, and tells neither phone nor code', async (world) => {
       for (const fail of world.fails) {
         const before = world.sent?.().length;
         const { phone } = await fail();

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { type Call, type Inquiry, Misread, type TravelProtocol } from '../../src/compliance/travel-rule/protocol.ts';
-import { inWorldOf } from './world.ts';
+import { inEnvironmentOf } from './environment.ts';
 
 /** What a provider on loopback answers. */
 export interface Answer {
@@ -16,7 +16,7 @@ export interface Answer {
   readonly isDark?: true;
 }
 
-export interface TravelProtocolWorld {
+export interface TravelProtocolEnvironment {
   protocol: TravelProtocol;
   /** The same with a deadline that ends at once when nobody answers. */
   hurried: TravelProtocol;
@@ -53,13 +53,13 @@ const AMOUNTS = [
 ];
 const REQUEST = 'f0a1b2c3-0000-4000-8000-000000000001';
 
-export function testTravelProtocol(code: string, make: () => Promise<TravelProtocolWorld>): void {
-  const inWorld = inWorldOf(make);
-  const inquiryOf = ({ asset, url }: TravelProtocolWorld, amount = '56.179776'): Inquiry => ({
+export function testTravelProtocol(code: string, make: () => Promise<TravelProtocolEnvironment>): void {
+  const inEnvironment = inEnvironmentOf(make);
+  const inquiryOf = ({ asset, url }: TravelProtocolEnvironment, amount = '56.179776'): Inquiry => ({
     ...{ asset, amount, callback: `${url}/callback?of=1`, ivms: IVMS },
   });
   /** As the other provider receives it. */
-  const arrives = async (world: TravelProtocolWorld, body: string): Promise<Call> => {
+  const arrives = async (world: TravelProtocolEnvironment, body: string): Promise<Call> => {
     world.becomes({ status: 200, body: '' });
     await world.protocol.tell({ url: `${world.url}/x`, requestId: REQUEST, body });
     return world.received();
@@ -72,12 +72,12 @@ export function testTravelProtocol(code: string, make: () => Promise<TravelProto
   };
 
   describe(`travel rule protocol contract: ${code}`, () => {
-    inWorld('has the code of its declaration, and names only assets that it was told of', async (world) => {
+    inEnvironment('has the code of its declaration, and names only assets that it was told of', async (world) => {
       assert.equal(world.protocol.code, code);
       assert.deepEqual([world.protocol.names(world.asset), world.protocol.names(world.unnamed)], [true, false]);
     });
 
-    inWorld(
+    inEnvironment(
       'an address is read as the URL that it was made of, and nothing else is an address',
       async ({ protocol, url }) => {
         const address = protocol.addressOf(`${url}/travel-rule/${code}/inquiry/1-ab`);
@@ -98,7 +98,7 @@ export function testTravelProtocol(code: string, make: () => Promise<TravelProto
       },
     );
 
-    inWorld('an inquiry is read as it was written, its amount to the last digit', async (world) => {
+    inEnvironment('an inquiry is read as it was written, its amount to the last digit', async (world) => {
       for (const amount of AMOUNTS) {
         const inquiry = inquiryOf(world, amount);
         const read = world.protocol.readInquiry(await arrives(world, world.protocol.writeInquiry(inquiry)));
@@ -109,7 +109,7 @@ export function testTravelProtocol(code: string, make: () => Promise<TravelProto
       }
     });
 
-    inWorld('a malformed inquiry is misread, and what is said of it quotes nothing', async (world) => {
+    inEnvironment('a malformed inquiry is misread, and what is said of it quotes nothing', async (world) => {
       for (const [what, body] of Object.entries(world.malformed)) {
         const call = await arrives(world, body);
         assert.throws(
@@ -120,7 +120,7 @@ export function testTravelProtocol(code: string, make: () => Promise<TravelProto
       }
     });
 
-    inWorld('a resolution and a confirmation are read as they were written', async (world) => {
+    inEnvironment('a resolution and a confirmation are read as they were written', async (world) => {
       const { protocol, url } = world;
       const approved = { outcome: 'approved', address: '0xAbC', callback: `${url}/confirm` } as const;
       const rejected = { outcome: 'rejected', reason: 'not today' } as const;
@@ -130,7 +130,7 @@ export function testTravelProtocol(code: string, make: () => Promise<TravelProto
         assert.deepEqual(protocol.readConfirmation(await arrives(world, protocol.writeConfirmation(one))), one);
     });
 
-    inWorld('asks, and reads each documented answer; a reply of its own is one of them', async (world) => {
+    inEnvironment('asks, and reads each documented answer; a reply of its own is one of them', async (world) => {
       const { protocol, url, becomes } = world;
       const message = { url: `${url}/x`, requestId: REQUEST, body: protocol.writeInquiry(inquiryOf(world)) };
       const approved = { outcome: 'approved', address: '0xabc', callback: `${url}/confirm` } as const;
@@ -142,7 +142,7 @@ export function testTravelProtocol(code: string, make: () => Promise<TravelProto
       assert.deepEqual(await protocol.inquire(message), { outcome: 'pending' });
     });
 
-    inWorld('what its documentation does not promise is Unavailable, and quotes nothing', async (world) => {
+    inEnvironment('what its documentation does not promise is Unavailable, and quotes nothing', async (world) => {
       const { protocol, hurried, url, becomes } = world;
       const message = { url: `${url}/x`, requestId: REQUEST, body: protocol.writeInquiry(inquiryOf(world)) };
       for (const [what, answer] of Object.entries(world.wrongs)) {
@@ -155,7 +155,7 @@ export function testTravelProtocol(code: string, make: () => Promise<TravelProto
       }
     });
 
-    inWorld('news is taken, unknown, or told again later', async (world) => {
+    inEnvironment('news is taken, unknown, or told again later', async (world) => {
       const { protocol, url, becomes } = world;
       const message = { url: `${url}/x`, requestId: REQUEST, body: protocol.writeConfirmation({ tx: '0x1' }) };
       for (const [status, taken] of [

@@ -7,7 +7,7 @@ import { describe } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
 import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
 import type { Finding, ProviderCall, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
-import { inWorldOf } from './world.ts';
+import { inEnvironmentOf } from './environment.ts';
 
 /** The exports of a fixture's file: its claims, and a function that makes a world around the verifier. */
 export interface VerifierFixture {
@@ -17,10 +17,10 @@ export interface VerifierFixture {
   asksOutside?: true;
   /** The kinds of customers whose names it reads from documents. */
   reads?: readonly VerificationRequest['kind'][];
-  make(): Promise<VerifierWorld>;
+  make(): Promise<VerifierEnvironment>;
 }
 
-export interface VerifierWorld {
+export interface VerifierEnvironment {
   verifier: Verifier;
   /** Number of verifications at the provider, or at the source of results. */
   begun(): Promise<number>;
@@ -58,19 +58,24 @@ const isInReview = (finding: Finding, verifier: Verifier, when: string) => {
 };
 
 export function testVerifier(code: string, { make, findsByItself, asksOutside, reads = [] }: VerifierFixture): void {
-  const inWorld = inWorldOf(make);
+  const inEnvironment = inEnvironmentOf(make);
   describe(`verifier contract: ${code}`, () => {
-    inWorld('its code is that of its line in registry.ts, and its levels are those there are', async ({ verifier }) => {
-      assert.equal(verifier.code, code);
-      assert.match(code, /^[a-z0-9-]{1,20}$/);
-      assert.ok(
-        Number.isInteger(verifier.highestLevel) && verifier.highestLevel >= 1 && verifier.highestLevel <= HIGHEST_LEVEL,
-      );
-      const each = (['INDIVIDUAL', 'BUSINESS'] as const).map((kind) => verifier.highestLevelFor?.(kind));
-      if (verifier.highestLevelFor !== undefined) assert.equal(Math.max(...each.map(Number)), verifier.highestLevel);
-    });
+    inEnvironment(
+      'its code is that of its line in registry.ts, and its levels are those there are',
+      async ({ verifier }) => {
+        assert.equal(verifier.code, code);
+        assert.match(code, /^[a-z0-9-]{1,20}$/);
+        assert.ok(
+          Number.isInteger(verifier.highestLevel) &&
+            verifier.highestLevel >= 1 &&
+            verifier.highestLevel <= HIGHEST_LEVEL,
+        );
+        const each = (['INDIVIDUAL', 'BUSINESS'] as const).map((kind) => verifier.highestLevelFor?.(kind));
+        if (verifier.highestLevelFor !== undefined) assert.equal(Math.max(...each.map(Number)), verifier.highestLevel);
+      },
+    );
 
-    inWorld('the same key is the same verification, however often it is begun', async ({ verifier, begun }) => {
+    inEnvironment('the same key is the same verification, however often it is begun', async ({ verifier, begun }) => {
       const first = await verifier.begin(asked('one'));
       const before = await begun();
       const again = await verifier.begin(asked('one'));
@@ -81,7 +86,7 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside, r
         if (pageUrl !== undefined) assert.equal(new URL(pageUrl).protocol, 'https:');
     });
 
-    inWorld('no level is above what it can verify to', async ({ verifier, finds }) => {
+    inEnvironment('no level is above what it can verify to', async ({ verifier, finds }) => {
       const one = asked('four', { level: HIGHEST_LEVEL });
       await verifier.begin(one);
       await finds?.(one, { outcome: 'verified', level: verifier.highestLevel });
@@ -90,7 +95,7 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside, r
       isPlausible(finding, verifier);
     });
 
-    inWorld('a call counts only if its signature is right, and names the same check again', async (world) => {
+    inEnvironment('a call counts only if its signature is right, and names the same check again', async (world) => {
       const { verifier, calls } = world;
       const { readCallback } = verifier;
       if (readCallback === undefined)
@@ -118,31 +123,34 @@ export function testVerifier(code: string, { make, findsByItself, asksOutside, r
     });
 
     if (findsByItself === true) return;
-    testResults(inWorld, reads);
+    testResults(inEnvironment, reads);
     if (asksOutside !== true) return;
     for (const trouble of ['goesDark', 'babbles'] as const) {
-      inWorld(`${trouble === 'goesDark' ? 'silence' : 'nonsense'} is Unavailable, and names nobody`, async (world) => {
-        const happen = world[trouble];
-        assert.ok(happen !== undefined, `the fixture has no ${trouble}`);
-        const one = asked('five', { customerId: 'customer-of-ours' });
-        await world.verifier.begin(one);
-        await happen();
-        for (const asking of [world.verifier.finding(one), world.verifier.begin(asked('six'))])
-          await assert.rejects(asking, (error) => {
-            assert.ok(error instanceof Unavailable, String(error));
-            assert.ok(!error.message.includes('customer-of-ours'), error.message);
-            return true;
-          });
-      });
+      inEnvironment(
+        `${trouble === 'goesDark' ? 'silence' : 'nonsense'} is Unavailable, and names nobody`,
+        async (world) => {
+          const happen = world[trouble];
+          assert.ok(happen !== undefined, `the fixture has no ${trouble}`);
+          const one = asked('five', { customerId: 'customer-of-ours' });
+          await world.verifier.begin(one);
+          await happen();
+          for (const asking of [world.verifier.finding(one), world.verifier.begin(asked('six'))])
+            await assert.rejects(asking, (error) => {
+              assert.ok(error instanceof Unavailable, String(error));
+              assert.ok(!error.message.includes('customer-of-ours'), error.message);
+              return true;
+            });
+        },
+      );
     }
   });
 }
 
-type InWorld = ReturnType<typeof inWorldOf<VerifierWorld>>;
+type InEnvironment = ReturnType<typeof inEnvironmentOf<VerifierEnvironment>>;
 
 /** Results that a test can set. */
-function testResults(inWorld: InWorld, reads: readonly VerificationRequest['kind'][]): void {
-  inWorld('what is found is told as it was found, and again when asked again', async ({ verifier, finds }) => {
+function testResults(inEnvironment: InEnvironment, reads: readonly VerificationRequest['kind'][]): void {
+  inEnvironment('what is found is told as it was found, and again when asked again', async ({ verifier, finds }) => {
     assert.ok(finds !== undefined, 'the fixture does not say how it finds');
     for (const kind of ['INDIVIDUAL', 'BUSINESS'] as const) {
       const one = asked(`two-${kind}`, { kind });
@@ -155,7 +163,7 @@ function testResults(inWorld: InWorld, reads: readonly VerificationRequest['kind
     }
   });
 
-  inWorld('one that was not accepted has no level', async ({ verifier, finds }) => {
+  inEnvironment('one that was not accepted has no level', async ({ verifier, finds }) => {
     assert.ok(finds !== undefined, 'the fixture does not say how it finds');
     for (const outcome of ['failed', 'refused'] as const) {
       const one = asked(`three-${outcome}`);
@@ -167,21 +175,24 @@ function testResults(inWorld: InWorld, reads: readonly VerificationRequest['kind
     }
   });
 
-  inWorld('the names that a document shows are told with its verification, and with nothing else', async (world) => {
-    const { verifier, finds } = world;
-    assert.ok(finds !== undefined, 'the fixture does not say how it finds');
-    const shown = {
-      INDIVIDUAL: { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03' },
-      BUSINESS: { companyName: 'Rao Exports Ltd' },
-    };
-    for (const kind of reads) {
-      const one = asked(`six-${kind}`, { kind });
-      await verifier.begin(one);
-      const names = shown[kind];
-      await finds(one, { outcome: 'failed', level: 0, names });
-      assert.equal((await verifier.finding(one)).names, undefined, 'names of a document that was not accepted');
-      await finds(one, { outcome: 'verified', level: 1, names });
-      assert.deepEqual(await verifier.finding(one), { outcome: 'verified', level: 1, names });
-    }
-  });
+  inEnvironment(
+    'the names that a document shows are told with its verification, and with nothing else',
+    async (world) => {
+      const { verifier, finds } = world;
+      assert.ok(finds !== undefined, 'the fixture does not say how it finds');
+      const shown = {
+        INDIVIDUAL: { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03' },
+        BUSINESS: { companyName: 'Rao Exports Ltd' },
+      };
+      for (const kind of reads) {
+        const one = asked(`six-${kind}`, { kind });
+        await verifier.begin(one);
+        const names = shown[kind];
+        await finds(one, { outcome: 'failed', level: 0, names });
+        assert.equal((await verifier.finding(one)).names, undefined, 'names of a document that was not accepted');
+        await finds(one, { outcome: 'verified', level: 1, names });
+        assert.deepEqual(await verifier.finding(one), { outcome: 'verified', level: 1, names });
+      }
+    },
+  );
 }

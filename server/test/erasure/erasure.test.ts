@@ -39,7 +39,7 @@ import { requestsErasing } from '../../src/composition/erasing.ts';
 import * as customers from '../../src/customers/index.ts';
 import { type Erasing, replayErasures } from '../../src/erasure/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { findInDump } from '../support/dump.ts';
 import { operatorApi, silentBank } from '../support/operatorapi.ts';
 import { jpeg, pdf } from '../support/pictures.ts';
@@ -48,7 +48,7 @@ import { readableRows } from '../support/readable.ts';
 const DAY_MS = 86_400_000;
 const KEPT_DAYS = 30;
 
-let world: World;
+let world: Environment;
 let shop: TestPartner;
 let ada: Person;
 let bea: Person;
@@ -82,7 +82,7 @@ before(async () => {
       (...said: unknown[]) => logged.push(JSON.stringify(said)),
     ]),
   );
-  world = await wireWorld({
+  world = await wireEnvironment({
     beside: (fixture) => {
       const { db, vault, blobFolder } = fixture;
       const blobs = openFolder(blobFolder);

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { CASE_KINDS, keepScreening, listCases, openCase } from '../../src/compliance/index.ts';
 import { MONITOR, monitoringHandlers } from '../../src/monitoring/index.ts';
 import { oneOrTwoDo, operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 
 /** Kinds that a person may read about in an export. Add one here and in export.ts only if it tells of no suspicion. */
@@ -16,12 +16,12 @@ const SHOWN = [
   ...['refund_destination', 'refund_short', 'refund_rejected', 'refund_returned'],
 ];
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let shop: TestPartner;
 before(async () => {
-  world = await wireWorld({ beside: (fixture) => operatorApi(fixture) });
+  world = await wireEnvironment({ beside: (fixture) => operatorApi(fixture) });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');
   shop = await world.partner('Shop');

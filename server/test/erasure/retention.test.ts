@@ -9,19 +9,19 @@ import { openErasureList } from '../../src/base/erasurelist.ts';
 import { requestsErasing } from '../../src/composition/erasing.ts';
 import { ERASE_REQUESTED, type Erasing, erasureHandlers, replayErasures } from '../../src/erasure/index.ts';
 import { operatorNamed, type Person, twoDo } from '../protocols/operator/people.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { operatorApi, silentBank } from '../support/operatorapi.ts';
 
 const DAY_MS = 86_400_000;
 const KEPT_DAYS = 30;
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let erasing: Erasing;
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     beside: (fixture) => {
       const { db, vault, blobFolder } = fixture;
       const blobs = openFolder(blobFolder);

@@ -19,12 +19,12 @@ import { purgeLog } from '../../src/events/log.ts';
 import { revokeKey, rotateKey } from '../../src/partners/index.ts';
 import { hmac } from '../support/client.ts';
 import { openReceiver, type Received, type Receiver } from '../support/receiver.ts';
-import { deliveryWorld, type TestPartner } from './world.ts';
+import { deliveryEnvironment, type TestPartner } from './environment.ts';
 
-let world: Awaited<ReturnType<typeof deliveryWorld>>;
+let world: Awaited<ReturnType<typeof deliveryEnvironment>>;
 const receivers: Receiver[] = [];
 before(async () => {
-  world = await deliveryWorld();
+  world = await deliveryEnvironment();
 });
 after(async () => await world?.stop());
 afterEach(async () => {

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { listEndpoints } from '../../src/events/index.ts';
 import { openReceiver } from '../support/receiver.ts';
-import { deliveryWorld } from './world.ts';
+import { deliveryEnvironment } from './environment.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-let world: Awaited<ReturnType<typeof deliveryWorld>>;
+let world: Awaited<ReturnType<typeof deliveryEnvironment>>;
 before(async () => {
-  world = await deliveryWorld();
+  world = await deliveryEnvironment();
 });
 let bad: Awaited<ReturnType<typeof openReceiver>>;
 after(async () => {

@@ -5,12 +5,12 @@ import { attemptsOf, emit, replay } from '../../src/events/index.ts';
 import { purgeLog } from '../../src/events/log.ts';
 import { eventsCheck } from '../../src/ops/checks.ts';
 import { openReceiver } from '../support/receiver.ts';
-import { deliveryWorld, type TestPartner } from './world.ts';
+import { deliveryEnvironment, type TestPartner } from './environment.ts';
 
-let world: Awaited<ReturnType<typeof deliveryWorld>>;
+let world: Awaited<ReturnType<typeof deliveryEnvironment>>;
 let mine: TestPartner;
 before(async () => {
-  world = await deliveryWorld();
+  world = await deliveryEnvironment();
   mine = await world.partner();
 });
 after(async () => await world?.stop());

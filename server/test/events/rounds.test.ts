@@ -5,12 +5,12 @@ import { BATCH } from '../../src/events/feed.ts';
 import { emit, replay } from '../../src/events/index.ts';
 import { type Counted, countedDatabase } from '../support/counted.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
-import { deliveryWorld } from './world.ts';
+import { deliveryEnvironment } from './environment.ts';
 
-let world: Awaited<ReturnType<typeof deliveryWorld>>;
+let world: Awaited<ReturnType<typeof deliveryEnvironment>>;
 const receivers: Receiver[] = [];
 before(async () => {
-  world = await deliveryWorld();
+  world = await deliveryEnvironment();
 });
 after(async () => await world?.stop());
 async function receiver(): Promise<Receiver> {

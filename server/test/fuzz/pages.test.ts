@@ -2,15 +2,21 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld } from '../protocols/checkout/world.ts';
+import {
+  BACK,
+  DETAILS,
+  openBrowser,
+  type PagesEnvironment,
+  pagesEnvironment,
+} from '../protocols/checkout/environment.ts';
 import { assertUnpolluted, fuzz, nasty } from './fuzz.ts';
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 const links: Record<string, string> = {};
 const cookies: Record<string, Map<string, string>> = {};
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   const acme = await world.partner('acme');
   const { customerId, kycUrl } = await world.invited(acme);
   links.kyc = kycUrl;

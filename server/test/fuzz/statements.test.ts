@@ -18,7 +18,7 @@ import { keyIn, payeeOf } from '../../src/rails/manual/payee.ts';
 import { LONGEST_TEXT, type ReadStatement, total } from '../../src/rails/manual/read.ts';
 import { type ManualAccount, plainAccount, readManualBank } from '../../src/rails/manual/settings.ts';
 import { findReference, makeReference } from '../../src/rails/reference.ts';
-import { type ManualWorld, manualWorld } from '../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment } from '../support/manual.environment.ts';
 import { type BankEntry, type CsvLine, camt, germanCsv, SETTINGS } from '../support/statements.ts';
 import { assertUnpolluted, fuzz, mangled, nasty } from './fuzz.ts';
 
@@ -462,9 +462,9 @@ fuzz(
   },
 );
 
-let world: ManualWorld;
+let world: ManualEnvironment;
 before(async () => {
-  world = await manualWorld();
+  world = await manualEnvironment();
 });
 after(async () => await world.stop());
 

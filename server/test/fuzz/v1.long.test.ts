@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import type { Came } from '../support/client.ts';
 import type { Asked } from '../support/v1.ts';
 import { assertUnpolluted, fuzz, nasty, nastyJson } from './fuzz.ts';
@@ -82,14 +82,14 @@ function valid(schema: Schema): fc.Arbitrary<unknown> {
 /** Internal words. */
 const INSIDE = /node_modules|\.ts:\d|at async|select .* from|insert into|postgres|cloverleaf_|violates|stack/i;
 
-let w: V1World;
+let w: V1Environment;
 /** Valid values for the names that have a meaning here. */
 let real: Record<string, unknown>;
 const reached = new Set<string>();
 const seen = new Map<string, number>();
 
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
   const order = await w.sells('100', { reference: 'fuzz' });
   const home = await w.address(order.customerId);
   const quote = await w.api.does('POST', '/quotes', {

@@ -5,15 +5,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { oneOrTwoDo, operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let vic: Person;
 before(async () => {
-  world = await wireWorld({ beside: (fixture) => operatorApi(fixture) });
+  world = await wireEnvironment({ beside: (fixture) => operatorApi(fixture) });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');
   vic = await operatorNamed(world, 'vic', 'viewer');

@@ -11,7 +11,7 @@ import { findCustomer, recordFinding, saveDetails } from '../../src/customers/in
 import { sealAudit, verifyAudit } from '../../src/operators/index.ts';
 import { OPERATOR_API_ACTIONS } from '../../src/protocols/operator/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { fetchDeclared } from '../support/declared.fetch.ts';
 import { findInDump } from '../support/dump.ts';
 import { operatorApi, silentBank } from '../support/operatorapi.ts';
@@ -25,7 +25,7 @@ const IN_CLEAR: Readonly<Record<string, string>> = {
   'partner.create name': 'the public name of a company, which its customers are shown',
 };
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let finn: Person;
@@ -33,7 +33,7 @@ let shop: TestPartner;
 let owner: Client;
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) => operatorApi(fixture, { rails: silentBank }),
   });

@@ -1,6 +1,6 @@
 /** Incidents with deposits: too little, on another chain, unknown; played and shown in docs/operating/troubles. */
 import assert from 'node:assert/strict';
-import { openBrowser } from '../protocols/checkout/world.ts';
+import { openBrowser } from '../protocols/checkout/environment.ts';
 import { pagesOf } from '../support/transcript.ts';
 
 const WEEK_MS = 7 * 24 * 3_600_000;

@@ -1,7 +1,7 @@
 /** Incidents with payouts: a returned one, an empty treasury, a recalled deposit; played and shown on pages. */
 import assert from 'node:assert/strict';
 import { parseUnits } from '../../src/base/money.ts';
-import { openBrowser } from '../protocols/checkout/world.ts';
+import { openBrowser } from '../protocols/checkout/environment.ts';
 import type { Sale } from '../support/story.ts';
 import { pagesOf } from '../support/transcript.ts';
 

@@ -10,16 +10,16 @@ import { payoutOf, screeningOf, screeningSubject } from '../../src/orders/payout
 import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import type { GateAnswer } from '../../src/rails/payouts.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
-import { openSaleWorld } from '../support/saleworld.ts';
+import { openSaleEnvironment } from '../support/sale.environment.ts';
 import { until } from '../support/until.ts';
 
 const SUBMIT_MS = 600;
 
 let fixture: Fixture;
-let world: Awaited<ReturnType<typeof openSaleWorld>>;
+let world: Awaited<ReturnType<typeof openSaleEnvironment>>;
 before(async () => {
   fixture = await freshFixture();
-  world = await openSaleWorld(fixture, { submitMs: SUBMIT_MS, bank: { deduplicatesForMs: 86_400_000 } });
+  world = await openSaleEnvironment(fixture, { submitMs: SUBMIT_MS, bank: { deduplicatesForMs: 86_400_000 } });
 });
 beforeEach(() => {
   world.sent.length = 0;

@@ -7,17 +7,17 @@ import { parseRate } from '../../src/base/money.ts';
 import { type OrdersContext } from '../../src/orders/context.ts';
 import { beginBulk, bulkOf, orderHandlers, unpaidOrders } from '../../src/orders/index.ts';
 import { findMarket, type Market, setExposureCap, upsertMarket } from '../../src/partners/index.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import { gateRules } from '../support/gate.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 let market: Market;
 let context: OrdersContext;
 
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   other = await world.partner('other');
   market = await world.db.asSystem((tx) =>

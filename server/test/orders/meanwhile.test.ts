@@ -8,13 +8,13 @@ import { history } from '../../src/orders/history.store.ts';
 import { holdBack, type Order, orderHandlers, requestOrderRefund } from '../../src/orders/index.ts';
 import * as store from '../../src/orders/store.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
-import { openSaleWorld } from '../support/saleworld.ts';
+import { openSaleEnvironment } from '../support/sale.environment.ts';
 
 let fixture: Fixture;
-let sale: Awaited<ReturnType<typeof openSaleWorld>>;
+let sale: Awaited<ReturnType<typeof openSaleEnvironment>>;
 before(async () => {
   fixture = await freshFixture();
-  sale = await openSaleWorld(fixture);
+  sale = await openSaleEnvironment(fixture);
 });
 after(() => fixture?.stop());
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startWorkers } from '../../src/base/workers.ts';
 import { freshFixture } from '../support/fixture.ts';
-import { openSaleWorld, type SaleWorldOptions } from '../support/saleworld.ts';
+import { openSaleEnvironment, type SaleEnvironmentOptions } from '../support/sale.environment.ts';
 import { until } from '../support/until.ts';
 
 const ASKS =
@@ -12,9 +12,9 @@ const ASKS =
 const isOfSale = (said: readonly string[]): boolean => !said.every((text) => ASKS.test(text));
 
 /** @returns the number of transactions of each of three sales */
-async function counts(options: SaleWorldOptions = {}): Promise<number[]> {
+async function counts(options: SaleEnvironmentOptions = {}): Promise<number[]> {
   const fixture = await freshFixture();
-  const world = await openSaleWorld(fixture, options);
+  const world = await openSaleEnvironment(fixture, options);
   const { db, handlers, transactions } = world;
   const { clock, log } = fixture;
   const workers = await startWorkers({ db, clock, log, handlers: handlers() });

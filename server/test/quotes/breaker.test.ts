@@ -10,7 +10,7 @@ import { createPartner, findMarket, type Market, setFee, upsertAsset, upsertMark
 import { type Agreed, type Level, NO_LEVEL, observe } from '../../src/quotes/breaker.ts';
 import { confirmLevel, type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 
 describe('judging a price, by given times', () => {
   const rules = { jumpBps: 1_000n, resumeMs: 60_000, missingMs: 30_000 };
@@ -158,7 +158,7 @@ describe('judging a price, by given times', () => {
 });
 
 describe('on a market', () => {
-  let world: World;
+  let world: Environment;
   let acme: TestPartner;
   let market: Market;
   let work: Handlers;
@@ -167,7 +167,7 @@ describe('on a market', () => {
   let live: readonly string[] = ['one', 'two'];
 
   before(async () => {
-    world = await wireWorld();
+    world = await wireEnvironment();
     acme = await world.partner('acme');
     const asked = new Map<string, PriceSource>();
     for (const [code, source] of Object.entries(sources))

@@ -11,7 +11,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { after, before, test } from 'node:test';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 
 const SRC = new URL('../../src/', import.meta.url).href;
 const ARCHITECTURE = new URL('../../../ARCHITECTURE.md', import.meta.url);
@@ -20,13 +20,13 @@ const TIMES = 10;
 const WARMING = 2;
 const MOST_OWN = 13;
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let all: Set<string>;
 let own: string[];
 
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   const engine = new Session();
   engine.connect();

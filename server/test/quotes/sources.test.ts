@@ -15,7 +15,7 @@ import { type FetchedPrice, type Pair, quoteHandlers } from '../../src/quotes/in
 import { ecbSource } from '../../src/quotes/sources/ecb.ts';
 import { krakenSource } from '../../src/quotes/sources/kraken.ts';
 import { LISTS, priceSources } from '../../src/registry.ts';
-import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../protocols/whitelabel/environment.ts';
 import {
   dayOf,
   EXCHANGES,
@@ -327,14 +327,14 @@ describe('crosses', () => {
 });
 
 describe('the whole way: sources, prices, agreement, quote', () => {
-  let world: World;
+  let world: Environment;
   let acme: TestPartner;
   let refresh: NonNullable<Handlers[string]>;
   const FOUR: readonly ExchangeName[] = ['binance', 'coinbase', 'kraken', 'bitstamp'];
   const ALL: readonly HostName[] = ['ecb', ...FOUR];
 
   before(async () => {
-    world = await wireWorld();
+    world = await wireEnvironment();
     acme = await world.partner('acme');
     for (const symbol of ['USDTZUSD', 'USDCUSD', 'DAIUSD'])
       hosts.books.kraken[symbol] = { bid: '0.9998', ask: '1.0000' };

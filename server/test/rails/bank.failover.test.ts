@@ -1,13 +1,13 @@
 /** A bank's rail whose process outlives its database: a standby that lacks the last commits takes over. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+import { type BankEnvironment, bankEnvironment } from '../support/bank.environment.ts';
 import { targetOf } from '../support/targets.ts';
 import { until } from '../support/until.ts';
 
-let w: BankWorld;
+let w: BankEnvironment;
 before(async () => {
-  w = await bankWorld();
+  w = await bankEnvironment();
 });
 after(async () => await w?.stop());
 

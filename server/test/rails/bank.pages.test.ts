@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Tx } from '../../src/base/db.ts';
 import type { BankContext } from '../../src/rails/bank.ts';
-import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+import { type BankEnvironment, bankEnvironment } from '../support/bank.environment.ts';
 import { type Counted, countedDatabase } from '../support/counted.ts';
 import { targetOf } from '../support/targets.ts';
 import { until } from '../support/until.ts';
 
 describe('a page of the statement', () => {
-  let w: BankWorld;
+  let w: BankEnvironment;
   let counted: Counted;
   afterEach(async () => {
     await counted.stop();
@@ -22,7 +22,7 @@ describe('a page of the statement', () => {
 
   /** A rail that has read the statement once; its transactions are counted from then on. */
   async function world(more: Partial<BankContext> = {}) {
-    w = await bankWorld();
+    w = await bankEnvironment();
     counted = countedDatabase(w.db, w.serverUrl);
     const rail = w.railOn(counted.db, more);
     await rail.observe();

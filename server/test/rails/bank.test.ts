@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sumOfLines } from '../../src/rails/bank.store.ts';
 import { type BankAdapter, bankRail, type StatementLine } from '../../src/rails/bank.ts';
 import { findReference, makeReference } from '../../src/rails/reference.ts';
-import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+import { type BankEnvironment, bankEnvironment } from '../support/bank.environment.ts';
 import { targetOf } from '../support/targets.ts';
 import { until } from '../support/until.ts';
 
@@ -56,13 +56,13 @@ describe('references', () => {
 });
 
 describe('a statement', () => {
-  let w: BankWorld;
+  let w: BankEnvironment;
   afterEach(() => w.stop());
   const credit = (units: bigint, text: string) =>
     w.bank.creditAccount({ currency: 'INR', units, text, payerName: 'Meera Iyer', payerAccount: '998877665544' });
 
   it('with a credit that carries a reference is a deposit for it; with a wrong one, a credit without an order', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const target = targetOf(w.rail, 42n);
     await credit(700n, `rent ${target.toLowerCase()}`);
     await credit(800n, `${target.slice(0, -1)}${target.endsWith('X') ? 'Y' : 'X'}`);
@@ -81,7 +81,7 @@ describe('a statement', () => {
   });
 
   it('shown twice, from its beginning and backwards books every line once', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const id = await w.writes(5_000n);
     await w.looksAt(id);
     for (let i = 1; i <= 60; i += 1) await credit(BigInt(i), targetOf(w.rail, BigInt(i)));
@@ -96,7 +96,7 @@ describe('a statement', () => {
   });
 
   it('read by two concurrent processes books every line once', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     for (let i = 1; i <= 120; i += 1) await credit(BigInt(i), targetOf(w.rail, BigInt(i)));
     await Promise.all([w.rail.observe(), w.rail.observe(), w.rail.observe()]);
     // All three may have read the same page of the statement.
@@ -106,7 +106,7 @@ describe('a statement', () => {
   });
 
   it('is booked line by line: work on the order of one line does not wait for the accounts of another', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     for (let i = 1; i <= 5; i += 1) await credit(BigInt(i), targetOf(w.rail, BigInt(i)));
     await w.reads();
     const lines = await w.db.asSystem((tx) => tx.rows<{ xmin: string }>('select xmin::text from bank_lines'));
@@ -115,7 +115,7 @@ describe('a statement', () => {
   });
 
   it('line that arrives before the answer settles the payout', async () => {
-    w = await bankWorld({ deduplicatesForMs: 0 });
+    w = await bankEnvironment({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 500 });
     const looking = w.looksAt(id);
@@ -128,7 +128,7 @@ describe('a statement', () => {
   });
 
   it('with a return after settling reports it once', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const id = await w.writes(5_000n, '123450009002');
     await w.looksAt(id);
     await w.reads();
@@ -144,7 +144,7 @@ describe('a statement', () => {
   });
 
   it('that shows the return before the debit reports the settlement first', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const id = await w.writes(5_000n, '123450009002');
     await w.looksAt(id);
     await w.bank.settlesDue();
@@ -158,7 +158,7 @@ describe('a statement', () => {
   });
 
   it('that shows the return of a payout whose debit was shown before its row existed settles it by that debit', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const id = await w.writes(5_000n);
     // After a restore the debit of the lost time is read while the payout is being created again.
     await w.rows.query(`update payouts set id = 'not there yet' where id = $1`, [id]);
@@ -179,7 +179,7 @@ describe('a statement', () => {
   });
 
   it('that shows the return before a debit with a charge still reports the charge', async () => {
-    w = await bankWorld({ chargeUnits: 590n });
+    w = await bankEnvironment({ chargeUnits: 590n });
     const id = await w.writes(5_000n, '123450009002');
     await w.looksAt(id);
     await w.bank.settlesDue();
@@ -196,7 +196,7 @@ describe('a statement', () => {
   });
 
   it('with a debit that no payout explains reports it: a foreign debit, a second debit for one payout', async () => {
-    w = await bankWorld({ deduplicatesForMs: 0 });
+    w = await bankEnvironment({ deduplicatesForMs: 0 });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
     await w.rail.send({
@@ -223,7 +223,7 @@ describe('a statement', () => {
   });
 
   it('that recalls a credit names it, once; a second recall is an unexplained debit', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const line = await credit(700n, 'by mistake');
     await w.reads();
     await w.bank.recall(line);
@@ -243,7 +243,7 @@ describe('a statement', () => {
   });
 
   it('reports the charges of the bank', async () => {
-    w = await bankWorld({ chargeUnits: 590n });
+    w = await bankEnvironment({ chargeUnits: 590n });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
     await w.reads();
@@ -255,7 +255,7 @@ describe('a statement', () => {
   });
 
   it('with a line that changes its amount keeps the first one, and reports the change once', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const id = await credit(700n, 'x');
     await w.reads();
     await w.bank.alterLine(id, 7_000n);
@@ -274,7 +274,7 @@ describe('a statement', () => {
   });
 
   it('with lines that cannot be booked sets each aside, once, and continues', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const good = line({ externalId: 'good', units: 5n });
     const lines = [
       line({ externalId: 'currency', currency: 'XXX' }),
@@ -299,7 +299,7 @@ describe('a statement', () => {
   });
 
   it('stores hostile text as text', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const hostile = "\0'; drop table bank_lines; --\u{1F4A3}\ud800";
     await bankRail(
       adapter([line({ externalId: 'a', reference: hostile, free: { text: hostile, name: hostile } })]),
@@ -309,7 +309,7 @@ describe('a statement', () => {
   });
 
   it('leaves no name, account or free text readable in our database', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     await credit(700n, 'for Meera Iyer, flat 12');
     await w.reads();
     const stored = await w.rows.query<{ row: string }>(
@@ -321,7 +321,7 @@ describe('a statement', () => {
   });
 
   it('that cannot be read leaves the cursor unchanged, and is stale after a while', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     assert.equal((await w.rail.health()).healthy, false);
     await w.reads();
     assert.equal((await w.rail.health()).healthy, true);
@@ -331,7 +331,7 @@ describe('a statement', () => {
   });
 
   it('is read at once when the bank wakes us', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     await w.db.asSystem((tx) => w.rail.wake(tx));
     const due = await w.rows.query(`select kind, subject from jobs where due_at <= now()`);
     assert.deepEqual(due, [{ kind: 'observe_rail', subject: 'bank.simulated' }]);

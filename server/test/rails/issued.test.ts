@@ -22,7 +22,7 @@ const EMPTIED = [
   ...['deposit_addresses', 'restores'],
 ];
 
-interface World {
+interface Environment {
   fixture: Fixture;
   rows: Rows;
   chain: OutputChain;
@@ -46,7 +46,7 @@ after(async () => {
 });
 
 /** A new chain and issuer on empty tables. */
-async function openWorld(): Promise<World> {
+async function openEnvironment(): Promise<Environment> {
   await rows.query('alter table chain_sends disable trigger delete_unsigned');
   for (const table of EMPTIED) await rows.query(`delete from ${table}`);
   await rows.query('alter table chain_sends enable trigger delete_unsigned');
@@ -67,14 +67,14 @@ const issuedBy = ({ targets }: ChainRail) => {
   assert(targets.are === 'issued');
   return targets;
 };
-const take = ({ rail, fixture }: World): Promise<string> => fixture.db.asSystem((tx) => issuedBy(rail).take(tx));
-const free = async ({ rows }: World): Promise<string[]> =>
+const take = ({ rail, fixture }: Environment): Promise<string> => fixture.db.asSystem((tx) => issuedBy(rail).take(tx));
+const free = async ({ rows }: Environment): Promise<string[]> =>
   (await rows.query<{ target: string }>('select target from issued_targets order by number')).map(
     ({ target }) => target,
   );
 
 testRail('a chain whose targets are issued one by one', async () => {
-  const world = await openWorld();
+  const world = await openEnvironment();
   const { chain, rail, facts, rows, look, inTx } = world;
   const owners = new Map<string, string>();
   return {
@@ -108,9 +108,9 @@ testRail('a chain whose targets are issued one by one', async () => {
 });
 
 describe('targets that are issued one by one', () => {
-  let world: World;
+  let world: Environment;
   beforeEach(async () => {
-    world = await openWorld();
+    world = await openEnvironment();
   });
 
   test('orders created at the same time each get their own, in the order in which they were issued', async () => {

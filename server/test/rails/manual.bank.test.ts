@@ -9,7 +9,7 @@ import { txOn } from '../../src/base/db.ts';
 import { sumOfLines } from '../../src/rails/bank.store.ts';
 import { lockPayout, recordRejected, whyNotUnpaid } from '../../src/rails/payouts.ts';
 import { testRail } from '../contracts/rail.ts';
-import { type ManualWorld, manualWorld, PAYEE } from '../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment, PAYEE } from '../support/manual.environment.ts';
 import { patience } from '../support/patience.ts';
 import { camt, DAY, germanCsv } from '../support/statements.ts';
 import { targetOf } from '../support/targets.ts';
@@ -27,7 +27,7 @@ const refusedBatch = (why: RegExp) => (error: { code?: string; facts?: { why?: s
 const carried = (id: string): string => id.replaceAll('_', '-');
 
 testRail('a manual bank', async () => {
-  const w = await manualWorld();
+  const w = await manualEnvironment();
   return {
     rail: w.rail,
     facts: w.facts,
@@ -65,9 +65,9 @@ testRail('a manual bank', async () => {
 });
 
 describe('a payout after a restore', () => {
-  let w: ManualWorld;
+  let w: ManualEnvironment;
   before(async () => {
-    w = await manualWorld();
+    w = await manualEnvironment();
   });
   after(() => w.stop());
 
@@ -94,9 +94,9 @@ describe('a payout after a restore', () => {
 });
 
 describe('a payout through a manual bank', () => {
-  let w: ManualWorld;
+  let w: ManualEnvironment;
   before(async () => {
-    w = await manualWorld();
+    w = await manualEnvironment();
   });
   after(() => w.stop());
 
@@ -622,7 +622,7 @@ describe('a payout through a manual bank', () => {
 
 describe('the first statement of an account', () => {
   it('books the opening balance as the operator’s own, and no earlier statement is accepted later', async () => {
-    const w = await manualWorld();
+    const w = await manualEnvironment();
     try {
       const of = (from: string, opening: bigint, units: bigint) =>
         camt({ id: from, from, opening, entries: [{ units, ref: from }] });
@@ -666,9 +666,9 @@ describe('the first statement of an account', () => {
 });
 
 describe('a statement file', () => {
-  let w: ManualWorld;
+  let w: ManualEnvironment;
   before(async () => {
-    w = await manualWorld();
+    w = await manualEnvironment();
   });
   after(() => w.stop());
   const count = () => w.of('deposit_confirmed').length;
@@ -733,7 +733,7 @@ describe('a statement file', () => {
 
   for (const version of ['001.02', '001.08'] as const)
     it(`in pages (${version}) is complete for its day only with the last of them`, async () => {
-      const w = await manualWorld();
+      const w = await manualEnvironment();
       try {
         const day = (ago: number) => new Date(w.clock.now().getTime() - ago * DAY_MS).toISOString().slice(0, 10);
         const at = day(3);
@@ -770,7 +770,7 @@ describe('a statement file', () => {
     });
 
   it('in CSV whose rows add up from either end is read in the order that continues the books', async () => {
-    const w = await manualWorld();
+    const w = await manualEnvironment();
     try {
       // The newest row comes first: 100.00 came back, after it had been charged. Both rows are of one day.
       const newestFirst = (text: string) => {
@@ -970,9 +970,9 @@ describe('a statement file', () => {
 const DAY_MS = 86_400_000;
 
 describe('the time of a credit at a manual bank', () => {
-  let w: ManualWorld;
+  let w: ManualEnvironment;
   before(async () => {
-    w = await manualWorld();
+    w = await manualEnvironment();
   });
   after(async () => await w.stop());
 
@@ -1039,7 +1039,7 @@ describe('a statement dated ahead', () => {
     new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 
   /** Taken in today: a statement of yesterday, and one that the bank dates to the end of a period in the future. */
-  async function begun(w: ManualWorld) {
+  async function begun(w: ManualEnvironment) {
     const today = w.today();
     const of = (id: string, from: string, to: string, opening: bigint, units?: bigint) =>
       camt({ id, from, to, opening, entries: units === undefined ? [] : [{ units, ref: id, on: from }] });
@@ -1050,7 +1050,7 @@ describe('a statement dated ahead', () => {
   }
 
   it('does not shut out those that end before it', async () => {
-    const w = await manualWorld();
+    const w = await manualEnvironment();
     try {
       const { today, of, missing } = await begun(w);
       // More lines of the same day follow, and later days are as usual.
@@ -1074,7 +1074,7 @@ describe('a statement dated ahead', () => {
   });
 
   it('is taken in beside one of the same day, and the whole period again when it is over', async () => {
-    const w = await manualWorld();
+    const w = await manualEnvironment();
     try {
       const { today, of, missing } = await begun(w);
       w.clock.advance(DAY_MS);
@@ -1101,7 +1101,7 @@ describe('a statement dated ahead', () => {
   });
 
   it('cannot be the first statement of an account', async () => {
-    const w = await manualWorld();
+    const w = await manualEnvironment();
     try {
       const from = dayAfter(w.today(), 5);
       await assert.rejects(
@@ -1133,15 +1133,15 @@ describe('the same days in two forms', () => {
   }));
   const week = { id: 'week', from: first, to: second, entries: wire };
 
-  const world = async (check: (w: ManualWorld) => Promise<void>) => {
-    const w = await manualWorld();
+  const world = async (check: (w: ManualEnvironment) => Promise<void>) => {
+    const w = await manualEnvironment();
     try {
       await check(w);
     } finally {
       await w.stop();
     }
   };
-  const isWhole = async (w: ManualWorld, units: bigint) => {
+  const isWhole = async (w: ManualEnvironment, units: bigint) => {
     await w.rail.observe();
     assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n, 'a statement seems to be missing');
     assert.equal(await w.rail.balance('main', 'eur'), units);

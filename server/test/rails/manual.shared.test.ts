@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { SettleFile } from '../../src/rails/manual/desk.settle.ts';
-import { type ManualWorld, manualWorld } from '../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment } from '../support/manual.environment.ts';
 import { type BankEntry, camt } from '../support/statements.ts';
 
 const refused = (code: string, why: RegExp) => (error: { code?: string; facts?: { why?: string } }) => {
@@ -13,9 +13,9 @@ const refused = (code: string, why: RegExp) => (error: { code?: string; facts?: 
 const carried = (id: string): string => id.replaceAll('_', '-');
 
 describe('a debit of another amount than the file that it names', () => {
-  let w: ManualWorld;
+  let w: ManualEnvironment;
   before(async () => {
-    w = await manualWorld();
+    w = await manualEnvironment();
   });
   after(() => w.stop());
 

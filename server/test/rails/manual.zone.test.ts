@@ -1,15 +1,15 @@
 /** Days of a manual bank are days at the bank: when a credit came, how far a statement reaches, and how old it is. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ManualWorld, manualWorld } from '../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment } from '../support/manual.environment.ts';
 import { camt, germanCsv, SETTINGS } from '../support/statements.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** A world with one account, whose clock shows 20:00 UTC on a 16 January: no zone of these tests changes its clocks then. */
-async function worldIn(timeZone: string | undefined, body: (w: ManualWorld, year: number) => Promise<void>) {
-  const w = await manualWorld({ accounts: [{ ...SETTINGS.accounts[0], timeZone }] });
+async function worldIn(timeZone: string | undefined, body: (w: ManualEnvironment, year: number) => Promise<void>) {
+  const w = await manualEnvironment({ accounts: [{ ...SETTINGS.accounts[0], timeZone }] });
   try {
     const year = new Date(w.clock.now()).getUTCFullYear() + 1;
     w.clock.advance(Date.UTC(year, 0, 16, 20) - w.clock.now().getTime());
@@ -18,9 +18,9 @@ async function worldIn(timeZone: string | undefined, body: (w: ManualWorld, year
     await w.stop();
   }
 }
-const credits = (w: ManualWorld) =>
+const credits = (w: ManualEnvironment) =>
   w.of('deposit_confirmed').map(({ units, at, withinMs }) => [units, at?.toISOString(), withinMs]);
-const readTo = async (w: ManualWorld) =>
+const readTo = async (w: ManualEnvironment) =>
   (await w.db.asSystem(async (tx) => await w.rail.readTo?.(tx, 'eur')))?.toISOString();
 
 describe('a statement of 16 January at 20:00 UTC', () => {

@@ -31,7 +31,7 @@ after(async () => {
   await fixture.stop();
 });
 
-interface World {
+interface Environment {
   chain: OutputChain;
   rail: ChainRail;
   facts: RailFact[];
@@ -44,7 +44,7 @@ interface World {
 let worlds = 0;
 
 /** @param coins amounts of the hot wallet, each an output of its own */
-async function world(coins: readonly bigint[] = [10_000n, 20_000n, 30_000n]): Promise<World> {
+async function world(coins: readonly bigint[] = [10_000n, 20_000n, 30_000n]): Promise<Environment> {
   await rows.query('alter table chain_sends disable trigger delete_unsigned');
   for (const table of ['chain_deposits', 'chain_credits', 'chain_sends', 'chain_nonces', 'chain_blocks', 'chains'])
     await rows.query(`delete from ${table}`);

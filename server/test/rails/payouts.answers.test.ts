@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
-import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
+import { type BankEnvironment, bankEnvironment, behaving } from '../support/bank.environment.ts';
 
 const STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
 const RAIL = 'bank.simulated';
 const GRACE_MS = 300_000;
 
-let world: BankWorld;
-const make = async (options: Parameters<typeof bankWorld>[0] = {}) => {
-  world = await bankWorld(options);
+let world: BankEnvironment;
+const make = async (options: Parameters<typeof bankEnvironment>[0] = {}) => {
+  world = await bankEnvironment(options);
   return world;
 };
 afterEach(() => world.stop());

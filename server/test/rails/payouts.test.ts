@@ -15,14 +15,14 @@ import { killSwitches, liftKillSwitch, setKillSwitch } from '../../src/partners/
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';
 import { enqueueUnsubmitted, findPayout, openPayouts, payoutHandlers, write } from '../../src/rails/payouts.ts';
 import { HOUR_MS } from '../../src/rails/simulated/index.ts';
-import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
+import { type BankEnvironment, bankEnvironment, behaving } from '../support/bank.environment.ts';
 import { until } from '../support/until.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 
-let world: BankWorld;
-const make = async (options: Parameters<typeof bankWorld>[0] = {}) => {
-  world = await bankWorld(options);
+let world: BankEnvironment;
+const make = async (options: Parameters<typeof bankEnvironment>[0] = {}) => {
+  world = await bankEnvironment(options);
   return world;
 };
 afterEach(() => world.stop());
@@ -714,12 +714,12 @@ describe('observations in an unusual order', () => {
   });
 });
 
-const at = async (w: BankWorld, id: string, state: string) =>
+const at = async (w: BankEnvironment, id: string, state: string) =>
   w.rows.query('update payouts set state = $2, submissions = 1 where id = $1', [id, state]);
 
 /** Runs a worker process that has an accident. @returns the signal that ended it, if one did */
 async function accident(
-  w: BankWorld,
+  w: BankEnvironment,
   id: string,
   kind: 'freezes_before_sending' | 'dies_after_sending',
   deduplicates: boolean,

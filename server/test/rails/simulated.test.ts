@@ -10,12 +10,12 @@ import { callOnce } from '../../src/rails/call.ts';
 import { HOUR_MS, MAGIC_ACCOUNTS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { keepSettling } from '../../src/rails/simulated/settling.ts';
 import { testRail } from '../contracts/rail.ts';
-import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+import { type BankEnvironment, bankEnvironment } from '../support/bank.environment.ts';
 import { until } from '../support/until.ts';
 
 for (const deduplicates of [true, false]) {
   testRail(`a simulated bank that ${deduplicates ? 'deduplicates' : 'does not deduplicate'}`, async () => {
-    const w = await bankWorld({ deduplicatesForMs: deduplicates ? 24 * HOUR_MS : 0 });
+    const w = await bankEnvironment({ deduplicatesForMs: deduplicates ? 24 * HOUR_MS : 0 });
     return {
       rail: w.rail,
       facts: w.facts,
@@ -38,7 +38,7 @@ for (const deduplicates of [true, false]) {
 }
 
 describe('the simulated bank', () => {
-  let w: BankWorld;
+  let w: BankEnvironment;
   afterEach(() => w.stop());
 
   const post = (body: unknown, token = w.bank.token) =>
@@ -52,7 +52,7 @@ describe('the simulated bank', () => {
   const order = { key: 'k', units: '500', currency: 'INR', account: '12345678', name: 'A' };
 
   it('refuses a payment without its token, a malformed one, and one after its deadline', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     assert.equal((await post(order, 'guess')).status, 401);
     for (const bad of [
       {},
@@ -69,21 +69,21 @@ describe('the simulated bank', () => {
   });
 
   it('rejects a payment above the balance, less the payments under way', async () => {
-    w = await bankWorld({ funds: 900n, settleMs: 60_000 });
+    w = await bankEnvironment({ funds: 900n, settleMs: 60_000 });
     assert.equal((await post(order)).status, 202);
     const second = await post({ ...order, key: 'k2' });
     assert.deepEqual([second.status, second.body], [422, { error: 'rejected', why: 'insufficient_funds' }]);
   });
 
   it('accepts a key once, and refuses another amount under it', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     assert.deepEqual([(await post(order)).status, (await post(order)).status], [202, 202]);
     assert.equal((await post({ ...order, units: '501' })).status, 409);
     assert.equal(await w.paid('k'), 1);
   });
 
   it('forgets a key after its time: it finds no payment under it, and pays again under it', async () => {
-    w = await bankWorld({ deduplicatesForMs: 48 * HOUR_MS });
+    w = await bankEnvironment({ deduplicatesForMs: 48 * HOUR_MS });
     await post(order);
     await w.bank.ages(48 * HOUR_MS + 1);
     assert.deepEqual(await w.rail.status('k'), { outcome: 'absent' });
@@ -93,14 +93,14 @@ describe('the simulated bank', () => {
   });
 
   it('without deduplication finds a payment at any later time', async () => {
-    w = await bankWorld({ deduplicatesForMs: 0 });
+    w = await bankEnvironment({ deduplicatesForMs: 0 });
     await post(order);
     await w.bank.ages(1_000 * HOUR_MS);
     assert.equal((await w.rail.status('k')).outcome, 'known');
   });
 
   it('settles accepted payments on its own, also after a restart', async () => {
-    w = await bankWorld({ settleMs: 200 });
+    w = await bankEnvironment({ settleMs: 200 });
     await post(order);
     await w.restartsBank();
     await until('it is settled', async () => (await w.bank.payments('k'))[0]?.state === 'settled');
@@ -108,7 +108,7 @@ describe('the simulated bank', () => {
   });
 
   it('settles a payment at its time also where another one is pending for longer', async () => {
-    w = await bankWorld({ settleMs: 200 });
+    w = await bankEnvironment({ settleMs: 200 });
     const slow = MAGIC_ACCOUNTS.find(({ outcome }) => outcome === 'slow')?.ending;
     await post({ ...order, account: `55550000${slow}` });
     await post({ ...order, key: 'quick' });
@@ -118,7 +118,7 @@ describe('the simulated bank', () => {
   });
 
   it('meets each fault in one call, and only those that the call gets to', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 300 });
     await w.bank.setFault({ kind: 'refuse_next' });
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
@@ -131,7 +131,7 @@ describe('the simulated bank', () => {
   });
 
   it('funded twice under one id is funded once', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     await w.bank.fund({ currency: 'INR', units: 1_000_000n, id: 'seed' });
     await w.reads();
     assert.equal(await w.bank.balance('INR'), 1_000_000n);
@@ -142,7 +142,7 @@ describe('the simulated bank', () => {
   });
 
   it('behaves as each magic account requires', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     const ends: Record<string, string> = {};
     for (const { ending, outcome } of MAGIC_ACCOUNTS) {
       const id = await w.writes(100n, `55550000${ending}`);
@@ -164,7 +164,7 @@ describe('the simulated bank', () => {
   });
 
   it('keeps its faults over a restart', async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
     await w.bank.setFault({ kind: 'refuse_next' });
     await w.restartsBank();
     assert.equal((await post(order)).status, 422);
@@ -207,9 +207,9 @@ describe("the simulated bank's timer", () => {
 });
 
 describe('two instances of a simulated bank on the same books', () => {
-  let w: BankWorld;
+  let w: BankEnvironment;
   beforeEach(async () => {
-    w = await bankWorld();
+    w = await bankEnvironment();
   });
   afterEach(() => w.stop());
 

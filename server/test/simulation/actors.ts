@@ -45,7 +45,7 @@ import { CONFIRMATIONS } from './guard.ts';
 import { type Moves, openMoves } from './moves.ts';
 import { FIAT, OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { FAUCET, HOT_ADDRESS, RAIL, TOKENS } from './outside.chain.ts';
-import type { OurProcess, World } from './process.ts';
+import type { Environment, OurProcess } from './process.ts';
 import { blockOfCustomer, blockOfOrder, killSwitch, whenDone } from './stops.ts';
 
 export interface Terms {
@@ -142,7 +142,7 @@ const FEW = { inr: 9_000_00n, usdc: 100_000_000n } as const;
 
 // Long because customers and operator are one closure over the random numbers and orders of a run.
 export function openActors(
-  world: World,
+  world: Environment,
   deps: {
     chance: Chance;
     /** Customers that operators compensate, with amounts: separate, so that a seed without compensations plays as before. */

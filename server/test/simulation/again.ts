@@ -30,7 +30,7 @@ import { type Chance, chanceOf } from './chance.ts';
 import { OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { RAIL } from './outside.chain.ts';
 import { PEOPLE_NAMED, proposes } from './people.ts';
-import type { OurProcess, World } from './process.ts';
+import type { Environment, OurProcess } from './process.ts';
 import { blockOfCustomer, holdOfDeposit, killSwitch, whenDone } from './stops.ts';
 import { REFUND_IS_SHORT } from './strays.ts';
 
@@ -85,7 +85,7 @@ const named = (name: string): Action => {
 
 // Long because its moves are closures over one world that a schedule drives.
 export function openAgain(
-  world: World,
+  world: Environment,
   deps: { seed: number; forMs: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Again {
   const { scheduler, backends, faults, stops, bank } = world;

@@ -14,7 +14,7 @@ import type { Noted, Terms } from './actors.ts';
 import { leastTaken, type Rails, railsOf, wrongEnds } from './ends.ts';
 import { OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
-import type { OurProcess, World } from './process.ts';
+import type { Environment, OurProcess } from './process.ts';
 import type { Stray } from './strays.ts';
 
 /** Kinds of violations. A planted bug must be found by a fitting kind (mutants.ts). */
@@ -39,7 +39,7 @@ export interface Violation {
 }
 
 /** Whether more has left for an order than its deposits cover. @returns a sentence, or undefined */
-export function overpaid({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): string | undefined {
+export function overpaid({ bank, chain }: Pick<Environment, 'bank' | 'chain'>, one: Noted): string | undefined {
   const { order, terms } = one;
   const { everIn, left } = railsOf({ bank, chain }, one);
   const moved = {
@@ -84,7 +84,7 @@ export function beyondCover(
 }
 
 /** Keys that had more than one effect at a bank. */
-export function paidTwice({ bank }: Pick<World, 'bank'>): string[] {
+export function paidTwice({ bank }: Pick<Environment, 'bank'>): string[] {
   const effects = new Map<string, number>();
   for (const { key, state } of bank.payments) {
     if (state !== 'rejected') effects.set(key, (effects.get(key) ?? 0) + 1);
@@ -93,7 +93,7 @@ export function paidTwice({ bank }: Pick<World, 'bank'>): string[] {
 }
 
 /** Sentences about everything that is still under way; empty when a run has come to its end. */
-export async function underWay(look: World['backends']['look']): Promise<string[]> {
+export async function underWay(look: Environment['backends']['look']): Promise<string[]> {
   const rows = await look<{ what: string }>(
     `select 'order ' || id || ' is ' || state as what from orders
       where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen')
@@ -133,7 +133,7 @@ export function roundedUp({ id, direction, depositUnits, payoutUnits, fees, rate
 
 /** Called in a read-only process at the end of a run. @returns the violations */
 export async function broken(
-  world: World,
+  world: Environment,
   auditor: OurProcess,
   noted: readonly Noted[],
   lost?: ReadonlySet<string>,
@@ -188,7 +188,7 @@ const statesOf = (tx: Tx) =>
 
 /** An order whose state says paid has paid, and one whose state says refunded has refunded. */
 function unpaid(
-  { bank, chain }: World,
+  { bank, chain }: Environment,
   { order, accounts, senders, address, elsewhere, back = '' }: Noted,
   state?: string,
 ): string | undefined {

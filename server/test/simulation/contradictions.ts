@@ -12,9 +12,9 @@
  */
 import type { Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
-import type { BankWorld } from './outside.bank.ts';
-import type { ChainWorld } from './outside.chain.ts';
-import type { World } from './process.ts';
+import type { BankEnvironment } from './outside.bank.ts';
+import type { ChainEnvironment } from './outside.chain.ts';
+import type { Environment } from './process.ts';
 
 export const contradicts = (seed: number): boolean => seed % 20 === 14;
 
@@ -39,11 +39,11 @@ const LOOK_MS = 1_000;
 const PATIENCE_MS = 90_000;
 
 export function openContradictions(
-  { scheduler, backends, faults, complain }: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain'>,
+  { scheduler, backends, faults, complain }: Pick<Environment, 'scheduler' | 'backends' | 'faults' | 'complain'>,
   deps: {
     seed: number;
-    bank: Pick<BankWorld, 'turnsOut'>;
-    chain: Pick<ChainWorld, 'doubleSpends'>;
+    bank: Pick<BankEnvironment, 'turnsOut'>;
+    chain: Pick<ChainEnvironment, 'doubleSpends'>;
     noted: () => readonly Noted[];
   },
 ): Contradictions {

@@ -17,7 +17,7 @@ import { FEES, PARTNERS } from '../../src/sandbox/catalogue.ts';
 import type { Noted, Terms } from './actors.ts';
 import { FIAT, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 import { type Stray, wrongStrays } from './strays.ts';
 
 /** An order as it ended. Amounts as text. */
@@ -117,7 +117,7 @@ export interface Rails {
 }
 
 /** The rails' records of one order that a customer made. */
-export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): Rails {
+export function railsOf({ bank, chain }: Pick<Environment, 'bank' | 'chain'>, one: Noted): Rails {
   const { order, accounts, address, elsewhere, back } = one;
   const places = [address, elsewhere, ...(back === undefined ? [] : [back])];
   const contractOf = (asset: string) => TOKENS[(asset.split('.')[0] ?? '') as keyof typeof TOKENS];
@@ -144,7 +144,7 @@ const ASSETS = [FIAT, OTHER_FIAT, ...Object.keys(TOKENS).map((code) => `${code}.
 /** @returns the violations, in sentences */
 export async function wrongEnds(
   look: <R>(text: string, values?: unknown[]) => Promise<R[]>,
-  world: Pick<World, 'bank' | 'chain'>,
+  world: Pick<Environment, 'bank' | 'chain'>,
   noted: readonly Noted[],
   lost?: ReadonlySet<string>,
   strays?: readonly Stray[],
@@ -413,7 +413,7 @@ export function leastTaken([first, ...others]: readonly Terms[], paidOut: bigint
 }
 
 /** Payers who received more back than they paid, in sentences. */
-export const wrongSenders = ({ bank }: Pick<World, 'bank'>, { order, senders }: Noted): string[] =>
+export const wrongSenders = ({ bank }: Pick<Environment, 'bank'>, { order, senders }: Noted): string[] =>
   [...(senders ?? [])].flatMap(([account, units]) =>
     bank.outTo(account) > units
       ? [`order ${order.id}: ${bank.outTo(account)} went back to ${account}, which had paid ${units}`]

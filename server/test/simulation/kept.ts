@@ -9,7 +9,7 @@
  */
 import type { Hands } from './actors.ts';
 import { chanceOf } from './chance.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 
 /** Operators cancel at the earliest after this time. */
 const KEPT_MS = 40_000;
@@ -21,7 +21,7 @@ export interface Kept {
 }
 
 export function openKept(
-  { scheduler, backends, faults, complain }: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain'>,
+  { scheduler, backends, faults, complain }: Pick<Environment, 'scheduler' | 'backends' | 'faults' | 'complain'>,
   deps: { seed: number; hands: () => Hands | undefined },
 ): Kept {
   const chance = chanceOf(deps.seed + 10_000_019);

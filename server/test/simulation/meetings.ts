@@ -33,7 +33,7 @@ import {
 } from '../../src/orders/index.ts';
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
-import type { OurProcess, World } from './process.ts';
+import type { Environment, OurProcess } from './process.ts';
 import { lacksReferences } from './references.ts';
 import { blockOfOrder, whenDone } from './stops.ts';
 
@@ -74,7 +74,7 @@ export function openMeetings(
     faults,
     complain,
     stops: laid,
-  }: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain' | 'stops'>,
+  }: Pick<Environment, 'scheduler' | 'backends' | 'faults' | 'complain' | 'stops'>,
   deps: { seed: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Meetings {
   const chance: Chance = chanceOf(deps.seed + 3_000_017);

@@ -19,7 +19,7 @@ import { addAddress, confirmDestination, type findCustomer, noteApiAccount } fro
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import { CHAIN } from './outside.chain.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 import { restores } from './restore.ts';
 
 export const hasMoves = (seed: number): boolean => seed % 10 === 7 && !restores(seed);
@@ -49,7 +49,7 @@ export interface Moves {
 const COOLING_OFF_MS = [30_000, 240_000] as const;
 
 export function openMoves(
-  { scheduler }: World,
+  { scheduler }: Environment,
   deps: {
     seed: number;
     somewhere: Hands['somewhere'];

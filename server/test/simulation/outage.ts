@@ -16,8 +16,8 @@ import { Refusal } from '../../src/base/errors.ts';
 import { declareNeverPaid } from '../../src/orders/index.ts';
 import type { Hands } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
-import type { BankWorld } from './outside.bank.ts';
-import type { OurProcess, World } from './process.ts';
+import type { BankEnvironment } from './outside.bank.ts';
+import type { Environment, OurProcess } from './process.ts';
 
 const BANK = 'bank.simulated';
 /**
@@ -55,10 +55,10 @@ export interface Outage {
 }
 
 export function openOutage(
-  world: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain'>,
+  world: Pick<Environment, 'scheduler' | 'backends' | 'faults' | 'complain'>,
   deps: {
     seed: number;
-    bank: Pick<BankWorld, 'asks' | 'payments'>;
+    bank: Pick<BankEnvironment, 'asks' | 'payments'>;
     hands: () => Hands | undefined;
     /** Ends every process; each is started again after this time. */
     crashAll: (offMs: number) => Promise<void>;

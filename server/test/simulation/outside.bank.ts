@@ -33,7 +33,7 @@ interface Payment {
   isLost?: boolean;
 }
 
-export interface BankWorld {
+export interface BankEnvironment {
   adapter(): BankAdapter;
   /** A payer pays into our account. @param how.says the line's text, if different @returns the line's id */
   credit(
@@ -95,7 +95,7 @@ export function openBank(deps: {
   paid: (payment: Payment) => void;
   /** Called with every key by which money leaves. */
   leaves: (key: string) => void;
-}): BankWorld {
+}): BankEnvironment {
   const { chance, faults, after, lies } = deps;
   const deduplicates = deps.deduplicatesForMs > 0 && !lies;
   const lines: StatementLine[] = [];

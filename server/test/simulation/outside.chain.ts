@@ -72,7 +72,7 @@ interface FullBlock extends Block {
   txs: readonly Mined[];
 }
 
-export interface ChainWorld {
+export interface ChainEnvironment {
   adapter(): ChainAdapter;
   /** A customer, or the operator's faucet, pays. */
   transfer(from: string, to: string, contract: string, units: bigint): string;
@@ -117,7 +117,7 @@ export function openChain(deps: {
   paid: (to: string) => void;
   /** Called with every token transfer sent out of our wallet. */
   leaves: (what: { to: string; contract: string; units: bigint; nonce: bigint }) => void;
-}): ChainWorld {
+}): ChainEnvironment {
   const { chance, faults, calls } = deps;
   let branch = 0;
   let blocks: FullBlock[] = [];

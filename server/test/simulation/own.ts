@@ -28,7 +28,7 @@ import { vault } from './ground.ts';
 import { CHAIN, HOT_ADDRESS, RAIL, TOKENS } from './outside.chain.ts';
 import { type Arrival, arrivedTwice, type OwnRow, wrongOwn } from './own.ends.ts';
 import { declines, does, proposes } from './people.ts';
-import type { OurProcess, World } from './process.ts';
+import type { Environment, OurProcess } from './process.ts';
 import type { OwnTruth } from './signing.ts';
 import { killSwitch, whenDone } from './stops.ts';
 
@@ -100,7 +100,7 @@ const SPOILS: readonly (Spoils | undefined)[] = [
 
 // Long because operators and what they know are one closure over the random numbers of a run.
 export function openOwn(
-  world: World,
+  world: Environment,
   deps: {
     seed: number;
     forMs: number;

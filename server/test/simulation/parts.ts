@@ -12,7 +12,7 @@
 import type { Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import { TOKENS } from './outside.chain.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 
 export const recallsParts = (seed: number): boolean => seed % 20 === 4 || seed % 20 === 15;
 
@@ -30,7 +30,7 @@ const RECALLED = 0.4;
 const AFTER_MS = [1_000, 130_000] as const;
 
 export function openParts(
-  { scheduler, bank, chain }: Pick<World, 'scheduler' | 'bank' | 'chain'>,
+  { scheduler, bank, chain }: Pick<Environment, 'scheduler' | 'bank' | 'chain'>,
   deps: { seed: number },
 ): Parts {
   const chance: Chance = chanceOf(deps.seed + 9_000_011);

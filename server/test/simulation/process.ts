@@ -46,8 +46,8 @@ import type { Backends, SimulatedProcess } from './database.ts';
 import type { Faults } from './faults.ts';
 import { vault } from './ground.ts';
 import { type Guard, PEOPLE } from './guard.ts';
-import type { BankWorld } from './outside.bank.ts';
-import { type ChainWorld, tokensIn } from './outside.chain.ts';
+import type { BankEnvironment } from './outside.bank.ts';
+import { type ChainEnvironment, tokensIn } from './outside.chain.ts';
 import { OWN_COOLING_OFF_MS } from './own.ts';
 import type { Nameless } from './references.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -78,12 +78,12 @@ const AT_LEAST_MS: Readonly<Record<string, number>> = {
 
 const SWEEP_MS = 20_000;
 
-export interface World {
+export interface Environment {
   scheduler: Scheduler;
   backends: Backends;
   faults: Faults;
-  bank: BankWorld;
-  chain: ChainWorld;
+  bank: BankEnvironment;
+  chain: ChainEnvironment;
   guard: Guard;
   signing: Signing;
   /** What people have laid, and lifted. */
@@ -109,7 +109,7 @@ export interface World {
 }
 
 /** Composes a process. @param works whether it runs workers: an observer does not */
-export function startProcess(world: World, name: string, works: boolean): OurProcess {
+export function startProcess(world: Environment, name: string, works: boolean): OurProcess {
   const { scheduler, backends, bank } = world;
   const process: SimulatedProcess & { clockOffsetMs: number } = {
     name,
@@ -231,7 +231,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
 }
 
 /** The node, with the guard before the bytes that this process gives it. */
-function offering({ chain, signing }: World, name: string): ChainAdapter {
+function offering({ chain, signing }: Environment, name: string): ChainAdapter {
   const adapter = chain.adapter();
   return {
     ...adapter,
@@ -244,7 +244,7 @@ function offering({ chain, signing }: World, name: string): ChainAdapter {
 }
 
 /** The chain, with the guard before what the treasury sends. */
-const guardedChain = (world: World, rail: ChainRail): ChainRail => ({
+const guardedChain = (world: Environment, rail: ChainRail): ChainRail => ({
   ...rail,
   async sendFrom(wallet, sending) {
     world.guard.moves(sending);
@@ -253,7 +253,7 @@ const guardedChain = (world: World, rail: ChainRail): ChainRail => ({
 });
 
 /** The rail, with the guard before it. */
-const guarded = (world: World, rail: Rail): Rail => ({
+const guarded = (world: Environment, rail: Rail): Rail => ({
   ...rail,
   async send(sending) {
     world.guard.sends(rail.code, sending);
@@ -263,7 +263,7 @@ const guarded = (world: World, rail: Rail): Rail => ({
   },
 });
 
-const noted = ({ screened, asked, scheduler }: World, screener: Screener): Screener => {
+const noted = ({ screened, asked, scheduler }: Environment, screener: Screener): Screener => {
   const note = (input: Screening): void => {
     const to = input.payoutAddress === null ? `account:${input.fiatAccountId}` : `address:${input.payoutAddress}`;
     screened.set(`${input.id} ${to}`, scheduler.time.now());
@@ -285,7 +285,7 @@ const noted = ({ screened, asked, scheduler }: World, screener: Screener): Scree
   };
 };
 
-function priceSource({ faults, priceBps }: World): PriceSource {
+function priceSource({ faults, priceBps }: Environment): PriceSource {
   const fixed = fixedSource();
   return {
     code: 'fixed',

@@ -14,7 +14,7 @@ import { assignDeposit, refundDeposit } from '../../src/orders/index.ts';
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import { FIAT } from './outside.bank.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 
 export const lacksReferences = (seed: number): boolean => seed % 20 === 18;
 
@@ -46,7 +46,7 @@ const AGAIN_MS = 15_000;
 const GOES_BACK_MS = 200_000;
 
 export function openReferences(
-  { scheduler, backends, faults, complain }: Pick<World, 'scheduler' | 'backends' | 'faults' | 'complain'>,
+  { scheduler, backends, faults, complain }: Pick<Environment, 'scheduler' | 'backends' | 'faults' | 'complain'>,
   deps: { seed: number; hands: () => Hands | undefined },
 ): References {
   const chance: Chance = chanceOf(deps.seed + 4_000_037);

@@ -20,7 +20,7 @@ import type { Hands, Noted } from './actors.ts';
 import type { Chance } from './chance.ts';
 import { leastTaken } from './ends.ts';
 import { RAIL } from './outside.chain.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 
 const BANK = 'bank.simulated';
 const OPERATOR = 'operator:1';
@@ -109,7 +109,7 @@ interface Given {
 
 // Long because a restore is one closure: its steps share what was lost.
 export function openRestore(
-  world: World,
+  world: Environment,
   deps: {
     chance: Chance;
     database: {

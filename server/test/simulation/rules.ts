@@ -20,7 +20,7 @@ import { type Chance, chanceOf } from './chance.ts';
 import { vault } from './ground.ts';
 import type { Submission } from './guard.ts';
 import { FIAT } from './outside.bank.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 import { killSwitch, whenDone } from './stops.ts';
 
 export const changesRules = (seed: number): boolean => seed % 10 === 6;
@@ -76,7 +76,7 @@ export interface Looking {
 
 // Long because the rules are one closure over the random numbers of a run.
 export function openRules(
-  { scheduler, faults, stops: laid }: Pick<World, 'scheduler' | 'faults' | 'stops'>,
+  { scheduler, faults, stops: laid }: Pick<Environment, 'scheduler' | 'faults' | 'stops'>,
   deps: { seed: number; hands: () => Hands | undefined },
 ): Rules {
   const chance: Chance = chanceOf(deps.seed + 6_000_011);

@@ -23,7 +23,7 @@ import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
 import { type Own, openOwn, sendsToOwn } from './own.ts';
 import { openParts, type Parts, recallsParts } from './parts.ts';
-import { type OurProcess, startProcess, type World } from './process.ts';
+import { type Environment, type OurProcess, startProcess } from './process.ts';
 import { lacksReferences, openReferences, type References } from './references.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
 import { changesRules, openRules, type Rules, SCREENING_MAX_AGE_MS } from './rules.ts';
@@ -338,7 +338,7 @@ export async function simulate(
     },
   });
   let priceBps = 0;
-  const world: World = {
+  const world: Environment = {
     scheduler,
     backends,
     faults,

@@ -9,7 +9,7 @@ import { overpaid } from './checks.ts';
 import { type Fixture, prepareFixture } from './ground.ts';
 import { misnamed, misplaced } from './mutants.ts';
 import { TOKENS } from './outside.chain.ts';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 import { type Outcome, parting, simulate } from './run.ts';
 import { everyTenth, playUntil, told } from './until.ts';
 import { openWorkers } from './workers.ts';
@@ -107,11 +107,11 @@ test('coins without an order go back once', () => {
   const after = (usdt: bigint) =>
     overpaid(
       {
-        bank: { outTo: () => 0n, everIn: () => 0n } as unknown as World['bank'],
+        bank: { outTo: () => 0n, everIn: () => 0n } as unknown as Environment['bank'],
         chain: {
           believedAt: (_: string, contract: string) => (contract === TOKENS.usdt ? 100n : 0n),
           paidTo: (to: string, contract: string) => (to === '0xown1' && contract === TOKENS.usdt ? usdt : 0n),
-        } as unknown as World['chain'],
+        } as unknown as Environment['chain'],
       },
       one,
     );

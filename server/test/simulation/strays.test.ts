@@ -1,7 +1,7 @@
 /** The outcome of money without an order is compared with its plan, and a difference of one unit is found. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { World } from './process.ts';
+import type { Environment } from './process.ts';
 import { type Stray, wrongStrays } from './strays.ts';
 
 const USDT = 'usdt.matic20';
@@ -36,7 +36,7 @@ const wrong = (
   const world = {
     bank: { outTo: (to: string) => left[to] ?? 0n },
     chain: { isMined: change.isMined ?? (() => true), paidTo: (to: string) => left[to] ?? 0n },
-  } as unknown as Pick<World, 'bank' | 'chain'>;
+  } as unknown as Pick<Environment, 'bank' | 'chain'>;
   return wrongStrays(world, ALL, change.held ?? HELD, change.free ?? FREE);
 };
 const withHeld = (kind: string, units: string) => HELD.map((one) => (one.kind === kind ? { ...one, units } : one));

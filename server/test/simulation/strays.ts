@@ -32,7 +32,7 @@ import type { Free, Held } from './ends.ts';
 import { vault } from './ground.ts';
 import { OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, HOT_ADDRESS, signedBy, TOKENS } from './outside.chain.ts';
-import type { OurProcess, World } from './process.ts';
+import type { Environment, OurProcess } from './process.ts';
 
 /** The planned outcome of one. */
 const PLANS = ['returned', 'dust', 'small', 'dormant', 'claimed', 'woken'] as const;
@@ -105,7 +105,7 @@ const NAMEABLE = ['needs_destination', 'held', 'rejected', 'returned'];
 
 // Long because its strays are one closure over the random numbers of a run.
 export function openStrays(
-  world: World,
+  world: Environment,
   deps: { seed: number; forMs: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },
 ): Strays {
   const { scheduler, backends, bank, chain, faults } = world;
@@ -407,7 +407,7 @@ const isReturned = ({ plan }: Stray): boolean => plan === 'returned' || plan ===
  * @param free money in suspense of orders
  */
 export function wrongStrays(
-  { bank, chain }: Pick<World, 'bank' | 'chain'>,
+  { bank, chain }: Pick<Environment, 'bank' | 'chain'>,
   strays: readonly Stray[],
   held: readonly Held[],
   free: readonly Free[],

@@ -12,12 +12,12 @@ import { type ManualDesk, manualBank, openManualDesk, readManualBank } from '../
 import { confirmedBy, oneOrTwoDo, operatorNamed, type Person, type Said } from '../protocols/operator/people.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { operatorApi } from '../support/operatorapi.ts';
-import { openSaleWorld } from '../support/saleworld.ts';
+import { openSaleEnvironment } from '../support/sale.environment.ts';
 import { SETTINGS } from '../support/statements.ts';
 import { until } from '../support/until.ts';
 
 let fixture: Fixture;
-let world: Awaited<ReturnType<typeof openSaleWorld>>;
+let world: Awaited<ReturnType<typeof openSaleEnvironment>>;
 let desk: ManualDesk;
 let workers: Awaited<ReturnType<typeof startWorkers>>;
 let app: ReturnType<typeof createServer>;
@@ -27,7 +27,7 @@ let bea: Person;
 before(async () => {
   fixture = await freshFixture();
   const settings = readManualBank(JSON.stringify(SETTINGS));
-  world = await openSaleWorld(fixture, {
+  world = await openSaleEnvironment(fixture, {
     account: () => ({ name: 'Asha Rao', ifsc: 'HDFC0001234', account: String(randomInt(10 ** 11, 10 ** 12)) }),
     openBank(code, context) {
       const own = { ...settings, code };

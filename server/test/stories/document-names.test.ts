@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { addFiatAccount, findCustomer, recordLogin, saveDetails } from '../../src/customers/index.ts';
-import { sumsubWorld } from '../fixtures/verifiers/sumsub.ts';
+import { sumsubEnvironment } from '../fixtures/verifiers/sumsub.ts';
 import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
 import { newPhone } from '../support/client.ts';
 import { findInDump } from '../support/dump.ts';
@@ -19,7 +19,7 @@ let world: Story;
 let ada: Person;
 let bea: Person;
 let dir: string;
-let sumsub: Awaited<ReturnType<typeof sumsubWorld>>;
+let sumsub: Awaited<ReturnType<typeof sumsubEnvironment>>;
 
 const LIST = `<Designations><Designation><UniqueID>TST0001</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
   <Names><Name><Name1>Taras Ilyich</Name1><Name6>ORLENKOV</Name6><NameType>Primary Name</NameType></Name></Names></Designation></Designations>`;
@@ -27,7 +27,7 @@ const LIST = `<Designations><Designation><UniqueID>TST0001</UniqueID><Individual
 before(async () => {
   dir = mkdtempSync(join(tmpdir(), 'document-names-'));
   writeFileSync(join(dir, 'uk.xml'), LIST);
-  sumsub = await sumsubWorld();
+  sumsub = await sumsubEnvironment();
   const settings = { ...sumsub.settings, ACCOUNT_NAMES: 'hold', SANCTIONS_LISTS: `uk=${join(dir, 'uk.xml')}` };
   ({ world, ada, bea } = await openStaffedStory({ ada: 'admin', bea: 'admin' }, { settings }));
   await world.until('the list is read', async () => (await ada.reads('/sanctions/lists')).body.lists.length === 1);

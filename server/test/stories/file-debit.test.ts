@@ -14,7 +14,7 @@ import { openItems, reconcileRail, verifyLedger } from '../../src/reconcile/inde
 import { oneOrTwoDo, operatorNamed, type Person, twoDo } from '../protocols/operator/people.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { operatorApi } from '../support/operatorapi.ts';
-import { openSaleWorld } from '../support/saleworld.ts';
+import { openSaleEnvironment } from '../support/sale.environment.ts';
 import { type BankEntry, camt, NUMBER, SETTINGS, sumOf } from '../support/statements.ts';
 import { until } from '../support/until.ts';
 
@@ -26,7 +26,7 @@ const FUNDING = '000900080007';
 
 describe('a file that its bank books as one debit with its fee', () => {
   let fixture: Fixture;
-  let world: Awaited<ReturnType<typeof openSaleWorld>>;
+  let world: Awaited<ReturnType<typeof openSaleEnvironment>>;
   let desk: ManualDesk;
   let workers: Awaited<ReturnType<typeof startWorkers>>;
   let app: ReturnType<typeof createServer>;
@@ -39,7 +39,7 @@ describe('a file that its bank books as one debit with its fee', () => {
     fixture = await freshFixture();
     const accounts = SETTINGS.accounts.map((one) => ({ ...one, fundingAccounts: [FUNDING] }));
     const settings = readManualBank(JSON.stringify({ ...SETTINGS, accounts }));
-    world = await openSaleWorld(fixture, {
+    world = await openSaleEnvironment(fixture, {
       account: () => ({ name: 'Asha Rao', ifsc: 'HDFC0001234', account: String(randomInt(10 ** 11, 10 ** 12)) }),
       openBank(code, context) {
         const own = { ...settings, code };

@@ -5,7 +5,7 @@ import { listCases } from '../../src/compliance/index.ts';
 import { MAGIC } from '../../src/sandbox/magic.ts';
 import { MAGIC_DOCUMENT, MAGIC_IDENTITIES } from '../../src/verifiers/simulated/index.ts';
 import { openVisitor } from '../blackbox/visitor.ts';
-import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
+import { DETAILS, openBrowser } from '../protocols/checkout/environment.ts';
 import { newPhone } from '../support/client.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 import { until } from '../support/until.ts';

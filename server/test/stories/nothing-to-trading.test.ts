@@ -7,9 +7,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { BUSINESS_FORM } from '../../src/customers/index.ts';
 import { SANDBOX_CODE } from '../../src/protocols/checkout/index.ts';
-import { openBrowser } from '../protocols/checkout/world.ts';
+import { openBrowser } from '../protocols/checkout/environment.ts';
 import { confirmedBy, oneOrTwoDo, type Person, type Said } from '../protocols/operator/people.ts';
-import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { type Answer, type Came, newPhone } from '../support/client.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../support/identities.ts';
 import { jpeg, lookOf, pdf, png } from '../support/pictures.ts';
@@ -19,11 +19,11 @@ const DAY_MS = 86_400_000;
 /** What a person may trade in a day, in rupees. */
 const DAILY = '20000';
 
-let w: V1World;
+let w: V1Environment;
 let ada: Person;
 let bea: Person;
 before(async () => {
-  w = await v1World({ operators: 'two', settings: { VERIFIER: 'manual' } });
+  w = await v1Environment({ operators: 'two', settings: { VERIFIER: 'manual' } });
   ada = await operatorIn(w.s, 'ada', 'admin');
   bea = await operatorIn(w.s, 'bea', 'admin');
   const limited = await ada.does('/customer-limits', { fiat: 'inr', level: 1, per: 'day', max: DAILY });

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { block, releaseBlocked } from '../../src/orders/index.ts';
-import { openBrowser } from '../protocols/checkout/world.ts';
+import { openBrowser } from '../protocols/checkout/environment.ts';
 import type { Came } from '../support/client.ts';
 import { operatorIn } from '../support/staffed.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';

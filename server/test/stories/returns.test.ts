@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { getAddress } from 'viem';
 import { replaceDenyList } from '../../src/compliance/index.ts';
-import { openBrowser } from '../protocols/checkout/world.ts';
+import { openBrowser } from '../protocols/checkout/environment.ts';
 import { confirmedBy, type Person, type Said } from '../protocols/operator/people.ts';
 import { salePaidTwice } from '../support/orders.ts';
 import { openStaffedStory } from '../support/staffed.ts';

@@ -5,14 +5,14 @@ import { after, before, test } from 'node:test';
 import { listCases } from '../../src/compliance/index.ts';
 import { FIELD_REASONS, VERIFICATION_REASONS } from '../../src/customers/index.ts';
 import { MAGIC_DOCUMENT, MAGIC_IDENTITIES } from '../../src/verifiers/simulated/index.ts';
-import { type V1World, v1World } from '../protocols/v1/world.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { type Came, newPhone } from '../support/client.ts';
 import { ADDRESS, PERSON } from '../support/identities.ts';
 import { jpeg } from '../support/pictures.ts';
 
-let w: V1World;
+let w: V1Environment;
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
 });
 after(async () => await w?.s.close());
 

@@ -19,7 +19,7 @@ import { trace } from '../../src/orders/index.ts';
 import { createKey, createPartner, setFee, upsertMarket } from '../../src/partners/index.ts';
 import { reconcileAll } from '../../src/reconcile/all.ts';
 import { type Running, start } from '../../src/server.ts';
-import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
+import { DETAILS, openBrowser } from '../protocols/checkout/environment.ts';
 import { ANVIL_FIRST, data, deployToken, startAnvil } from './anvil.ts';
 import { brokenBooks, untilSound } from './books.ts';
 import { type Client, openClient } from './client.ts';

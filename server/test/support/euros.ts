@@ -5,7 +5,7 @@
 import type { Vault } from '../../src/base/crypto.ts';
 import type { Tx } from '../../src/base/db.ts';
 import { createKey, createPartner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
-import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
+import { DETAILS, openBrowser } from '../protocols/checkout/environment.ts';
 import type { Client, Keys } from './client.ts';
 import { type CodeHost, PUBLIC_URL } from './production.ts';
 import { fiat, marketTerms } from './terms.ts';

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import type { Role } from '../../src/operators/index.ts';
-import { unescaped } from '../protocols/checkout/world.ts';
+import { unescaped } from '../protocols/checkout/environment.ts';
 import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import type { Came, Client } from './client.ts';
 import { openStory, type Purchase, type Sale, type Story } from './story.ts';

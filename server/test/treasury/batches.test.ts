@@ -64,7 +64,7 @@ async function deployed(of: { abi: readonly unknown[]; bytecode: string }, args:
   return receipt.contractAddress.toLowerCase() as Hex;
 }
 
-type World = Awaited<ReturnType<typeof openWorld>>;
+type Environment = Awaited<ReturnType<typeof openEnvironment>>;
 
 interface Options {
   most?: number;
@@ -76,7 +76,13 @@ interface Options {
 }
 
 /** A rail of its own on the shared node, with a hot wallet and a sweeper contract of its own and the real books behind it. */
-async function openWorld({ most = 100, mostUnits = 10n ** 12n, sweeperOf = '', mayLeave, pace = {} }: Options = {}) {
+async function openEnvironment({
+  most = 100,
+  mostUnits = 10n ** 12n,
+  sweeperOf = '',
+  mayLeave,
+  pace = {},
+}: Options = {}) {
   worlds += 1;
   const code = `evm.batch${worlds}`;
   const key: Hex = `0x${randomHex(32)}`;
@@ -203,7 +209,7 @@ async function block(address: string, to: boolean): Promise<void> {
 
 describe('a batch', () => {
   test('moves many deposits in one transaction of the hot wallet, and books them with its cost', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const all = await world.deposits(5);
     await world.look();
     assert.deepEqual(await world.states(), Array(5).fill('sweep submitted'));
@@ -224,7 +230,7 @@ describe('a batch', () => {
   });
 
   test('of addresses swept before needs no authorization, and less than half of the gas', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const all = await world.deposits(10);
     await world.sweeps();
     await world.pay(all);
@@ -238,7 +244,7 @@ describe('a batch', () => {
   });
 
   test('settles what has moved and fails the rest, which is swept alone once it can move', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const all = await world.deposits(4);
     const blocked = all[2] ?? '';
     await world.look();
@@ -267,7 +273,7 @@ describe('a batch', () => {
   });
 
   test('whose sum is above the signer’s limit is sent in parts', async () => {
-    const world = await openWorld({ mostUnits: 1_200n });
+    const world = await openEnvironment({ mostUnits: 1_200n });
     await world.deposits(4);
     await world.sweeps();
     assert.deepEqual(await world.states(), Array(4).fill('sweep settled'));
@@ -276,7 +282,7 @@ describe('a batch', () => {
   });
 
   test('has no more deposits than the setting allows', async () => {
-    const world = await openWorld({ most: 3 });
+    const world = await openEnvironment({ most: 3 });
     await world.deposits(7);
     await world.sweeps();
     assert.equal((await world.batches()).length, 3);
@@ -285,7 +291,7 @@ describe('a batch', () => {
   });
 
   test('is not sent while an operator has stopped its rail', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await world.deposits(2);
     const stop = { kind: 'rail', subject: world.code, by: 'a test', reason: 'a test', at: new Date() } as const;
     await fixture.db.asSystem((tx) => setKillSwitch(tx, stop));
@@ -299,7 +305,7 @@ describe('a batch', () => {
 
   test('whose reservation is given up, because it may not leave, frees its sweeps for the next batch', async () => {
     let isKept = true;
-    const world = await openWorld({
+    const world = await openEnvironment({
       mayLeave: async () => (isKept ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' }),
     });
     await world.deposits(3);
@@ -314,7 +320,7 @@ describe('a batch', () => {
 
   test('that reverts as a whole costs its gas and moves nothing; its deposits are swept alone', async () => {
     // A contract that obeys another wallet.
-    const world = await openWorld({ sweeperOf: ANVIL_FIRST });
+    const world = await openEnvironment({ sweeperOf: ANVIL_FIRST });
     const all = await world.deposits(2);
     await world.look();
     await world.final();
@@ -331,7 +337,7 @@ describe('a batch', () => {
   });
 
   test('whose gas the hot wallet cannot pay opens one case, and its deposits are swept alone once the wallet is funded', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await world.deposits(3);
     await anvil.rpc('anvil_setBalance', [world.hot, '0x0']);
     for (let round = 0; round < 3; round += 1) await world.look();
@@ -345,7 +351,7 @@ describe('a batch', () => {
   });
 
   test('that a reorg removes is mined again and booked once', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await world.deposits(3);
     await world.look();
     await anvil.mine(2);
@@ -368,7 +374,7 @@ describe('a batch for which a higher fee is offered', () => {
     ['the first version', 0],
   ] as const)
     test(`is booked once with the cost of ${mined} if that is mined, and a reorg changes nothing`, async () => {
-      const world = await openWorld({ pace: { stuckMs: 0 } });
+      const world = await openEnvironment({ pace: { stuckMs: 0 } });
       const all = await world.deposits(3);
       await world.look();
       // Two processes, each of which offers a higher fee.
@@ -422,7 +428,7 @@ describe('a batch for which a higher fee is offered', () => {
 
 describe('without batches', () => {
   test('a single deposit waits for others, and is then swept alone', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await world.deposits(1);
     await world.look();
     assert.deepEqual(await world.states(), ['sweep created']);
@@ -433,7 +439,7 @@ describe('without batches', () => {
   });
 
   test('an address is swept alone before and after it was in a batch, and after the setting is gone', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const alone = world.open({ batch: undefined as never });
     const all = await world.deposits(2);
     await world.sweeps(alone);
@@ -450,7 +456,7 @@ describe('without batches', () => {
 });
 
 test('several processes sweep each address once', async () => {
-  const world = await openWorld();
+  const world = await openEnvironment();
   const others = [world.open(), world.open(), world.open()];
   await world.deposits(6);
   for (let round = 0; round < 4; round += 1) {
@@ -465,12 +471,12 @@ test('several processes sweep each address once', async () => {
 
 describe('a crash', () => {
   const killed = () => Promise.reject(new Error('killed'));
-  const dying = (world: World) => {
+  const dying = (world: Environment) => {
     const hot = world.settings.signers?.hot;
     assert.ok(hot);
     return { hot: { ...hot, sign: killed } };
   };
-  const stages: [string, (world: World, t: TestContext) => Promise<unknown>][] = [
+  const stages: [string, (world: Environment, t: TestContext) => Promise<unknown>][] = [
     [
       'after the sweeps were written',
       async (world) => world.open({}, (rail) => ({ ...rail, sendBatch: killed })).look(),
@@ -501,7 +507,7 @@ describe('a crash', () => {
   ];
   for (const [when, crash] of stages) {
     test(`${when} costs time only`, async (t) => {
-      const world = await openWorld();
+      const world = await openEnvironment();
       const all = await world.deposits(3);
       await crash(world, t).catch((error) => assert.match(String(error), /killed/));
       // A reservation of a dead process is taken over when it is old enough to count as orphaned.
@@ -520,7 +526,7 @@ describe('a crash', () => {
 
 describe('the signer', () => {
   test('signs batches of listed tokens up to its limit, and authorizes the sweeper contract only', async () => {
-    const world = await openWorld({ mostUnits: 1_000n });
+    const world = await openEnvironment({ mostUnits: 1_000n });
     const hot = world.settings.signers?.hot;
     const deposit = world.settings.sweepSigner?.(7n);
     assert.ok(hot && deposit);
@@ -543,7 +549,7 @@ describe('the signer', () => {
   });
 
   test('without a sweeper contract in its limits signs no batch, and sweeps go alone', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const hot = localSigner(world.key, {
       chainId: anvil.chainId,
       allowedContracts: { [usdc]: 10n ** 12n },
@@ -559,7 +565,7 @@ describe('the signer', () => {
   });
 });
 
-function evmCall(world: World, token: string, moves: { address: string; units: bigint }[]) {
+function evmCall(world: Environment, token: string, moves: { address: string; units: bigint }[]) {
   const made = batchCall(world.sweeper, token, moves);
   assert.ok(!('rejected' in made));
   return made;

@@ -60,10 +60,10 @@ after(async () => {
   await fixture.stop();
 });
 
-type World = Awaited<ReturnType<typeof openWorld>>;
+type Environment = Awaited<ReturnType<typeof openEnvironment>>;
 
 /** A rail of its own on the shared node, with a hot wallet of its own and the real books behind it. */
-async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailContext['mayLeave']) {
+async function openEnvironment(options: Partial<EvmOptions> = {}, mayLeave?: RailContext['mayLeave']) {
   worlds += 1;
   const code = `evm.world${worlds}`;
   const limits = {
@@ -161,7 +161,7 @@ const pays = (to: string, units: bigint, token = usdc) =>
   anvil.send({ to: token, data: data('transfer(address,uint256)', to, units) });
 const givesCoin = (to: string, value: bigint) => anvil.send({ to, value });
 
-async function deposited(world: World, units = 500n): Promise<string> {
+async function deposited(world: Environment, units = 500n): Promise<string> {
   const { at } = await world.address();
   await pays(at, units);
   await world.final();
@@ -183,7 +183,7 @@ describe('a nonce that was given up', () => {
   /** A send from the hot wallet that is given up, and a later one that is with the node. */
   async function givenUp() {
     const kept = new Set<string>();
-    const world = await openWorld({}, async (_, { key }) =>
+    const world = await openEnvironment({}, async (_, { key }) =>
       kept.has(key) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' },
     );
     await world.address();
@@ -248,7 +248,7 @@ describe('a nonce that was given up', () => {
 
 describe('a sweep', () => {
   test('sends gas ahead, moves the deposit, and is booked with the cost of both', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     assert.deepEqual(await world.states(), ['sweep created', 'gas submitted']);
@@ -283,7 +283,7 @@ describe('a sweep', () => {
   });
 
   test('is written when a block has it and when it is final, and not at the blocks between', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await deposited(world);
     await world.look();
     await anvil.mine();
@@ -309,7 +309,7 @@ describe('a sweep', () => {
   });
 
   test('begins nothing while an operator has stopped its rail, and continues when it is started again', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await deposited(world);
     const stop = { kind: 'rail', subject: world.code, by: 'a test', reason: 'a test', at: new Date() } as const;
     await fixture.db.asSystem((tx) => setKillSwitch(tx, stop));
@@ -328,7 +328,7 @@ describe('a sweep', () => {
   });
 
   test('takes several deposits at once, and later ones in the next sweep', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const { at } = await world.address();
     await pays(at, 60n);
     await world.final();
@@ -354,7 +354,7 @@ describe('a sweep', () => {
   });
 
   test('finds a deposit worth sweeping behind any number of dust deposits at its address', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await fixture.db.asSystem((tx) => setMinimum(tx, USDC, 1_000n));
     try {
       const { at } = await world.address();
@@ -378,7 +378,7 @@ describe('a sweep', () => {
   });
 
   test('leaves deposits that an order still waits for, and deposits that are not final', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const { at } = await world.address('created');
     await pays(at, 500n);
     await anvil.mine(3);
@@ -395,7 +395,7 @@ describe('a sweep', () => {
   });
 
   test('takes two tokens at one address one after the other', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const { at } = await world.address();
     await pays(at, 500n);
     await pays(at, 700n, dai);
@@ -409,7 +409,7 @@ describe('a sweep', () => {
   });
 
   test('takes each of many addresses once', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const all = [];
     for (let count = 0; count < 6; count += 1) all.push(await world.address());
     for (const { at } of all) await pays(at, 500n);
@@ -420,7 +420,7 @@ describe('a sweep', () => {
   });
 
   test('waits with a case while no wallet can pay its gas, and continues when one can', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await deposited(world);
     await anvil.rpc('anvil_setBalance', [world.hot, '0x1']);
     await world.look();
@@ -434,7 +434,7 @@ describe('a sweep', () => {
   });
 
   test('that lacks gas because gas prices rose gets more', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     await anvil.mine(FINALITY + 1);
@@ -452,7 +452,7 @@ describe('a sweep', () => {
 
 describe('a sweep that is never mined', () => {
   test('because prices rose above its fee gets gas for a higher one, and goes with the same nonce', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     await anvil.mine(FINALITY + 1);
@@ -485,7 +485,7 @@ describe('a sweep that is never mined', () => {
   });
 
   test('because its node refused it for want of gas gets more', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     await anvil.mine(FINALITY + 1);
@@ -506,7 +506,7 @@ describe('a sweep that is never mined', () => {
 
 describe('the native asset of a customer', () => {
   test('pays for the sweep where it is booked, and no gas is sent ahead', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const { at } = await world.address();
     await pays(at, 500n);
     await givesCoin(at, ETHER);
@@ -520,7 +520,7 @@ describe('the native asset of a customer', () => {
   });
 
   test('that arrives in the block of our gas is found, to the unit', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     await givesCoin(at, 12_345_678n);
@@ -533,7 +533,7 @@ describe('the native asset of a customer', () => {
   });
 
   test('that arrives in the block of the sweep, and again after it, is found', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     await anvil.mine();
@@ -549,7 +549,7 @@ describe('the native asset of a customer', () => {
   });
 
   test('that is not booked yet is not spent as if it were ours', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await givesCoin(at, ETHER);
     await anvil.mine();
@@ -566,7 +566,7 @@ describe('the native asset of a customer', () => {
 
   for (const seed of isLong ? [1, 2, 3] : [1]) {
     test(`that arrives at any time between our sends is found in the end, to the unit (seed ${seed})`, async () => {
-      const world = await openWorld();
+      const world = await openEnvironment();
       let state = seed * 7_919;
       const random = (below: number) => {
         state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
@@ -620,7 +620,7 @@ describe('the native asset of a customer', () => {
 
 describe('a reorg', () => {
   test('of a deposit that is not final finds none of it swept', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const { at } = await world.address();
     await pays(at, 500n);
     await anvil.mine(3);
@@ -635,7 +635,7 @@ describe('a reorg', () => {
   });
 
   test('of gas and sweep makes the same bytes go out again, and all is booked once', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     await anvil.mine();
@@ -657,7 +657,7 @@ describe('a reorg', () => {
   });
 
   test('deeper than finality that removes swept deposits halts the rail; nothing is booked or sent until a person decides', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const before = BigInt(await anvil.rpc<string>('eth_blockNumber'));
     const snapshot = await anvil.rpc('evm_snapshot');
     await deposited(world);
@@ -685,7 +685,7 @@ describe('a reorg', () => {
 
 describe('a sweep that fails', () => {
   test('on the chain costs its gas, frees its deposits and opens a case; the next one moves them', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await world.look();
     await anvil.mine();
@@ -710,7 +710,7 @@ describe('a sweep that fails', () => {
   });
 
   test('before it is sent takes no nonce, opens a case, and is retried after a while', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const at = await deposited(world);
     await setTokens(at, 0n);
     await world.look();
@@ -732,7 +732,7 @@ describe('a sweep that fails', () => {
 
 describe('two processes', () => {
   test('running concurrently sweep each address once', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const others = [world.open(), world.open(), world.open()];
     const homes = [];
     for (let count = 0; count < 4; count += 1) homes.push(await world.address());
@@ -751,7 +751,7 @@ describe('two processes', () => {
   });
 
   test('one of them without a key: it reads and books, and the other sweeps', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await deposited(world);
     const watcher = world.open({ signers: {}, sweepSigner: undefined as never, addresses: { hot: world.hot } });
     await watcher.look();
@@ -769,7 +769,7 @@ describe('two processes', () => {
 
 describe('a crash', () => {
   const killed = () => Promise.reject(new Error('killed'));
-  const stages: [string, (world: World, t: TestContext) => Promise<unknown>][] = [
+  const stages: [string, (world: Environment, t: TestContext) => Promise<unknown>][] = [
     ['after the sweep was written', async (world) => world.open({}, (rail) => ({ ...rail, status: killed })).look()],
     ['after its gas was written', async (world) => world.open({}, (rail) => ({ ...rail, sendFrom: killed })).look()],
     [
@@ -840,7 +840,7 @@ describe('a crash', () => {
   assert.ok(played.length >= 3);
   for (const [when, crash] of played) {
     test(`${when} costs time only`, async (t) => {
-      const world = await openWorld();
+      const world = await openEnvironment();
       const at = await deposited(world);
       await crash(world, t).catch((error) => assert.match(String(error), /killed/));
       // A reservation of a dead process is taken over when it is old enough to count as orphaned.
@@ -859,7 +859,7 @@ describe('a crash', () => {
 
 describe('the signer of deposit addresses', () => {
   test('signs transfers to the hot wallet, and refuses everything else', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const { index, at } = await world.address();
     const signer = sweepSigner(parent.privateExtendedKey, { ...world.limits, to: world.hot })(index);
     assert.equal(signer.address, at);
@@ -890,7 +890,7 @@ describe('the signer of deposit addresses', () => {
   });
 
   test('throws a bug error where its key is not the watched one', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await deposited(world);
     const other = sweepSigner(parent.derive('m/7').privateExtendedKey, { ...world.limits, to: world.hot });
     await assert.rejects(world.open({ sweepSigner: other }).look(), BugError);
@@ -902,7 +902,7 @@ describe('tokens that arrive at the hot wallet', () => {
     (await fixture.db.asSystem((tx) => balancesOf(tx, [kind]))).find((one) => one.code === code)?.units ?? 0n;
 
   test('from a known source are the operator’s, once they are final', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await fixture.db.asSystem((tx) => trustFundingSource(tx, world.code, ANVIL_FIRST, 'ours'));
     const before = await units('treasury', `treasury:${USDC}`);
     await pays(world.hot, 900n);
@@ -917,7 +917,7 @@ describe('tokens that arrive at the hot wallet', () => {
   });
 
   test('from any other sender go to suspense with a case', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     const treasury = await units('treasury', `treasury:${USDC}`);
     await pays(world.hot, 900n);
     await world.final();
@@ -928,7 +928,7 @@ describe('tokens that arrive at the hot wallet', () => {
   });
 
   test('and that a reorg removes before they are final are never booked', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await pays(world.hot, 900n);
     await anvil.mine(2);
     await world.follow();
@@ -941,7 +941,7 @@ describe('tokens that arrive at the hot wallet', () => {
   });
 
   test('by our own payout to our own wallet are booked as money to be explained', async () => {
-    const world = await openWorld();
+    const world = await openEnvironment();
     await deposited(world);
     await world.sweeps();
     const destination = { kind: 'address', address: world.hot } as const;

@@ -5,8 +5,8 @@ import { SettingError } from '../../src/base/env.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import { levels, nameFor } from '../../src/verifiers/provider.ts';
 import type { VerificationRequest } from '../../src/verifiers/verifier.ts';
-import { governmentId, personaWorld } from '../fixtures/verifiers/persona.ts';
-import { sumsubWorld } from '../fixtures/verifiers/sumsub.ts';
+import { governmentId, personaEnvironment } from '../fixtures/verifiers/persona.ts';
+import { sumsubEnvironment } from '../fixtures/verifiers/sumsub.ts';
 
 const KEY = 'details:Ab3dEf9hIj_17:1';
 const asked = (more: Partial<VerificationRequest> = {}): VerificationRequest => ({
@@ -16,7 +16,7 @@ const asked = (more: Partial<VerificationRequest> = {}): VerificationRequest => 
 const FIELDS = { firstName: 'Asha', lastName: 'Rao', dob: '1990-02-03', identityNumber: 'ABCDE1234F' };
 const IN_REVIEW = { outcome: 'in_review', level: 0, pending: { callsBack: true } };
 
-const sumsub = await sumsubWorld({}, FIELDS);
+const sumsub = await sumsubEnvironment({}, FIELDS);
 
 describe('Sumsub', () => {
   const world = sumsub;
@@ -181,7 +181,7 @@ describe('Sumsub', () => {
     await verifier.begin(asked({ key, kind: 'BUSINESS' }));
     assert.deepEqual([applicants.get(key)?.type, applicants.get(key)?.review.levelName], ['company', 'full-kyb']);
     assert.equal(applicants.get(key)?.fixedInfo, undefined);
-    const persons = await sumsubWorld({ companyLevels: undefined });
+    const persons = await sumsubEnvironment({ companyLevels: undefined });
     await assert.rejects(persons.verifier.begin(asked({ kind: 'BUSINESS' })), Unavailable);
     assert.equal(persons.here.requests.length, 0);
     await persons.here.stop();
@@ -207,7 +207,7 @@ describe('Sumsub', () => {
   });
 });
 
-const persona = await personaWorld({}, FIELDS);
+const persona = await personaEnvironment({}, FIELDS);
 
 describe('Persona', () => {
   const world = persona;
@@ -234,7 +234,7 @@ describe('Persona', () => {
 
   test('an error that Persona keeps under the idempotency key ends with the hour', async () => {
     let nowMs = Date.now();
-    const slow = await personaWorld({ realNow: () => nowMs });
+    const slow = await personaEnvironment({ realNow: () => nowMs });
     slow.here.instead.push({ status: 200, json: { data: [] } }, { status: 500, json: { errors: [] } });
     await assert.rejects(slow.verifier.begin(asked()), Unavailable);
     const keyOf = () =>
@@ -324,7 +324,7 @@ describe('Persona', () => {
   });
 
   test('completed counts as verified if the operator declares that no decision follows', async () => {
-    const decided = await personaWorld({ completed: 'verified' });
+    const decided = await personaEnvironment({ completed: 'verified' });
     await decided.verifier.begin(asked());
     decided.becomes(KEY, 'completed');
     assert.deepEqual(await decided.verifier.finding(asked()), { outcome: 'verified', level: 5 });

@@ -4,15 +4,15 @@ import { after, before, test } from 'node:test';
 import { updateContact, waitsUntil } from '../../../src/customers/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
-import { openBrowser, type PagesWorld, pagesWorld, wayBack } from './world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { openBrowser, type PagesEnvironment, pagesEnvironment, wayBack } from './environment.ts';
 
 const DAY_MS = 86_400_000;
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 
 before(async () => {
-  world = await pagesWorld({ coolingOffMs: DAY_MS });
+  world = await pagesEnvironment({ coolingOffMs: DAY_MS });
   acme = await world.partner('acme');
 });
 after(async () => await world?.stop());

@@ -15,14 +15,14 @@ import { changeBranding } from '../../../src/partners/index.ts';
 import { drawLogo } from '../../../src/protocols/v1/logo.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import { isLong } from '../../support/long.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { DETAILS, type PagesEnvironment, pagesEnvironment } from './environment.ts';
 import { isGood, isGood as isGoodAlone, logIn, openWindow, press, type Screen } from './window.ts';
-import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
 
 /** Folder for screenshots, for a person to look at. */
 const PICTURES = process.env.CONSOLE_PICTURES;
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 let browser: Browser;
 let wallet: Server;
@@ -30,7 +30,7 @@ let walletUrl = '';
 
 before(async () => {
   if (noChromium !== undefined) return;
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme Wallet');
   wallet = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html');

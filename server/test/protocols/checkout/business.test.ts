@@ -21,15 +21,23 @@ import {
 } from '../../../src/customers/index.ts';
 import { findInDump } from '../../support/dump.ts';
 import { jpeg, pdf, png } from '../../support/pictures.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
-import { type Chosen, DETAILS, openBrowser, type PagesWorld, pagesWorld, type Shown, unescaped } from './world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import {
+  type Chosen,
+  DETAILS,
+  openBrowser,
+  type PagesEnvironment,
+  pagesEnvironment,
+  type Shown,
+  unescaped,
+} from './environment.ts';
 
 const DAY_MS = 86_400_000;
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme Wallet');
 });
 after(async () => await world?.stop());

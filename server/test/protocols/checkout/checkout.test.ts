@@ -10,15 +10,24 @@ import { checkCode, issueCode } from '../../../src/customers/index.ts';
 import { setCustomerLimit, setExposureCap, setLimit } from '../../../src/partners/index.ts';
 import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
-import { contractOf, type TestPartner } from '../whitelabel/world.ts';
-import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld, type Shown, unescaped, wayBack } from './world.ts';
+import { contractOf, type TestPartner } from '../whitelabel/environment.ts';
+import {
+  BACK,
+  DETAILS,
+  openBrowser,
+  type PagesEnvironment,
+  pagesEnvironment,
+  type Shown,
+  unescaped,
+  wayBack,
+} from './environment.ts';
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 let other: TestPartner;
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme Wallet');
   other = await world.partner('Other');
 });
@@ -621,7 +630,7 @@ describe('a link without a customer', () => {
     const gate = new Promise<void>((opened) => {
       release = opened;
     });
-    const slow = await pagesWorld({
+    const slow = await pagesEnvironment({
       sender: {
         async sendCode(phone) {
           sent.push(phone);
@@ -648,7 +657,7 @@ describe('a link without a customer', () => {
   });
 
   test('a network names thirty numbers, and is then asked to wait', async () => {
-    const few = await pagesWorld({ requestsPerMinute: 12 });
+    const few = await pagesEnvironment({ requestsPerMinute: 12 });
     try {
       const partner = await few.partner('Few');
       const { body } = await partner.post(GENERATE, BUY);
@@ -895,9 +904,9 @@ describe('the page of an order', () => {
 });
 
 describe('a server that cannot send codes', () => {
-  let silent: PagesWorld;
+  let silent: PagesEnvironment;
   before(async () => {
-    silent = await pagesWorld({ sender: null });
+    silent = await pagesEnvironment({ sender: null });
   });
   after(async () => await silent?.stop());
 

@@ -8,19 +8,19 @@ import { startWorkers, type Workers } from '../../../src/base/workers.ts';
 import { checkHandlers, listCases } from '../../../src/compliance/index.ts';
 import type { Finding } from '../../../src/verifiers/verifier.ts';
 import { until } from '../../support/until.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
-import { callbackSignature, DETAILS, openBrowser, type PagesWorld, pagesWorld } from './world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { callbackSignature, DETAILS, openBrowser, type PagesEnvironment, pagesEnvironment } from './environment.ts';
 
 const OVERDUE_MS = 3 * 3_600_000;
 const IN_REVIEW: Finding = { outcome: 'in_review', level: 0, pending: { pollAfterMs: 60_000 } };
 const VERIFIED: Finding = { outcome: 'verified', level: 2 };
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 let workers: Workers | undefined;
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme');
 });
 after(() => world?.stop());

@@ -17,19 +17,19 @@ import {
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import { newPhone } from '../../support/client.ts';
 import { isLong, looksOf } from '../../support/long.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { openBrowser, type PagesEnvironment, pagesEnvironment, wayBack } from './environment.ts';
 import { isGood, logIn, openWindow, press } from './window.ts';
-import { openBrowser, type PagesWorld, pagesWorld, wayBack } from './world.ts';
 
 const DAY_MS = 86_400_000;
 const ADDRESS = '0x52908400098527886E0F7030069857D2E4169EE7';
 const ACCOUNT = '000155598765';
 const HOLDER = 'Grace Hopper';
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 
 before(async () => {
-  world = await pagesWorld({ coolingOffMs: DAY_MS });
+  world = await pagesEnvironment({ coolingOffMs: DAY_MS });
   acme = await world.partner('acme');
 });
 after(async () => await world?.stop());

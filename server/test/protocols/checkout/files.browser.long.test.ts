@@ -12,9 +12,9 @@ import { changeBranding } from '../../../src/partners/index.ts';
 import { drawLogo } from '../../../src/protocols/v1/logo.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import { pdf } from '../../support/pictures.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { type PagesEnvironment, pagesEnvironment } from './environment.ts';
 import { isGood, logIn, openWindow, press, type Screen } from './window.ts';
-import { type PagesWorld, pagesWorld } from './world.ts';
 
 /** Folder for screenshots, for a person to look at. */
 const PICTURES = process.env.FILES_PICTURES;
@@ -35,14 +35,14 @@ const PERSON = {
   },
 } as const;
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 let browser: Browser;
 let photo: Buffer;
 
 before(async () => {
   if (noChromium !== undefined) return;
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme Wallet');
   browser = await startChromium();
   photo = await sharp({ create: { width: 900, height: 600, channels: 3, background: '#7a1fa2' } })

@@ -18,8 +18,8 @@ import {
 import { findInDump } from '../../support/dump.ts';
 import { jpeg, lookOf, pdf, png } from '../../support/pictures.ts';
 import { until } from '../../support/until.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
-import { type Chosen, openBrowser, type PagesWorld, pagesWorld, unescaped } from './world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { type Chosen, openBrowser, type PagesEnvironment, pagesEnvironment, unescaped } from './environment.ts';
 
 const FORM = {
   details: {
@@ -40,11 +40,11 @@ const PASSPORT: readonly Chosen[] = [
 ];
 const PROOF: Chosen = ['file-proof', pdf(), 'bill.pdf'];
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 
 before(async () => {
-  world = await pagesWorld({ uploadLimits: { fileBytes: 200_000, files: 10, bytes: 600_000, ms: 1_000 } });
+  world = await pagesEnvironment({ uploadLimits: { fileBytes: 200_000, files: 10, bytes: 600_000, ms: 1_000 } });
   acme = await world.partner('Acme Wallet');
   world.clock.advance(1_000);
   const now = world.clock.now();

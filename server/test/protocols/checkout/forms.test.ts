@@ -13,9 +13,9 @@ import {
   saveForm,
 } from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { DETAILS, openBrowser, type PagesEnvironment, pagesEnvironment, unescaped } from './environment.ts';
 import { isGood, logIn, openWindow, press } from './window.ts';
-import { DETAILS, openBrowser, type PagesWorld, pagesWorld, unescaped } from './world.ts';
 
 const FORM = {
   firstName: { label: 'Given name', required: 1, regex: '^(?!\\s).*$' },
@@ -41,12 +41,12 @@ const ANSWERS = {
 const onPage = (answers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(answers).map(([name, value]) => [`answer-${name}`, value]));
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 let browser: Browser;
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme Wallet');
   if (noChromium === undefined) browser = await startChromium();
 });

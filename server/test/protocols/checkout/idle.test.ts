@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { later } from '../../../src/base/clock.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
-import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld, type Shown } from './world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import { BACK, DETAILS, openBrowser, type PagesEnvironment, pagesEnvironment, type Shown } from './environment.ts';
 
 const DAY = 86_400_000;
 const IDLE_DAYS = 180;
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 
 before(async () => {
-  world = await pagesWorld({ phoneIdleMs: IDLE_DAYS * DAY });
+  world = await pagesEnvironment({ phoneIdleMs: IDLE_DAYS * DAY });
   acme = await world.partner('Acme Wallet');
 });
 after(async () => await world?.stop());

@@ -18,14 +18,22 @@ import { suspendPartner } from '../../../src/partners/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import { until } from '../../support/until.ts';
-import type { TestPartner } from '../whitelabel/world.ts';
-import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld, unescaped, wayBack } from './world.ts';
+import type { TestPartner } from '../whitelabel/environment.ts';
+import {
+  BACK,
+  DETAILS,
+  openBrowser,
+  type PagesEnvironment,
+  pagesEnvironment,
+  unescaped,
+  wayBack,
+} from './environment.ts';
 
-let world: PagesWorld;
+let world: PagesEnvironment;
 let acme: TestPartner;
 
 before(async () => {
-  world = await pagesWorld();
+  world = await pagesEnvironment();
   acme = await world.partner('Acme <b>&"Wallet"</b>');
 });
 after(async () => await world?.stop());
@@ -441,7 +449,7 @@ describe('codes', () => {
   });
 
   test('are not offered by a server that cannot send them, and the page says so', async () => {
-    const production = await pagesWorld({ sender: null });
+    const production = await pagesEnvironment({ sender: null });
     try {
       const { kycUrl } = await production.invited(await production.partner('Nosender'));
       const browser = openBrowser();
@@ -456,7 +464,9 @@ describe('codes', () => {
 
   test('are six random digits where a real sender is configured', async () => {
     const seen: { phone: string; code: string }[] = [];
-    const real = await pagesWorld({ sender: { sendCode: async (phone, code) => void seen.push({ phone, code }) } });
+    const real = await pagesEnvironment({
+      sender: { sendCode: async (phone, code) => void seen.push({ phone, code }) },
+    });
     try {
       const partner = await real.partner('Sender');
       for (let i = 0; i < 3; i += 1) {
@@ -627,7 +637,7 @@ describe('strangers', () => {
 });
 
 test('behind TLS a browser gets a cookie bound to TLS and a strict transport header', async () => {
-  const secure = await pagesWorld({ publicUrl: 'https://pay.example/ramp/' });
+  const secure = await pagesEnvironment({ publicUrl: 'https://pay.example/ramp/' });
   try {
     const { kycUrl } = await secure.invited(await secure.partner('Secure'));
     const page = await openBrowser().open(kycUrl);
@@ -643,7 +653,7 @@ test('behind TLS a browser gets a cookie bound to TLS and a strict transport hea
 });
 
 test('an address that sends too many requests is told to wait, whatever it requests', async () => {
-  const limited = await pagesWorld({ requestsPerMinute: 5 });
+  const limited = await pagesEnvironment({ requestsPerMinute: 5 });
   try {
     const answers = [];
     for (let i = 0; i < 6; i += 1)

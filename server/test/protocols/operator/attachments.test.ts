@@ -16,17 +16,17 @@ import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { jpeg, pdf, png } from '../../support/pictures.ts';
 import { operatorTypes } from '../../support/terminal.ts';
-import { type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person } from './people.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'attachments-'));
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let nia: Person;
 let vic: Person;
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     beside: (fixture) => operatorApi(fixture, { blobs: openFolder(fixture.blobFolder) }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');

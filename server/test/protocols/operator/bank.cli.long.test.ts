@@ -11,21 +11,21 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { makeReference } from '../../../src/rails/reference.ts';
-import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment } from '../../support/manual.environment.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { camt } from '../../support/statements.ts';
 import { type Ended, operatorTypes } from '../../support/terminal.ts';
 import { oneOpensGates, operatorNamed, type Person } from './people.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'desk-'));
-let w: ManualWorld;
+let w: ManualEnvironment;
 let app: ReturnType<typeof createServer>;
 let url: string;
 let ada: Person;
 let bob: Person;
 
 before(async () => {
-  w = await manualWorld();
+  w = await manualEnvironment();
   app = createServer({ log: w.log });
   await app.register(operatorApi(w, { bank: w.desk, rails: new Map([[w.rail.code, w.rail]]) }));
   await app.listen({ port: 0, host: '127.0.0.1' });

@@ -7,19 +7,19 @@ import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
-import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment } from '../../support/manual.environment.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { camt, germanCsv } from '../../support/statements.ts';
 import { oneOpensGates, operatorNamed, type Person, takes } from './people.ts';
 
-let w: ManualWorld;
+let w: ManualEnvironment;
 let app: ReturnType<typeof createServer>;
 let ada: Person;
 let bob: Person;
 let vic: Person;
 
 before(async () => {
-  w = await manualWorld();
+  w = await manualEnvironment();
   app = createServer({ log: w.log });
   await app.register(operatorApi(w, { bank: w.desk, rails: new Map([[w.rail.code, w.rail]]) }));
   await w.db.asSystem(oneOpensGates);

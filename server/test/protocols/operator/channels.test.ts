@@ -7,13 +7,13 @@ import { readConfig } from '../../../src/config.ts';
 import { messengers } from '../../../src/registry.ts';
 import { findInDump } from '../../support/dump.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
-import { type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person } from './people.ts';
 
 const PHONE = '+919812345678';
 const SECRET = 'https://hooks.slack.example/secret-of-slack';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let vic: Person;
 const sent: string[] = [];
@@ -35,7 +35,7 @@ const channels = new Map<string, Channel>([
 
 before(async () => {
   const config = readConfig({ ALERT_CHANNELS: 'slack', ALERT_SLACK_URL: SECRET });
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) =>
       operatorApi(fixture, {

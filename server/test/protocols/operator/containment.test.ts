@@ -13,14 +13,14 @@ import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Came, type Client, openClient } from '../../support/client.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
-import { openBrowser } from '../checkout/world.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { openBrowser } from '../checkout/environment.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { oneOpensGates, operatorNamed, type Person, takes } from './people.ts';
 
 const SCOPES = 'read,trade,customers,admin';
 const BUY = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '5000', paymentMethodType: 'UPI' };
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let admin: Postgres;
 let shop: TestPartner;
@@ -30,7 +30,7 @@ let thief: Client;
 let since = '';
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     beside:
       ({ db, vault, blobFolder, clock, log, orders, publicUrl }) =>
       async (app) => {

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import type { Came } from '../../support/client.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
-import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
+import { type ManualEnvironment, manualEnvironment } from '../../support/manual.environment.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { readCsv } from '../../support/terminal.ts';
 import { operatorNamed, type Person } from './people.ts';
@@ -15,14 +15,14 @@ import { operatorNamed, type Person } from './people.ts';
 const FORMULA = '=HYPERLINK("http://evil.test")';
 const HOT = 'hot';
 
-let w: ManualWorld;
+let w: ManualEnvironment;
 let app: ReturnType<typeof createServer>;
 let vic: Person;
 
 const at = (day: number): string => `2027-03-${String(day).padStart(2, '0')}T10:00:00.000Z`;
 
 before(async () => {
-  w = await manualWorld();
+  w = await manualEnvironment();
   app = createServer({ log: w.log });
   await app.register(operatorApi(w, { bank: w.desk, rails: new Map([[w.rail.code, w.rail]]) }));
   vic = await operatorNamed({ ...w, baseUrl: '' }, 'vic', 'viewer');

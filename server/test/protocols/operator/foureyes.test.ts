@@ -11,11 +11,11 @@ import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { ALL_ACTIONS, idleDesk } from './desk.ts';
 import { operatorNamed, type Person, withToken } from './people.ts';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let cleo: Person;
@@ -26,7 +26,7 @@ let customers = 0;
 let customer = '';
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) =>
       operatorApi(fixture, {

@@ -8,10 +8,10 @@ import { declareInstallation } from '../../../src/operators/index.ts';
 import { memberOfCode } from '../../../src/team/index.ts';
 import { findInDump } from '../../support/dump.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { confirmedBy, operatorNamed, type Person, type Said, takes } from './people.ts';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let cleo: Person;
@@ -19,7 +19,7 @@ let shop: TestPartner;
 const DAY_MS = 24 * 3_600_000;
 
 before(async () => {
-  world = await wireWorld({ production: true, beside: (fixture) => operatorApi(fixture) });
+  world = await wireEnvironment({ production: true, beside: (fixture) => operatorApi(fixture) });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');
   cleo = await operatorNamed(world, 'cleo', 'admin');

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Came } from '../../support/client.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
-import { type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person, takes } from './people.ts';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let market = '';
 let partner = '';
 
 before(async () => {
-  world = await wireWorld({ production: true, beside: (fixture) => operatorApi(fixture, { rails: silentBank }) });
+  world = await wireEnvironment({ production: true, beside: (fixture) => operatorApi(fixture, { rails: silentBank }) });
   ada = await operatorNamed(world, 'ada', 'admin');
   await world.db.asSystem((tx) => takes(tx, 1, { right: 'terms' }));
   await world.partner('Shop');

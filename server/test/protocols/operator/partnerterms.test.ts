@@ -5,12 +5,12 @@ import { takeEffect } from '../../../src/protocols/operator/index.ts';
 import type { Came } from '../../support/client.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { confirmedBy, operatorNamed, type Person, twoDo } from './people.ts';
 
 const HOUR_MS = 3_600_000;
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let sue: Person;
@@ -18,7 +18,7 @@ let shop: TestPartner;
 let partner = '';
 
 before(async () => {
-  world = await wireWorld({ production: true, beside: (fixture) => operatorApi(fixture, { rails: silentBank }) });
+  world = await wireEnvironment({ production: true, beside: (fixture) => operatorApi(fixture, { rails: silentBank }) });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');
   sue = await operatorNamed(world, 'sue', 'support');

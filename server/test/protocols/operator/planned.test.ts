@@ -8,13 +8,13 @@ import { sealAudit, verifyAudit } from '../../../src/operators/index.ts';
 import { plannedHandlers, TAKE_EFFECT, takeEffect } from '../../../src/protocols/operator/index.ts';
 import type { Came } from '../../support/client.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { confirmedBy, operatorNamed, type Person, takes } from './people.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let sue: Person;
@@ -22,7 +22,7 @@ let shop: TestPartner;
 let market = '';
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) => operatorApi(fixture, { rails: silentBank }),
   });

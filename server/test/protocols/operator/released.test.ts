@@ -5,12 +5,12 @@ import { heldDestination } from '../../../src/partners/index.ts';
 import { type Came, type Client, openClient } from '../../support/client.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { oneOpensGates, operatorNamed, type Person, takes } from './people.ts';
 
 const BUY = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '5000', paymentMethodType: 'UPI' };
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let shop: TestPartner;
 /** A key from before the time since which the partner is distrusted. */
@@ -20,7 +20,7 @@ let shops = 0;
 let accounts = 0;
 
 before(async () => {
-  world = await wireWorld({ beside: operatorApi });
+  world = await wireEnvironment({ beside: operatorApi });
   await world.db.asSystem(async (tx) => {
     await oneOpensGates(tx);
     await takes(tx, 1, { action: 'held.*' });

@@ -10,10 +10,10 @@ import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { jpeg, lookOf } from '../../support/pictures.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { confirmedBy, operatorNamed, type Person } from './people.ts';
 
-let world: World;
+let world: Environment;
 let shop: TestPartner;
 let ada: Person;
 let bea: Person;
@@ -21,7 +21,7 @@ let sue: Person;
 let vic: Person;
 let checks: (customerId: string) => Promise<void>;
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     beside: (fixture) => operatorApi(fixture, { blobs: openFolder(fixture.blobFolder) }),
   });
   shop = await world.partner('Shop');

@@ -9,11 +9,11 @@ import { declareInstallation, noteApproved, peopleNeeded, type Role, setRule } f
 import { operatorsCheck } from '../../../src/ops/checks.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { idleDesk } from './desk.ts';
 import { operatorNamed, type Person, withToken } from './people.ts';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let finn: Person;
@@ -23,7 +23,7 @@ let customers = 0;
 let customer = '';
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) => operatorApi(fixture, { rails: silentBank, bank: idleDesk(fixture) }),
   });

@@ -4,19 +4,19 @@ import { createHash } from 'node:crypto';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { Role } from '../../../src/operators/index.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
-import { type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person } from './people.ts';
 
-let world: World | undefined;
+let world: Environment | undefined;
 let ada: Person;
-const opened = (): World => {
+const opened = (): Environment => {
   assert.ok(world, 'the world is not open');
   return world;
 };
 
 beforeEach(async () => {
   await world?.stop();
-  world = await wireWorld({ production: true, beside: (fixture) => operatorApi(fixture) });
+  world = await wireEnvironment({ production: true, beside: (fixture) => operatorApi(fixture) });
   ada = await operatorNamed(world, 'ada', 'admin');
 });
 after(async () => await world?.stop());

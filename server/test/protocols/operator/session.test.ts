@@ -5,18 +5,18 @@ import { purgeSessions } from '../../../src/operators/index.ts';
 import { cookieNamed, siteOf } from '../../../src/protocols/browser.ts';
 import { authenticator } from '../../support/authenticator.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
-import { type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person } from './people.ts';
 import { bearer, by, consoleClient, OURS, SITE } from './signing.ts';
 
 const MINUTE_MS = 60_000;
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bob: Person;
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) => operatorApi(fixture, { publicUrl: () => SITE.origin, loginsPerMinute: 200 }),
   });

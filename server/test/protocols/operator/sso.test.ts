@@ -8,14 +8,14 @@ import { openOidc } from '../../../src/base/oidc.ts';
 import { authenticator } from '../../support/authenticator.ts';
 import { CLIENT, type LyingProvider, lyingProvider, type Signed } from '../../support/oidc.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
-import { type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person, twoDo } from './people.ts';
 import { by, consoleClient, OURS, SITE } from './signing.ts';
 
 const MINUTE_MS = 60_000;
 
 let provider: LyingProvider;
-let world: World;
+let world: Environment;
 let ada: Person;
 let bob: Person;
 const policy = { strong: ['amr=hwk', 'acr=phr'], isFresh: false };
@@ -26,7 +26,7 @@ const note = (...line: unknown[]) => void logged.push(JSON.stringify(line));
 before(async () => {
   provider = await lyingProvider();
   const client = openOidc({ issuer: provider.issuer, ...CLIENT });
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) =>
       operatorApi(fixture, {
@@ -455,7 +455,7 @@ describe('binding an account', () => {
   });
 
   test('and every login at a provider is declined where there is none', async () => {
-    const plain = await wireWorld({
+    const plain = await wireEnvironment({
       production: true,
       beside: (fixture) => operatorApi(fixture, { publicUrl: () => SITE.origin }),
     });

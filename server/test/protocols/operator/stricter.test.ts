@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person, takes } from './people.ts';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bea: Person;
 let cleo: Person;
@@ -18,7 +18,7 @@ let market = '';
 let apiKey = '';
 
 before(async () => {
-  world = await wireWorld({ production: true, beside: (fixture) => operatorApi(fixture, { rails: silentBank }) });
+  world = await wireEnvironment({ production: true, beside: (fixture) => operatorApi(fixture, { rails: silentBank }) });
   ada = await operatorNamed(world, 'ada', 'admin');
   bea = await operatorNamed(world, 'bea', 'admin');
   cleo = await operatorNamed(world, 'cleo', 'admin');

@@ -8,18 +8,18 @@ import { createOperator, MAX_VIEWS, ROLES, saveView, viewsOf } from '../../../sr
 import { findInDump } from '../../support/dump.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { terminal } from '../../support/terminal.ts';
-import { type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, wireEnvironment } from '../whitelabel/environment.ts';
 import { operatorNamed, type Person, twoDo } from './people.ts';
 import { bearer, by, consoleClient, OURS, SITE } from './signing.ts';
 
 const NETWORKS = ['127.0.0.0/8', '203.0.113.0/24', '::1'];
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let bob: Person;
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) =>
       operatorApi(fixture, { publicUrl: () => SITE.origin, loginsPerMinute: 200, networks: NETWORKS }),

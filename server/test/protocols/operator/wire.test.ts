@@ -14,10 +14,10 @@ import { READS } from '../../../src/protocols/operator/reads.ts';
 import { openClient } from '../../support/client.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
-import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { oneOpensGates, operatorNamed, type Person, withToken } from './people.ts';
 
-let world: World;
+let world: Environment;
 let ada: Person;
 let finn: Person;
 let sue: Person;
@@ -26,7 +26,7 @@ let shop: TestPartner;
 let market = '';
 
 before(async () => {
-  world = await wireWorld({
+  world = await wireEnvironment({
     production: true,
     beside: (fixture) => operatorApi(fixture, { rails: silentBank }),
   });

@@ -6,15 +6,15 @@ import sharp from 'sharp';
 import { contrast, GROUNDS, type pageColours } from '../../../src/partners/index.ts';
 import { type Came, newPhone } from '../../support/client.ts';
 import { chunk, jpeg, pdf, png } from '../../support/pictures.ts';
-import { openBrowser } from '../checkout/world.ts';
+import { openBrowser } from '../checkout/environment.ts';
 import { operatorNamed, type Person } from '../operator/people.ts';
-import { type V1World, v1World } from '../v1/world.ts';
+import { type V1Environment, v1Environment } from '../v1/environment.ts';
 import { type MemberClient, memberNamed, type Teamed } from './people.ts';
 
 const SCRIPT = '<script>alert(1)</script>';
 const PATH = '/settings/branding';
 
-let world: V1World;
+let world: V1Environment;
 let team: Teamed;
 let operator: Person;
 let owner: MemberClient;
@@ -22,7 +22,7 @@ let stranger: MemberClient;
 let partnerId = 0n;
 
 before(async () => {
-  world = await v1World();
+  world = await v1Environment();
   team = { db: world.s.server.db, baseUrl: world.s.server.baseUrl, clock: world.s.clock };
   operator = await operatorNamed(team, 'op', 'admin');
   const idOf = async (apiKey: string): Promise<bigint> =>

@@ -11,7 +11,7 @@ import type { Came } from '../../support/client.ts';
 import { until } from '../../support/until.ts';
 import { openV1 } from '../../support/v1.ts';
 import { operatorNamed, type Person } from '../operator/people.ts';
-import { besideStory, type V1World, v1World } from '../v1/world.ts';
+import { besideStory, type V1Environment, v1Environment } from '../v1/environment.ts';
 import {
   asking,
   joins,
@@ -24,7 +24,7 @@ import {
   type Teamed,
 } from './people.ts';
 
-let world: V1World;
+let world: V1Environment;
 let team: Teamed;
 let beside: Awaited<ReturnType<typeof besideStory>>;
 let operator: Person;
@@ -34,7 +34,7 @@ let dora: MemberClient;
 let vera: MemberClient;
 
 before(async () => {
-  world = await v1World();
+  world = await v1Environment();
   const { db } = world.s.server;
   beside = await besideStory(world.s, { profile: 'sandbox', loginsPerMinute: 10_000 });
   team = { db, baseUrl: beside.baseUrl, clock: world.s.clock };

@@ -10,7 +10,7 @@ import { authenticator } from '../../support/authenticator.ts';
 import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { openV1, signed } from '../../support/v1.ts';
 import { operatorNamed, type Person } from '../operator/people.ts';
-import { besideStory, type V1World, v1World } from '../v1/world.ts';
+import { besideStory, type V1Environment, v1Environment } from '../v1/environment.ts';
 import {
   asking,
   joins,
@@ -26,7 +26,7 @@ import {
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-let world: V1World;
+let world: V1Environment;
 /** A server of the same installation where many may log in at once. */
 let team: Teamed;
 let beside: Awaited<ReturnType<typeof besideStory>>;
@@ -37,7 +37,7 @@ let owner: MemberClient;
 let stranger: MemberClient;
 
 before(async () => {
-  world = await v1World();
+  world = await v1Environment();
   const { db } = world.s.server;
   beside = await besideStory(world.s, { profile: 'sandbox', loginsPerMinute: 10_000 });
   team = { db, baseUrl: beside.baseUrl, clock: world.s.clock };

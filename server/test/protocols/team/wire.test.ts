@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { authenticator } from '../../support/authenticator.ts';
-import { besideStory, type V1World, v1World } from '../v1/world.ts';
+import { besideStory, type V1Environment, v1Environment } from '../v1/environment.ts';
 import { type MemberClient, memberNamed, signing, siteOf, type Teamed } from './people.ts';
 
-let world: V1World;
+let world: V1Environment;
 let team: Teamed;
 let owner: MemberClient;
 
 before(async () => {
-  world = await v1World();
+  world = await v1Environment();
   const { db, baseUrl } = world.s.server;
   team = { db, baseUrl, clock: world.s.clock };
   const known = await db.asSystem((tx) =>

@@ -7,13 +7,13 @@ import type { Came } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import { jpeg, lookOf, png } from '../../support/pictures.ts';
 import { operatorNamed, type Person } from '../operator/people.ts';
-import { type V1World, v1World } from './world.ts';
+import { type V1Environment, v1Environment } from './environment.ts';
 
-let w: V1World;
+let w: V1Environment;
 let ada: Person;
 let vic: Person;
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
   const { db, baseUrl } = w.s.server;
   ada = await operatorNamed({ db, baseUrl, clock: w.s.clock }, 'ada', 'admin');
   vic = await operatorNamed({ db, baseUrl, clock: w.s.clock }, 'vic', 'viewer');

@@ -12,11 +12,11 @@ import { openOrders, retry } from '../../../src/orders/index.ts';
 import { allCustomerLimits, type LimitScope, setCustomerLimit } from '../../../src/partners/index.ts';
 import { type Came, newPhone } from '../../support/client.ts';
 import { openV1 } from '../../support/v1.ts';
-import { besideStory, type V1World, v1World } from './world.ts';
+import { besideStory, type V1Environment, v1Environment } from './environment.ts';
 
-let w: V1World;
+let w: V1Environment;
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
 });
 after(async () => {
   await w?.s.close();

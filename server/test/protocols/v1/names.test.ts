@@ -10,7 +10,7 @@ import { newPhone } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import { operatorNamed } from '../operator/people.ts';
 import { type MemberClient, memberNamed } from '../team/people.ts';
-import { besideStory, type V1World, v1World } from './world.ts';
+import { besideStory, type V1Environment, v1Environment } from './environment.ts';
 
 /** A name in every form that some field takes. */
 const NAMES = ['Ebenezer Quagmire', 'quagmire', 'ebenezer@quagmire.example', 'https://quagmire.example/ebenezer'];
@@ -26,13 +26,13 @@ const IN_CLEAR: Readonly<Record<string, string>> = {
 /** Fields of every endpoint that take a code or an address of a chain: no free text. */
 const CODES = ['asset', 'payAsset', 'receiveAsset', 'chain', 'coin', 'fiat', 'currency', 'method', 'address'];
 
-let w: V1World;
+let w: V1Environment;
 let beside: Awaited<ReturnType<typeof besideStory>>;
 let owner: MemberClient;
 let partnerId = 0n;
 
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
   const { db } = w.s.server;
   beside = await besideStory(w.s, { profile: 'sandbox', loginsPerMinute: 10_000 });
   const row = await db.asSystem((tx) =>

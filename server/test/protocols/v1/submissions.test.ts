@@ -18,7 +18,7 @@ import { findInDump } from '../../support/dump.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../../support/identities.ts';
 import { jpeg, pdf, png } from '../../support/pictures.ts';
 import { openV1, signed, type V1Client } from '../../support/v1.ts';
-import { besideStory, type V1World, v1World } from './world.ts';
+import { besideStory, type V1Environment, v1Environment } from './environment.ts';
 
 const LIMITS = { fileBytes: 100_000, files: 4, bytes: 250_000, ms: 20_000 };
 const PASSPORT = ['passportFront.jpg', 'passportBack.jpg', 'selfie.jpg'];
@@ -27,11 +27,11 @@ const OF_BUSINESS = { identityNumber: BUSINESS.identityNumber, ...BUSINESS.detai
 /** The simulated verifier does not answer of its own accord. */
 const NEVER = 'ABCDENEVER';
 
-let w: V1World;
+let w: V1Environment;
 let strict: Awaited<ReturnType<typeof besideStory>>;
 let signer: V1Client;
 before(async () => {
-  w = await v1World();
+  w = await v1Environment();
   strict = await besideStory(w.s, { uploadLimits: LIMITS });
   signer = openV1(strict.baseUrl, w.keys, { signs: true });
 });

@@ -22,7 +22,7 @@ import type { Came, Keys } from '../../support/client.ts';
 import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { openStory, type Story } from '../../support/story.ts';
 import { openV1, signed, type V1Client } from '../../support/v1.ts';
-import { besideStory } from './world.ts';
+import { besideStory } from './environment.ts';
 
 let s: Story;
 let keys: Keys;

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, type Fields, openClient } from '../../support/client.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
 const COMMON = '/onramp/api/v2/common/transaction';
 const HISTORY = '/onramp/api/v1/transaction/merchantHistory';
 const WALLET = '0x00000000000000000000000000000000000000aa';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   other = await world.partner('other');
 });

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { CONTROLS, ROUTES } from '../../../src/protocols/whitelabel/index.ts';
 import { ask } from '../../support/client.ts';
-import { type World, wireWorld } from './world.ts';
+import { type Environment, wireEnvironment } from './environment.ts';
 
 const WL = '/onramp/api/v2/whiteLabel/';
 const BANK_WL = '/onramp-bank/api/v2/whiteLabel/';
@@ -115,9 +115,9 @@ const ROWS = ROUTES.map(({ method, paths }) => {
   return { method, path, paths, row: `${method} ${path.replace(WL, '').replace(COMMON, 'common/')}` };
 });
 
-let world: World;
+let world: Environment;
 before(async () => {
-  world = await wireWorld({ controls: true });
+  world = await wireEnvironment({ controls: true });
 });
 after(async () => await world?.stop());
 

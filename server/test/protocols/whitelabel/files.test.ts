@@ -9,18 +9,18 @@ import { openFolder } from '../../../src/base/blobs.ts';
 import { openFile, sweepFiles } from '../../../src/customers/index.ts';
 import { type Answer, ask, newPhone, sign } from '../../support/client.ts';
 import { jpeg, lookOf, pdf, png } from '../../support/pictures.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
 const LIMITS = { fileBytes: 100_000, files: 4, bytes: 250_000, ms: 1_500 };
 const BOUNDARY = 'a-boundary';
 const TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
 const END = Buffer.from(`--${BOUNDARY}--\r\n`);
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 before(async () => {
-  world = await wireWorld({ uploadLimits: LIMITS });
+  world = await wireEnvironment({ uploadLimits: LIMITS });
   acme = await world.partner('acme');
   other = await world.partner('other');
 });

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { edits, nearestPath } from '../../../src/protocols/nearest.ts';
 import { ask, openClient } from '../../support/client.ts';
-import { type World, wireWorld } from './world.ts';
+import { type Environment, wireEnvironment } from './environment.ts';
 
 const QUOTE = { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '10', chain: 'erc20' };
 const MISSPELT = { ...QUOTE, paymentMethod: 'UPI', redirectURL: 'https://wallet.example/' };
 
 describe('the sandbox', () => {
-  let world: World;
+  let world: Environment;
   before(async () => {
-    world = await wireWorld({ controls: true });
+    world = await wireEnvironment({ controls: true });
   });
   after(async () => await world.stop());
 
@@ -73,7 +73,7 @@ describe('the sandbox', () => {
 });
 
 test('production names neither unused fields nor near paths', async () => {
-  const world = await wireWorld({ production: true });
+  const world = await wireEnvironment({ production: true });
   try {
     const acme = await world.partner('acme');
     const misspelt = await acme.post('offramp/quote', MISSPELT);

@@ -4,13 +4,13 @@ import { after, before, describe, test } from 'node:test';
 import { BUSINESS_FORM, type Form, openGivenDetails, recordFinding, saveForm } from '../../../src/customers/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { BUSINESS, PERSON } from '../../support/identities.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
 const DAY_MS = 86_400_000;
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
 });
 after(async () => await world?.stop());

@@ -8,17 +8,17 @@ import { type Answer, ask, newPhone, sign } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
 import { ADDRESS, PERSON } from '../../support/identities.ts';
 import { jpeg, png } from '../../support/pictures.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
 const LIMITS = { fileBytes: 100_000, files: 4, bytes: 250_000, ms: 20_000 };
 const PASSPORT = ['passportFront.jpg', 'passportBack.jpg', 'selfie.jpg'];
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 let verify: (customerId: string) => Promise<void>;
 before(async () => {
-  world = await wireWorld({ uploadLimits: LIMITS });
+  world = await wireEnvironment({ uploadLimits: LIMITS });
   acme = await world.partner('acme');
   other = await world.partner('other');
   const { db, clock, vault } = world;

@@ -13,14 +13,14 @@ import {
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { ADDRESS, BUSINESS, PERSON } from '../../support/identities.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 let verify: (customerId: string) => Promise<void>;
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   other = await world.partner('other');
   const { db, clock } = world;

@@ -5,14 +5,14 @@ import { after, before, describe, test } from 'node:test';
 import type { Order, Payee } from '../../../src/orders/index.ts';
 import { payInstructionsShape } from '../../../src/protocols/whitelabel/shapes.ts';
 import { ask, type Client, type Fields, newPhone, openClient, sign } from '../../support/client.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   other = await world.partner('other');
 });

@@ -10,13 +10,13 @@ import { ROUTES } from '../../../src/protocols/whitelabel/table.ts';
 import { type Answer, type Came, openClient } from '../../support/client.ts';
 import { fetchDeclared } from '../../support/declared.fetch.ts';
 import { operatorNamed } from '../operator/people.ts';
-import { type V1World, v1World } from '../v1/world.ts';
+import { type V1Environment, v1Environment } from '../v1/environment.ts';
 
 const WIRE = 'protocol=white-label';
-let world: V1World;
+let world: V1Environment;
 
 before(async () => {
-  world = await v1World();
+  world = await v1Environment();
 });
 after(() => world?.s.close());
 

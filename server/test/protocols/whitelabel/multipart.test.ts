@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { Refusal } from '../../../src/base/errors.ts';
 import { readMultipart } from '../../../src/protocols/whitelabel/multipart.ts';
 import { type Answer, ask, sign } from '../../support/client.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
 const TYPE = 'multipart/form-data; boundary=xx';
 const part = (name: string, value: string, more = '') =>
@@ -104,10 +104,10 @@ describe('reading', () => {
 });
 
 describe('over HTTP', () => {
-  let world: World;
+  let world: Environment;
   let acme: TestPartner;
   before(async () => {
-    world = await wireWorld();
+    world = await wireEnvironment();
     acme = await world.partner('acme');
   });
   after(async () => await world?.stop());

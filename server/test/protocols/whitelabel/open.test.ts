@@ -3,19 +3,19 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CONTROLS } from '../../../src/protocols/whitelabel/index.ts';
 import { ask } from '../../support/client.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
 const from = (page: string) => ({ headers: { origin: page } });
 
 describe('public reference data', () => {
-  let world: World;
+  let world: Environment;
   const data = async (path: string) => {
     const { status, body } = await ask(world.baseUrl, path);
     assert.equal(status, 200, path);
     return body.data;
   };
   before(async () => {
-    world = await wireWorld();
+    world = await wireEnvironment();
   });
   after(async () => await world.stop());
 
@@ -85,11 +85,11 @@ describe('public reference data', () => {
 const allowed = (headers: Headers) => headers.get('access-control-allow-origin');
 
 describe('browsers', () => {
-  let world: World;
+  let world: Environment;
   let acme: TestPartner;
   const origin = 'https://app.example.org';
   before(async () => {
-    world = await wireWorld({ production: true });
+    world = await wireEnvironment({ production: true });
     acme = await world.partner('acme', { corsOrigins: [origin] });
   });
   after(async () => await world.stop());

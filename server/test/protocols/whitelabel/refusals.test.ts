@@ -8,9 +8,9 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, ask, type Fields, hmac, openClient, type Signing, sign } from '../../support/client.ts';
-import { contractOf, type TestPartner, type World, wireWorld } from './world.ts';
+import { contractOf, type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 let stranger: string;
@@ -30,7 +30,7 @@ let bought: Fields;
 let otherPurchase: string;
 
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   other = await world.partner('other');
   stranger = await world.customer(acme, acme.partner, 'not-logged-in', false);

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setKybRequirements } from '../../../src/partners/index.ts';
 import { ask, type Signing } from '../../support/client.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
 });
 after(async () => await world.stop());

@@ -11,15 +11,15 @@ import {
   setLimit,
   upsertMarket,
 } from '../../../src/partners/index.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
-let world: World;
+let world: Environment;
 let acme: TestPartner;
 let other: TestPartner;
 let market: Market;
 
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   acme = await world.partner('acme');
   other = await world.partner('other');
   market = await world.db.asSystem((tx) => findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr' }));

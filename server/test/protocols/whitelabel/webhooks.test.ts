@@ -15,11 +15,11 @@ import { whitelabelBody } from '../../../src/protocols/whitelabel/webhooks.ts';
 import { type Answer, type Came, type Client, hmac, openClient } from '../../support/client.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import { until } from '../../support/until.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
 const MERCHANT = '/onramp/api/v1/merchant/';
 
-let world: World;
+let world: Environment;
 let receiver: Receiver;
 let mine: TestPartner;
 let other: TestPartner;
@@ -27,7 +27,7 @@ let admin: Client;
 let otherAdmin: Client;
 let formats: Parameters<typeof publish>[0]['formats'];
 before(async () => {
-  world = await wireWorld();
+  world = await wireEnvironment();
   receiver = await openReceiver();
   [mine, other] = [await world.partner('Mine'), await world.partner('Other')];
   const adminOf = async ({ partner }: TestPartner) =>

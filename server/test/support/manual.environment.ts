@@ -11,13 +11,13 @@ import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
 import { type BankEntry, camt, SETTINGS, sumOf } from './statements.ts';
 
-export type ManualWorld = Awaited<ReturnType<typeof manualWorld>>;
+export type ManualEnvironment = Awaited<ReturnType<typeof manualEnvironment>>;
 
 export const PAYEE = { name: 'Jürgen Groß & Co', iban: 'DE89370400440532013000', account: 'DE89370400440532013000' };
 const BY = 'Asha at the desk';
 
 /** @param given the settings, as an operator would write them */
-export async function manualWorld(given: object = SETTINGS) {
+export async function manualEnvironment(given: object = SETTINGS) {
   const fixture = await freshFixture();
   const rows = await openRows(fixture.adminUrl);
   await rows.query(

@@ -1,9 +1,9 @@
 /** Claims of a contract: each is tried in a world of its own, which ends with it. */
 import { it } from 'node:test';
 
-export const inWorldOf =
-  <World extends { stop(): Promise<void> }>(make: () => Promise<World>) =>
-  (claim: string, body: (world: World) => Promise<void>) =>
+export const inEnvironmentOf =
+  <Environment extends { stop(): Promise<void> }>(make: () => Promise<Environment>) =>
+  (claim: string, body: (world: Environment) => Promise<void>) =>
     it(claim, async () => {
       const world = await make();
       try {

@@ -19,7 +19,7 @@ import type { Fixture } from './fixture.ts';
 import { gateRules } from './gate.ts';
 import { fiat, marketTerms } from './terms.ts';
 
-export interface SaleWorldOptions {
+export interface SaleEnvironmentOptions {
   screener?: (usual: Screener) => Screener;
   bank?: Partial<Rail>;
   /** Instead of the bank in memory: a rail of this code, on the world's context. */
@@ -29,7 +29,7 @@ export interface SaleWorldOptions {
   submitMs?: number;
 }
 
-export async function openSaleWorld(fixture: Fixture, options: SaleWorldOptions = {}) {
+export async function openSaleEnvironment(fixture: Fixture, options: SaleEnvironmentOptions = {}) {
   const { clock, vault, log } = fixture;
   const transactions: string[][] = [];
   const db = counted(fixture.db, transactions);

@@ -55,10 +55,10 @@ export interface Slot {
 export const until = (what: string, look: () => Promise<boolean>): Promise<boolean> =>
   waitUntil(what, () => look().catch(() => false), { withinMs: 120_000, everyMs: 100 });
 
-export type ChaosWorld = Awaited<ReturnType<typeof openWorld>>;
+export type ChaosEnvironment = Awaited<ReturnType<typeof openEnvironment>>;
 
 // Long because the world is one closure: its processes are started again from the state that they share.
-export async function openWorld(options: {
+export async function openEnvironment(options: {
   folder: string;
   mode: BankMode;
   /** A primary and a standby behind one address, instead of one PostgreSQL. */

@@ -15,12 +15,12 @@ import { freshFixture } from './fixture.ts';
 import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
 
-export type BankWorld = Awaited<ReturnType<typeof bankWorld>>;
+export type BankEnvironment = Awaited<ReturnType<typeof bankEnvironment>>;
 
 const RAIL = 'bank.simulated';
 const BAD = new Set(['unexplained_debit', 'line_refused', 'payout_unknown']);
 
-export async function bankWorld(
+export async function bankEnvironment(
   options: Partial<Settings> & { submitMs?: number; graceMs?: number; funds?: bigint } = {},
 ) {
   const fixture = await freshFixture();

@@ -44,7 +44,7 @@ const PRICES_FOR_MS = 20 * 60_000;
 /** A source that was silent for a minute does not count, however old its prices may be. */
 const FETCH_EVERY_MS = 15_000;
 
-export type World = Awaited<ReturnType<typeof wireWorld>>;
+export type Environment = Awaited<ReturnType<typeof wireEnvironment>>;
 
 export interface TestPartner extends Client {
   partner: Partner;
@@ -95,7 +95,7 @@ const bank = {
  *
  * Long because the world is one closure: all of its functions share the server and its rows.
  */
-export async function wireWorld(
+export async function wireEnvironment(
   options: {
     production?: boolean;
     withdrawalFee?: boolean;

@@ -26,7 +26,7 @@ export interface TestPartner {
   apiSecret: string;
 }
 
-export async function deliveryWorld() {
+export async function deliveryEnvironment() {
   const fixture = await freshFixture();
   const { db, vault, clock, log } = fixture;
   const dispatchers = new Set<Dispatcher>();

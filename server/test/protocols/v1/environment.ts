@@ -14,7 +14,7 @@ import { freshFolder } from '../../support/folder.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryOptions } from '../../support/story.ts';
 import { openV1, type V1Client } from '../../support/v1.ts';
 
-export type V1World = Awaited<ReturnType<typeof v1World>>;
+export type V1Environment = Awaited<ReturnType<typeof v1Environment>>;
 
 /** Another server of the same installation, with settings of its own. */
 export async function besideStory(
@@ -56,7 +56,7 @@ export async function besideStory(
   return { baseUrl, close: () => app.close() };
 }
 
-export async function v1World(options: StoryOptions = {}) {
+export async function v1Environment(options: StoryOptions = {}) {
   const s = await openStory(options);
   const [keys, otherKeys] = s.server.sandbox.partners;
   assert.ok(keys && otherKeys);

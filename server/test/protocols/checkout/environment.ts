@@ -10,14 +10,14 @@ import { type CheckoutDeps, checkout, sandboxSender } from '../../../src/protoco
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import type { Finding, VerificationRequest, Verifier } from '../../../src/verifiers/verifier.ts';
-import { type TestPartner, wireWorld } from '../whitelabel/world.ts';
+import { type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 
-export type PagesWorld = Awaited<ReturnType<typeof pagesWorld>>;
+export type PagesEnvironment = Awaited<ReturnType<typeof pagesEnvironment>>;
 
 export const BACK = 'https://wallet.example/back?flow=7';
 
 /** @param options differences from the defaults; `null` leaves out the sender of codes */
-export async function pagesWorld(
+export async function pagesEnvironment(
   options: {
     coolingOffMs?: number;
     phoneIdleMs?: number;
@@ -45,7 +45,7 @@ export async function pagesWorld(
     readCallback: ({ headers, body }) =>
       headers['x-signature'] === callbackSignature(body) ? JSON.parse(body.toString('utf8')).key : undefined,
   };
-  const world = await wireWorld({
+  const world = await wireEnvironment({
     beside: (fixture) => async (app) => {
       const pages = checkout({
         ...fixture,
