@@ -74,6 +74,7 @@ const RIGHT_ACTIONS: Readonly<Record<Right, readonly string[]>> = {
     'review.decide',
     'risk.confirm',
     'risk.dismiss',
+    'sanctions.accept',
     'sanctions.confirm',
     'sanctions.dismiss',
   ],
