@@ -556,7 +556,9 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'an approval by one person counts as one by two',
     kinds: ['paid_against'],
-    changes: [{ file: GATE, from: 'new Set(one.people).size >= needed', to: 'new Set(one.people).size >= 1' }],
+    changes: [
+      { file: GATE, from: 'new Set(one.people).size >= (one.needed ?? needed)', to: 'new Set(one.people).size >= 1' },
+    ],
   },
   {
     name: 'an approval covers a larger amount',
