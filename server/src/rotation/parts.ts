@@ -312,6 +312,8 @@ export const OTHER_BYTES: Readonly<Record<string, string>> = {
   'operator_sessions.hash': 'a hash without a key',
   'operator_sso_logins.hash': 'a hash without a key',
   'operator_tokens.hash': 'a hash without a key',
+  'reconciliation_reports.public_key': 'public: whoever verifies a report of that day needs the key of then',
+  'reconciliation_reports.signature': 'made with the key of then, and verified with it',
   'sanctions_entries.digest': 'a hash without a key',
   'sanctions_shrunken.sha256': 'a hash without a key',
   'sanctions_versions.sha256': 'a hash without a key',
