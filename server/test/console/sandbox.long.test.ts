@@ -107,7 +107,7 @@ describe('the buttons of the sandbox, the account and allowed origins', { skip: 
     await inDialog('Close');
     await presses('Pay');
     await inDialog('Pay');
-    await page.getByText('It is done.').waitFor();
+    await page.getByText('Done.').waitFor();
     await inDialog('Close');
     await theOrder('on hold').waitFor({ timeout: 60_000 });
   });
