@@ -101,5 +101,9 @@ plays('operator-gone', 'An operator is gone, with tokens, cases and a proposal o
   says(
     `Nobody can rewrite what olaf did: the audit is sealed, and \`verify-ledger\` recomputes its seals from the beginning.`,
   );
+  await world.until('journal and audit are sealed', async () => {
+    const sealed = await world.read((tx) => tx.row('select from seals, audit_seals limit 1'));
+    return sealed !== undefined;
+  });
   await types('npm run verify-ledger');
 });
