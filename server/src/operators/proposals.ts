@@ -1,10 +1,10 @@
 /**
  * Proposals: actions that wait for other people's confirmation.
  *
- * A proposal stores its subject's state at the time, how many people it takes, and which roles must be among them. At each confirmation the subject is read
- * again; if it has changed, or the proposer has lost the right, the proposal is superseded and the action is not carried out.
- * Confirmations by people who have lost the right do not count. If the action throws a Refusal when carried out, the proposal
- * ends with that reason. It expires after a day.
+ * A proposal stores its subject's state at the time, how many people it takes, and which roles must be among them. At each
+ * confirmation the subject is read again; if it has changed, or the proposer has lost the right, the proposal is superseded and
+ * the action is not carried out. Confirmations by people who have lost the right do not count. If the action throws a Refusal when
+ * carried out, the proposal ends with that reason. It expires after a day.
  *
  * An operator cannot confirm their own proposal: the table rejects it, too. In an installation declared to have one operator, a
  * delay replaces the second person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it

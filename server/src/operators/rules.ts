@@ -1,18 +1,17 @@
 /**
  * Rules: how many people an action takes, and of which roles.
  *
- * A rule is a row: action, right, asset, the amount above which it applies, the number of people, and the roles that
- * must be among them (takes.ts). The most specific
- * matching rule decides: one that names the action before one that names its family (`order.*`) before `*`, then one that
- * names the right, then one that names the asset. Among equally specific rules every exceeded limit counts; below all of them
- * one person is enough. An action without a matching rule takes two.
+ * A rule is a row: action, right, asset, the amount above which it applies, the number of people, and the roles that must be
+ * among them (takes.ts). The most specific matching rule decides: one that names the action before one that names its family
+ * (`order.*`) before `*`, then one that names the right, then one that names the asset. Among equally specific rules every exceeded
+ * limit counts; below all of them one person is enough. An action without a matching rule takes two.
  *
  * Amounts add up per person over 24 hours. A limit from which an action takes three people is compared with everything that the
  * person approved under the same rules with fewer than three, proposing or confirming, plus this action; a limit for two with
  * what the person did alone. Of several people, the one with the largest sum decides, so splitting an amount among proposers with
  * one confirmer, or among confirmers, does not help. One subject counts once, with its largest amount, because its money leaves
- * once. Actions that as many people of the same roles approved as the limit asks, or that waited out the delay, do not count. Callers hold the
- * locks of all these people (people.ts), so concurrent actions see each other.
+ * once. Actions that as many people of the same roles approved as the limit asks, or that waited out the delay, do not count.
+ * Callers hold the locks of all these people (people.ts), so concurrent actions see each other.
  *
  * An installation declared to have one operator has no second person. There one is enough after a delay (proposals.ts); with a
  * delay of zero, as in the sandbox, at once.
