@@ -119,10 +119,7 @@ function hashOf(previous: Buffer, entries: readonly SealedEntry[]): Buffer {
 }
 
 /** Computes the hash of a seal from its entries, one at a time, in order. */
-export function hasherOver(previous: Buffer): {
-  add(entry: Omit<SealedEntry, 'seq'> & { seq: bigint | string }): void;
-  hash(): Buffer;
-} {
+export function hasherOver(previous: Buffer): { add(entry: SealedEntry): void; hash(): Buffer } {
   const hash = createHash('sha256').update(previous);
   return {
     add({ seq, id, kind, at, content }) {

@@ -80,7 +80,7 @@ interface SealRow {
   entries: number;
 }
 
-/** An entry with its transfers. Of one that was removed, which a seal still names, everything but the seal is null. */
+/** An entry with its transfers. The id of one that was removed, and that a seal still names, is null. */
 interface EntryRow {
   seal: string | null;
   seq: string;
@@ -93,7 +93,7 @@ interface EntryRow {
   lines: string;
 }
 
-/** Columns of an entry `e`. Numbers are text, because a hash needs their digits. */
+/** Columns of an entry `e`. The order's number is text, because the hash is over its digits. */
 const ENTRY = `e.seq::text, e.id, e.kind, coalesce(e.order_id::text, '') as order_id, e.at, encode(e.content, 'hex') as content,
   l.transfers, coalesce(l.lines, '') as lines`;
 const LINES = `left join lateral (
@@ -122,7 +122,8 @@ async function verifySealed(
       for (const entry of bySeal.get(String(seal.number)) ?? []) {
         if (entry.id === null) continue;
         verifyContent(entry.id, entry, tell, summary);
-        hasher.add({ ...entry, id: entry.id, content: Buffer.from(entry.content, 'hex') });
+        const { id, kind, at } = entry;
+        hasher.add({ id, kind, at, seq: BigInt(entry.seq), content: Buffer.from(entry.content, 'hex') });
         count += 1;
       }
       if (count !== seal.entries)

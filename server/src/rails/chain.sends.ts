@@ -227,15 +227,16 @@ export async function whyKept(engine: Engine, versions: readonly SendVersion[]):
  * Why bytes that exist, or may exist, do not leave now: the gate says so, or a movement cancels them. A movement of bytes that may
  * leave is dropped again.
  *
- * @param kept.movement the movement of these bytes, locked
- * @param kept.is       what became of them
+ * @param asked.movement the movement of these bytes, locked
+ * @param asked.is       what became of them
  */
 async function whyNow(
   engine: Engine,
   tx: Tx,
   version: SendVersion,
-  { answer, movement, is }: { answer: SendAnswer; movement: Awaited<ReturnType<typeof lockKept>>; is: string },
+  asked: { answer: SendAnswer; movement: Awaited<ReturnType<typeof lockKept>>; is: string },
 ): Promise<string | undefined> {
+  const { answer, movement, is } = asked;
   if (movement?.cancelAt != null) return `${is}: movement ${movement.id} cancels it`;
   if (answer.outcome === 'pay') {
     if (movement !== undefined) await dropKept(tx, movement.id);
@@ -244,7 +245,7 @@ async function whyNow(
   const why = `${is}: ${answer.why}`;
   if (answer.outcome === 'hold') await tellKept(engine, tx, version, { id: movement?.id, why });
   const { rail, log } = engine;
-  log.warn({ rail, key: version.key, nonce: version.nonce, why }, 'send not broadcast: the gate does not let it leave');
+  log.warn({ rail, key: version.key, nonce: version.nonce, why }, 'send stopped: the gate does not let it leave');
   return why;
 }
 

@@ -1012,7 +1012,7 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: REFUNDS,
-        from: '        await requireNobodyDecides(tx, locked);\n',
+        from: "        if (!(await isToRefund(tx, locked))) throw new Refusal('order_over', { state: locked.state });\n",
         to: '',
       },
     ],

@@ -84,7 +84,7 @@ async function refundOrder(context: OrdersContext, id: bigint, run?: Run): Promi
     await startRefund(context, {
       ...{ orderId: id, ...wantedOf(order), to, now: context.clock.now() },
       before: async (tx, locked) => {
-        await requireNobodyDecides(tx, locked);
+        if (!(await isToRefund(tx, locked))) throw new Refusal('order_over', { state: locked.state });
         // Its transaction is the last one, unless it is rolled back.
         run?.ends(tx, undefined);
         return locked;
@@ -139,13 +139,6 @@ async function endsWithoutMoney(context: OrdersContext, id: bigint): Promise<boo
     await rejectLocked(context, tx, order, { ...wantedOf(order), to: {}, now });
     return true;
   });
-}
-
-/** An operator may have held the order while its destination was screened. @throws Refusal 'order_over' */
-async function requireNobodyDecides(tx: Tx, order: Order): Promise<Order> {
-  if (awaitsPerson(order, await historyStore.history(tx, order.id)))
-    throw new Refusal('order_over', { state: order.state });
-  return order;
 }
 
 /**
