@@ -61,8 +61,6 @@ export interface ControlRequest {
   readonly keyOf: () => string;
   /** Smallest units of an amount in the order's deposit asset. @throws Refusal of an amount with too many decimal places */
   readonly unitsOf: (order: Order, amount: string | undefined) => Promise<bigint | undefined>;
-  /** The name of a parameter on this wire. */
-  readonly nameOf: (parameter: string) => string;
 }
 
 export interface Control<P extends Parameters = Parameters> {
@@ -190,9 +188,9 @@ export const CONTROLS: readonly Control[] = [
     },
     gives: replies.RECALLED,
     refuses: ['unknown_order'],
-    async run(controls, { order: find, line }, { partnerId, nameOf }) {
+    async run(controls, { order: find, line }, { partnerId }) {
       if (line !== undefined) return await controls.recall({ partnerId, line });
-      if (find === undefined) throw new Refusal('missing_fields', { names: [nameOf('order')] });
+      if (find === undefined) throw new Refusal('missing_fields', { names: ['order'] });
       return await controls.recall({ partnerId, order: await find() });
     },
   }),
@@ -312,7 +310,7 @@ export const namedOn = (
     return own === null ? [] : [[own ?? name, name] as const];
   });
 
-interface WireRequest extends Omit<ControlRequest, 'nameOf'> {
+interface WireRequest extends ControlRequest {
   readonly wire: keyof Spelling;
   /** The values under the wire's names. */
   readonly values: Readonly<Record<string, unknown>>;
@@ -325,7 +323,7 @@ interface WireRequest extends Omit<ControlRequest, 'nameOf'> {
  *
  * @param controls absent in an installation without controls
  * @returns its report, as `gives` describes it
- * @throws Refusal 'sandbox_only', and those of the control
+ * @throws Refusal 'sandbox_only', and those of the control, with the wire's names of parameters
  */
 export async function runControl(
   declared: Control,
@@ -339,6 +337,20 @@ export async function runControl(
     const isOrder = declared.takes[name]?.kind.is === 'order' && value !== undefined;
     return [name, isOrder ? () => orderOf(value) : value] as const;
   };
-  const nameOf = (name: string): string => names.find(([, own]) => own === name)?.[0] ?? name;
-  return await declared.run(controls, Object.fromEntries(names.map(read)), { ...request, nameOf });
+  try {
+    return await declared.run(controls, Object.fromEntries(names.map(read)), request);
+  } catch (error) {
+    throw error instanceof Refusal ? renamed(error, new Map(names.map(([wireName, name]) => [name, wireName]))) : error;
+  }
+}
+
+/** @param wireNames the wire's names, by parameter */
+function renamed({ code, facts }: Refusal, wireNames: ReadonlyMap<string, string>): Refusal {
+  const nameOf = (name: string): string => wireNames.get(name) ?? name;
+  const { fields, names } = facts as { fields?: Readonly<Record<string, unknown>>; names?: readonly string[] };
+  return new Refusal(code, {
+    ...facts,
+    ...(fields && { fields: Object.fromEntries(Object.entries(fields).map(([name, why]) => [nameOf(name), why])) }),
+    ...(names && { names: names.map(nameOf) }),
+  });
 }

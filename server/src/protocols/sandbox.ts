@@ -21,7 +21,7 @@ export type BankFault = (typeof BANK_FAULTS)[number];
 
 /**
  * Further sandbox controls for partners. Money really moves, on the chain and at the bank; the state machine derives the
- * state. An impossible request throws 'malformed_field'.
+ * state. An impossible request throws 'malformed_field', with the parameter's name in its declaration (controls.ts).
  */
 export interface SandboxControls {
   /** @param input.key idempotency key @returns the rail's reference of each payment */

@@ -32,7 +32,7 @@ async function lastCredit({ bank, db }: ControlsContext, order: Order): Promise<
   const { deposits } = await db.asSystem((tx) => trace(tx, order.id));
   const line = deposits.findLast(({ rail }) => rail === BANK)?.externalId;
   if (line === undefined || !(await bank.hasLine(line)))
-    throw wrong('transactionId', 'has no credit at the bank that could be recalled');
+    throw wrong('order', 'has no credit at the bank that could be recalled');
   return line;
 }
 
@@ -40,7 +40,7 @@ export async function bounce({ bank, db }: ControlsContext, { order }: Asked<'bo
   const { payouts } = await db.asSystem((tx) => trace(tx, order.id));
   const payment = payouts.findLast(({ rail }) => rail === BANK)?.id;
   if (payment === undefined || !(await bank.returnPayment(payment)))
-    throw wrong('transactionId', 'has nothing at the bank that could come back');
+    throw wrong('order', 'has nothing at the bank that could come back');
   return { payment };
 }
 

@@ -68,7 +68,7 @@ async function payFromWallet(
   const { rail, asset } =
     how === 'ANOTHER_TOKEN' || how === 'ANOTHER_CHAIN' ? await insteadOf(context, order, how) : usual;
   if (asset === undefined || usual.asset === undefined)
-    throw wrong('transactionId', 'is paid with a token that the sandbox no longer has');
+    throw wrong('order', 'is paid with a token that the sandbox no longer has');
   // The same number of whole coins, converted to the other asset's decimals.
   const scaled = (units * pow10(asset.decimals)) / pow10(usual.asset.decimals);
   const payments: string[] = [];
@@ -120,7 +120,7 @@ export async function credit(
   context: ControlsContext,
   { order, units, reference, name, key }: Asked<'credit'>,
 ): Answered<'credit'> {
-  if (!paidByBank(context, order)) throw wrong('transactionId', 'is paid on a chain: use pay');
+  if (!paidByBank(context, order)) throw wrong('order', 'is paid on a chain: use pay');
   const text = { RIGHT: order.depositTarget, NONE: '', WRONG: mistyped(order.depositTarget) }[reference];
   const who = { RIGHT: {}, NONE: { name: '' }, WRONG: { name: STRANGER } }[name];
   const id = `${ownLine(order.partnerId)}${key}-1`;

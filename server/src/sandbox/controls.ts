@@ -5,11 +5,11 @@
  * deny lists, the operator's books and due times are changed through the same interfaces as in production. The state machine
  * then reacts asynchronously: a control answers when it has caused the event, not when the effect is visible.
  *
- * An invalid request throws 'malformed_field', with the wire's name of the field.
+ * An invalid request throws 'malformed_field', with the name of the parameter in its declaration (protocols/controls.ts).
  *
  * Here: the list of controls, and those of screening, time, chains and prices. Payments are in controls.pay.ts, the bank in
- * controls.bank.ts, the operator's money in controls.treasury.ts. Not here: parsing a request
- * (protocols/whitelabel/endpoints/controls.ts), driving to a status (driver.ts).
+ * controls.bank.ts, the operator's money in controls.treasury.ts. Not here: declarations and parsing of a request
+ * (protocols/controls.ts), driving to a status (driver.ts).
  */
 import { Refusal } from '../base/errors.ts';
 import { parseRate } from '../base/money.ts';

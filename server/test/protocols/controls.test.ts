@@ -66,6 +66,27 @@ test('a missing parameter is named as the wire names it', async () => {
   await assert.rejects(asked('v1', recall, {}), isMissing(['order']));
 });
 
+test('a parameter that the sandbox refuses is named as the wire names it', async () => {
+  const bounce = CONTROLS.find(({ name }) => name === 'bounce') as Control;
+  const refusing = {
+    bounce: async () => {
+      throw new Refusal('malformed_field', { fields: { order: 'has nothing', amount: 'is no parameter of it' } });
+    },
+  } as unknown as SandboxControls;
+  for (const [wire, name] of [
+    ['whitelabel', 'transactionId'],
+    ['v1', 'order'],
+  ] as const) {
+    const request = { wire, values: { [name]: '5' }, partnerId: 1n, keyOf: () => '', orderOf: async () => ORDER };
+    const run = runControl(bounce, refusing, { ...request, unitsOf: async () => undefined });
+    await assert.rejects(run, (error: unknown) => {
+      assert.ok(error instanceof Refusal && error.code === 'malformed_field');
+      assert.deepEqual(error.facts, { fields: { [name]: 'has nothing', amount: 'is no parameter of it' } });
+      return true;
+    });
+  }
+});
+
 test('an installation without controls refuses them', async () => {
   const [pay] = CONTROLS as readonly [Control];
   const request = { wire: 'v1', values: {}, partnerId: 1n, keyOf: () => '', orderOf: async () => ORDER } as const;
