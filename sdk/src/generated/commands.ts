@@ -1871,7 +1871,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'order',
         place: 'path',
-        says: 'Id of the order',
+        says: 'Number of one of your orders',
         required: true,
         example: '747983292881815',
       },
@@ -1897,7 +1897,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'order',
         place: 'path',
-        says: 'Id of the order',
+        says: 'Number of one of your orders, a purchase',
         required: true,
         example: '747983292881815',
       },
@@ -1930,7 +1930,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'order',
         place: 'path',
-        says: 'Id of the order',
+        says: 'Number of one of your orders: its last credit',
         required: true,
         example: '747983292881815',
       },
@@ -1943,7 +1943,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'order',
         place: 'path',
-        says: 'Id of the order',
+        says: 'Number of one of your orders, with a payout or refund at the bank',
         required: true,
         example: '747983292881815',
       },
@@ -1956,7 +1956,7 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'order',
         place: 'path',
-        says: 'Id of the order',
+        says: 'Number of one of your orders',
         required: true,
         example: '747983292881815',
       },

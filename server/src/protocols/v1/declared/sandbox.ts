@@ -42,16 +42,15 @@ function exampleOf({ kind, example }: Parameter, inControl: string | number | un
   return kind.is === 'duration' ? Number(value) / 1_000 : kind.is === 'word' ? String(value).toLowerCase() : value;
 }
 
-/** An order is in the path, so it is always given, and the name of the field says what it is. */
+/** An order is in the path, so it is always given. */
 const fieldsOf = (control: Control): Fields =>
   Object.fromEntries(
     namedOn('v1', control).flatMap(([wireName, name]): (readonly [string, Field<unknown>])[] => {
       const one = control.takes[name];
       if (one === undefined) return [];
-      if (one.kind.is === 'order') return [[wireName, id]];
       const says = one.kind.is === 'duration' ? `${one.says}, in seconds` : one.says;
       const field = about(fieldOf(one.kind), capital(says), exampleOf(one, control.example[name]));
-      return [[wireName, one.optional ? optional(field) : field]];
+      return [[wireName, one.optional && one.kind.is !== 'order' ? optional(field) : field]];
     }),
   );
 
