@@ -42,7 +42,7 @@ test('a channel is tried again until the database accepts connections, and then 
   const attempts = t.mock.method(pg.Client.prototype, 'connect').mock;
   await accepts(false);
   await loses();
-  await until('an attempt has failed, and the next has begun', () => attempts.callCount() === 2);
+  await until('an attempt has failed, and the next has begun', () => attempts.callCount() >= 2);
   assert.deepEqual(heard, ['']);
   await accepts(true);
   await until('it is heard again', () => heard.length === 2);

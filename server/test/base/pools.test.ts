@@ -71,7 +71,7 @@ test('a pool has as many connections as it is given, and the next transaction wa
 });
 
 describe('a channel', ENDS, () => {
-  test('is heard, and once more after each new connection; not after its end', async () => {
+  test('is heard, and once more after each new connection; its end leaves no connection', async () => {
     const heard: string[] = [];
     const listening = await fixture.db.listen('tried', (payload) => void heard.push(payload));
     assert.deepEqual(heard, ['']);
@@ -88,8 +88,6 @@ describe('a channel', ENDS, () => {
         `select from pg_stat_activity where application_name = 'cloverleaf_listen' and datname = current_database()`,
       );
     await until('PostgreSQL has noticed', async () => (await left()).rowCount === 0);
-    await admin.query(`select pg_notify('tried', 'late')`);
-    assert.deepEqual(heard.slice(4), []);
   });
 
   test('that cannot be heard from the start is reported', async () => {

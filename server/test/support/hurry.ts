@@ -3,8 +3,8 @@
  * for that most of its time, and its server, which polls meanwhile, takes a tenth of a processor.
  *
  * After a look that found nothing (until.ts), transactions in a node's pool are mined, and after them as many blocks as the
- * confirmations of a small amount take; a bank that has payouts of ours is read. A block is mined only if the server has read the
- * last one and nothing has changed since the look before: so a story sees each state that its server is in between two blocks.
+ * confirmations of a small amount take; a bank that has payouts of ours is read. A block is mined only if the server had read the
+ * last one at the look before, and nothing has changed since: so a story sees each state that its server is in between two blocks.
  * More confirmations, and chains that a story keeps still, take the sandbox's time.
  */
 import type { Clock } from '../../src/base/clock.ts';
@@ -42,7 +42,7 @@ export function openHurry(i: {
   rpc: <T>(chain: string, method: string, params: unknown[]) => Promise<T>;
 }): Hurry {
   const left = new Map<string, number>();
-  /** What was to be mined at the previous look, by chain. */
+  /** Newest block, transactions in the pool and newest block read at the previous look, by chain. */
   const seen = new Map<string, string>();
   const kept = new Set<string>();
   let [lastAt, readAt, aheadMs] = [0, 0, 0];
@@ -81,7 +81,7 @@ export function openHurry(i: {
       i.rpc<string>(chain, 'eth_blockNumber', []),
     ]);
     if (Number(pool.pending) > 0) left.set(chain, BLOCKS);
-    const now = `${newest} ${pool.pending}`;
+    const now = `${newest} ${pool.pending} ${head}`;
     const isSame = seen.get(chain) === now;
     seen.set(chain, now);
     const blocks = left.get(chain) ?? 0;

@@ -52,7 +52,7 @@ import {
 import { OBSERVE } from '../../src/rails/rail.ts';
 import { HOUR_MS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
-import { CHAINS } from '../../src/sandbox/catalogue.ts';
+import { CHAINS, railCode } from '../../src/sandbox/catalogue.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
 import { MNEMONIC, VISITOR_ACCOUNT } from '../../src/sandbox/wallets.ts';
 import { type Running, start } from '../../src/server.ts';
@@ -452,7 +452,7 @@ export async function openStory(options: StoryOptions = {}) {
 
   const mines = async (blocks = 1, chain = 'matic20'): Promise<void> => {
     await rpc(chain, 'anvil_mine', [`0x${blocks.toString(16)}`]);
-    await looksAt(`evm.${chain}`);
+    await looksAt(railCode(chain));
   };
 
   const blockOf = async ({ hash, chain }: Paid): Promise<bigint | undefined> => {
