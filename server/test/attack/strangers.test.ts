@@ -190,7 +190,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST v1/bounce': control(),
   'POST v1/status': control({ status: '0' }),
   'POST v1/screening': control({ outcome: 'PASS' }),
-  // Due times of the caller's own rows, or the world shared by all partners of a sandbox.
+  // Due times of the caller's own rows, or the environment shared by all partners of a sandbox.
   'POST v1/clock': NOTHING,
   'POST v1/reorg': NOTHING,
   'POST v1/bank': NOTHING,

@@ -1,5 +1,5 @@
 /**
- * The world of a run: three servers of production on one PostgreSQL, a signer, a chain, a bank, prices and a sender of codes,
+ * The environment of a run: three servers of production on one PostgreSQL, a signer, a chain, a bank, prices and a sender of codes,
  * each on a port of its own and with all its files below one folder.
  *
  * Servers that end are started again, as a process supervisor would. One that ends without having been killed is recorded.
@@ -57,7 +57,7 @@ export const until = (what: string, look: () => Promise<boolean>): Promise<boole
 
 export type ChaosEnvironment = Awaited<ReturnType<typeof openEnvironment>>;
 
-// Long because the world is one closure: its processes are started again from the state that they share.
+// Long because the environment is one closure: its processes are started again from the state that they share.
 export async function openEnvironment(options: {
   folder: string;
   mode: BankMode;

@@ -216,7 +216,7 @@ export async function faultFor(
     }
     await sleep(everyMs / 2 + chance(everyMs));
   }
-  // An interrupt does not wait for held faults: they end with the world.
+  // An interrupt does not wait for held faults: they end with the environment.
   const interrupted = new Promise<void>((done) =>
     options.signal.addEventListener('abort', () => done(), { once: true }),
   );

@@ -1,4 +1,4 @@
-/** One run: a world, load and faults for a while, then all faults undone, an operator who does the usual work, and the count. */
+/** One run: an environment, load and faults for a while, all faults undone, an operator who does the usual work, and the count. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chanceOf } from '../simulation/chance.ts';

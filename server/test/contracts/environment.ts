@@ -1,4 +1,4 @@
-/** Claims of a contract: each is tried in a world of its own, which ends with it. */
+/** Claims of a contract: each is tried in an environment of its own, which ends with it. */
 import { it } from 'node:test';
 
 export const inEnvironmentOf =

@@ -1,6 +1,6 @@
 /**
- * The contract of every rail, of any kind. An adapter's test file calls `testRail` with a function that makes a world around the
- * rail; the same claims are then checked for a chain and for a bank.
+ * The contract of every rail, of any kind. An adapter's test file calls `testRail` with a function that makes an environment around
+ * the rail; the same claims are then checked for a chain and for a bank.
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';

@@ -9,7 +9,7 @@ import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
 import type { Finding, ProviderCall, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
 import { inEnvironmentOf } from './environment.ts';
 
-/** The exports of a fixture's file: its claims, and a function that makes a world around the verifier. */
+/** The exports of a fixture's file: its claims, and a function that makes an environment around the verifier. */
 export interface VerifierFixture {
   /** It decides by itself, at once: a test cannot set its result. */
   findsByItself?: true;

@@ -148,8 +148,8 @@ const alterations = fc.array(alteration, { maxLength: 3 });
 const OPEN = ROUTES.filter(
   ({ paths }) => !/sandbox\/v1\/(clock|reorg|treasury|bank|webhooks|prices)$/.test(paths[0] ?? ''),
 );
-/** It changes the whole world: a correct request would change every later result. */
-const WORLDLY = ROUTES.filter((route) => !OPEN.includes(route));
+/** They change what all partners share: a correct request would change every later result. */
+const SHARED = ROUTES.filter((route) => !OPEN.includes(route));
 
 function altered(
   path: string,
@@ -226,9 +226,9 @@ fuzz(
   'requests: sandbox controls',
   'of the world refuse what is no wish',
   60,
-  fc.tuple(fc.nat(WORLDLY.length - 1), nastyJson),
+  fc.tuple(fc.nat(SHARED.length - 1), nastyJson),
   async ([at, value]) => {
-    const route = WORLDLY[at] ?? assert.fail();
+    const route = SHARED[at] ?? assert.fail();
     const body = Object.fromEntries(Object.keys(bodyFor(route.paths[0] ?? '')).map((name) => [name, value]));
     await sent(route, 0, body, 'json', undefined);
   },

@@ -7,8 +7,11 @@ import { camt, germanCsv, SETTINGS } from '../support/statements.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A world with one account, whose clock shows 20:00 UTC on a 16 January: no zone of these tests changes its clocks then. */
-async function worldIn(timeZone: string | undefined, body: (w: ManualEnvironment, year: number) => Promise<void>) {
+/** An environment with one account, whose clock shows 20:00 UTC on a 16 January: no zone of these tests changes its clocks then. */
+async function environmentIn(
+  timeZone: string | undefined,
+  body: (w: ManualEnvironment, year: number) => Promise<void>,
+) {
   const w = await manualEnvironment({ accounts: [{ ...SETTINGS.accounts[0], timeZone }] });
   try {
     const year = new Date(w.clock.now()).getUTCFullYear() + 1;
@@ -25,7 +28,7 @@ const readTo = async (w: ManualEnvironment) =>
 
 describe('a statement of 16 January at 20:00 UTC', () => {
   it('of a bank in India is of a day that is over there', async () =>
-    await worldIn('Asia/Kolkata', async (w, year) => {
+    await environmentIn('Asia/Kolkata', async (w, year) => {
       await w.takes(camt({ from: `${year}-01-16`, entries: [{ units: 700n, ref: 'R1' }] }));
       assert.deepEqual(credits(w), [[700n, `${year}-01-15T18:30:00.000Z`, DAY_MS]]);
       assert.equal(await readTo(w), `${year}-01-16T18:30:00.000Z`);
@@ -34,7 +37,7 @@ describe('a statement of 16 January at 20:00 UTC', () => {
     }));
 
   it('of a bank in New York is of a day that is over only at 05:00 UTC', async () =>
-    await worldIn('America/New_York', async (w, year) => {
+    await environmentIn('America/New_York', async (w, year) => {
       const from = `${year}-01-16`;
       await w.takes(camt({ id: 'A', from, entries: [{ units: 700n, ref: 'R1' }] }));
       assert.deepEqual(credits(w), [[700n, `${from}T05:00:00.000Z`, DAY_MS]]);
@@ -50,14 +53,14 @@ describe('a statement of 16 January at 20:00 UTC', () => {
     }));
 
   it('of a bank without a time zone in its settings is of a day in UTC', async () =>
-    await worldIn(undefined, async (w, year) => {
+    await environmentIn(undefined, async (w, year) => {
       await w.takes(camt({ from: `${year}-01-15`, entries: [{ units: 700n, ref: 'R1' }] }));
       assert.deepEqual(credits(w), [[700n, `${year}-01-15T00:00:00.000Z`, DAY_MS]]);
       assert.equal(await readTo(w), `${year}-01-16T00:00:00.000Z`);
     }));
 
   it('in CSV has days at the bank, too', async () =>
-    await worldIn('Asia/Kolkata', async (w, year) => {
+    await environmentIn('Asia/Kolkata', async (w, year) => {
       await w.takes(germanCsv([{ units: 700n, on: `${year}-01-16` }]));
       assert.deepEqual(credits(w), [[700n, `${year}-01-15T18:30:00.000Z`, DAY_MS]]);
       assert.equal(await readTo(w), `${year}-01-16T18:30:00.000Z`);
@@ -70,14 +73,14 @@ describe('a credit', () => {
       ['2026-03-08', '2026-03-08T05:00:00.000Z', 23],
       ['2026-11-01', '2026-11-01T04:00:00.000Z', 25],
     ] as const)
-      await worldIn('America/New_York', async (w) => {
+      await environmentIn('America/New_York', async (w) => {
         await w.takes(camt({ from: day, entries: [{ units: 700n, ref: 'R1' }] }));
         assert.deepEqual(credits(w), [[700n, start, hours * HOUR_MS]]);
       });
   });
 
   it('with a booking time came at that instant', async () =>
-    await worldIn('America/New_York', async (w, year) => {
+    await environmentIn('America/New_York', async (w, year) => {
       const entries = [
         { units: 1n, ref: 'R1', at: `${year}-01-15T23:30:00-05:00` },
         { units: 2n, ref: 'R2', at: `${year}-01-15T23:30:00` },
@@ -97,7 +100,7 @@ describe('a credit', () => {
     }));
 
   it('with a booking time that clocks showed twice came within an hour', async () =>
-    await worldIn('America/New_York', async (w) => {
+    await environmentIn('America/New_York', async (w) => {
       const entries = [{ units: 1n, ref: 'R1', at: '2026-11-01T01:30:00' }];
       await w.takes(camt({ from: '2026-11-01', entries }));
       assert.deepEqual(credits(w), [[1n, '2026-11-01T05:30:00.000Z', HOUR_MS]]);
@@ -105,7 +108,7 @@ describe('a credit', () => {
 
   it('is the same line with a time and without, and whatever the time zone', async () => {
     for (const timeZone of ['UTC', 'America/New_York'])
-      await worldIn(timeZone, async (w, year) => {
+      await environmentIn(timeZone, async (w, year) => {
         const entry = { units: 1n, ref: 'R1', on: `${year}-01-15` };
         await w.takes(camt({ id: 'A', from: `${year}-01-15`, entries: [entry] }));
         const withTime = { ...entry, at: `${year}-01-15T23:30:00-05:00` };
@@ -119,7 +122,7 @@ describe('a statement that names the time of its end', () => {
   /** How far a statement reaches that is taken in on 16 January and says when it ends. */
   const reaches = async (timeZone: string, period: (year: number) => readonly [string, string]) => {
     let to = '';
-    await worldIn(timeZone, async (w, year) => {
+    await environmentIn(timeZone, async (w, year) => {
       await w.takes(camt({ from: `${year}-01-14`, period: period(year), entries: [{ units: 1n, ref: 'R1' }] }));
       to = (await readTo(w))?.replace(`${year}-`, '') ?? 'nowhere';
     });
@@ -150,7 +153,7 @@ describe('a statement that names the time of its end', () => {
   });
 
   it('by its closing balance is complete up to the time of the balance', async () =>
-    await worldIn('America/New_York', async (w, year) => {
+    await environmentIn('America/New_York', async (w, year) => {
       const day = `${year}-01-14`;
       const file = camt({ from: day, entries: [{ units: 1n, ref: 'R1' }] });
       await w.takes(file.replaceAll(`<Dt><Dt>${day}</Dt></Dt>`, `<Dt><DtTm>${day}T18:00:00</DtTm></Dt>`));
@@ -158,7 +161,7 @@ describe('a statement that names the time of its end', () => {
     }));
 
   it('and comes again at the end of the day is complete for the day', async () =>
-    await worldIn('America/New_York', async (w, year) => {
+    await environmentIn('America/New_York', async (w, year) => {
       const day = `${year}-01-14`;
       const first = { units: 1n, ref: 'R1' };
       await w.takes(camt({ id: 'A', from: day, period: [`${day}T00:00:00`, `${day}T12:00:00`], entries: [first] }));

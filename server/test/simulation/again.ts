@@ -83,7 +83,7 @@ const named = (name: string): Action => {
   return found;
 };
 
-// Long because its moves are closures over one world that a schedule drives.
+// Long because its moves are closures over one environment that a schedule drives.
 export function openAgain(
   world: Environment,
   deps: { seed: number; forMs: number; noted: () => readonly Noted[]; hands: () => Hands | undefined },

@@ -4,7 +4,7 @@
  *
  * A submission is the commit of the transaction that marks a payout as being submitted. The rows that others have committed by
  * that moment are read there, together with its own, by one query in it (database.ts calls `submitting`). When a rail is then asked to send, those
- * rows and the world's own knowledge (when the bank first showed a credit, how deep a transfer ever was, who owns an account,
+ * rows and the environment's own knowledge (when the bank first showed a credit, how deep a transfer ever was, who owns an account,
  * what the screener was asked) decide whether the money may leave. A send without such a commit before it is a violation,
  * whatever else holds.
  *
@@ -74,7 +74,7 @@ export interface Submission {
   }[];
 }
 
-/** The world's own knowledge. */
+/** The environment's own knowledge. */
 export interface Truth {
   /** Of an order that a customer made: undefined if its maker never received an answer. */
   customerOf(orderId: string):

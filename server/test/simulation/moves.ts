@@ -8,8 +8,8 @@
  * - A partner's program adds the destination of an order, which waits until the customer confirms it with a code, or until its
  *   cooling-off time has passed.
  *
- * Their invariants use the world's and the rails' knowledge, not our rows: from when money may leave for a destination, where a
- * payout goes after people have redirected it (`mayPay`, called by the guard), and that no payer gets more back than they paid
+ * Their invariants use the environment's and the rails' knowledge, not our rows: from when money may leave for a destination, where
+ * a payout goes after people have redirected it (`mayPay`, called by the guard), and that no payer gets more back than they paid
  * (`wrongSenders`). The rest of ends.ts counts their accounts like the customer's.
  *
  * They use separate random numbers, so that all other seeds play as they would without them.

@@ -100,7 +100,7 @@ const LOOK_EVERY_MS = 15_000;
 /** After this a run that has not come to its end never will. */
 const PATIENCE_MS = 40 * 60_000;
 
-/** Broken promises of the world, to see that the checks find them. */
+/** Broken promises of the environment, to see that the checks find them. */
 export type Lie = 'the bank deduplicates' | 'the chain mines what we send';
 
 export interface Play {

@@ -80,7 +80,7 @@ export interface Scheduler {
   forget(process: Simulated): Promise<void>;
   /** Runs until `done`. */
   run(done: () => boolean): Promise<void>;
-  /** Calls back in `ms`, on behalf of the world and no process. */
+  /** Calls back in `ms`, on behalf of the environment and no process. */
   after(ms: number, body: () => void): void;
   readonly steps: number;
   readonly waits: number;

@@ -143,8 +143,8 @@ export function openStrays(
   };
 
   function come(plan: Plan, atBank: boolean): void {
-    // What a wallet receives before its chain is first followed is part of its opening balance. Production books that; this world
-    // does not.
+    // What a wallet receives before its chain is first followed is part of its opening balance. Production books that; this
+    // environment does not.
     if (!atBank && !chain.isFollowed) return later(5_000, () => come(plan, atBank));
     const asset = atBank ? EUR : USDT;
     const units = unitsOf(plan, asset);

@@ -1,6 +1,6 @@
 /**
- * A world with a bank: a database, the simulated bank, its rail, and payouts with a receiver of facts that changes them as the
- * orders module does. It has the functions for tests about payouts and statements.
+ * An environment with a bank: a database, the simulated bank, its rail, and payouts with a receiver of facts that changes them as
+ * the orders module does. It has the functions for tests about payouts and statements.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 /**
- * A world with a manual bank: a database, the rail, the desk, payouts, and a receiver of facts that changes payouts as the orders
- * module does. Its functions play the person at the bank: upload a file, pay, download a statement.
+ * An environment with a manual bank: a database, the rail, the desk, payouts, and a receiver of facts that changes payouts as the
+ * orders module does. Its functions play the person at the bank: upload a file, pay, download a statement.
  */
 import assert from 'node:assert/strict';
 import type { Tx } from '../../src/base/db.ts';

@@ -1,6 +1,6 @@
 /**
- * Replaces the orders module for worlds with a rail and without orders: it creates payouts as orders do, and applies facts about
- * them as orders do.
+ * Replaces the orders module for environments with a rail and without orders: it creates payouts as orders do, and applies facts
+ * about them as orders do.
  */
 import type { Tx } from '../../src/base/db.ts';
 import { recordRejected, returned, settled } from '../../src/rails/payouts.observed.ts';

@@ -1,6 +1,6 @@
 /**
- * A world of one market for tests of sales: our modules and workers on a database, a chain that only reports, and a bank in memory.
- * It counts the transactions of the workers: each is a list of its statements.
+ * An environment of one market for tests of sales: our modules and workers on a database, a chain that only reports, and a bank in
+ * memory. It counts the transactions of the workers: each is a list of its statements.
  */
 import assert from 'node:assert/strict';
 import type { Database, Tx } from '../../src/base/db.ts';
@@ -22,7 +22,7 @@ import { fiat, marketTerms } from './terms.ts';
 export interface SaleEnvironmentOptions {
   screener?: (usual: Screener) => Screener;
   bank?: Partial<Rail>;
-  /** Instead of the bank in memory: a rail of this code, on the world's context. */
+  /** Instead of the bank in memory: a rail of this code, on the environment's context. */
   openBank?: (code: string, context: BankContext) => Rail;
   /** Details of a customer's account; each customer needs another number. */
   account?: () => Record<string, string>;

@@ -96,7 +96,7 @@ const bank = {
  * @param options.beside   mounts another protocol on the same server
  * @param options.controls the sandbox's controls are served, and do nothing
  *
- * Long because the world is one closure: all of its functions share the server and its rows.
+ * Long because the environment is one closure: all of its functions share the server and its rows.
  */
 export async function wireEnvironment(
   options: {
