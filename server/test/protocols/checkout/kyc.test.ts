@@ -17,7 +17,7 @@ import {
 import { suspendPartner } from '../../../src/partners/index.ts';
 import { newPhone } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
-import { until } from '../../support/until.ts';
+import { untilLocked } from '../../support/locks.ts';
 import type { TestPartner } from '../whitelabel/environment.ts';
 import {
   BACK,
@@ -225,7 +225,7 @@ describe('a customer', () => {
       const finding = { outcome: 'verified', level: 1 } as const;
       await recordFinding(tx, { customerId, version, verifier: 'simulated', finding, now });
       const sent = browser.send('details', DETAILS);
-      await until('the second one waits', async () => await tx.row('select from pg_locks where not granted'));
+      await untilLocked('the second one waits', tx);
       return { sent };
     });
     assert.equal((await late.sent).status, 303);

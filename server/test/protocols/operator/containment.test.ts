@@ -11,6 +11,7 @@ import { contain } from '../../../src/protocols/operator/containment.ts';
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
 import { type Came, type Client, openClient } from '../../support/client.ts';
+import { untilLocked } from '../../support/locks.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
 import { openBrowser } from '../checkout/environment.ts';
@@ -390,7 +391,7 @@ async function suspendsWhile<T>(meanwhile: () => Promise<T>): Promise<T> {
     await suspendPartner(tx, partnerId, now);
     await contain(tx, { partnerId, since: new Date(since), by: 'bob', reason: 'more keys leaked', now });
     began = meanwhile();
-    await until('it waits', async () => await tx.row('select from pg_locks where not granted'));
+    await untilLocked('it waits', tx);
   });
   return await (began as Promise<T>);
 }

@@ -9,6 +9,7 @@ import { blockCustomer } from '../../../src/customers/index.ts';
 import { declareInstallation, RIGHTS, ROLES, sealAudit, setRule, verifyAudit } from '../../../src/operators/index.ts';
 import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
+import { untilLocked } from '../../support/locks.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
 import { until } from '../../support/until.ts';
 import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
@@ -30,8 +31,7 @@ before(async () => {
     production: true,
     beside: (fixture) =>
       operatorApi(fixture, {
-        ...{ log: { warn: (facts: object) => void warned.push(facts) }, rails: silentBank },
-        bank: idleDesk(fixture),
+        ...{ log: { warn: (facts: object) => void warned.push(facts) }, rails: silentBank, bank: idleDesk(fixture) },
       }),
   });
   ada = await operatorNamed(world, 'ada', 'admin');
@@ -91,7 +91,7 @@ describe('a second person', () => {
     await world.db.asSystem(async (tx) => {
       await tx.run(`update operators set role = 'viewer' where name = 'mallory'`);
       said = confirms(mallory, proposal);
-      await until('the confirmation waits', async () => await tx.row('select from pg_locks where not granted'));
+      await untilLocked('the confirmation waits', tx);
     });
     assert.equal((await said)?.body.reason, 'role_missing');
     assert.equal(await isBlocked(), true);

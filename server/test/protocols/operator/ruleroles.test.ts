@@ -7,8 +7,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { blockCustomer } from '../../../src/customers/index.ts';
 import { declareInstallation, noteApproved, peopleNeeded, type Role, setRule } from '../../../src/operators/index.ts';
 import { operatorsCheck } from '../../../src/ops/checks.ts';
+import { untilLocked } from '../../support/locks.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
-import { until } from '../../support/until.ts';
 import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { idleDesk } from './desk.ts';
 import { operatorNamed, type Person, withToken } from './people.ts';
@@ -132,7 +132,7 @@ describe('a rule that names a role', () => {
     await world.db.asSystem(async (tx) => {
       await tx.run(`update operators set role = 'viewer' where name = 'carol'`);
       said = confirms(carol, one);
-      await until('the confirmation waits', async () => await tx.row('select from pg_locks where not granted'));
+      await untilLocked('the confirmation waits', tx);
     });
     assert.equal((await said)?.body.reason, 'role_missing');
     assert.deepEqual([await isBlocked(), await stateOf(one)], [true, 'open']);

@@ -12,8 +12,8 @@ import { dustThreshold, setDustThreshold } from '../../../src/orders/index.ts';
 import { OPERATOR_API_ACTIONS } from '../../../src/protocols/operator/index.ts';
 import { READS } from '../../../src/protocols/operator/reads.ts';
 import { openClient } from '../../support/client.ts';
+import { untilLocked } from '../../support/locks.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
-import { until } from '../../support/until.ts';
 import { type Environment, type TestPartner, wireEnvironment } from '../whitelabel/environment.ts';
 import { oneOpensGates, operatorNamed, type Person, withToken } from './people.ts';
 
@@ -365,7 +365,7 @@ describe('dust', () => {
     await world.db.asSystem(async (tx) => {
       await setDustThreshold(tx, asset, 1n);
       second = world.db.asSystem((other) => setDustThreshold(other, asset, 2n));
-      await until('the second one waits', async () => await tx.row('select from pg_locks where not granted'));
+      await untilLocked('the second one waits', tx);
     });
     await second;
     assert.equal(await world.db.asSystem((tx) => dustThreshold(tx, asset)), 2n);
