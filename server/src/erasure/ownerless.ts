@@ -1,6 +1,7 @@
 /**
  * Money of nobody: deposits without an order that no refund sends to an account of a customer. They came from somebody unknown, and left
- * to an address, to the account that they came from, or not at all. No erasure of a customer reaches what was typed about them.
+ * to an address, to the account that they came from, or not at all. No erasure of a customer reaches what was typed about them. Nor does
+ * one reach what was shared with a customer whose refund was cancelled after the others were erased: erased customers do not count here.
  *
  * So they are erased by the clock that keeps customers' data: when nothing of such a deposit waits, and nothing about it has changed for
  * the retention time, its texts, names and files are erased as those of a customer's deposit. The books stay. After a restore the clock
@@ -22,8 +23,10 @@ const DUE = `select d.id from deposits d
     and d.state not in ('seen', 'confirmed', 'suspense') and d.dormant_units = 0
     and (d.state in ('reversed', 'lost', 'written_off') or d.taken_units + d.refund_units >= d.units)
     and not exists (select from deposit_erasures e where e.deposit_id = d.id)
-    and not exists (select from refunds r left join fiat_accounts a on a.id = r.fiat_account_id where r.deposit_id = d.id
-      and (r.state not in ('settled', 'cancelled') or r.updated_at >= $1 or (a.customer_id is not null and r.state <> 'cancelled')))
+    and not exists (select from refunds r left join fiat_accounts a on a.id = r.fiat_account_id
+        left join customers c on c.id = a.customer_id where r.deposit_id = d.id
+      and (r.state not in ('settled', 'cancelled') or r.updated_at >= $1
+        or (a.customer_id is not null and r.state <> 'cancelled' and c.erased_at is null)))
     and not exists (select from cases c where c.subject = any(array['deposit:' || d.id, 'sanctions:deposit:' || d.id,
         'address_risk:deposit:' || d.id]
         || array(select 'refund:' || r.id from refunds r where r.deposit_id = d.id)

@@ -1,7 +1,8 @@
 /**
  * The money of a customer, for its erasure and export: its orders with their deposits, refunds and payouts, and deposits without
- * an order that a refund sends to an account of the customer. Of a deposit that was refunded in parts to several customers each has
- * its own refunds; what is known of the deposit itself goes with the last of them.
+ * an order that a refund sends to an account of the customer. Of a deposit that was refunded in parts to several customers, or whose
+ * rest was assigned to another customer's order, each has its own refunds; what is known of the deposit itself, and of parts that went
+ * to nobody's account, goes with the last of them.
  *
  * A refund to an address names no customer: such deposits, and those without a refund, are erased by time (erasure/ownerless.ts).
  */
@@ -11,19 +12,24 @@ const deposits = (customer = '$1'): string =>
   `select od.id from deposits od join orders oo on oo.id = od.order_id where oo.customer_id = ${customer}
     union select rr.deposit_id from refunds rr join fiat_accounts ra on ra.id = rr.fiat_account_id
       where ra.customer_id = ${customer} and rr.order_id is null and rr.state <> 'cancelled'`;
-/** Without those that go to an account of another customer. */
+/** The customer of a refund; null if it goes to an address, or to the account that a deposit without an order came from. */
+const OWNER = 'coalesce(no.customer_id, na.customer_id)';
+/** Without those of other customers. */
 const refunds = (customer = '$1'): string =>
-  `select r.id from refunds r where r.deposit_id in (${deposits(customer)})
-    and not exists (select from fiat_accounts na where na.id = r.fiat_account_id and na.customer_id <> ${customer})`;
-/** Deposits of which another customer, who is not erased, was refunded a part. */
+  `select r.id from refunds r left join orders no on no.id = r.order_id left join fiat_accounts na on na.id = r.fiat_account_id
+    where r.deposit_id in (${deposits(customer)}) and coalesce(${OWNER}, ${customer}) = ${customer}`;
+/** Deposits of which another customer, who is not erased, has a part: by an order, or by a refund. */
 const shared = (customer = '$1'): string =>
-  `select xr.deposit_id as id from refunds xr join fiat_accounts xa on xa.id = xr.fiat_account_id
-      join customers xc on xc.id = xa.customer_id
-    where xr.order_id is null and xr.state <> 'cancelled' and xa.customer_id <> ${customer} and xc.erased_at is null
-      and xr.deposit_id in (${deposits(customer)})`;
-const payouts = (customer = '$1'): string =>
+  `select xd.id from deposits xd where xd.id in (${deposits(customer)}) and exists (
+    select from customers xc where xc.id <> ${customer} and xc.erased_at is null and xc.id in (
+      select xo.customer_id from orders xo where xo.id = xd.order_id
+      union all select xa.customer_id from refunds xr join fiat_accounts xa on xa.id = xr.fiat_account_id
+        where xr.deposit_id = xd.id and xr.order_id is null and xr.state <> 'cancelled'))`;
+/** What is erased with the customer: a refund of nobody goes with the deposit. */
+const erasedRefunds = `${refunds()} and (${OWNER} is not null or r.deposit_id not in (${shared()}))`;
+const payouts = (customer = '$1', of = refunds(customer)): string =>
   `select op.id from payouts op join orders oo on oo.id = op.order_id where oo.customer_id = ${customer}
-    union select rp.id from payouts rp where rp.refund_id in (${refunds(customer)})`;
+    union select rp.id from payouts rp where rp.refund_id in (${of})`;
 
 /** SQL that selects the ids of a customer's money. Each takes an expression of the customer's id, by default `$1`. */
 export const selectOf = { deposits, refunds, payouts } as const;
@@ -47,11 +53,11 @@ export async function moneyOf(tx: Tx, customerId: string, { isLocked = false } =
   // A statement of its own: the next ones see what was committed while this one waited.
   if (isLocked) await tx.rows(`select from deposits where id in (${shared()}) order by id for update`, [customerId]);
   return {
-    shared: await idsOf<bigint>(tx, `select distinct id from (${shared()}) as s`, customerId),
+    shared: await idsOf<bigint>(tx, shared(), customerId),
     orders: await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId),
     deposits: await idsOf<bigint>(tx, `(${deposits()}) except (${shared()})`, customerId),
-    refunds: await idsOf<bigint>(tx, refunds(), customerId),
-    payouts: await idsOf<string>(tx, payouts(), customerId),
+    refunds: await idsOf<bigint>(tx, erasedRefunds, customerId),
+    payouts: await idsOf<string>(tx, payouts('$1', erasedRefunds), customerId),
   };
 }
 

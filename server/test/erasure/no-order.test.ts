@@ -183,23 +183,99 @@ test('of a deposit that was refunded in parts to two customers, an erasure takes
     'what was typed about the erased customer’s part is left',
   );
   assert.ok(now.includes('called for Ludmila'), 'what was typed about the other’s part is gone');
-  const payerOf = async () =>
-    (
-      await world.read((tx) =>
-        tx.row<{ known: boolean }>(
-          `select l.details is not null as known from bank_lines l join deposits d on d.rail = l.rail and d.external_id = l.external_id
-          where d.id = $1`,
-          [deposit],
-        ),
-      )
-    )?.known;
-  assert.equal(await payerOf(), true, 'the payer of the other’s part is gone');
+  assert.equal(await payerIsKnown(deposit), true, 'the payer of the other’s part is gone');
 
   await twoDo(ada, bea, `/customers/${stays}/lift-legal-hold`);
   const last = await twoDo(ada, bea, `/customers/${stays}/erase`);
   assert.ok(!last.statement.remains.some(({ kind }: { kind: string }) => kind === 'shared_deposits'));
   assert.ok(!(await readable()).includes('called for'), 'what was typed is left after the last erasure');
-  assert.equal(await payerOf(), false);
+  assert.equal(await payerIsKnown(deposit), false);
+});
+
+/** Whether the statement line of a credit still has its payer. */
+const payerIsKnown = async (deposit: bigint): Promise<boolean | undefined> =>
+  (
+    await world.read((tx) =>
+      tx.row<{ known: boolean }>(
+        `select l.details is not null as known from bank_lines l join deposits d on d.rail = l.rail and d.external_id = l.external_id
+          where d.id = $1`,
+        [deposit],
+      ),
+    )
+  )?.known;
+
+test('a part that went back to the payer is of no customer: it goes with the last of them', async () => {
+  const [gone, stays] = [(await world.verifiedCustomer()).id, (await world.verifiedCustomer()).id];
+  const deposit = await unknownCredit();
+  for (const [customer, amount] of [
+    [gone, '400'],
+    [stays, '300'],
+  ] as const) {
+    const { fiatAccountId } = await world.verifiedAccount(customer);
+    await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount, reason: 'a part' });
+    await isOld(deposit);
+  }
+  await twoDo(ada, bea, `/deposits/${deposit}/return`, { reason: `${NAME} called about the rest` });
+  await isOld(deposit);
+  const why = async () =>
+    (
+      await world.read((tx) =>
+        tx.row<{ why: string }>('select why from refunds where deposit_id = $1 order by id desc limit 1', [deposit]),
+      )
+    )?.why;
+  assert.match((await why()) ?? '', /enc:op1:/);
+  await twoDo(ada, bea, `/customers/${gone}/erase`);
+  assert.match((await why()) ?? '', /enc:op1:/, 'what was typed about the payer’s part is gone');
+  await twoDo(ada, bea, `/customers/${stays}/erase`);
+  assert.doesNotMatch((await why()) ?? '', /enc:op1:/);
+});
+
+test('a deposit whose rest was assigned to an order of another customer stays while that one is not erased', async () => {
+  const gone = (await world.verifiedCustomer()).id;
+  const { fiatAccountId } = await world.verifiedAccount(gone);
+  const order = await world.buys('100', 'usdc');
+  const deposit = await unknownCredit();
+  await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount: '400', reason: 'a part' });
+  await isOld(deposit);
+  // As when it replaces money of the order that was reversed.
+  await world.read((tx) =>
+    tx.run(`update deposits set order_id = $2, state = 'applied', taken_units = units - refund_units where id = $1`, [
+      deposit,
+      order.id,
+    ]),
+  );
+  await twoDo(ada, bea, `/customers/${gone}/erase`);
+  assert.equal(await payerIsKnown(deposit), true, 'the payer of the other customer’s order is gone');
+});
+
+test('what was shared goes by time if the other’s part is cancelled after the erasure', async () => {
+  const [gone, stays] = [(await world.verifiedCustomer()).id, (await world.verifiedCustomer()).id];
+  const deposit = await unknownCredit();
+  for (const [customer, amount] of [
+    [gone, '400'],
+    [stays, '500'],
+  ] as const) {
+    const { fiatAccountId } = await world.verifiedAccount(customer);
+    await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount, reason: 'a part' });
+    await isOld(deposit);
+  }
+  await twoDo(ada, bea, `/customers/${gone}/erase`);
+  const later = { afterDays: 30, now: new Date(world.clock.now().getTime() + 31 * DAY_MS) };
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), true, 'it was erased while it is the other’s');
+  // Its bank returned it.
+  await world.read((tx) =>
+    tx.run(
+      `update refunds set state = 'cancelled'
+        where deposit_id = $1 and fiat_account_id in (select id from fiat_accounts where customer_id = $2)`,
+      [deposit, stays],
+    ),
+  );
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), true, 'it was erased while a part waits');
+  await world.read((tx) => tx.run(`update deposits set state = 'written_off' where id = $1`, [deposit]));
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), false);
 });
 
 test('of two customers of one deposit who are erased at once, the second one takes what they shared', async () => {
