@@ -99,7 +99,7 @@ function Standing({ read: was, check }: ListRow) {
 }
 
 const none = <span className="muted">none</span>;
-/** A version that lacks many entries of the one in use: two people decide whether its publisher means it. */
+/** A version that lacks many entries of the one in use, or is older: two people decide whether its publisher means it. */
 function Waiting({ list, read: was }: ListRow) {
   if (was === undefined || was.refusedSha256 === null) return none;
   return (

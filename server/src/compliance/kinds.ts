@@ -94,9 +94,9 @@ export const CASE_KINDS = {
   },
   sanctions_list: {
     means:
-      'The server cannot read a sanctions list, or the list is older than SANCTIONS_MAX_AGE_S allows. While it is too old, no money leaves.',
+      'The server cannot read a sanctions list, a version of it waits for two people, or it is older than SANCTIONS_MAX_AGE_S allows. While it is too old, no money leaves.',
     remedy:
-      'Read the reason. Repair the source of the list, or configure another one, for example a file that you have downloaded. The command screening extend does not apply to sanctions lists. The case closes by itself.',
+      'Read the reason. A version that waits is accepted with sanctions accept. Otherwise repair the source of the list, or configure another one, for example a file that you have downloaded. The command screening extend does not apply to sanctions lists. The case closes by itself.',
     who: 'operator',
     page: 'sanctions.md',
   },

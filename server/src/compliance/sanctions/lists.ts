@@ -9,6 +9,7 @@
  */
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { replaceDenyList } from '../screening.ts';
@@ -30,6 +31,19 @@ const AT_ONCE = 1_000;
  */
 const MOST_REMOVED = { part: 10, entries: 20 };
 
+/** When a list was published, as its publisher writes it: an ISO date with or without a time, or day/month/year. In ms, or undefined. */
+function publishedAt(text: string): number | undefined {
+  const [, day, month, year] = /^(\d\d)\/(\d\d)\/(\d{4})$/.exec(text) ?? [];
+  const at = Date.parse(day === undefined ? text : `${year}-${month}-${day}`);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** Whether one list was published before another, as far as both say when. */
+function isOlder(one: string, than: string): boolean {
+  const [at, before] = [publishedAt(one), publishedAt(than)];
+  return at !== undefined && before !== undefined && at < before;
+}
+
 export interface ListState {
   list: ListCode;
   versionId: bigint;
@@ -43,13 +57,13 @@ export interface ListState {
   changed: number;
   loadedAt: Date;
   sha256: string;
-  /** Of a version that waits because it lacks too many entries; null when there is none. */
+  /** Of a version that waits for people; null when there is none. */
   refusedSha256: string | null;
   refusedEntries: number | null;
   refusedRemoved: number | null;
 }
 
-/** A version that waits for people, and what it would change. */
+/** A version that waits for people, because it lacks many entries or is older, and what it would change. */
 export interface Shrunken {
   list: string;
   sha256: string;
@@ -89,13 +103,15 @@ export type Taken =
   | { is: 'new'; version: bigint; delta: Delta; before: number }
   /** Nothing has changed, or a server has meanwhile stored what it read later. */
   | { is: 'same' }
-  | { is: 'shrunken'; delta: Delta; before: number };
+  /** `olderThan`: when the version in use was published, if this one was published before. */
+  | { is: 'shrunken'; delta: Delta; before: number; olderThan?: string };
 
 /**
  * Stores the list that was read: of its entries, only those that differ from the previous version. Two servers that read
  * concurrently are serialized, and the second one finds no change.
  *
- * A list that lacks too much is not stored; `sanctions_shrunken` then has what it would change.
+ * A list that lacks too much, or that is an older copy and removes or changes an entry, is not stored; `sanctions_shrunken` then has
+ * what it would change.
  *
  * @param l.beganAt when the reading began: what another server has read since is newer
  */
@@ -114,17 +130,20 @@ export async function takeList(
   }: SanctionsList & { asOf: Date; given?: Given | undefined; now: Date; beganAt?: Date },
 ): Promise<Taken> {
   await tx.run(sql.lockLists);
-  if ((await tx.row<{ isNewer: boolean }>(sql.isNewer, [list, beganAt]))?.isNewer === true) return { is: 'same' };
+  const inUse = await tx.row<{ isNewer: boolean; published: string }>(sql.inUse, [list, beganAt]);
+  if (inUse?.isNewer === true) return { is: 'same' };
   const before = await tx.rows<{ entry: string; digest: Buffer }>(sql.digests, [list]);
   const delta = deltaOf(new Map(before.map(({ entry, digest }) => [entry, digest])), entries);
   const { added, removed, changed } = delta;
   const source = [given?.source ?? null, given?.etag ?? null, given?.modified ?? null];
   const changes = [added.length, removed.length, changed.length];
   const isShort = removed.length > MOST_REMOVED.entries && removed.length * MOST_REMOVED.part > before.length;
-  if (isShort) {
+  const olderThan =
+    removed.length + changed.length > 0 && inUse && isOlder(published, inUse.published) ? inUse.published : undefined;
+  if (isShort || olderThan !== undefined) {
     const about = [list, sha256, published, before.length, entries.size, ...changes, now];
     const row = await tx.row<{ isAccepted: boolean }>(sql.putShrunken, about);
-    if (row?.isAccepted !== true) return { is: 'shrunken', delta, before: before.length };
+    if (row?.isAccepted !== true) return { is: 'shrunken', delta, before: before.length, ...defined({ olderThan }) };
   }
   await tx.run(sql.endShrunken, [list]);
   if (added.length + removed.length + changed.length === 0) {
@@ -159,7 +178,8 @@ export async function findShrunken(tx: Tx, { list, sha256 }: { list: string; sha
 }
 
 /**
- * Accepts that a version lacks many entries. The list is read again at once, and is stored if its source still gives the same bytes.
+ * Accepts that a version lacks many entries, or is older. The list is read again at once, and is stored if its source still gives the
+ * same bytes.
  *
  * @throws Refusal 'unknown_list' when no such version waits
  */

@@ -52,7 +52,7 @@ export function refreshes(deps: RefreshDeps): (list: string) => Promise<Handled>
     if (source === undefined) return undefined;
     try {
       const taken = await readOnce(source);
-      const why = taken.is === 'shrunken' ? lacking(taken) : undefined;
+      const why = taken.is === 'shrunken' ? waiting(taken) : undefined;
       await db.asSystem((tx) => updateListCase(tx, list, why));
       failures.delete(list);
       return { againInMs: REFRESH_EVERY_MS };
@@ -117,8 +117,10 @@ const loaded = (
   now,
 });
 
-const lacking = ({ delta, before }: Taken & { is: 'shrunken' }): string =>
-  `The list lacks ${delta.removed.length} of the ${before} entries of the version before: two people accept it, or its source is wrong.`;
+const waiting = ({ delta, before, olderThan }: Taken & { is: 'shrunken' }): string =>
+  olderThan === undefined
+    ? `The list lacks ${delta.removed.length} of the ${before} entries of the version before: two people accept it, or its source is wrong.`
+    : `The list was published before the version in use, which is of ${olderThan}: two people accept it, or its source is wrong.`;
 
 /** Why money may not leave because of a list's age; undefined when it is recent enough. */
 export function agedWhy(

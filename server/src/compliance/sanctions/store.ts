@@ -59,7 +59,8 @@ export const sql = {
       and source = $4 and etag is not distinct from $5 and modified is not distinct from $6`,
   givenBy: `select source, etag, modified from sanctions_lists
     where list = $1 and source_version = version_id and (etag is not null or modified is not null)`,
-  isNewer: 'select read_at > $2 as is_newer from sanctions_lists where list = $1',
+  inUse: `select l.read_at > $2 as is_newer, v.published from sanctions_lists l join sanctions_versions v on v.id = l.version_id
+    where l.list = $1`,
   lists: `select l.list, l.version_id, l.as_of, l.read_at, v.published, v.entries, v.added, v.removed, v.changed, v.loaded_at,
       encode(v.sha256, 'hex') as sha256, encode(s.sha256, 'hex') as refused_sha256, s.entries as refused_entries,
       s.removed as refused_removed

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Database, Tx } from '../../../src/base/db.ts';
 import {
+  acceptShrunken,
   listCases,
   listStates,
   openSanctions,
@@ -51,8 +52,8 @@ async function compares(of: Server): Promise<void> {
   while ((await of.handlers.screen_names?.('all'))?.againInMs === 0);
 }
 
-const listOf = (names: Readonly<Record<string, string>>): string =>
-  `<Designations>${Object.entries(names)
+const listOf = (names: Readonly<Record<string, string>>, published?: string): string =>
+  `<Designations>${published === undefined ? '' : `<DateGenerated>${published}</DateGenerated>`}${Object.entries(names)
     .map(
       ([id, name]) =>
         `<Designation><UniqueID>${id}</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
@@ -60,9 +61,9 @@ const listOf = (names: Readonly<Record<string, string>>): string =>
     )
     .join('')}</Designations>`;
 let etags = 0;
-function publishes(names: Readonly<Record<string, string>>): void {
+function publishes(names: Readonly<Record<string, string>>, published?: string): void {
   etags += 1;
-  publisher.at('/uk.xml', sends(listOf(names), { etag: `"${etags}"` }));
+  publisher.at('/uk.xml', sends(listOf(names, published), { etag: `"${etags}"` }));
 }
 const stateNow = async () => (await inTx(listStates))[0] ?? assert.fail('no list was stored');
 const versions = async () =>
@@ -279,4 +280,41 @@ test('after a new version a customer is compared with added and changed entries 
     [...ids].map(([name, id]) => [name, rows.find(({ subject }) => subject === `customer:${id}`)?.count]),
   );
   assert.deepEqual(counts, { Orlenkov: 1, Khayali: 1, Svenningsen: 0, Petrenko: 0, Quillfeather: 1 });
+});
+
+test('an older copy clears nobody until people accept it; one that only says another date, or adds, is taken', async () => {
+  const more = { ...BASE, UK4: 'Grace OKAFOR' };
+  publishes(more, '20/11/2026');
+  const of = server();
+  await reads(of);
+  const { versionId } = await stateNow();
+  const open = async () =>
+    (await inTx((tx) => listCases(tx, { open: true, kind: 'sanctions_list', limit: 10 })))[0]?.reason;
+  // A machine of the publisher that is behind. The day comes after that of the newer one as text.
+  publishes(BASE, '31/10/2026');
+  await reads(of);
+  const waits = await stateNow();
+  assert.deepEqual(
+    [waits.versionId, waits.entries, waits.refusedRemoved],
+    [versionId, 4, 1],
+    'an older copy was taken',
+  );
+  assert.match((await open()) ?? '', /published before the version in use, which is of 20\/11\/2026/);
+  // It waits also if it removes nobody: a changed entry may lack a name.
+  publishes({ ...more, UK1: 'Taras SOMEBODY' }, '31/10/2026');
+  await reads(of);
+  assert.equal((await stateNow()).versionId, versionId);
+  publishes(more, '31/10/2026');
+  await reads(of);
+  assert.equal(await open(), undefined);
+
+  publishes(BASE, '31/10/2026');
+  await reads(of);
+  const { refusedSha256 } = await stateNow();
+  await inTx((tx) => acceptShrunken(tx, { list: 'uk', sha256: refusedSha256 ?? '', now: now() }));
+  await reads(of);
+  assert.deepEqual([(await stateNow()).entries, await open()], [3, undefined]);
+  publishes({ ...BASE, UK9: 'Miriam NJOROGE' }, '01/10/2026');
+  await reads(of);
+  assert.equal((await stateNow()).entries, 4, 'an added entry waits');
 });

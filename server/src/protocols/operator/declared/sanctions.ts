@@ -43,7 +43,9 @@ export const SANCTIONS = {
         changed: Type.Integer({ description: 'Entries that this version changed' }),
         sha256: Type.String({ description: 'SHA-256 of the file, in hex' }),
         refusedSha256: maybe(
-          Type.String({ description: 'SHA-256 of a version that waits because it lacks too many entries' }),
+          Type.String({
+            description: 'SHA-256 of a version that waits for two people: it lacks too many entries, or is older',
+          }),
         ),
         refusedEntries: maybe(Type.Integer({ description: 'Number of its entries' })),
         refusedRemoved: maybe(Type.Integer({ description: 'Entries that it lacks' })),
@@ -58,7 +60,7 @@ export const SANCTIONS = {
   accept: declareAction({
     name: 'sanctions.accept',
     path: '/sanctions/lists/:list/accept',
-    says: 'Accepts a version of a list that lacks many entries of the version before. The list is read again at once, and is used if its source still gives the same bytes.',
+    says: 'Accepts a version of a list that lacks many entries of the version before, or was published before it. The list is read again at once, and is used if its source still gives the same bytes.',
     right: 'reviews',
     people: 'two',
     fields: {
