@@ -36,7 +36,11 @@ export async function listenOn(
       if (client === next) again(LOST_MS);
     });
     await next.connect();
-    await next.query(`listen ${channel}`);
+    await next.query(`listen ${channel}`).catch((error) => {
+      // It is open: a standby, for example, lets it connect and not listen.
+      void next.end().catch(() => {});
+      throw error;
+    });
     if (isLost) throw new Unavailable('postgres', 'the connection was lost');
     // `stop` knew only the connection before.
     if (stopped) return await next.end();

@@ -65,7 +65,11 @@ describe('a channel on connections in memory', ENDS, () => {
       return opens.next();
     });
     t.mock.method(pg.Client.prototype, 'query', () => opens.listens());
-    t.mock.method(pg.Client.prototype, 'end', () => Promise.resolve());
+    const ended: pg.Client[] = [];
+    t.mock.method(pg.Client.prototype, 'end', function ends(this: pg.Client) {
+      ended.push(this);
+      return Promise.resolve();
+    });
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const listening = await openDatabase('postgres:///none').listen('tried', (payload) => void heard.push(payload));
     const lose = () => void made.at(-1)?.emit('error', new Error('lost'));
@@ -73,7 +77,7 @@ describe('a channel on connections in memory', ENDS, () => {
       t.mock.timers.tick(ms);
       await new Promise((turn) => setImmediate(turn));
     };
-    return { made, heard, opens, listening, lose, pass };
+    return { made, ended, heard, opens, listening, lose, pass };
   }
 
   test('is opened again half a second after it was lost, and a second after each failed attempt', async (t) => {
@@ -103,6 +107,23 @@ describe('a channel on connections in memory', ENDS, () => {
     await pass(10_000);
     assert.equal(made.length, 3);
     assert.deepEqual(heard, ['', '']);
+  });
+
+  test('closes a connection on which it may not listen, such as that of a standby that is not promoted yet', async (t) => {
+    const { made, ended, heard, opens, lose, pass } = await heardInMemory(t);
+    opens.listens = failed;
+    lose();
+    await pass(500);
+    await pass(1_000);
+    opens.listens = () => Promise.resolve();
+    await pass(1_000);
+    assert.equal(made.length, 4);
+    assert.deepEqual(heard, ['', '']);
+    assert.ok(
+      made.slice(0, 3).every((one) => ended.includes(one)),
+      'a connection that does not listen stays open',
+    );
+    assert.ok(!ended.includes(made.at(-1) as pg.Client));
   });
 
   test('is not opened again once it is stopped, whatever it waited for', async (t) => {
