@@ -53,8 +53,8 @@ export const BOUNDS: Bounds = { ms: 20_000, residentBytes: 768 * 1_048_576 };
 const START_MS = 30_000;
 const IDLE_MS = 60_000;
 const WATCHED_EVERY_MS = 50;
-/** Whole files are in memory while they wait. Of a partner so many that others find a place. */
-const turns = openTurns({ name: 'pictures', mostEach: 2, mostOfPartner: 5, most: 8, waitMs: 20_000 });
+/** Whole files are in memory while they wait. Of a partner half, so that others find a place. */
+const turns = openTurns({ name: 'pictures', mostEach: 2, mostOfPartner: 4, most: 8, waitMs: 20_000 });
 let running: ChildProcess | undefined;
 let idle: NodeJS.Timeout | undefined;
 

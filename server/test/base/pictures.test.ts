@@ -204,7 +204,7 @@ describe('the process that decodes', () => {
     assert.ok((await reencodeFor(png(), as('image/png'), { one: 'one' })) !== undefined);
     const customers = Array.from({ length: 8 }, (_, at) => ({ one: `customer of it ${at}`, partner: '7' }));
     const ofPartner = await refusedOf(customers.map((whose) => reencodeFor(png(), as('image/png'), whose)));
-    assert.equal(ofPartner.length, 3, 'one partner took all places');
+    assert.equal(ofPartner.length, 4, 'one partner took more than half of the places');
   });
 
   test('may take less memory than packages give to a server', () => {

@@ -32,7 +32,7 @@ const HIDDEN = 'must hold nothing but the picture: a page, a script or an archiv
 const PDF_MS = 5_000;
 /** Longer than two files take that are ended, each with the start of a thread. */
 const WAIT_MS = 15_000;
-/** Whole files are in memory while their inspection waits. Of a partner so many that others find a place. */
+/** Whole files are in memory while their inspection waits. Of a partner half, so that others find a place. */
 const turns = openTurns({ name: 'documents', mostEach: 2, mostOfPartner: 8, most: 16, waitMs: WAIT_MS });
 const threads = openThreads<Buffer, Inspected>({
   ...{ file: new URL('./inspect.thread.ts', import.meta.url), name: 'documents' },
