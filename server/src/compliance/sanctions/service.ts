@@ -21,8 +21,8 @@ import type { Handled, Handlers } from '../../base/jobs.ts';
 import { closeCases, upsertCase } from '../cases.ts';
 import type { Hit, Screening, StoredScreening } from '../screener.ts';
 import { type Changes, type ComparisonDeps, compare, compareAll, type EntryIndex } from './compare.ts';
-import { indexOf, openIndex } from './find.ts';
-import { entriesAt, entriesBetween, listStates, newestVersion, REFRESH_LIST } from './lists.ts';
+import { openIndex } from './find.ts';
+import { entriesAt, entriesBetween, listStates, newestVersion, REFRESH_LIST, type StoredEntry } from './lists.ts';
 import { type MatchRules, rulesText } from './match.ts';
 import { agedWhy, type RefreshDeps, refreshes } from './refresh.ts';
 import { type Standing, standingOf } from './results.ts';
@@ -95,7 +95,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     const known = since.from.get(key);
     if (known !== undefined) return await known;
     if (since.from.size >= MOST_BASES) return undefined;
-    const changes = db.asSystem((tx) => readChanges(tx, { from, to, lists: codes }));
+    const changes = readChanges(db, { from, to, lists: codes });
     since.from.set(key, changes);
     changes.catch(() => since.from.delete(key));
     return await changes;
@@ -152,23 +152,27 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
 }
 
 async function readChanges(
-  tx: Tx,
+  db: Database,
   d: { from: bigint; to: bigint; lists: readonly string[] },
 ): Promise<Changes | undefined> {
-  const between = await entriesBetween(tx, { ...d, most: MOST_CHANGES });
+  const between = await db.asSystem((tx) => entriesBetween(tx, { ...d, most: MOST_CHANGES }));
   if (between === undefined) return undefined;
-  const index = indexOf(between.current.map(({ id, content }) => ({ entry: content, of: { id } })));
+  const index = openIndex<{ id: bigint }>();
+  await addTo(index, between.current);
   return { index, ended: between.ended };
 }
 
 async function buildIndex(db: Database, of: { version: bigint; lists: readonly string[] }): Promise<EntryIndex> {
   const index = openIndex<{ id: bigint }>();
-  for await (const entries of entriesAt((body) => db.asSystem(body), of))
-    for (const [at, { id, content }] of entries.entries()) {
-      index.add(content, { id });
-      if (at % INDEXED_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
+  for await (const entries of entriesAt((body) => db.asSystem(body), of)) await addTo(index, entries);
   return index;
+}
+
+async function addTo(index: EntryIndex, entries: readonly StoredEntry[]): Promise<void> {
+  for (const [at, { id, content }] of entries.entries()) {
+    index.add(content, { id });
+    if (at % INDEXED_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 /**
