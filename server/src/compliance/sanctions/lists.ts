@@ -91,12 +91,14 @@ export async function givenBy(tx: Tx, list: string, source: string): Promise<Giv
   return given?.source === source ? given : undefined;
 }
 
-/** The source says that the stored version is its newest one. */
+/** The source says that the stored version is its newest one. Another that it gave before waits for people no longer. */
 export async function keepList(
   tx: Tx,
   { list, given: { source, etag, modified }, asOf, now }: { list: string; given: Given; asOf: Date; now: Date },
 ): Promise<void> {
-  await tx.run(sql.unchangedList, [list, asOf, now, source, etag, modified]);
+  await tx.run(sql.lockLists);
+  if ((await tx.run(sql.unchangedList, [list, asOf, now, source, etag, modified])) > 0)
+    await tx.run(sql.endShrunken, [list]);
 }
 
 export type Taken =

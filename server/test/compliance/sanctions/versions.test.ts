@@ -300,6 +300,12 @@ test('an older copy clears nobody until people accept it; one that only says ano
     'an older copy was taken',
   );
   assert.match((await open()) ?? '', /published before the version in use, which is of 20\/11\/2026/);
+  // The machine has caught up: what it gave before waits no longer, and cannot be accepted.
+  publisher.at('/uk.xml', sends(listOf(more, '20/11/2026'), { etag: `"${etags - 1}"` }));
+  publisher.asked.splice(0);
+  await reads(of);
+  assert.equal(publisher.asked[0]?.headers['if-none-match'], `"${etags - 1}"`);
+  assert.deepEqual([(await stateNow()).refusedSha256, await open()], [null, undefined]);
   // It waits also if it removes nobody: a changed entry may lack a name.
   publishes({ ...more, UK1: 'Taras SOMEBODY' }, '31/10/2026');
   await reads(of);
