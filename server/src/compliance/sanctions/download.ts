@@ -138,8 +138,17 @@ async function expected(request: Request, { list, from }: Address, sha256: strin
   if (!sha256.startsWith('https:')) return sha256.toLowerCase();
   const { status, body } = await request(sha256, { headers: MAY_BE_PACKED, longestBytes: MOST_CHECKSUM_BYTES });
   if (status !== 200) throw new Unavailable(`list ${list}`, 'its checksum is not sent');
-  const name = decodeURIComponent(new URL(from).pathname.split('/').at(-1) ?? '');
-  return checksumIn(body.toString('latin1'), name) ?? '';
+  return checksumIn(body.toString('latin1'), fileNameIn(from)) ?? '';
+}
+
+/** The name of the file at an address. A `%` that encodes nothing belongs to the name. */
+export function fileNameIn(address: string): string {
+  const name = new URL(address).pathname.split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /**

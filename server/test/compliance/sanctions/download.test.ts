@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { Refusal, Unavailable } from '../../../src/base/errors.ts';
-import { checksumIn, type Downloads, type Validators } from '../../../src/compliance/sanctions/download.ts';
+import { checksumIn, type Downloads, fileNameIn, type Validators } from '../../../src/compliance/sanctions/download.ts';
 import { fetchList } from '../../../src/compliance/sanctions/fetch.ts';
 import { checkedRoutes, outsideFor } from '../../../src/events/index.ts';
 import { openPublisher, type Publisher, sends } from './source.ts';
@@ -125,6 +125,15 @@ test('the checksum is that of the setting or that of the publisher, and is compa
   publisher.at('/others', sends(`${sumOf(UK)}  a.xml\n${sumOf(UK)}  b.xml\n`));
   await refused(fetches('/uk.xml', { sha256: publisher.url('/others') }), /checksum/);
   await unavailable(fetches('/uk.xml', { sha256: publisher.url('/missing') }), /answers 404/);
+});
+
+test('the file of an address has its name as it is written on a disk', () => {
+  for (const [path, name] of [
+    ['a/list%20of%20names.xml', 'list of names.xml'],
+    ['a/list%ZZ.xml', 'list%ZZ.xml'],
+    ['', ''],
+  ])
+    assert.equal(fileNameIn(`https://lists.example/${path}`), name);
 });
 
 test('a checksum file names its file, or has one checksum', () => {
