@@ -304,8 +304,8 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   reconcile: ['assets'],
   reports: [
     ...['assets', 'cases', 'customers', 'deposits', 'event_feed', 'events', 'found_movements', 'kill_switches'],
-    ...['manual_imports', 'orders', 'payouts', 'prices', 'reconcile_balances', 'reconcile_items', 'webhook_deliveries'],
-    ...['webhook_endpoints', 'webhook_ordering_keys'],
+    ...['manual_imports', 'orders', 'payouts', 'prices', 'reconcile_balances', 'reconcile_items', 'reconcile_rails'],
+    ...['webhook_deliveries', 'webhook_endpoints', 'webhook_ordering_keys'],
   ],
   treasury: ['orders', 'payouts'],
   rotation: ['audit_reencrypted', 'manual_imports', 'manual_statements', 'partners'],

@@ -7,7 +7,7 @@
  *
  * Amounts and times are formatted here, because the signature covers exactly that text.
  */
-import type { Clock } from '../base/clock.ts';
+import { type Clock, dayOf, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { Handlers } from '../base/jobs.ts';
@@ -23,8 +23,8 @@ export const SIGN_REPORT = 'sign_report';
 const MOST_ITEMS = 1_000;
 const DAY_MS = 86_400_000;
 const EVERY_MS = 300_000;
-/** A wallet is compared once a minute; one that was not for this long is named by the verdict. */
-const STALE_MS = 3_600_000;
+/** A rail is compared at least once a minute; the verdict names one that was not for this long, and readiness fails then, too. */
+const STALE_MS = 600_000;
 
 interface Row {
   what: string;
@@ -36,6 +36,12 @@ interface Row {
   ledger: bigint;
   why: string | null;
   at: Date;
+}
+
+interface RailRow {
+  rail: string;
+  /** Null if it never was: such a rail has no wallets in the report. */
+  comparedAt: Date | null;
 }
 
 /** Fields of a signed report, in their order: the signature depends on it. */
@@ -71,11 +77,14 @@ export interface ReconciliationReport {
 }
 
 const sql = {
-  wallets: `select 'wallet' as what, rail, wallet, asset, null::text as key, outside_units as outside, ledger_units as ledger,
-      null::text as why, compared_at as at from reconcile_balances order by rail, wallet, asset limit $1`,
-  items: `select case when transit is null then 'break' else 'transit' end as what, rail, wallet, asset, key, outside_units as outside,
-      ledger_units as ledger, coalesce(transit, why) as why, found_at as at
-    from reconcile_items where closed_at is null order by transit is not null, rail, found_at, id limit $1`,
+  rails: 'select rail, compared_at from reconcile_rails order by rail',
+  // One statement, because a comparison may end meanwhile: a wallet would differ, and the item that explains it be closed.
+  lines: `(select 'wallet' as what, rail, wallet, asset, null::text as key, outside_units as outside, ledger_units as ledger,
+      null::text as why, compared_at as at from reconcile_balances order by rail, wallet, asset limit $1)
+    union all
+    (select case when transit is null then 'break' else 'transit' end, rail, wallet, asset, key, outside_units, ledger_units,
+      coalesce(transit, why), found_at
+    from reconcile_items where closed_at is null order by transit is not null, rail, found_at, id limit $1)`,
   keep: `insert into reconciliation_reports (day, made_at, verdict, is_open, report, signature, public_key)
     values ($1, $2, $3, $4, $5, $6, $7) on conflict (day) do nothing`,
   has: 'select from reconciliation_reports where day = $1',
@@ -90,8 +99,10 @@ const sql = {
 async function reportNow(tx: Tx, { now, day }: { now: Date; day: string | null }): Promise<ReconciliationReport> {
   const known = await assets(tx);
   const amount = (units: bigint, asset: string) => formatUnits(units, known.get(asset)?.decimals ?? 0);
-  const wallets = await tx.rows<Row>(sql.wallets, [MOST_ITEMS + 1]);
-  const items = await tx.rows<Row>(sql.items, [MOST_ITEMS + 1]);
+  const rails = await tx.rows<RailRow>(sql.rails);
+  const rows = await tx.rows<Row>(sql.lines, [MOST_ITEMS + 1]);
+  const wallets = rows.filter(({ what }) => what === 'wallet');
+  const items = rows.filter(({ what }) => what !== 'wallet');
   const sides = (await trialBalance(tx)).map(({ asset, debits, credits }) => ({
     ...{ asset, debits: amount(debits, asset), credits: amount(credits, asset) },
   }));
@@ -103,7 +114,7 @@ async function reportNow(tx: Tx, { now, day }: { now: Date; day: string | null }
   };
   return {
     ...{ kind: 'reconciliation report', version: 1 },
-    ...verdictOf(wallets, sides, counts, now),
+    ...verdictOf({ wallets, rails }, sides, counts, now),
     ...{ day, at: now.toISOString() },
     seal: seal ? { number: String(seal.number), hash: seal.hash, at: seal.sealedAt.toISOString() } : null,
     unsealed: String(await sealLag(tx)),
@@ -123,7 +134,10 @@ const counted = (count: number, one: string, many: string): string => `${count} 
 
 /** What a reader has to know first. */
 export function verdictOf(
-  wallets: readonly Pick<Row, 'rail' | 'wallet' | 'asset' | 'outside' | 'at'>[],
+  {
+    wallets,
+    rails,
+  }: { wallets: readonly Pick<Row, 'rail' | 'wallet' | 'asset' | 'outside' | 'at'>[]; rails: readonly RailRow[] },
   sides: readonly { asset: string; debits: string; credits: string }[],
   { breaks, transit, isWhole }: { breaks: number; transit: number; isWhole: boolean },
   now: Date,
@@ -132,13 +146,16 @@ export function verdictOf(
     some.map(({ rail, wallet, asset }) => `${rail} ${wallet} ${asset}`).join(', ');
   const unequal = sides.filter(({ debits, credits }) => debits !== credits).map(({ asset }) => asset);
   const unread = wallets.filter(({ outside }) => outside === null);
-  const stale = wallets.filter(({ outside, at }) => outside !== null && now.getTime() - at.getTime() > STALE_MS);
+  const isOld = (at: Date | null): boolean => at === null || now.getTime() - at.getTime() > STALE_MS;
+  const silent = rails.filter(({ comparedAt }) => isOld(comparedAt)).map(({ rail }) => rail);
+  const old = wallets.filter(({ outside, at, rail }) => outside !== null && isOld(at) && !silent.includes(rail));
+  const stale = [...silent, ...(old.length > 0 ? [named(old)] : [])];
   const open = [
     ...(breaks > 0 ? [`OPEN DIFFERENCES: ${counted(breaks, 'item', 'items')}`] : []),
     ...(unequal.length > 0 ? [`BOOKS NOT BALANCED: ${unequal.join(', ')}`] : []),
     ...(isWhole ? [] : ['NOT WHOLE: there are more lines than a report shows']),
     ...(unread.length > 0 ? [`NOT READ OUTSIDE: ${named(unread)}`] : []),
-    ...(stale.length > 0 ? [`NOT COMPARED IN THE LAST HOUR: ${named(stale)}`] : []),
+    ...(stale.length > 0 ? [`NOT COMPARED IN TEN MINUTES: ${stale.join(', ')}`] : []),
     ...(wallets.length === 0 ? ['NOTHING WAS COMPARED'] : []),
   ];
   const waiting = transit === 0 ? [] : [`${counted(transit, 'item', 'items')} in transit`];
@@ -192,7 +209,7 @@ export async function reportKeys(
 
 /** Makes and keeps the report of the day that ended last, once. @returns the day, if it was made now */
 export async function keepDailyReport(tx: Tx, vault: Vault, now: Date): Promise<string | undefined> {
-  const day = new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10);
+  const day = dayOf(later(now, -DAY_MS));
   if ((await tx.row(sql.has, [day])) !== undefined) return undefined;
   const report = await reportNow(tx, { now, day });
   const text = JSON.stringify(report);
@@ -204,8 +221,10 @@ export async function keepDailyReport(tx: Tx, vault: Vault, now: Date): Promise<
 export function reportHandlers({ db, vault, clock }: { db: Database; vault: Vault; clock: Clock }): Handlers {
   return {
     async [SIGN_REPORT]() {
-      await db.asSystem((tx) => keepDailyReport(tx, vault, clock.now()));
-      return { againInMs: EVERY_MS };
+      const now = clock.now();
+      await db.asSystem((tx) => keepDailyReport(tx, vault, now));
+      // At midnight, so that it shows the end of the day; in between for a server that was stopped then.
+      return { againInMs: Math.min(EVERY_MS, DAY_MS - (now.getTime() % DAY_MS)) };
     },
   };
 }

@@ -15,7 +15,9 @@ import {
   reconciliationDays,
   reconciliationOfDay,
   reconciliationReport,
+  reportHandlers,
   reportKeys,
+  SIGN_REPORT,
   verifySigned,
 } from '../../src/reports/index.ts';
 import { verdictOf } from '../../src/reports/reconciliation.ts';
@@ -204,7 +206,9 @@ describe('the verdict', () => {
   });
   const EQUAL = [{ asset: 'eur', debits: '1', credits: '1' }];
   const none = { breaks: 0, transit: 0, isWhole: true };
-  for (const [what, wallets, sides, counts, isOpen, verdict] of [
+  const late = new Date(now.getTime() - 600_001);
+  const rail = (comparedAt: Date | null) => [{ rail: 'evm.x', comparedAt }];
+  for (const [what, wallets, sides, counts, isOpen, verdict, rails = rail(now)] of [
     ['all agrees', [wallet()], EQUAL, none, false, /^Books and outside agree$/],
     [
       'something is in transit',
@@ -233,17 +237,35 @@ describe('the verdict', () => {
     ['a wallet was not read', [wallet({ outside: null })], EQUAL, none, true, /^NOT READ OUTSIDE: evm\.x hot usdc$/],
     [
       'a wallet was not compared for long',
-      [wallet({ at: new Date(now.getTime() - 3_600_001) })],
+      [wallet({ at: late })],
       EQUAL,
       none,
       true,
-      /^NOT COMPARED IN THE LAST HOUR/,
+      /^NOT COMPARED IN TEN MINUTES: evm\.x hot usdc$/,
+    ],
+    [
+      'a rail has not answered for long',
+      [wallet({ at: late })],
+      EQUAL,
+      none,
+      true,
+      /^NOT COMPARED IN TEN MINUTES: evm\.x$/,
+      rail(late),
+    ],
+    [
+      'a rail was never compared, beside one that was',
+      [wallet({ rail: 'bank.eur' })],
+      EQUAL,
+      none,
+      true,
+      /^NOT COMPARED IN TEN MINUTES: evm\.x$/,
+      rail(null),
     ],
     ['there is more than it shows', [wallet()], EQUAL, { ...none, isWhole: false }, true, /^NOT WHOLE/],
     ['nothing was compared', [], [], none, true, /^NOTHING WAS COMPARED$/],
   ] as const)
     test(`says it if ${what}`, () => {
-      const said = verdictOf([...wallets], [...sides], counts, now);
+      const said = verdictOf({ wallets: [...wallets], rails }, [...sides], counts, now);
       assert.match(said.verdict, verdict);
       assert.equal(said.isOpen, isOpen);
     });
@@ -287,6 +309,43 @@ describe('the report of a day', () => {
     const now = await fixture.db.asSystem((tx) => reconciliationReport(tx, key, at('2026-11-28T00:00:06Z')));
     assert.deepEqual([now.day, now.breaks, now.isOpen], [null, 0, false], now.verdict);
     assert.equal(whyNot(JSON.stringify(now), pemOf(signingKey(key))), 'genuine');
+  });
+
+  test('has wallets and items of one moment, also while a comparison ends', async () => {
+    const key = openVault(randomBytes(32));
+    const sets = async (outside: number, closedAt: string) => {
+      await query(`update reconcile_balances set outside_units = ${outside}`);
+      await query(`update reconcile_items set closed_at = ${closedAt}`);
+    };
+    await sets(5, 'null');
+    const report = await fixture.db.asSystem(async (tx) => {
+      // Another process ends the break when the wallets have been read.
+      const rows = async <R>(text: string, values?: readonly unknown[]): Promise<R[]> => {
+        const found = await tx.rows<R>(text, values);
+        if (text.includes('from reconcile_balances')) await sets(7, 'now()');
+        return found;
+      };
+      return await reconciliationReport({ ...tx, rows }, key, at('2026-11-28T00:00:06Z'));
+    });
+    assert.deepEqual([report.lines[0]?.differenceUnits, report.verdict], ['-0.02', 'OPEN DIFFERENCES: 1 item']);
+  });
+
+  test('names a rail that was never compared', async () => {
+    await query(`insert into reconcile_rails (rail, failed_why) values ('evm.silent', 'it does not answer')`);
+    const key = openVault(randomBytes(32));
+    const report = await fixture.db.asSystem((tx) => reconciliationReport(tx, key, at('2026-11-28T00:00:06Z')));
+    await query(`update reconcile_rails set compared_at = '2026-11-28T00:00:00Z'`);
+    assert.deepEqual([report.verdict, report.isOpen], ['NOT COMPARED IN TEN MINUTES: evm.silent', true]);
+  });
+
+  test('is made within seconds of midnight, and looked for in between', async () => {
+    const next = async (time: string) => {
+      const { db } = fixture;
+      const run = reportHandlers({ db, vault, clock: { now: () => at(time) } })[SIGN_REPORT];
+      return (await run?.('all', {} as never))?.againInMs;
+    };
+    assert.equal(await next('2025-01-01T12:00:00Z'), 300_000);
+    assert.equal(await next('2025-01-01T23:58:00Z'), 120_000);
   });
 
   test('is verified by the key of then, after an exchange of the master key too', async () => {
