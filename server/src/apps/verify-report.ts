@@ -4,6 +4,7 @@
  *
  * Exit codes: 0 genuine, 1 not genuine, 2 could not check.
  */
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { SettingError } from '../base/env.ts';
@@ -70,13 +71,17 @@ const age = (seconds: number): string =>
       ? `${Math.floor(seconds / 3_600)} h`
       : `${Math.floor(seconds / 86_400)} days`;
 
-/** @throws SettingError when the file cannot be read */
+/** @throws SettingError when the file cannot be read, or is no text in UTF-8 */
 function content(path: string): string {
+  let bytes: Buffer;
   try {
-    return readFileSync(path, 'utf8');
+    bytes = readFileSync(path);
   } catch (error) {
     throw new SettingError(`${path} cannot be read: ${(error as Error).message}`);
   }
+  // Other bytes would become the same replacement character, and two files the same text.
+  if (!isUtf8(bytes)) throw new SettingError(`${path}: must be text in UTF-8`);
+  return bytes.toString();
 }
 
 function parsed() {

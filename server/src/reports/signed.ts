@@ -10,6 +10,7 @@
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { Vault } from '../base/crypto.ts';
+import { SettingError } from '../base/env.ts';
 
 type Report = Readonly<Record<string, unknown>>;
 
@@ -76,16 +77,11 @@ export type Verified =
  *
  * @param file a published report as JSON, with any white space
  * @param pem  the public key that the reader trusts, and not the one in the report
+ * @throws SettingError when `pem` is no such key: whether the report is genuine is not known then
  */
 export function verifySigned(file: string, pem: string): Verified {
   const no = (why: string): Verified => ({ isGenuine: false, why });
-  let trusted: KeyObject;
-  try {
-    trusted = createPublicKey(pem);
-    if (trusted.asymmetricKeyType !== 'ed25519') return no('the key is no Ed25519 public key');
-  } catch {
-    return no('the key is no public key in PEM');
-  }
+  const trusted = keyOf(pem);
   let whole: unknown;
   try {
     whole = JSON.parse(file);
@@ -97,9 +93,11 @@ export function verifySigned(file: string, pem: string): Verified {
   const { sha256, publicKey, signature, ...report } = whole as Report & Partial<Envelope>;
   if (typeof signature !== 'string' || typeof publicKey !== 'string' || typeof sha256 !== 'string')
     return no(`it is not signed: it has no ${ADDED.join(', ')}`);
+  const bytes = Buffer.from(signature, 'base64');
+  if (bytes.toString('base64') !== signature) return no('it was altered: its signature is not in Base64 as published');
   const key = rawOf(trusted).toString('hex');
   const text = JSON.stringify(report);
-  if (verify(null, Buffer.from(text), trusted, Buffer.from(signature, 'base64'))) {
+  if (verify(null, Buffer.from(text), trusted, bytes)) {
     const hash = createHash('sha256').update(text).digest('hex');
     // Both are beside what is signed: a wrong one is a lie, although nothing depends on it.
     if (publicKey !== key || sha256 !== hash)
@@ -109,6 +107,17 @@ export function verifySigned(file: string, pem: string): Verified {
   return publicKey === key
     ? no('it was altered, or its signature was')
     : no(`it was signed with another key (${publicKey}) than the one given (${key})`);
+}
+
+/** @throws SettingError */
+function keyOf(pem: string): KeyObject {
+  try {
+    const key = createPublicKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // No key at all: the same rule says it.
+  }
+  throw new SettingError('key: must be an Ed25519 public key in PEM');
 }
 
 /** Without the white space outside of texts. */

@@ -64,6 +64,7 @@ const LONG = [
   'server/test/backup/whole.test.ts',
   'server/test/console',
   'server/test/protocols/checkout',
+  'server/test/reports/signed.test.ts',
   'server/test/runner.test.ts',
   'server/test/sdk/cli.test.ts',
   'server/test/sdk/package.test.ts',
