@@ -19,7 +19,7 @@
  * Not here: what each action requires (protocols/operator).
  */
 import { columnsOf } from '../base/columns.ts';
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
 import { type Installation, type Role, type Rule, store } from './store.ts';
 import { missingRoles, stricter, type Takes } from './takes.ts';
@@ -268,17 +268,24 @@ export async function peopleNeeded(
     now: Date;
   },
 ): Promise<number> {
-  if ((await installation(tx)).operators === 'one') return 1;
+  const { operator, right = 'money', by = [], ...rest } = need;
+  // One round trip. Roles are read now: whose role was taken away since the approval does not count.
+  const [declared, rules, held] = await awaitAll(
+    installation(tx),
+    store.rules(tx),
+    by.length > 0 ? store.rolesOf(tx, by) : [],
+  );
+  if (declared.operators === 'one') return 1;
   const isNamed = FINDINGS.some((finding) => finding === need.action);
-  const { operator, right = 'money', by, ...rest } = need;
   const operators = operator === undefined ? [] : [operator];
-  const takes = await asked(tx, await store.rules(tx), { ...rest, right, operators, isNamed });
-  // Roles are read now: whose role was taken away since the approval does not count.
+  const takes = await asked(tx, rules, { ...rest, right, operators, isNamed });
   if (takes.roles.length === 0) return takes.people;
+  const missing = missingRoles(
+    takes.roles,
+    held.map(({ role }) => role),
+  );
   // Without names: somebody of no role.
-  if (by === undefined) return Math.max(takes.people, takes.roles.length + 1);
-  const held = (await store.rolesOf(tx, by)).map(({ role }) => role);
-  return Math.max(takes.people, new Set(by).size + missingRoles(takes.roles, held).length);
+  return Math.max(takes.people, Math.max(new Set(by).size, 1) + missing.length);
 }
 
 export const peopleRules = (tx: Tx): Promise<Rule[]> => store.rules(tx);
@@ -344,10 +351,16 @@ export async function unmetRules(tx: Tx, rules: readonly Rule[]): Promise<Unmet[
   );
 }
 
-/** What is really taken by those who approve: where one operator is declared, roles do not count, because a delay replaces the others. */
+/**
+ * What is really taken by those who approve. Where one operator is declared, the delay replaces everybody else: if a role is
+ * missing, the action takes a second person, so that it waits, and no role.
+ */
 export async function takesHere(tx: Tx, wanted: Wanted): Promise<Takes> {
   const takes = await peopleWanted(tx, wanted);
-  return takes.roles.length > 0 && (await installation(tx)).operators === 'one' ? { ...takes, roles: [] } : takes;
+  if (takes.roles.length === 0 || (await installation(tx)).operators !== 'one') return takes;
+  const held = wanted.operators.map(({ role }) => role);
+  const isMissing = missingRoles(takes.roles, held).length > 0;
+  return { people: isMissing ? Math.max(takes.people, DEFAULT_PEOPLE) : takes.people, roles: [] };
 }
 
 /** The roles that any rule names: who has one of them may confirm what the rule decides, even without the right to propose it. */

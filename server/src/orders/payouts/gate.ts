@@ -307,11 +307,13 @@ async function weigh(
       continue;
     }
     const need = { action, ...weight, now };
-    const needed = await context.gate.peopleNeeded(tx, need);
-    // Who approved decides how many it takes: a rule may name roles.
-    const approvals: Given[] = [];
-    for (const one of given.filter((each) => isAbout(each, finding)))
-      approvals.push({ ...one, needed: await context.gate.peopleNeeded(tx, { ...need, by: one.people }) });
+    const about = given.filter((one) => isAbout(one, finding));
+    // Who approved decides how many it takes: a rule may name roles. All are asked in one round trip.
+    const [needed, ...each] = await awaitAll(
+      context.gate.peopleNeeded(tx, need),
+      ...about.map((one) => context.gate.peopleNeeded(tx, { ...need, by: one.people })),
+    );
+    const approvals = about.map((one, at): Given => ({ ...one, needed: each[at] ?? needed }));
     if (!isCovered(finding, { units, needed }, approvals)) left.push(finding);
     else {
       const by = coveredBy(finding, { units, needed }, approvals);

@@ -5,7 +5,14 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { blockCustomer } from '../../../src/customers/index.ts';
-import { declareInstallation, noteApproved, peopleNeeded, type Role, setRule } from '../../../src/operators/index.ts';
+import {
+  declareInstallation,
+  noteApproved,
+  peopleNeeded,
+  type Role,
+  setRule,
+  takesHere,
+} from '../../../src/operators/index.ts';
 import { operatorsCheck } from '../../../src/ops/checks.ts';
 import { untilLocked } from '../../support/locks.ts';
 import { operatorApi, silentBank } from '../../support/operatorapi.ts';
@@ -178,9 +185,35 @@ describe('a rule that names a role', () => {
     assert.equal((await confirms(carol, next)).status, 200);
   });
 
+  const declare = (operators: 'one' | 'two', delayS: number) =>
+    world.db.asSystem((tx) => declareInstallation(tx, { operators, delayS, now: world.clock.now() }));
+
+  test('is replaced by the delay where one operator is declared, also if one person of the role would be enough', async () => {
+    await world.db.asSystem((tx) =>
+      setRule(tx, { ...UNBLOCK, action: 'key.create', people: 1, roles: ['compliance'] }),
+    );
+    const taken = (...roles: Role[]) =>
+      world.db.asSystem((tx) =>
+        takesHere(tx, {
+          ...{ action: 'key.create', right: 'partners', needs: ['rule'], subject: 'partner:1', now: world.clock.now() },
+          operators: roles.map((role, at) => ({ id: BigInt(at + 1), role })),
+        }),
+      );
+    await declare('one', 3_600);
+    try {
+      assert.deepEqual(await taken('finance'), { people: 2, roles: [] }, 'nobody waited for the role');
+      assert.deepEqual(
+        await taken('finance', 'admin'),
+        { people: 2, roles: [] },
+        'more people than the delay replaces',
+      );
+      assert.deepEqual(await taken('compliance'), { people: 1, roles: [] });
+    } finally {
+      await declare('two', 86_400);
+    }
+  });
+
   test('names nobody where one operator is declared', async () => {
-    const declare = (operators: 'one' | 'two', delayS: number) =>
-      world.db.asSystem((tx) => declareInstallation(tx, { operators, delayS, now: world.clock.now() }));
     await ruled(2, 'compliance');
     await declare('one', 0);
     try {
