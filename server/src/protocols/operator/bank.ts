@@ -34,7 +34,11 @@ import { amountOf, requireSpan } from './read.ts';
 const MOST_BYTES = 64 * 1024 * 1024;
 
 export const bankRoutes =
-  (deps: OperatorDeps, desk: BankDesk, callerOf: (request: FastifyRequest, may: 'read' | 'treasury') => Caller) =>
+  (
+    deps: OperatorDeps,
+    desk: BankDesk,
+    callerOf: (request: FastifyRequest, may: 'read' | 'treasury') => Promise<Caller>,
+  ) =>
   async (inside: FastifyInstance): Promise<void> => {
     const { db } = deps;
     // A statement is read as a stream, whatever its content type.
@@ -53,7 +57,7 @@ export const bankRoutes =
         method: 'GET',
         url: path,
         handler: async (request, reply) => {
-          callerOf(request, 'read');
+          await callerOf(request, 'read');
           const input = readFields(fields, givenBy(request.query, request.params));
           const body = await db.asSystem(async (tx) =>
             shown({ known: await assets(tx), vault: deps.vault }, await answer(tx, input)),
@@ -71,7 +75,7 @@ export const bankRoutes =
       method: 'GET',
       url: BANK.closePreview.path,
       handler: async (request) => {
-        callerOf(request, 'read');
+        await callerOf(request, 'read');
         const input = readFields(BANK.closePreview.fields, givenBy(request.query, {}));
         await db.asSystem((tx) => unlessSwitchedOff(tx, desk.code));
         const found = await desk.previewFile(input);
@@ -105,7 +109,7 @@ export const bankRoutes =
       url: BANK.takePreview.path,
       bodyLimit: MOST_BYTES,
       handler: async (request) => {
-        callerOf(request, 'treasury');
+        await callerOf(request, 'treasury');
         const { asset: of } = readFields(BANK.takePreview.fields, givenBy(request.query, {}));
         const file = await desk.readStatement({ asset: of, bytes: fileOf(request) });
         const { lines, ...found } = await desk.preview(file);
@@ -129,7 +133,7 @@ export const bankRoutes =
       url: BANK.take.path,
       bodyLimit: MOST_BYTES,
       handler: async (request, reply) => {
-        const caller = callerOf(request, 'treasury');
+        const caller = await callerOf(request, 'treasury');
         const { asset: of, reason: why } = readFields(
           { ...BANK.take.fields, reason: optional(reason) },
           givenBy(request.query, {}),

@@ -14,7 +14,7 @@ import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { formatUnits } from '../../base/money.ts';
 import { encryptTyped, openTyped } from '../../base/typed.ts';
-import { type Doing, recordLook } from '../../operators/index.ts';
+import { type Doing, may, recordLook, rolesInRules } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import { addressAllowed } from '../authorize.ts';
 import { givenBy, readFields } from '../declaration/fields.ts';
@@ -50,7 +50,7 @@ import { TEAM_ACTIONS } from './actions/team.ts';
 import { TERM_ACTIONS } from './actions/terms.ts';
 import { TREASURY_ACTIONS } from './actions/treasury.ts';
 import { ALERT_ACTIONS } from './alerts.ts';
-import { requireRight } from './approval.ts';
+import { requireApprover, requireRight } from './approval.ts';
 import { attachmentRoutes } from './attachments.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { CHANNEL_ACTIONS } from './channels.ts';
@@ -195,9 +195,10 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
       };
       await inside.register(attachmentRoutes(deps, attaching, (body) => readable(deps, async () => body)));
       if (deps.bank === undefined) return;
-      const routes = bankRoutes(deps, deps.bank, (request, right) => {
+      const routes = bankRoutes(deps, deps.bank, async (request, right) => {
         const caller = callerOf(request);
-        requireRight(caller.operator, right);
+        // Somebody of a role that a rule names may confirm a statement, by its file: the action checks whether this one.
+        if (!may(caller.operator, right)) requireApprover(caller.operator, right, await deps.db.asSystem(rolesInRules));
         if (needsFresh(right)) requireFresh(caller, deps.clock.now());
         return caller;
       });

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { setRule } from '../../../src/operators/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
 import { assertDeclaredOperator } from '../../support/declared.operator.ts';
 import { type ManualEnvironment, manualEnvironment } from '../../support/manual.environment.ts';
@@ -390,6 +391,27 @@ test('a statement that credits above the limit is taken in when another uploads 
   assert.deepEqual([taken.statusCode, taken.json().taken], [200, 'taken'], taken.body);
   const imports = await w.db.asSystem((tx) => w.desk.imports(tx));
   assert.equal(imports.length - before.length, 3);
+});
+
+test('a statement is agreed to by somebody of a role that a rule names, who may not take one in alone', async () => {
+  const carol = await operatorNamed({ ...w, baseUrl: '' }, 'carol', 'compliance');
+  const limit = { action: 'bank.take_statement', right: '*', asset: 'eur', aboveUnits: 0n };
+  const takesIn = (file: string, person: Person) => post('bank/statements?asset=eur', file, person, 'application/xml');
+  const [first, second] = ['R1', 'R2'].map((ref) => w.nextStatement([{ units: 3_000n, text: 'd', ref }]));
+  const said = () => post('bank/statements/preview?asset=eur', second ?? '', carol, 'application/xml');
+  assert.equal((await said()).json().reason, 'role_missing', 'no rule names her role');
+  await w.db.asSystem((tx) => setRule(tx, { ...limit, people: 2, roles: ['compliance'] }));
+  try {
+    const waits = await takesIn(first ?? '', ada);
+    assert.deepEqual([waits.statusCode, waits.json().awaits], [202, ['compliance']], waits.body);
+    assert.equal((await takesIn(first ?? '', bob)).json().reason, 'approver_role');
+    assert.equal((await takesIn(second ?? '', carol)).json().reason, 'role_missing', 'she proposed one');
+    assert.equal((await said()).statusCode, 200, 'she cannot see what she is asked to agree to');
+    const taken = await takesIn(first ?? '', carol);
+    assert.deepEqual([taken.statusCode, taken.json().taken], [200, 'taken'], taken.body);
+  } finally {
+    await w.db.asSystem((tx) => setRule(tx, { ...limit, people: null }));
+  }
 });
 
 test('a rule for every action lets no one close, hand out or withdraw a file alone', async () => {

@@ -274,12 +274,20 @@ export const BANK = {
     right: 'treasury',
     people: 'rules',
     morePeople:
-      'One operator is enough if the file has no new credit. Otherwise another operator confirms the import by sending the same file.',
+      'One operator is enough if the file has no new credit. Otherwise another operator confirms the import by sending the same file, with the right of the action or a role that a rule names for it.',
     weighs: true,
     reasonIsOptional: true,
     takesFile: true,
     fields: { asset },
-    refuses: ['file_refused', 'batch_refused', 'own_proposal', 'agreed_already', 'proposal_waits', ...PROPOSES],
+    refuses: [
+      'file_refused',
+      'batch_refused',
+      'own_proposal',
+      'agreed_already',
+      'approver_role',
+      'proposal_waits',
+      ...PROPOSES,
+    ],
     gives: done(
       [
         ...['asset', 'sha256', 'creditUnits', 'debitUnits'],
