@@ -155,7 +155,7 @@ export const CHANNEL_ACTIONS = {
   },
   testCode: {
     ...{ ...AN_ALERT, name: 'code-sender.test', label: 'Send a test code', path: '/code-sender/test' },
-    says: 'Sends the code 000000 to a phone through the sender of login codes. It logs nobody in.',
+    says: 'Sends the code 000000 to a phone through the sender of login codes. The code is valid for no login.',
     fields: [
       {
         name: 'phone',

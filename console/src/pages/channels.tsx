@@ -133,7 +133,7 @@ export function Channels() {
       {found.error !== null && <Failure error={found.error} />}
       <h2>Channels of alerts</h2>
       {used?.length === 0 && (
-        <p className="note is-warn">Nobody is told about cases: this server uses no channel of alerts.</p>
+        <p className="note is-warn">No alerts about cases are sent: this server uses no channel.</p>
       )}
       <Table
         label="Channels of alerts"
@@ -173,7 +173,7 @@ export function Channels() {
           effect={() =>
             chosen.what === 'alerts' ? (
               <p>
-                The message says that it is a test. It wakes nobody up. Its outcome is under <b>Newest message</b>.
+                The message says that it is a test, and is not urgent. Its outcome is under <b>Newest message</b>.
               </p>
             ) : (
               <p>The form says done when the service has accepted the code: whether it arrives, the phone shows.</p>

@@ -10,7 +10,7 @@ import { stateOf } from './alerts.ts';
 import { CHANNELS } from './declared/channels.ts';
 import { type Read, read } from './read.ts';
 
-/** Opens nothing: a login compares a code with the one that it has sent. */
+/** Valid for no login: a login compares a code with the one that it has sent. */
 const TEST_CODE = '000000';
 
 export const CHANNEL_ACTIONS: readonly Action[] = [

@@ -23,7 +23,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'alert.remove': 'the rule says so on its channel',
   'alert.test': 'sends a text',
   'channel.test': 'sends a text',
-  'code-sender.test': 'sends a code that logs nobody in',
+  'code-sender.test': 'sends a code that is valid for no login',
   'customer.detach_phone': 'the customer can log in no longer',
   'customer.ask': 'asks a question',
   'customer.withdraw-question': 'ends a question',

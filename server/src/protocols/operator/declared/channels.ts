@@ -57,7 +57,7 @@ export const CHANNELS = {
   testCode: declareAction({
     name: 'code-sender.test',
     path: '/code-sender/test',
-    says: 'Sends the code 000000 to a phone through the sender of login codes. It logs nobody in.',
+    says: 'Sends the code 000000 to a phone through the sender of login codes. The code is valid for no login.',
     right: 'operators',
     isFresh: true,
     people: 'one',
