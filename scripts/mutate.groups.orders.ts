@@ -31,6 +31,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
   // Of the stories that reach these files, those that take less than a minute, the shortest first.
   orders: {
     isSampled: true,
+    isFirst: true,
     mutate: [
       'orders/actions.ts',
       'orders/advance.ts',
@@ -74,6 +75,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
   },
   settling: {
     isSampled: true,
+    isFirst: true,
     mutate: ['orders/payouts/actions.ts', 'orders/payouts/facts.ts'],
     tests: [
       'stories/settlement.test.ts',
@@ -88,6 +90,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
   },
   refunds: {
     isSampled: true,
+    isFirst: true,
     mutate: [
       'orders/refunds/actions.ts',
       'orders/refunds/blocked.ts',

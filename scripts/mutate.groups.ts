@@ -9,6 +9,8 @@ export interface Group {
   tests: readonly string[];
   /** Too much to be broken whole. */
   isSampled?: true;
+  /** In every sample: what acts on orders, payouts, people who may not be paid, approvals and partners most directly. */
+  isFirst?: true;
 }
 
 export const GROUPS: Readonly<Record<string, Group>> = {
@@ -22,6 +24,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   payouts: {
     isSampled: true,
+    isFirst: true,
     mutate: ['rails/payouts.ts', 'rails/payouts.observed.ts', 'rails/payouts.queries.ts'],
     tests: ['rails/queries.test.ts', 'rails/payouts.test.ts', 'rails/payouts.answers.test.ts', 'orders/begun.test.ts'],
   },
@@ -37,6 +40,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   compliance: {
     isSampled: true,
+    isFirst: true,
     mutate: [
       'compliance/cases.ts',
       'compliance/decisions.ts',
@@ -54,6 +58,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   operators: {
     isSampled: true,
+    isFirst: true,
     mutate: [
       'operators/audit.ts',
       'operators/people.ts',
@@ -70,6 +75,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   partners: {
     isSampled: true,
+    isFirst: true,
     mutate: [
       'partners/containment.ts',
       'partners/credentials.ts',

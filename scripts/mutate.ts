@@ -6,10 +6,11 @@
  *
  * Each group is files with their own tests: the tests of a mutant run as separate processes, and there are hundreds of mutants. Code that
  * counts money is mutated whole. Of code that acts, which only tests with a database reach, a sample is mutated: N stretches of each file,
- * chosen by the seed; another seed mutates other stretches, and `--stretches 0` all of a file. Every file has the first stretch with
- * anything to change, however long that takes; further ones begin until M minutes have passed in total. The journal of `--kept` holds a
- * file's mutants as long as that file and the tests of its group are the same, whatever else has changed; where a group has more tests than
- * before, only the survivors are tried, with these. Stryker is installed beside this file at the first run, from a lock file of its own.
+ * chosen by the seed; another seed mutates other stretches, and `--stretches 0` all of a file. The first stretch of each file of the groups
+ * that are `isFirst` is tried, however long that takes; then the first of the other files, and the further ones, begin until this run has
+ * taken M minutes. The journal of `--kept` holds a file's mutants as long as that file and the tests of its group are the same, whatever
+ * else has changed, and they take no time again: each run of M minutes tries more. Where a group has more tests than before, only the
+ * survivors are tried, with these. Stryker is installed beside this file at the first run, from a lock file of its own.
  *
  * Stopped by a signal it ends its child processes. Prints each file's score and survivors, exits with 1 if a file that was
  * mutated whole is below its minimum, and writes a `Report` on request, which `npm run prove` reads: its names and meanings stay.
@@ -74,6 +75,8 @@ interface Report {
   survived: number;
   /** Files of whose chosen lines none can be changed. */
   untouched: string[];
+  /** Files for which there was no time. */
+  unreached: string[];
 }
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -126,6 +129,9 @@ const files: FileScore[] = [];
 const journal = openJournal(values.kept);
 const reasons = reasonsHere(root);
 let [wholeMs, sampledMs] = [0, 0];
+/** What was tried now, and not in an earlier run. */
+let spentMs = 0;
+const reached = new Set<string>();
 try {
   // One by one: of a run that is stopped, the files before it are kept.
   for (const [name, { mutate, tests }] of wanted.filter(([, { isSampled }]) => !isSampled))
@@ -133,14 +139,18 @@ try {
       const { scores, ms } = await mutatedOnce(`${name}-${n + 1}`, [path], tests);
       wholeMs += ms;
       files.push(...scores);
+      reached.add(path);
     }
-  for (const round of roundsOf(wanted)) {
-    const isOver = round.n > 0 && sampledMs > minutes * 60_000;
-    const ranges = isOver ? round.ranges.filter((range) => !isChanged(fileOf(range))) : round.ranges;
-    if (ranges.length === 0) continue;
-    const { scores, ms } = await mutatedOnce(round.name, ranges, round.tests);
+  for (const { name, isFirst, ranges, tests } of roundsOf(wanted)) {
+    const isOver = !isFirst && spentMs > minutes * 60_000;
+    const some = isOver ? ranges.filter((range) => knownOf(range, digestsOf(tests)) !== undefined) : ranges;
+    if (some.length === 0) continue;
+    const from = Date.now();
+    const { scores, ms } = await mutatedOnce(name, some, tests);
+    spentMs += Date.now() - from;
     sampledMs += ms;
     for (const score of scores) addSampled(score);
+    for (const range of some) reached.add(fileOf(range));
   }
 } finally {
   await postgres.stop();
@@ -148,7 +158,9 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-const untouched = wanted.flatMap(([, { mutate }]) => mutate.filter((path) => !isChanged(path)));
+const chosen = wanted.flatMap(([, { mutate }]) => mutate);
+const untouched = chosen.filter((path) => reached.has(path) && !isChanged(path));
+const unreached = chosen.filter((path) => !reached.has(path));
 const sum = (of: (one: FileScore) => number): number => files.reduce((all, one) => all + of(one), 0);
 const report: Report = {
   command: `npm run mutate${values.only === undefined ? '' : ` -- --only ${values.only}`}`,
@@ -158,6 +170,7 @@ const report: Report = {
   killed: sum((one) => one.killed),
   survived: sum((one) => one.survivors.length),
   untouched,
+  unreached,
 };
 for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of files) {
   const part = sampled === undefined ? '' : `, in ${sampled.lines} of its ${sampled.of} lines`;
@@ -172,6 +185,7 @@ for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of
   }
 }
 if (untouched.length > 0) console.log(`nothing to change in the chosen lines of ${untouched.join(', ')}`);
+if (unreached.length > 0) console.log(`no time for ${unreached.join(', ')}`);
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
 
@@ -181,27 +195,29 @@ function isChanged(path: string): boolean {
 }
 
 interface Round {
-  /** 0 for the first stretch of each file. */
-  n: number;
   name: string;
+  /** Tried however long it takes. */
+  isFirst: boolean;
   ranges: string[];
   tests: readonly string[];
 }
 
 /** The first stretch of every file of every group, a few files at a time, then the second of every file, and so on. */
 function roundsOf(groups: readonly (readonly [string, Group])[]): Round[] {
-  const runs = groups.flatMap(([group, { isSampled, mutate, tests }]) => {
-    if (!isSampled) return [];
-    const all = mutate.map(stretchesOf);
-    return Array.from({ length: Math.ceil(all.length / FILES_A_RUN) }, (_, n) => ({
-      ...{ name: `${group}-${n + 1}`, tests },
-      files: all.slice(n * FILES_A_RUN, (n + 1) * FILES_A_RUN),
-    }));
-  });
+  const runs = groups
+    .toSorted(([, a], [, b]) => Number(b.isFirst ?? false) - Number(a.isFirst ?? false))
+    .flatMap(([group, { isSampled, isFirst = false, mutate, tests }]) => {
+      if (!isSampled) return [];
+      const all = mutate.map(stretchesOf);
+      return Array.from({ length: Math.ceil(all.length / FILES_A_RUN) }, (_, n) => ({
+        ...{ name: `${group}-${n + 1}`, isFirst, tests },
+        files: all.slice(n * FILES_A_RUN, (n + 1) * FILES_A_RUN),
+      }));
+    });
   return Array.from({ length: Math.max(1, stretches) }, (_, n) =>
     runs
-      .map(({ name, tests, files: some }) => ({
-        ...{ n, tests, name: `${name}-${n + 1}` },
+      .map(({ name, isFirst, tests, files: some }) => ({
+        ...{ name: `${name}-${n + 1}`, isFirst: isFirst && n === 0, tests },
         ranges: some.flatMap((all) => all[n] ?? []),
       }))
       .filter(({ ranges }) => ranges.length > 0),
@@ -270,16 +286,8 @@ interface Kept {
  * are, and only with these tests. Where a test was changed or removed, all are, because that test may have been the one that failed.
  */
 async function mutatedOnce(name: string, mutate: readonly string[], paths: readonly string[]): Promise<Kept> {
-  const tests = Object.fromEntries(
-    paths.map((path) => [path, digestOf(readFileSync(join(root, 'server', 'test', path), 'utf8'))]),
-  );
-  const keyOf = (range: string): string => `${range} ${digestOf(sourceOf(fileOf(range)))}`;
-  const knownOf = (range: string): Kept | undefined => {
-    const known = journal.known<Kept>(keyOf(range));
-    const isSame = known !== undefined && Object.entries(known.tests).every(([path, digest]) => tests[path] === digest);
-    return isSame ? known : undefined;
-  };
-  const missing = mutate.filter((range) => knownOf(range) === undefined);
+  const tests = digestsOf(paths);
+  const missing = mutate.filter((range) => knownOf(range, tests) === undefined);
   if (missing.length > 0) {
     const from = Date.now();
     const { scores } = await mutated(name, missing, paths);
@@ -289,25 +297,43 @@ async function mutatedOnce(name: string, mutate: readonly string[], paths: reado
   }
   const sets = Map.groupBy(mutate, (range) =>
     Object.keys(tests)
-      .filter((path) => !(path in (knownOf(range)?.tests ?? {})))
+      .filter((path) => !(path in (knownOf(range, tests)?.tests ?? {})))
       .join(),
   );
   for (const [added, ranges] of sets) {
     if (added === '') continue;
     const from = Date.now();
-    const places = ranges.flatMap((range) => (knownOf(range)?.scores ?? []).flatMap(placesOf));
+    const places = ranges.flatMap((range) => (knownOf(range, tests)?.scores ?? []).flatMap(placesOf));
     const { noticed } =
       places.length === 0 ? { noticed: new Map() } : await mutated(`${name}-added`, places, added.split(','));
     const ms = Math.round((Date.now() - from) / ranges.length);
     for (const range of ranges) {
-      const known = knownOf(range);
+      const known = knownOf(range, tests);
       if (known === undefined) continue;
       const scores = known.scores.map((score) => withoutNoticed(score, noticed));
       journal.keep(keyOf(range), { tests, scores, ms: known.ms + ms } satisfies Kept);
     }
   }
-  const all = mutate.flatMap((range) => knownOf(range) ?? []);
+  const all = mutate.flatMap((range) => knownOf(range, tests) ?? []);
   return { tests, scores: all.flatMap(({ scores }) => scores), ms: all.reduce((sum, one) => sum + one.ms, 0) };
+}
+
+/** Of tests, by path. */
+function digestsOf(paths: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    paths.map((path) => [path, digestOf(readFileSync(join(root, 'server', 'test', path), 'utf8'))]),
+  );
+}
+
+/** In the journal: of the same file, in front of tests that are all still the same. */
+function keyOf(range: string): string {
+  return `${range} ${digestOf(sourceOf(fileOf(range)))}`;
+}
+
+function knownOf(range: string, tests: Readonly<Record<string, string>>): Kept | undefined {
+  const known = journal.known<Kept>(keyOf(range));
+  const isSame = known !== undefined && Object.entries(known.tests).every(([path, digest]) => tests[path] === digest);
+  return isSame ? known : undefined;
 }
 
 /** The survivors of a file as ranges in Stryker's format. */

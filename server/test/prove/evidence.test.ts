@@ -96,7 +96,7 @@ const REPORTS: Record<string, unknown> = {
   'chaos-repeating': [chaosRun('repeating')],
   fuzz: fuzzed,
   mutation: {
-    ...{ mutants: 1_000, killed: 998, survived: 2, untouched: ['types.ts', 'words.ts'] },
+    ...{ mutants: 1_000, killed: 998, survived: 2, untouched: ['types.ts', 'words.ts'], unreached: ['held.ts'] },
     files: [
       { file: 'money.ts', score: 91.4, mutants: 900, killed: 900, hung: 0, broken: 0, survivors: [] },
       {
@@ -157,6 +157,7 @@ test('if everything ran and held, the page says so, with the numbers of the resu
     '| let go 14 |',
     '2 not, of which 2 are explained',
     'The chosen lines of these have nothing to change: types.ts, words.ts.',
+    'The sample has 2 files. There was no time for 1 more: held.ts.',
     '| gate.ts:7 | `a < b` | `a <= b` | equivalent | both give the same at equality |',
     '| gate.ts:9 | `x \\|\\| y` | `x && y` | equivalent | x and y are one |',
     '300 known',
@@ -239,7 +240,7 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
   ],
   [
     'mutation testing that changed nothing',
-    { mutation: { report: { mutants: 0, killed: 0, survived: 0, files: [], untouched: [] } } },
+    { mutation: { report: { mutants: 0, killed: 0, survived: 0, files: [], untouched: [], unreached: [] } } },
     /\*\*mutation\*\*: no changes of the code/,
   ],
   ['a test that was skipped', { partners: { said: '1 skipped\n6 passed, 0 failed' } }, /\*\*partners\*\*: 1 skipped/],
@@ -323,7 +324,9 @@ const NOT_ENOUGH: readonly [what: string, file: string, reasons: Reasons, says: 
 for (const [what, file, reasons, says] of NOT_ENOUGH)
   test(`a survivor ${what} ${says === undefined ? 'is no fault' : 'is reported as a fault'}`, () => {
     const files = [{ file, score: 99, mutants: 9, killed: 8, hung: 0, broken: 0, survivors: [SURVIVOR] }];
-    const survived = results({ mutation: { report: { mutants: 9, killed: 8, survived: 1, files, untouched: [] } } });
+    const survived = results({
+      mutation: { report: { mutants: 9, killed: 8, survived: 1, files, untouched: [], unreached: [] } },
+    });
     assert.deepEqual(
       troubles(STEPS, survived, WHOLE, ABOUT, reasons),
       says === undefined ? [] : [{ step: 'mutation', why: `survivors, ${says}: ${file}:9` }],

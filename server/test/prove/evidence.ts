@@ -310,7 +310,7 @@ function fuzzPart(report: unknown): string[] {
 
 function mutationPart(report: unknown, reasons: Reasons): string[] {
   if (!isMutation(report)) return [];
-  const { files, untouched } = report;
+  const { files, untouched, unreached } = report;
   const survivors = files.flatMap(({ file, survivors: all }) =>
     all.map((one) => ({ file, ...one, ...explanationOf(reasons, file, one) })),
   );
@@ -342,6 +342,11 @@ function mutationPart(report: unknown, reasons: Reasons): string[] {
       ),
     ),
     ...(untouched.length === 0 ? [] : [`The chosen lines of these have nothing to change: ${untouched.join(', ')}.`]),
+    ...(unreached.length === 0
+      ? []
+      : [
+          `The sample has ${files.length} files. There was no time for ${unreached.length} more: ${unreached.join(', ')}.`,
+        ]),
     ...(survivors.length === 0
       ? []
       : [

@@ -23,7 +23,7 @@ export const WHOLE: Sizes = { seeds: '1..500', minutes: '5', kills: '20', times:
 
 /** The seeds in which a planted bug has to be found. */
 const MUTANT_SEEDS = '1..200';
-/** For further samples of files of which each has had one; files that count money are changed whole, however long it takes. */
+/** For what is not in every sample. Files that count money are changed whole, however long it takes; the journal extends the sample. */
 const MUTATION_MINUTES = '30';
 
 /** @throws when one of them is not a valid size */
@@ -206,6 +206,8 @@ export interface Mutation {
   }[];
   /** Files of whose chosen lines none could be changed. */
   untouched: string[];
+  /** Files of which nothing was changed yet. */
+  unreached: string[];
 }
 export const isMutation = (report: unknown): report is Mutation => has(report, 'files', 'mutants', 'killed');
 
