@@ -2,9 +2,8 @@
  * `npm run prove [-- --only a,b] [--seeds A..B] [--minutes M] [--kills N] [--times N] [--fresh] [--write] [--store FOLDER]
  * [--results FOLDER] [--out FILE]`: runs all steps of the evidence, and writes docs/evidence.md.
  *
- * Two steps run at a time. Steps in real time run one after the other: they spend much of it waiting for blocks, leases and
- * processes that start. Beside them run the steps with virtual time, also one after the other, at the lowest priority: they use
- * idle time and do not disturb real clocks.
+ * One step runs at a time. Beside any other, the steps with virtual time would be slowed down far more than by a half: a simulated
+ * process and its PostgreSQL wake each other at each statement.
  *
  * The result of a step in its whole size is kept in `docs/evidence/`, to be committed: so the evidence grows over days and
  * machines. It names the hash of the code that the step ran on, from git: migrations, lock file, and of server/src what the step
@@ -21,7 +20,6 @@
  */
 import { spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -76,8 +74,11 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 /** The running code differs from that at the begin. */
 let isChanged = false;
 if (!values.write) {
-  const [virtual, real] = [chosen.filter(({ isVirtual }) => isVirtual), chosen.filter(({ isVirtual }) => !isVirtual)];
-  await Promise.all([oneByOne(virtual), oneByOne(real)]);
+  for (const step of chosen) {
+    if (interrupted.signal.aborted || isChanged) break;
+    const said = await runUnlessKept(step);
+    if (said !== undefined) console.log(`${step.name}: ${said}`);
+  }
 }
 
 const results = steps.flatMap((step) => keptOf(step) ?? []);
@@ -91,14 +92,6 @@ for (const { step, why } of wrong) console.log(`${step}: ${why}`);
 const good = values.only === undefined ? 'proved' : `held: ${chosen.map(({ name }) => name).join(', ')}`;
 console.log(wrong.length === 0 && !interrupted.signal.aborted ? good : 'not proved');
 process.exit(wrong.length === 0 && !interrupted.signal.aborted ? 0 : 1);
-
-async function oneByOne(own: readonly Step[]): Promise<void> {
-  for (const step of own) {
-    if (interrupted.signal.aborted || isChanged) return;
-    const said = await runUnlessKept(step);
-    if (said !== undefined) console.log(`${step.name}: ${said}`);
-  }
-}
 
 /** @returns the outcome, in words */
 async function runUnlessKept(step: Step): Promise<string | undefined> {
@@ -155,7 +148,6 @@ async function runStep(step: Step, commit: string): Promise<Result> {
     env: { ...process.env, ...step.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  if (step.isVirtual && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   let said = '';
   const hear = (line: string) => {
     said = `${said}${line}\n`.slice(-100_000);

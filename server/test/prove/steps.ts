@@ -44,8 +44,6 @@ export interface Step {
   script: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Its time is virtual: at any speed it shows the same result. So it runs beside the others, in idle time. */
-  isVirtual?: true;
   /** The file whose imports are all of server/src that it runs; without one it runs everything. */
   entry?: string;
   /**
@@ -93,7 +91,6 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     script: 'simulate',
     // Prices, blocks and statements are polled however few orders there are: four times as many cost less than twice as much.
     args: ['--seeds', seeds, '--orders', '20', '--json', '{json}', '--kept', '{kept}'],
-    isVirtual: true,
     entry: SIMULATION_ENTRY,
     keptFor: SIMULATION,
   },
@@ -102,7 +99,6 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
     about: 'planted bugs, each to be found by the simulation',
     script: 'simulate',
     args: ['--mutants', '--seeds', MUTANT_SEEDS, '--json', '{json}', '--kept', '{kept}'],
-    isVirtual: true,
     entry: SIMULATION_ENTRY,
     keptFor: SIMULATION,
   },
