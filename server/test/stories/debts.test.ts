@@ -413,6 +413,65 @@ test('a recall of blocked money whose excess was on its way back is a loss and n
   await world.reconciles();
 });
 
+test('an order gives up a recalled credit whose excess is on its way back: only the excess stays owed, until it fails', async () => {
+  for (const [ending, end] of [
+    ['9005', 'rejected'],
+    ['0000', 'returned'],
+    ['0000', 'paid'],
+  ] as const) {
+    const books = await world.balances();
+    const customer = await world.verifiedCustomer({ ending });
+    const order = await world.buys('3000', 'usdc', { customer, reference: 'screen:hold' });
+    const line = await world.credits(order, '4000');
+    await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+    const [deposit] = (await world.traceOf(order)).deposits;
+    const { fiatAccountId } = customer;
+    await oneOrTwoDo(finn, ada, `/deposits/${deposit?.id}/refund`, { fiatAccountId, pastHits: true });
+    await world.until('the excess is on its way', async () => {
+      await world.looksAtTheBank();
+      return (await refundOf(order))[0] === (ending === '9005' ? 'submitted' : 'settled');
+    });
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'customer_owes');
+    assert.equal(await world.owed(order, 'inr'), 400_000n);
+
+    await twoDo(finn, ada, `/customers/${order.customerId}/unblock`, {});
+    await oneOrTwoDo(finn, ada, `/orders/${order.id}/refund`, { failure: 'other', fiatAccountId });
+    await world.becomes(order, 'cancelled');
+    assert.equal(await world.owed(order, 'inr'), 100_000n);
+    const open = await world.read((tx) =>
+      tx.rows<{ kind: string; facts: { units: string } }>(
+        'select kind, facts from cases where order_id = $1 and closed_at is null',
+        [order.id],
+      ),
+    );
+    assert.deepEqual(
+      open.filter(({ kind }) => kind !== 'overpaid').map(({ kind, facts }) => [kind, facts.units]),
+      [['customer_owes', '100000']],
+      'nobody is told of what is still owed',
+    );
+
+    const key = (await world.traceOf(order)).refunds[0]?.key ?? '';
+    if (end === 'returned') await world.bankReturns(key, 100_000n);
+    if (end === 'rejected')
+      await world.read((tx) =>
+        orderFacts(world.server.orders)(tx, {
+          ...{ type: 'payout_rejected', rail: 'bank.simulated', key, why: 'account_closed' },
+        }),
+      );
+    if (end === 'paid') {
+      assert.deepEqual(await world.openCaseKinds(order), ['customer_owes']);
+      continue;
+    }
+    await world.until('the refund has ended', async () => (await refundOf(order))[0] === 'cancelled');
+    assert.equal(await world.owed(order, 'inr'), 0n, 'a customer owes money that was never paid');
+    assert.deepEqual(await world.openCaseKinds(order), []);
+    assert.deepEqual(await world.changesSince(books), {});
+  }
+  await world.reconciles();
+});
+
 test('a converted order released by legal act is exchanged back where its deposit was reversed, sent or not', async () => {
   await world.blocksWait(async () => {
     for (const isSent of [false, true]) {

@@ -102,10 +102,12 @@ export async function owesAfterCancelling(
   { order, paidUnits, now }: { order: Order; paidUnits: bigint; now: Date },
 ): Promise<void> {
   if (order.state !== 'cancelled') return;
-  const givenUp = (await depositStore.depositsOf(tx, order.id)).filter(
-    ({ state, stateBeforeLoss, lostUnits }) => state === 'lost' && stateBeforeLoss === 'reversed' && lostUnits > 0n,
+  const lost = (await depositStore.depositsOf(tx, order.id)).filter(
+    ({ state, lostUnits }) => state === 'lost' && lostUnits > 0n,
   );
-  if (givenUp.length === 0) return;
+  if (lost.length === 0) return;
+  // Of a deposit that was refunded in part, only that part is left: the amounts differ then.
+  const givenUp = lost.filter(({ stateBeforeLoss }) => stateBeforeLoss === 'reversed');
   await lockCustomer(tx, order.customerId);
   const receivedUnits = order.receivedUnits ?? order.depositUnits;
   const lostUnits = givenUp.reduce((sum, row) => sum + row.lostUnits, 0n);

@@ -139,10 +139,16 @@ export async function markFound(tx: Tx, id: bigint): Promise<void> {
   );
 }
 
-/** The order has given up its claim to the reversed deposit, which now counts as one that never arrived. */
+/**
+ * The order has given up its claim to its reversed deposits, which now count as deposits that never arrived. What a refund has sent of
+ * one is still lost or owed, as of a deposit that was refunded and then reversed.
+ */
 export async function markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
   await tx.run(
-    `update deposits set state_before_loss = 'reversed', taken_units = 0
+    `update deposits
+        set state_before_loss = case when lost_units > taken_units then 'refunded' else 'reversed' end,
+            lost_units = case when lost_units > taken_units then lost_units - taken_units else lost_units end,
+            taken_units = 0
       where order_id = $1 and state = 'lost' and state_before_loss = 'applied'`,
     [orderId],
   );

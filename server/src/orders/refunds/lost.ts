@@ -1,6 +1,7 @@
 /** Deposits of an order that were reversed: the claims that it gives up before the rest is refunded. */
 import type { Tx } from '../../base/db.ts';
-import { closeCases } from '../../compliance/index.ts';
+import { closeCases, upsertCase } from '../../compliance/index.ts';
+import { chart } from '../../ledger/index.ts';
 import { payoutsOf } from '../../rails/payouts.ts';
 import { lossAccount } from '../deposits/replace.ts';
 import type { DepositRow } from '../deposits/store.ts';
@@ -26,10 +27,21 @@ export const isAllLost = (order: Order, deposits: readonly DepositRow[]): boolea
 export const endOfLost = (refunds: readonly Refund[]): OrderEvent =>
   refunds.some(({ source, state }) => source === 'order' && state === 'settled') ? 'rest_gone' : 'deposit_gone';
 
+/** The caller has booked that the order gives up `lostOf`. What refunds have sent of a deposit stays owed, with its case. */
 export async function giveUpLost(tx: Tx, order: Order, deposits: readonly DepositRow[], now: Date): Promise<void> {
   await depositStore.markGivenUp(tx, order.id);
-  for (const { id, state } of deposits) {
-    if (state === 'lost') await closeCases(tx, { subject: `deposit:${id}`, outcome: 'given up with its order', now });
+  for (const { id, state, takenUnits, lostUnits, lostTo, asset, reference } of deposits) {
+    if (state !== 'lost' || takenUnits === 0n) continue;
+    const [subject, leftUnits] = [`deposit:${id}`, lostUnits - takenUnits];
+    if (leftUnits > 0n)
+      await upsertCase(tx, {
+        kind: lostTo === chart.loss(asset).code ? 'deposit_lost' : 'customer_owes',
+        subject,
+        reason: 'reversed; its order has given up its part, and what was refunded of it is in units',
+        facts: { units: String(leftUnits), asset, reference },
+        now,
+      });
+    else await closeCases(tx, { subject, outcome: 'given up with its order', now });
   }
 }
 
