@@ -134,7 +134,7 @@ async function eraseRows(
   const accounts = [...(await assets(tx)).keys()].map((asset) => chart.receivable(customerId, partnerId, asset).code);
   const travelRule = await eraseTravelData(tx, customerId);
   const holds = await eraseHolds(tx, customerId);
-  const about = { customerId, partOf: money.shared, accounts, requests };
+  const about = { customerId, partOf: [...money.shared, ...money.ofCancelled], accounts, requests };
   const { counts: ofMoney, files } = await eraseAbout(tx, vault, { money, about, now });
   const counts = { ...removed.counts, ...ofMoney, travel_rule: travelRule, legal_holds: holds, ...e.requests };
   await tx.run(
@@ -145,13 +145,13 @@ async function eraseRows(
   return [...removed.files, ...files];
 }
 
-type Money = Omit<Awaited<ReturnType<typeof moneyOf>>, 'shared'>;
+type Money = Omit<Awaited<ReturnType<typeof moneyOf>>, 'shared' | 'ofCancelled'>;
 
 /**
  * Erases texts, names and files about money, beside the rows of its customer: screening, decisions, cases, statement lines, the audit.
  *
- * @param e.about the customer with its accounts of the books, the questions about it, and deposits of which it has only a part;
- *   undefined for money of nobody
+ * @param e.about the customer with its accounts of the books, the questions about it, and deposits of which it has only a part,
+ *   or only a cancelled refund; undefined for money of nobody
  * @returns number of changed rows by kind, and ids of files to remove from the store once `tx` has committed
  */
 export async function eraseAbout(

@@ -38,13 +38,13 @@ interface Kind {
   readonly kind: string;
   readonly why: string;
   readonly personal?: true;
-  /** Counts rows, with the newest time for a kind under retention. $1: customer, $2: orders, $3: deposits, $4: payouts, $5: subjects, $6: shared deposits. */
+  /** Counts rows, with the newest time for a kind under retention. $1: customer, $2: orders, $3: deposits, $4: payouts, $5: subjects, $6: shared deposits, $7: deposits of cancelled refunds. */
   readonly text: string;
 }
 
 /** All values are used in each statement, so that each has the same parameters. */
 const counted = (from: string, newest = 'null::timestamptz'): string =>
-  `with given as (select $1::text, $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
+  `with given as (select $1::text, $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
     select count(*)::int as count, ${newest} as newest ${from}`;
 
 const OWNERS = `owner = 'customer:' || $1 or owner in (select 'deposit:' || id from unnest($3::bigint[]) as id)`;
@@ -63,6 +63,13 @@ const KINDS: readonly Kind[] = [
     why: 'Another customer has a part of them. What is known of them, such as their payer, is erased with the last of their customers.',
     personal: true,
     text: counted('from deposits where id = any($6::bigint[])'),
+  },
+  {
+    kind: 'deposits_of_cancelled_refunds',
+    why: 'A refund of them to the customer was cancelled. What is known of them, such as their payer, is erased with their customers, or by time if they have none.',
+    personal: true,
+    text: counted(`from deposits d where d.id = any($7::bigint[])
+      and not exists (select from deposit_erasures e where e.deposit_id = d.id)`),
   },
   { kind: 'payouts', why: BOOKS, text: counted('from payouts where id = any($4::text[])') },
   { kind: 'entries', why: BOOKS, text: counted(`from entries where ${OF_ORDERS}`) },
@@ -124,7 +131,7 @@ export async function erasureStatement(
   const { customerId } = s;
   const erasure = await erasureOf(tx, customerId);
   if (erasure === undefined) return undefined;
-  const { orders, deposits, refunds, payouts, shared } = await moneyOf(tx, customerId);
+  const { orders, deposits, refunds, payouts, shared, ofCancelled } = await moneyOf(tx, customerId);
   const cases = await tx.rows<{ id: bigint }>(
     `select id from cases where subject = 'customer:' || $1 or order_id = any($2::bigint[])`,
     [customerId, orders],
@@ -137,7 +144,7 @@ export async function erasureStatement(
     ...refunds.map((id) => `refund:${id}`),
     ...payouts.map((id) => `payout:${id}`),
   ];
-  const values = [customerId, orders, deposits, payouts, subjects, shared];
+  const values = [customerId, orders, deposits, payouts, subjects, shared, ofCancelled];
   const count = async ({ text }: Pick<Kind, 'text'>): Promise<{ count: number; newest: Date | null }> => {
     const row = await tx.row<{ count: number; newest: Date | null }>(text, values);
     if (row === undefined) throw new Refusal('unknown_customer');

@@ -4,6 +4,8 @@
  * rest was assigned to another customer's order, each has its own refunds; what is known of the deposit itself, and of parts that went
  * to nobody's account, goes with the last of them.
  *
+ * A cancelled refund gives its customer no part of the deposit, but names the customer: it stays the customer's, whoever has the deposit.
+ *
  * A refund to an address names no customer: such deposits, and those without a refund, are erased by time (erasure/ownerless.ts).
  */
 import type { Tx } from '../base/db.ts';
@@ -14,10 +16,15 @@ const deposits = (customer = '$1'): string =>
       where ra.customer_id = ${customer} and rr.order_id is null and rr.state <> 'cancelled'`;
 /** The customer of a refund; null if it goes to an address, or to the account that a deposit without an order came from. */
 const OWNER = 'coalesce(no.customer_id, na.customer_id)';
+/** Refunds of deposits without an order to accounts of the customer that were cancelled. */
+const cancelled = (column: 'id' | 'deposit_id', customer = '$1'): string =>
+  `select cr.${column} as id from refunds cr join fiat_accounts ca on ca.id = cr.fiat_account_id
+    where ca.customer_id = ${customer} and cr.order_id is null and cr.state = 'cancelled'`;
 /** Without those of other customers. */
 const refunds = (customer = '$1'): string =>
   `select r.id from refunds r left join orders no on no.id = r.order_id left join fiat_accounts na on na.id = r.fiat_account_id
-    where r.deposit_id in (${deposits(customer)}) and coalesce(${OWNER}, ${customer}) = ${customer}`;
+    where (r.deposit_id in (${deposits(customer)}) or r.id in (${cancelled('id', customer)}))
+      and coalesce(${OWNER}, ${customer}) = ${customer}`;
 /** Deposits of which another customer, who is not erased, has a part: by an order, or by a refund. */
 const shared = (customer = '$1'): string =>
   `select xd.id from deposits xd where xd.id in (${deposits(customer)}) and exists (
@@ -39,6 +46,8 @@ export interface MoneyOf {
   readonly deposits: readonly bigint[];
   /** Deposits that are not in `deposits` yet, because another customer has a part of them. */
   readonly shared: readonly bigint[];
+  /** Deposits that are others', or nobody's: a refund of them to the customer was cancelled. */
+  readonly ofCancelled: readonly bigint[];
   readonly refunds: readonly bigint[];
   readonly payouts: readonly string[];
 }
@@ -54,6 +63,7 @@ export async function moneyOf(tx: Tx, customerId: string, { isLocked = false } =
   if (isLocked) await tx.rows(`select from deposits where id in (${shared()}) order by id for update`, [customerId]);
   return {
     shared: await idsOf<bigint>(tx, shared(), customerId),
+    ofCancelled: await idsOf<bigint>(tx, `(${cancelled('deposit_id')}) except (${deposits()})`, customerId),
     orders: await idsOf<bigint>(tx, 'select id from orders where customer_id = $1', customerId),
     deposits: await idsOf<bigint>(tx, `(${deposits()}) except (${shared()})`, customerId),
     refunds: await idsOf<bigint>(tx, erasedRefunds, customerId),
@@ -65,8 +75,8 @@ const idsOf = async <T>(tx: Tx, text: string, customerId: string): Promise<T[]> 
   (await tx.rows<{ id: T }>(text, [customerId])).map(({ id }) => id);
 
 /**
- * When the customer's money last changed: its newest order, or the newest refund of a deposit without an order. Undefined without
- * either.
+ * When the customer's money last changed: its newest order, or the newest refund of a deposit without an order, also if it was
+ * cancelled. Undefined without either.
  */
 export const lastOrderOrRefund = async (tx: Tx, customerId: string): Promise<Date | undefined> =>
   (

@@ -11,7 +11,7 @@ import { Client } from 'pg';
 import { openFolder } from '../../src/base/blobs.ts';
 import { openErasureList } from '../../src/base/erasurelist.ts';
 import { parseUnits } from '../../src/base/money.ts';
-import { replaceDenyList } from '../../src/compliance/index.ts';
+import { closeCases, replaceDenyList } from '../../src/compliance/index.ts';
 import { requestsErasing } from '../../src/composition/erasing.ts';
 import { openFiatAccount } from '../../src/customers/index.ts';
 import type { Erasing } from '../../src/erasure/index.ts';
@@ -246,6 +246,111 @@ test('a deposit whose rest was assigned to an order of another customer stays wh
   );
   await twoDo(ada, bea, `/customers/${gone}/erase`);
   assert.equal(await payerIsKnown(deposit), true, 'the payer of the other customer’s order is gone');
+});
+
+/** A part of it is refunded to the customer's account, the rest assigned to the order: as when it replaces money that was reversed. */
+async function partedWith(customer: string, order: bigint, reason: string): Promise<bigint> {
+  const { fiatAccountId } = await world.verifiedAccount(customer);
+  const deposit = await unknownCredit();
+  await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount: '400', reason });
+  await isOld(deposit);
+  await world.read((tx) =>
+    tx.run(`update deposits set order_id = $2, state = 'applied', taken_units = units - refund_units where id = $1`, [
+      ...[deposit, order],
+    ]),
+  );
+  return deposit;
+}
+
+/** A purchase of a customer of its own that was cancelled before the retention time began. */
+async function endedOrder(): Promise<{ id: bigint; customerId: string }> {
+  const { id: customerId } = await world.verifiedCustomer();
+  const { id } = await world.buys('100', 'usdc');
+  assert.equal((await ada.does(`/orders/${id}/cancel`)).status, 200);
+  await world.read((tx) =>
+    tx.run(`update orders set customer_id = $2, updated_at = updated_at - interval '6 years' where id = $1`, [
+      ...[id, customerId],
+    ]),
+  );
+  return { id, customerId };
+}
+
+/** At a time in the past, unless it is given. */
+const cancelRefunds = (deposit: bigint, at?: Date): Promise<number> =>
+  world.read((tx) =>
+    tx.run(`update refunds set state = 'cancelled', updated_at = coalesce($2, updated_at) where deposit_id = $1`, [
+      ...[deposit, at ?? null],
+    ]),
+  );
+
+const rowsWith = async (text: string): Promise<string[]> =>
+  (await readable()).split('\n').filter((row) => row.includes(text));
+
+test('a refund that is cancelled after its order’s customer was erased is reached by the other’s erasure, and the deposit by time', async () => {
+  const other = (await world.verifiedCustomer()).id;
+  const order = await endedOrder();
+  const deposit = await partedWith(other, order.id, `${NAME} called for Cornelia`);
+  await ada.does(`/deposits/${deposit}/payer`, { reason: `${NAME} called about Cornelia’s deposit` });
+  await twoDo(ada, bea, `/customers/${order.customerId}/erase`);
+  assert.notDeepEqual(await rowsWith('called for Cornelia'), [], 'the other’s part went with the order’s customer');
+  await cancelRefunds(deposit);
+  const { statement } = await twoDo(ada, bea, `/customers/${other}/erase`);
+  assert.deepEqual(await rowsWith('called for Cornelia'), [], 'what was typed for the cancelled refund is left');
+  const remains = statement.remains.find(({ kind }: { kind: string }) => kind === 'deposits_of_cancelled_refunds');
+  assert.deepEqual([remains?.count, remains?.personal], [1, true]);
+
+  const later = { afterDays: 30, now: new Date(world.clock.now().getTime() + 31 * DAY_MS) };
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), true, 'it was erased while a part waits');
+  await world.read((tx) => tx.run(`update deposits set state = 'written_off' where id = $1`, [deposit]));
+  await eraseOwnerless(erasingOf(), { ...later, now: world.clock.now() });
+  assert.equal(await payerIsKnown(deposit), true, 'it was erased within the retention time');
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), false, 'the payer is left');
+  assert.deepEqual(await rowsWith('called about Cornelia'), []);
+});
+
+test('an erasure takes what was typed for a cancelled refund, and leaves the deposit to the order’s customer', async () => {
+  const other = (await world.verifiedCustomer()).id;
+  const order = await endedOrder();
+  const deposit = await partedWith(other, order.id, `${NAME} called for Drusilla`);
+  await cancelRefunds(deposit);
+  await twoDo(ada, bea, `/customers/${other}/erase`);
+  assert.deepEqual(await rowsWith('called for Drusilla'), []);
+  const later = { afterDays: 30, now: new Date(world.clock.now().getTime() + 31 * DAY_MS) };
+  await world.read((tx) => tx.run(`update deposits set state = 'written_off' where id = $1`, [deposit]));
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), true, 'the payer of the other customer’s order is gone');
+  await twoDo(ada, bea, `/customers/${order.customerId}/erase`);
+  assert.equal(await payerIsKnown(deposit), false);
+});
+
+test('a cancelled refund has to be kept as long as others', async () => {
+  const { id } = await world.verifiedCustomer();
+  const { fiatAccountId } = await world.verifiedAccount(id);
+  const deposit = await unknownCredit();
+  await twoDo(ada, bea, `/deposits/${deposit}/refund`, { fiatAccountId, amount: '400', reason: 'a part' });
+  await isOld(deposit);
+  await cancelRefunds(deposit, world.clock.now());
+  assert.match((await ada.does(`/customers/${id}/erase`)).body.error ?? '', /has to be kept until/);
+});
+
+test('money that comes for an order after its customer was erased is erased by time', async () => {
+  const order = await endedOrder();
+  await twoDo(ada, bea, `/customers/${order.customerId}/erase`);
+  const deposit = await unknownCredit();
+  await world.read((tx) => tx.run('update deposits set order_id = $2 where id = $1', [deposit, order.id]));
+  await ada.does(`/deposits/${deposit}/payer`, { reason: `${NAME} called about late money` });
+  const later = { afterDays: 30, now: new Date(world.clock.now().getTime() + 31 * DAY_MS) };
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), true, 'it was erased while it waits');
+  await world.read(async (tx) => {
+    await tx.run(`update deposits set state = 'written_off' where id = $1`, [deposit]);
+    await closeCases(tx, { subject: `deposit:${deposit}`, outcome: 'written off', now: world.clock.now() });
+  });
+  await eraseOwnerless(erasingOf(), later);
+  assert.equal(await payerIsKnown(deposit), false);
+  assert.deepEqual(await rowsWith('called about late money'), []);
 });
 
 test('what was shared goes by time if the other’s part is cancelled after the erasure', async () => {
