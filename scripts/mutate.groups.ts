@@ -363,7 +363,15 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   erased: {
     isSampled: true,
-    mutate: ['compliance/sanctions/erase.ts', 'ledger/erase.ts', 'operators/erase.ts'],
-    tests: ['erasure/erasure.test.ts', 'compliance/sanctions/screening.test.ts'],
+    mutate: [
+      'compliance/sanctions/erase.ts',
+      'erasure/erase.ts',
+      'erasure/ownerless.ts',
+      'erasure/statement.ts',
+      'ledger/erase.ts',
+      'operators/erase.ts',
+    ],
+    tests: ['erasure/erasure.test.ts', 'erasure/no-order.test.ts', 'compliance/sanctions/screening.test.ts'],
   },
+  turns: { isSampled: true, mutate: ['base/turns.ts'], tests: ['base/turns.test.ts'] },
 };
