@@ -118,6 +118,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     isSampled: true,
     mutate: [
       'ledger/custody.ts',
+      'ledger/customers.ts',
       'ledger/daily.ts',
       'ledger/debts.ts',
       'ledger/earned.ts',
@@ -132,6 +133,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     tests: [
       'ledger/told.test.ts',
       'ledger/ledger.test.ts',
+      'ledger/customers.test.ts',
       'ledger/daily.test.ts',
       'ledger/history.test.ts',
       'reconcile/verify.test.ts',

@@ -17,6 +17,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   sealed_entries: 'made over what is generated',
   daily_totals: 'summed from the journal',
   daily_revenue: 'summed from the journal',
+  customer_changes: 'summed from the journal',
+  customer_days: 'summed from the journal',
   journal_progress: 'one row',
   daily_totals_progress: 'one row',
   order_counts: 'counted',

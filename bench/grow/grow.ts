@@ -12,6 +12,8 @@ import { templatesOf } from './templates.ts';
 
 /** Of the daily totals: half a million entries. */
 const SEALS_AT_ONCE = 500;
+/** Of the sums of customers. */
+const ENTRIES_AT_ONCE = 100_000;
 
 export async function clientOf(url: string): Promise<{ pg: pg.Client } & AsyncDisposable> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=cloverleaf -c timezone=UTC' });
@@ -70,8 +72,14 @@ export async function grow(from: {
   tell('daily totals of the journal');
   // The server's database module changes how values of PostgreSQL are read, in the whole process: only after all rows are copied.
   const { txOn } = await import('../../server/src/base/db.ts');
-  const { addToDailyTotals } = await import('../../server/src/ledger/index.ts');
+  const { addToCustomers, addToDailyTotals } = await import('../../server/src/ledger/index.ts');
   while ((await addToDailyTotals(txOn(client), SEALS_AT_ONCE)) > 0);
+  tell('sums of customers');
+  // Seals were made in order, and nothing else posts here.
+  await client.query(
+    'update journal_progress set complete_to = (select last_seq from seals order by number desc limit 1)',
+  );
+  while ((await addToCustomers(txOn(client), ENTRIES_AT_ONCE)) > 0);
   tell('done');
   await print(client, generated);
 }

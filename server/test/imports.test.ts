@@ -297,7 +297,7 @@ const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
     ...['submission_files', 'submissions', 'verifications'],
   ],
   ops: ['jobs', 'orders', 'quotes'],
-  ledger: ['orders'],
+  ledger: ['assets', 'orders'],
   orders: ['bank_lines', 'customers', 'fiat_accounts', 'jobs', 'payouts'],
   quotes: ['gas_prices', 'markets'],
   rails: ['assets', 'confirmation_policies', 'deposits', 'restores', 'treasury_addresses'],

@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import type { Vault } from '../src/base/crypto.ts';
+import type { Tx } from '../src/base/db.ts';
 import { enqueue } from '../src/base/jobs.ts';
 import { spellingsOf } from '../src/base/spellings.ts';
 import { encryptText } from '../src/base/texts.ts';
@@ -19,14 +20,17 @@ import { keepCompared } from '../src/customers/compared-documents.ts';
 import * as customers from '../src/customers/index.ts';
 import * as events from '../src/events/index.ts';
 import {
+  addToCustomers,
   addToDailyTotals,
   balancesAt,
   chargedOf,
   chart,
   custodyAt,
   eraseEntryTexts,
+  hadBefore,
   move,
   post,
+  postedFor,
 } from '../src/ledger/index.ts';
 import { LOOK_BACK } from '../src/ledger/seals.ts';
 import { type OrdersContext } from '../src/orders/context.ts';
@@ -564,6 +568,52 @@ describe('operators’ lists', () => {
     await watch.db.asSystem((tx) => exposure(tx));
     // A step has five hundred orders, each with its entries, their transfers and both accounts of each.
     watch.assertCheap({ blocks: 15 * PAGE_ROWS + 5_000, rows: 4 * PAGE_ROWS });
+  });
+
+  test('a page of a statement costs its lines and the day of its beginning, whatever its customer had before', async () => {
+    // Of the biggest customer: an entry an hour, newest last, all summed.
+    await admin.query('update daily_totals_progress set customers_to = (select max(seq) from entries)');
+    await admin.query(`with custody as (
+        insert into accounts (code, kind, asset, side) values ('custody:evm.test:plans:usdc.test', 'custody', 'usdc.test', 'debit') returning id)
+      insert into transfers (entry, line, debit, credit, asset, units, step)
+      select e.id, 1, c.id, a.id, 'usdc.test', 1000000, 'post'
+        from custody c, entries e join accounts a on a.code = 'order:' || e.order_id || ':usdc.test'
+       where not exists (select from transfers t where t.entry = e.id)`);
+    await admin.query(`insert into customer_changes (customer_id, at, seq, account, line, asset, held_units, owed_units)
+      select o.customer_id, now() - make_interval(hours => (${BIG} - o.id)::int), e.seq, '', 0, 'usdc.test', 1000000, 0
+        from orders o join entries e on e.order_id = o.id where o.customer_id = '${BIG_CUSTOMER}' and o.id <= ${BIG} and o.state = 'settled'`);
+    await admin.query(`insert into customer_days (customer_id, day, asset, held_units, owed_units)
+      select customer_id, (at at time zone 'UTC')::date, asset, sum(held_units), 0 from customer_changes group by 1, 2, 3`);
+    await admin.query(`insert into customer_days (customer_id, day, asset, held_units, owed_units)
+      select id, date '2026-01-01' + i, 'usdc.test', 1, 0 from customers, generate_series(1, 20) i where id <> '${BIG_CUSTOMER}'`);
+    await admin.query('analyze customer_changes, customer_days, transfers, entries, accounts');
+    large = await largeTables(admin);
+    assert.ok(large.has('customer_changes') && large.has('customer_days'));
+    const span = { customerId: BIG_CUSTOMER, from: new Date(Date.now() - 400 * 86_400_000), until: new Date() };
+    const watch = watching(fixture.db, large);
+    const reads = async (tx: Tx) => {
+      const from = { at: span.from, seq: 0n };
+      const had = await hadBefore(tx, BIG_CUSTOMER, from);
+      assert.ok((had[0]?.heldUnits ?? 0n) > 1_000_000n * 40_000n);
+      const posted = await postedFor(tx, BIG_CUSTOMER, { from, until: span.until, most: PAGE_ROWS });
+      assert.equal(new Set(posted.map(({ seq }) => seq)).size, PAGE_ROWS);
+      await postedFor(tx, ANOTHER_CUSTOMER, { from, until: span.until, most: PAGE_ROWS });
+    };
+    await watch.db.asSystem(reads);
+    // A row for each day of six years; each entry with its lines and both accounts of each.
+    watch.assertCheap({ blocks: 30 * PAGE_ROWS, rows: 6 * PAGE_ROWS });
+    // The entries of a minute or two are in no sum yet: of each only the customer is looked up.
+    await admin.query('update daily_totals_progress set customers_to = (select max(seq) - 2000 from entries)');
+    const lagging = watching(fixture.db, large);
+    await lagging.db.asSystem(reads);
+    lagging.assertCheap({ blocks: 50 * PAGE_ROWS, rows: 6 * PAGE_ROWS });
+    // What is added costs what is added.
+    await admin.query('update journal_progress set complete_to = (select max(seq) from entries)');
+    const adding = watching(fixture.db, large);
+    assert.equal(await adding.db.asSystem((tx) => addToCustomers(tx, 100)), 100);
+    adding.assertCheap({ blocks: 60 * 100, rows: PAGE_ROWS });
+    await admin.query('update daily_totals_progress set customers_to = 0');
+    await admin.query('update journal_progress set complete_to = 0');
   });
 
   test('a search for a payout costs a page, whether it finds none, one, or an address that has all', async () => {

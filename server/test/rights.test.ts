@@ -192,6 +192,8 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   confirmed_restores: ['insert', ONCE],
   containments: ['insert, update', 'operators hold what a leaked key made, and end that'],
   customer_destinations: ['delete', 'erasing a customer'],
+  customer_changes: ['insert', 'the journal is summed up to where all is sealed'],
+  customer_days: ['insert, update', 'the journal is summed up to where all is sealed'],
   customer_details: ['insert, update, delete', 'as requests have it; erasing a customer'],
   customer_keys: ['delete', 'erasing a customer'],
   customer_limits: [

@@ -16,7 +16,7 @@ import {
   SCREEN_NAMES,
 } from '../compliance/index.ts';
 import { ERASE_REQUESTED } from '../erasure/index.ts';
-import { addToDailyTotals, seal } from '../ledger/index.ts';
+import { addToCustomers, addToDailyTotals, seal } from '../ledger/index.ts';
 import { MONITOR } from '../monitoring/index.ts';
 import { sealAudit } from '../operators/index.ts';
 import { DORMANCY, OVERDUE } from '../orders/index.ts';
@@ -143,8 +143,10 @@ export function recurringHandlers(deps: {
     },
     async seal(subject) {
       const sealed = await db.asSystem((tx) => (subject === 'audit' ? sealAudit : seal)(tx, clock.now()));
-      const totaled = subject === 'audit' ? 0 : await db.asSystem((tx) => addToDailyTotals(tx));
-      return { againInMs: sealed > 0 || totaled > 0 ? 0 : SEAL_EVERY_MS };
+      if (subject === 'audit') return { againInMs: sealed > 0 ? 0 : SEAL_EVERY_MS };
+      const totaled = await db.asSystem((tx) => addToDailyTotals(tx));
+      const added = await db.asSystem((tx) => addToCustomers(tx));
+      return { againInMs: sealed > 0 || totaled > 0 || added > 0 ? 0 : SEAL_EVERY_MS };
     },
     async purge_idempotency_records() {
       await purgeIdempotencyRecords(db, clock.now());

@@ -5,9 +5,10 @@
  * them, and the journal only for days that the span cuts and for entries that no sum counts yet. `verify-ledger` computes the sums
  * again.
  *
- * The market and the partner are those of the entry's order, which never change. They are read from `orders`, the only table of
- * another module that the ledger reads: the sums are grouped by them in one statement with the entries that no sum counts yet, and
- * both the job that sums and `verify-ledger` need them. In reports/, the ledger would have to export the parts of that statement.
+ * The market and the partner are those of the entry's order, which never change. They are read from `orders`: only here and in
+ * customers.ts does the ledger read tables of other modules. The sums are grouped by them in one statement with the entries that no sum
+ * counts yet, and both the job that sums and `verify-ledger` need them. In reports/, the ledger would have to export the parts of that
+ * statement.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';

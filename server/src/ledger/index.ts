@@ -25,6 +25,17 @@ import { type AccountRow, type HoldRow, type PostedLine, store } from './store.t
 
 export { type Account, type AccountKind, chart } from './chart.ts';
 export { type CustodyLine, custodyLines, newestEntry } from './custody.ts';
+export {
+  addToCustomers,
+  type HadBefore,
+  HELD_KINDS,
+  hadBefore,
+  type Place,
+  type PostedFor,
+  placeOf,
+  postedFor,
+  SHARED_KINDS,
+} from './customers.ts';
 export { type Debt, debtsAfter } from './debts.ts';
 export { EARNING_KINDS, type Earned, type EarningKind, earnedWithin } from './earned.ts';
 export type { Entry, Line, StatementLine, TrialBalance } from './entry.ts';
@@ -42,9 +53,6 @@ export {
   balancesAt,
   chargedOf,
   longReport,
-  type PostedFor,
-  postedFor,
-  SHARED_KINDS,
 } from './reports.ts';
 export { type NewestSeal, newestSeal, seal, sealLag, unsealedSince } from './seals.ts';
 export { addToDailyTotals } from './totals.ts';

@@ -1,6 +1,5 @@
 /**
- * The journal over time, for reports: balances at an instant, income and costs within a span, and everything posted for given
- * orders. PostgreSQL computes the sums exactly.
+ * The journal over time, for reports: balances at an instant, and what orders were charged. PostgreSQL computes the sums exactly.
  *
  * A span includes its start and excludes its end; a balance at an instant counts the entries before that instant.
  */
@@ -92,61 +91,3 @@ export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[
       group by p.order_id, a.kind`,
     [orderIds, EARNING_KINDS],
   );
-
-export interface PostedFor {
-  /** Null for a sum of earlier lines. */
-  entry: string | null;
-  kind: string;
-  seq: bigint;
-  line: number;
-  at: Date;
-  orderId: bigint | null;
-  asset: AssetCode;
-  units: bigint;
-  /** Null for any account of its kind. */
-  debit: string | null;
-  debitKind: AccountKind;
-  credit: string | null;
-  creditKind: AccountKind;
-}
-
-/**
- * Everything posted for these orders, and to their customer's debt, before `until`, in posting order. Earlier lines than `from`
- * come first, summed by the kinds of their accounts, without an entry. Lines through accounts that many customers share stay
- * single, because only their order tells whose money was taken. At most `most` lines are read.
- */
-export const postedFor = (
-  tx: Tx,
-  input: { orderIds: readonly bigint[]; customerId: string; from: Date; until: Date; most: number },
-): Promise<PostedFor[]> =>
-  tx.rows<PostedFor>(
-    `with owed as (select id from accounts where kind = 'receivable' and split_part(code, ':', 2) = $2),
-          mine as (
-            select id from entries where order_id = any($1::bigint[])
-            union
-            select t.entry from owed join transfers t on t.debit = owed.id
-            union
-            select t.entry from owed join transfers t on t.credit = owed.id),
-          lines as (
-            select e.id as entry, e.kind, e.seq, t.line::int as line, e.at, e.order_id, t.asset, t.units,
-                   d.code as debit, d.kind as debit_kind, c.code as credit, c.kind as credit_kind,
-                   e.at >= $4 or array[d.kind, c.kind] && $5::text[] as is_single
-              from mine join entries e on e.id = mine.id
-              join transfers t on t.entry = e.id and t.step in ('post', 'settle')
-              join accounts d on d.id = t.debit join accounts c on c.id = t.credit
-             where e.at < $3)
-     select entry, kind, seq, line, at, order_id, asset, units, debit, debit_kind, credit, credit_kind
-       from lines where is_single
-     union all
-     select null, '', 0, 0, min(at), null, asset, sum(units)::numeric(78,0), debit, debit_kind, credit, credit_kind
-       from (select asset, units, at, debit_kind, credit_kind,
-                    case debit_kind when 'receivable' then debit end as debit,
-                    case credit_kind when 'receivable' then credit end as credit
-               from lines where not is_single) earlier
-      group by asset, debit, debit_kind, credit, credit_kind
-      order by seq, line limit $6`,
-    [input.orderIds, input.customerId, input.until, input.from, SHARED_KINDS, input.most],
-  );
-
-/** Accounts with money of many customers. No row of the account says whose money it is. */
-export const SHARED_KINDS: readonly AccountKind[] = ['suspense', 'dormant'];

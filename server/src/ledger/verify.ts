@@ -5,7 +5,7 @@
  * - all seals from the first, each over its entries and the previous seal;
  * - each account's balance on both sides and its held part, and the end of every hold;
  * - per asset, that both sides are equal;
- * - the daily totals, which reports sum.
+ * - the daily totals and the sums of customers, which reports read.
  *
  * Entries are read a few thousand at a time in sealing order, and PostgreSQL sums the balances, so memory use does not depend on
  * the journal's length. Run it inside one `repeatable read` transaction, or two with one snapshot, because the server continues to
@@ -16,6 +16,7 @@
  * Not here: orders against their accounts (orders/read/check.ts), chains and banks (reconcile/).
  */
 import type { Tx } from '../base/db.ts';
+import { wrongCustomers } from './customers.ts';
 import { wrongTotals } from './daily.ts';
 import { hexDigestOf, LINE_TEXT } from './digest.ts';
 import { wrongRevenue } from './earned.ts';
@@ -71,6 +72,8 @@ export async function verifySums(tx: Tx, tell: (problem: Problem) => void): Prom
     tell({ rule: 'daily_total', subject: `${day} ${account}`, why: 'it differs from the sum of its entries' });
   for (const { day, row } of await wrongRevenue(tx))
     tell({ rule: 'daily_total', subject: `${day} ${row}`, why: 'it differs from the sum of its entries' });
+  for (const { day, customer } of await wrongCustomers(tx))
+    tell({ rule: 'daily_total', subject: `${day} ${customer}`, why: 'it differs from the sum of its entries' });
 }
 
 interface SealRow {

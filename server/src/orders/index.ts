@@ -143,7 +143,7 @@ export { checkOrders } from './read/check.ts';
 export { type DayRow, partnerDays } from './read/days.store.ts';
 export { type DebtLine, listDebts } from './read/debts.ts';
 export { exposure, type MarketExposure, shortfalls } from './read/exposure.ts';
-export { newestOrders, ordersBelow, suspenseAbout } from './read/lists.store.ts';
+export { ordersBelow, suspenseAbout } from './read/lists.store.ts';
 export {
   type AmountFilter,
   type DepositLine,

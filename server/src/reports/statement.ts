@@ -2,6 +2,9 @@
  * Statement of a customer: deposits, payouts, fees and refunds of all their orders within a time span, with the amounts we held
  * for them and the amounts they owed at both ends. Every line is a line of the journal, so opening plus lines equals closing.
  *
+ * A page costs its lines: it begins with the stored sums of what the customer had before it (ledger/customers.ts). Lines are in order of
+ * time, those of one instant in order of posting.
+ *
  * Held for a customer is the balance of their orders' accounts, its part blocked by law, and their orders' money in suspense.
  * Unidentified money in suspense that was later assigned to an order counts from then on. A conversion takes one asset and
  * gives another.
@@ -9,13 +12,22 @@
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import { longReport, type PostedFor, postedFor, SHARED_KINDS } from '../ledger/index.ts';
-import { newestOrders } from '../orders/index.ts';
+import {
+  type HadBefore,
+  HELD_KINDS,
+  hadBefore,
+  longReport,
+  type Place,
+  type PostedFor,
+  placeOf,
+  postedFor,
+  SHARED_KINDS,
+} from '../ledger/index.ts';
 
-/** Beyond this number of orders no statement is made: PostgreSQL sums what they had before the span. */
-const MOST_ORDERS = 200_000;
-/** Beyond this number of lines the span has to be shorter, because they are read at once. */
-const MOST_LINES = 50_000;
+/** A span with more lines has no totals: each of them is read for these. */
+const MOST_TOTALLED = 5_000;
+/** Entries read at once for totals. */
+const CHUNK_ENTRIES = 1_000;
 
 export type What =
   | 'opening'
@@ -53,83 +65,141 @@ export interface StatementRow {
   entry: string | null;
 }
 
+export interface StatementPage {
+  /** Oldest first: opening rows, lines, closing rows. Opening and closing have one row per asset under one cursor, on one page. */
+  lines: StatementRow[];
+  /** Of the last line, if there are more. */
+  next: string | null;
+  /** All rows of the span, for totals: with the first page only, and null for a span with very many lines. */
+  all: StatementRow[] | null;
+}
+
 /**
- * @param input `mostLines` is the greatest number of lines within the span
- * @throws Refusal 'malformed_field' for a customer with too many orders, or a span with too many lines
+ * A page of a statement.
+ *
+ * @param input.after `line` of the row before the page; without it the page is the first
+ * @param input.mostTotalled a span with more lines has no `all`
+ * @throws Refusal 'malformed_field' if `after` is not a line of this statement
  */
 export async function customerStatement(
   tx: Tx,
-  { mostLines = MOST_LINES, ...input }: { customerId: string; from: Date; until: Date; mostLines?: number },
-): Promise<StatementRow[]> {
-  const orderIds = await newestOrders(tx, input.customerId, MOST_ORDERS + 1);
-  if (orderIds.length > MOST_ORDERS)
-    throw new Refusal('malformed_field', { fields: { customer: `must be one with at most ${MOST_ORDERS} orders` } });
+  input: {
+    customerId: string;
+    from: Date;
+    until: Date;
+    after?: string | undefined;
+    limit: number;
+    mostTotalled?: number;
+  },
+): Promise<StatementPage> {
+  const { customerId, from, until, after, limit, mostTotalled = MOST_TOTALLED } = input;
+  if (after === 'closing') return { lines: [], next: null, all: null };
+  const isLine = after !== undefined && after !== 'opening';
+  const begin = isLine ? await placeIn(tx, after, input) : { at: from, seq: 0n };
+  // Right after an upgrade, the entries that no sum counts yet may be all there are.
   await longReport(tx);
-  const lines = await postedFor(tx, { ...input, orderIds, most: mostLines + 1 });
-  if (lines.length > mostLines)
-    throw new Refusal('malformed_field', {
-      fields: { until: `must be earlier: the span has more than ${mostLines} lines` },
-    });
-  return statementOf(lines, input);
+  const standing = standingOf(await hadBefore(tx, customerId, begin));
+  const opening = after === undefined ? ends('opening', from, standing) : [];
+  const rows: StatementRow[] = [];
+  let next: Place | undefined = begin;
+  const readOn = async (most: number) => {
+    const posted: PostedFor[] = next === undefined ? [] : await postedFor(tx, customerId, { from: next, until, most });
+    const last = posted.at(-1);
+    const isEnd = last === undefined || new Set(posted.map(({ seq }) => seq)).size < most;
+    next = isEnd ? undefined : { at: last.at, seq: last.seq + 1n };
+    rows.push(...linesOf(posted, customerId, standing));
+  };
+  // Of the entry of `after`, lines up to it are on the page before.
+  await readOn(Math.ceil(limit / 2) + 2);
+  if (isLine) {
+    const before = rows.findIndex(({ line }) => line === after) + 1;
+    if (before === 0) throw unknownLine();
+    rows.splice(0, before);
+  }
+  const most = Math.max(0, limit - opening.length);
+  while (next !== undefined && rows.length <= most) await readOn(limit + 2);
+  if (after === undefined) while (next !== undefined && rows.length <= mostTotalled) await readOn(CHUNK_ENTRIES);
+  const isWhole = next === undefined;
+  const closing = isWhole ? ends('closing', until, standing) : [];
+  const lines = [...opening, ...rows.slice(0, most)];
+  const isLast = isWhole && rows.length <= most && (lines.length < limit || closing.length === 0);
+  if (isLast) lines.push(...closing);
+  const isTotalled = after === undefined && isWhole && rows.length <= mostTotalled;
+  return {
+    lines,
+    next: isLast ? null : (lines.at(-1)?.line ?? null),
+    all: isTotalled ? [...opening, ...rows, ...closing] : null,
+  };
 }
 
-/** Pure. @param lines in posting order, before `until`; sums of lines before `from` come first */
-export function statementOf(
-  lines: readonly PostedFor[],
-  input: { customerId: string; from: Date; until: Date },
-): StatementRow[] {
-  const held = new Map<AssetCode, bigint>();
-  const owed = new Map<AssetCode, bigint>();
-  const suspense = new Map<string, bigint>();
-  const add = <K>(to: Map<K, bigint>, name: K, units: bigint): bigint => {
-    const sum = (to.get(name) ?? 0n) + units;
-    to.set(name, sum);
+const unknownLine = () => new Refusal('malformed_field', { fields: { after: 'must be a line of this statement' } });
+const LARGEST_SEQ = 2n ** 63n - 1n;
+
+/** The place of the entry of a line, within the span. */
+async function placeIn(tx: Tx, line: string, { from, until }: { from: Date; until: Date }): Promise<Place> {
+  const seq = BigInt(line.split('.')[0] ?? '');
+  const place = seq > LARGEST_SEQ ? undefined : await placeOf(tx, seq);
+  if (place === undefined || place.at < from || place.at >= until) throw unknownLine();
+  return place;
+}
+
+/** What we hold for a customer and what they owe, at a place in their statement. `linesOf` moves it on. */
+export interface Standing {
+  held: Map<AssetCode, bigint>;
+  owed: Map<AssetCode, bigint>;
+}
+
+/** Pure. */
+export const standingOf = (had: readonly HadBefore[]): Standing => ({
+  held: new Map(had.map(({ asset, heldUnits }) => [asset, heldUnits])),
+  owed: new Map(had.map(({ asset, owedUnits }) => [asset, owedUnits])),
+});
+
+/** Pure. One row for each asset that the customer ever had or owed. */
+export const ends = (what: 'opening' | 'closing', at: Date, { held, owed }: Standing): StatementRow[] =>
+  [...held.keys()].sort().map((asset) => {
+    const units = held.get(asset) ?? 0n;
+    const of = { line: what, at, order: null, what, asset, entry: null };
+    return { ...of, units, owedUnits: owed.get(asset) ?? 0n, heldAfterUnits: units };
+  });
+
+/** The lines that change what the customer has. @param standing what they had before; afterwards, what they have then */
+export function linesOf(posted: readonly PostedFor[], customerId: string, standing: Standing): StatementRow[] {
+  const add = (to: Map<AssetCode, bigint>, asset: AssetCode, units: bigint): bigint => {
+    const sum = (to.get(asset) ?? 0n) + units;
+    to.set(asset, sum);
     return sum;
   };
-  const ends = (what: 'opening' | 'closing', at: Date): StatementRow[] =>
-    [...new Set([...held.keys(), ...owed.keys()])].sort().map((asset) => {
-      const units = held.get(asset) ?? 0n;
-      const of = { line: what, at, order: null, what, asset, entry: null };
-      return { ...of, units, owedUnits: owed.get(asset) ?? 0n, heldAfterUnits: units };
-    });
-  let opening: StatementRow[] | undefined;
-  const rows: StatementRow[] = [];
-  for (const one of lines) {
-    if (one.at >= input.from) opening ??= ends('opening', input.from);
-    const [debit, credit] = [one.debit ?? '', one.credit ?? ''];
-    const change = changeOf(one, input.customerId, suspense.get(debit) ?? 0n);
-    if (SHARED.includes(one.debitKind)) add(suspense, debit, -change.fromSuspense);
-    if (SHARED.includes(one.creditKind)) add(suspense, credit, one.units);
-    if (change.units === 0n && change.owedUnits === 0n) continue;
-    const heldAfterUnits = add(held, one.asset, change.units);
-    add(owed, one.asset, change.owedUnits);
-    if (one.at < input.from) continue;
-    rows.push({
-      ...{ line: `${one.seq}.${one.line}`, at: one.at, order: one.orderId, what: change.what, asset: one.asset },
-      ...{ units: change.units, owedUnits: change.owedUnits, heldAfterUnits, entry: one.entry },
-    });
-  }
-  return [...(opening ?? ends('opening', input.from)), ...rows, ...ends('closing', input.until)];
+  return posted.flatMap((one): StatementRow[] => {
+    const { isAbout, units, owedUnits, what } = changeOf(one, customerId);
+    if (!isAbout) return [];
+    const heldAfterUnits = add(standing.held, one.asset, units);
+    add(standing.owed, one.asset, owedUnits);
+    if (units === 0n && owedUnits === 0n) return [];
+    return [
+      {
+        ...{ line: `${one.seq}.${one.line}`, at: one.at, order: one.orderId, what, asset: one.asset },
+        ...{ units, owedUnits, heldAfterUnits, entry: one.entry },
+      },
+    ];
+  });
 }
 
-/** Accounts shared by many customers: this customer's part of them is tracked line by line. */
+const HELD: readonly string[] = HELD_KINDS;
 const SHARED: readonly string[] = SHARED_KINDS;
-const HELD = ['order', 'blocked', ...SHARED];
 
-/** @param inSuspense the part of the debited account that was booked there for this customer */
-function changeOf(one: PostedFor, customerId: string, inSuspense: bigint) {
-  const { debit, debitKind, credit, creditKind, units, kind } = one;
-  const isOwn = (code: string | null, of: string) => of === 'receivable' && code?.split(':')[1] === customerId;
-  const owedUnits = (isOwn(debit, debitKind) ? units : 0n) - (isOwn(credit, creditKind) ? units : 0n);
-  const fromSuspense = !SHARED.includes(debitKind) ? 0n : units < inSuspense ? units : inSuspense;
-  const left = SHARED.includes(debitKind) ? fromSuspense : HELD.includes(debitKind) ? units : 0n;
+/** Of an account that many customers share, a line takes only the customer's own part: the rest was nobody's until then. */
+function changeOf({ debit, debitKind, credit, creditKind, units, ownUnits, kind }: PostedFor, customerId: string) {
+  const owes = (code: string, of: string) => of === 'receivable' && code.split(':')[1] === customerId;
+  const [isLent, isRepaid] = [owes(debit, debitKind), owes(credit, creditKind)];
+  const owedUnits = (isLent ? units : 0n) - (isRepaid ? units : 0n);
+  const left = SHARED.includes(debitKind) ? ownUnits : HELD.includes(debitKind) ? units : 0n;
   const change = (HELD.includes(creditKind) ? units : 0n) - left;
-  const other = change < 0n ? creditKind : debitKind;
   return {
+    isAbout: isLent || isRepaid || HELD.includes(debitKind) || HELD.includes(creditKind),
     units: change,
     owedUnits,
-    fromSuspense,
-    what: owedUnits === 0n ? whatOf(other, kind, change) : ('owed' as const),
+    what: owedUnits === 0n ? whatOf(change < 0n ? creditKind : debitKind, kind, change) : ('owed' as const),
   };
 }
 

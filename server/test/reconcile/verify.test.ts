@@ -112,6 +112,21 @@ const TAMPERED: readonly [string, string[], string[]][] = [
     ],
     ['daily_total fee_rail:1:2:inr'],
   ],
+  [
+    'what an entry changed for a customer is changed',
+    [
+      `insert into customer_changes (customer_id, at, seq, account, line, asset, held_units, owed_units)
+       values ('C', '2027-02-03', 1, '', 0, 'inr', 1, 0)`,
+    ],
+    ['daily_total C'],
+  ],
+  [
+    'a sum of a customer is changed',
+    [
+      `insert into customer_days (customer_id, day, asset, held_units, owed_units) values ('C', '2027-02-01', 'inr', 1, 0)`,
+    ],
+    ['daily_total C'],
+  ],
   ['a batch is counted twice', ['update daily_totals_progress set seal = 2'], [BANK, OWED, TREASURY]],
   [
     "a running balance is raised on an account's row",

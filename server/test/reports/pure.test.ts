@@ -1,10 +1,10 @@
 /** The reports' own computations: the owner of money in suspense, and the result of other terms, in both directions. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { PostedFor } from '../../src/ledger/index.ts';
+import type { HadBefore, PostedFor } from '../../src/ledger/index.ts';
 import { otherFee } from '../../src/orders/index.ts';
 import { otherPayout } from '../../src/reports/affected.ts';
-import { statementOf } from '../../src/reports/statement.ts';
+import { ends, linesOf, standingOf } from '../../src/reports/statement.ts';
 
 const at = new Date('2027-03-01T12:00:00Z');
 let seq = 0n;
@@ -16,22 +16,25 @@ const posted = (
   more: Partial<PostedFor> = {},
 ): PostedFor => ({
   ...{ entry: `e${(seq += 1n)}`, kind, seq, line: 1, at, orderId: 7n, asset: 'inr', units },
-  ...{ debit: `${debitKind}:x:inr`, debitKind, credit: `${creditKind}:x:inr`, creditKind },
+  ...{ debit: `${debitKind}:x:inr`, debitKind, credit: `${creditKind}:x:inr`, creditKind, ownUnits: 0n },
   ...more,
 });
-const span = { customerId: 'C', from: new Date('2027-01-01T00:00:00Z'), until: new Date('2028-01-01T00:00:00Z') };
-const of = (...lines: PostedFor[]) =>
-  statementOf(lines, span).map(({ what, units, owedUnits, heldAfterUnits }) => [
-    what,
-    units,
-    owedUnits,
-    heldAfterUnits,
-  ]);
+const until = new Date('2028-01-01T00:00:00Z');
+const after = (had: readonly HadBefore[], ...lines: PostedFor[]) => {
+  const standing = standingOf(had);
+  return [...linesOf(lines, 'C', standing), ...ends('closing', until, standing)].map(
+    ({ what, units, owedUnits, heldAfterUnits }) => [what, units, owedUnits, heldAfterUnits],
+  );
+};
+const of = (...lines: PostedFor[]) => after([], ...lines);
 
 describe('a statement', () => {
   test("counts an order's own money in suspense once, from its coming to its going back", () => {
     assert.deepEqual(
-      of(posted('deposit_book', ['custody', 'suspense'], 50n), posted('settle_refund', ['suspense', 'custody'], 50n)),
+      of(
+        posted('deposit_book', ['custody', 'suspense'], 50n),
+        posted('settle_refund', ['suspense', 'custody'], 50n, { ownUnits: 50n }),
+      ),
       [
         ['deposit', 50n, 0n, 50n],
         ['refund', -50n, 0n, 0n],
@@ -42,7 +45,10 @@ describe('a statement', () => {
 
   test("counts a part that waited in suspense as the order's from the beginning", () => {
     assert.deepEqual(
-      of(posted('deposit_book', ['custody', 'suspense'], 50n), posted('receive', ['suspense', 'order'], 50n)),
+      of(
+        posted('deposit_book', ['custody', 'suspense'], 50n),
+        posted('receive', ['suspense', 'order'], 50n, { ownUnits: 50n }),
+      ),
       [
         ['deposit', 50n, 0n, 50n],
         ['closing', 50n, 0n, 50n],
@@ -52,7 +58,10 @@ describe('a statement', () => {
 
   test('counts unidentified money in suspense from when it is assigned to the order', () => {
     assert.deepEqual(
-      of(posted('deposit_book', ['custody', 'suspense'], 20n), posted('receive', ['suspense', 'order'], 50n)),
+      of(
+        posted('deposit_book', ['custody', 'suspense'], 20n),
+        posted('receive', ['suspense', 'order'], 50n, { ownUnits: 20n }),
+      ),
       [
         ['deposit', 20n, 0n, 20n],
         ['deposit', 30n, 0n, 50n],
@@ -80,11 +89,11 @@ describe('a statement', () => {
     assert.deepEqual(of(posted('deposit_recalled', ['receivable', 'custody'], 80n, { debit: 'receivable:D:inr' })), []);
   });
 
-  test('opens with the amount held before its span', () => {
-    const early = { at: new Date('2026-12-31T23:59:59.999Z') };
-    assert.deepEqual(of(posted('receive', ['custody', 'order'], 5n, early)), [
-      ['opening', 5n, 0n, 5n],
-      ['closing', 5n, 0n, 5n],
+  test('continues with what the customer had before, also on accounts of many', () => {
+    const had = [{ asset: 'inr', heldUnits: 25n, owedUnits: 2n }];
+    assert.deepEqual(after(had, posted('receive', ['suspense', 'order'], 50n, { ownUnits: 20n })), [
+      ['deposit', 30n, 0n, 55n],
+      ['closing', 55n, 2n, 55n],
     ]);
   });
 });

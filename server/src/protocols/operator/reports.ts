@@ -15,6 +15,7 @@ import {
   ordersByCountry,
   partnerStatement,
   revenue,
+  type StatementRow,
 } from '../../reports/index.ts';
 import { type Values } from '../declaration/fields.ts';
 import { marketOf } from './actions/terms.ts';
@@ -40,20 +41,9 @@ export const REPORTS: readonly Read[] = [
     ...REPORTS_OF.statement,
     async answer(_deps, tx, { customer, from, until, after, limit: most = MAX_ROWS }) {
       const { customerId = '', partnerId } = await narrowed(tx, { customer, from, until });
-      const all = await customerStatement(tx, { customerId, from, until });
-      const begin = after === undefined ? 0 : all.findLastIndex(({ line }) => line === after) + 1;
-      if (after !== undefined && begin === 0)
-        throw new Refusal('malformed_field', { fields: { after: 'must be a line of this statement' } });
-      // Opening and closing have one row per asset under one cursor, so a page must not split them.
-      let end = begin + most;
-      while (end < all.length && all[end]?.line === all[end - 1]?.line) end += 1;
-      const lines = all.slice(begin, end);
-      return {
-        ...{ customer: customerId, partnerId, from, until },
-        totals: totalsOf(all),
-        lines,
-        next: end < all.length ? lines.at(-1)?.line : null,
-      };
+      const page = await customerStatement(tx, { customerId, from, until, after, limit: most });
+      const { lines, next, all } = page;
+      return { ...{ customer: customerId, partnerId, from, until }, totals: all && totalsOf(all), lines, next };
     },
   }),
   read({
@@ -148,7 +138,7 @@ function bothSides(accounts: readonly AccountAt[]) {
 }
 
 /** Per asset: the balance at both ends, and the sum of each kind of line in between. */
-function totalsOf(lines: Awaited<ReturnType<typeof customerStatement>>) {
+function totalsOf(lines: readonly StatementRow[]) {
   const sums = new Map<string, { asset: string; what: string; lines: number; units: bigint; owedUnits: bigint }>();
   for (const { asset, what, units, owedUnits } of lines) {
     const key = `${asset} ${what}`;

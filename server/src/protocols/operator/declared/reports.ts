@@ -95,9 +95,11 @@ export const REPORTS_OF = {
       [
         ...['customer', 'partnerId', 'from', 'until'],
         {
-          totals: many(
-            ['asset', 'what', { lines: Type.Integer({ description: 'Number of lines' }) }, 'units', 'owedUnits'],
-            'Totals by asset and kind of line',
+          totals: maybe(
+            many(
+              ['asset', 'what', { lines: Type.Integer({ description: 'Number of lines' }) }, 'units', 'owedUnits'],
+              'Totals of the period by asset and kind of line: on the first page, unless the period has more than 5000 lines',
+            ),
           ),
         },
       ],
