@@ -281,7 +281,8 @@ function Known({ of: one, isRead, hold: held }: { of: Customer; isRead: boolean;
         </Fact>
         {one.failedReason !== null && <Fact name="Failed">{one.failedReason}</Fact>}
         <Fact name="Country">
-          {one.country ?? none} {one.countryBy !== null && <span className="muted">by {one.countryBy}</span>}
+          {one.country ?? none}{' '}
+          <span className="muted">{one.countryBy === null ? 'not known' : `by ${one.countryBy}`}</span>
         </Fact>
         <Fact name="Accounts">
           {one.accounts.length === 0 ? (

@@ -253,10 +253,10 @@ export interface Customer {
     /** Reason why not */
     readonly reason: 'login_required' | 'verification_required' | 'customer_blocked' | null;
   };
-  /** Country, two letters */
+  /** Country, two letters. Without a source it is the default, and nothing is decided by it */
   readonly country: string;
-  /** Source of the country: the calling code of the phone, your program, or the customer’s answer; null if the default is used */
-  readonly countryBy: 'phone' | 'partner' | 'form' | null;
+  /** Source of the country: the number of the phone, the country that issued the accepted document, your program, or the customer’s answer; null if the country is unknown */
+  readonly countryBy: 'phone' | 'document' | 'partner' | 'form' | null;
   /** When the customer was created */
   readonly createdAt: string;
   /** When the customer last changed */

@@ -218,7 +218,7 @@ export interface KycStatus {
   readonly status: string;
   /** When it last changed, UTC */
   readonly updatedAt: string;
-  /** Country of the customer, two letters */
+  /** Country of the customer, two letters; `IN` also while it is unknown */
   readonly countryISO: string;
   /** Current step */
   readonly currentKycVerificationStep: string;

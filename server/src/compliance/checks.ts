@@ -24,6 +24,7 @@ import {
   type Check,
   checkUnderWay,
   type DocumentNames,
+  isCountry,
   keepReadNames,
   keepReadNumbers,
   recordAsked,
@@ -62,6 +63,7 @@ interface Finding {
   expiresOn?: string;
   names?: DocumentNames;
   documentNumbers?: readonly string[];
+  country?: string;
   pending?: { pollAfterMs?: number; callsBack?: boolean };
 }
 
@@ -156,7 +158,7 @@ export async function recordAnswer(
 ): Promise<boolean> {
   const { check, verifier, now } = a;
   const { customerId, partnerId, version } = check;
-  const { expiresOn, names: _, documentNumbers: __, code, reason, ...found } = a.finding;
+  const { expiresOn, names: _, documentNumbers: __, country, code, reason, ...found } = a.finding;
   const rest = { ...found, ...toldOf(a.finding) };
   await recordAsked(tx, a);
   const names = rest.outcome === 'verified' ? namesOf(a.finding, check.kind) : undefined;
@@ -167,7 +169,11 @@ export async function recordAnswer(
     await openDuplicateCase(tx, vault, customerId, now);
   }
   // If an operator accepts an expired document, the job does not request a new one at once.
-  const accepted = expiresOn === undefined || expiresOn < dayOf(now) ? rest : { ...rest, expiresOn };
+  const accepted = {
+    ...rest,
+    ...(expiresOn !== undefined && expiresOn >= dayOf(now) && { expiresOn }),
+    ...(country !== undefined && isCountry(country) && { country }),
+  };
   const finding = isOther ? ({ outcome: 'in_review', level: 0 } as const) : accepted;
   const isTaken = await recordFinding(tx, { customerId, version, verifier, finding, now });
   const { outcome } = found;

@@ -1,15 +1,24 @@
 /**
- * The country of a customer: its source, and which country selects a form.
+ * The country of a customer: its source, and what it decides.
  *
- * The customer's answer in a form, or the partner's program, sets the country; the newest of both counts. Without either, a
- * request may name a country; without that, the calling code of the phone decides if exactly one country has it (ITU-T E.164; not
- * +1, +7, +44 and others that several share).
+ * The customer's answer in a form, or the partner's program, states the country; the newest of both counts. Without either, the
+ * country that issued the document which a verifier accepted counts, and without that the number of the phone, if its first digits
+ * belong to one country. Without any source the country is unknown: `DEFAULT_COUNTRY` is then shown where a field must have a value,
+ * and nothing is decided by it.
+ *
+ * Which form applies is a lesser question than which law: before a statement, a request may name the country of the form.
  */
 import type { Tx } from '../base/db.ts';
-import { sql } from './store.ts';
+import { type CountrySource, sql } from './store.ts';
 
 /** Shown when no source has set a country, because the wire has no value for that. */
 export const DEFAULT_COUNTRY = 'IN';
+
+/** As stored: without a source the country is the default. */
+export interface SourcedCountry {
+  readonly country: string;
+  readonly countryBy: CountrySource | null;
+}
 
 /** Country and calling code. */
 const CALLING_CODES = `
@@ -23,33 +32,67 @@ const CALLING_CODES = `
   BN673 NR674 PG675 TO676 SB677 VU678 FJ679 PW680 WS685 KI686 TV688 FM691 MH692 KP850 HK852 MO853 KH855 LA856
   BD880 TW886 MV960 LB961 JO962 SY963 IQ964 KW965 SA966 YE967 OM968 PS970 AE971 IL972 BH973 QA974 BT975 MN976
   NP977 TJ992 TM993 AZ994 GE995 KG996 UZ998`;
+/**
+ * Calling codes of several countries, with the digits behind them that one of these has; ZZ where two share those too.
+ *
+ * +1 without the United States: its area codes are many and grow every year. +7 without Russia: its numbers are also used in
+ * territories that others count to Ukraine or Georgia. +44 without numbers that belong to no place.
+ *
+ * Sources: https://www.nanpa.com, https://www.ofcom.org.uk (national telephone numbering plan), ITU-T E.164 (Kazakhstan), compared
+ * with the data of libphonenumber.
+ */
+const AREA_CODES = `
+  AG1268 AI1264 AS1684 BB1246 BM1441 BS1242 DM1767 DO1809 DO1829 DO1849 GD1473 GU1671 JM1658 JM1876 KN1869 KY1345
+  LC1758 MP1670 MS1664 PR1787 PR1939 SX1721 TC1649 TT1868 VC1784 VG1284 VI1340
+  CA1204 CA1226 CA1236 CA1249 CA1250 CA1257 CA1263 CA1289 CA1306 CA1343 CA1354 CA1365 CA1367 CA1368 CA1382 CA1403
+  CA1416 CA1418 CA1428 CA1431 CA1437 CA1438 CA1450 CA1468 CA1474 CA1506 CA1514 CA1519 CA1548 CA1579 CA1581 CA1584
+  CA1587 CA1604 CA1613 CA1639 CA1647 CA1672 CA1683 CA1705 CA1709 CA1742 CA1753 CA1778 CA1780 CA1782 CA1807 CA1819
+  CA1825 CA1867 CA1873 CA1879 CA1902 CA1905 CA1942
+  KZ76 KZ77
+  GB441 GB442 GB4471 GB4472 GB4473 GB4474 GB4475 GB4477 GB4478 GB4479 GG441481 GG447781 GG447839 IM441624 IM447524
+  IM447624 JE441534 JE447509 JE447797 JE447829 JE447937 ZZ447457 ZZ447700 ZZ447911`;
 const COUNTRIES = new Map(
-  CALLING_CODES.trim()
+  `${CALLING_CODES} ${AREA_CODES}`
+    .trim()
     .split(/\s+/)
     .map((pair) => [pair.slice(2), pair.slice(0, 2)] as const),
 );
+const MOST_DIGITS = Math.max(...[...COUNTRIES.keys()].map((digits) => digits.length));
 
-/** The only country with the calling code of this phone, written with a plus sign; undefined if several share it. */
+/** The only country with the first digits of this phone, written with a plus sign; undefined if several share them. */
 export function countryOfPhone(phone: string): string | undefined {
   const digits = phone.trim().startsWith('+') ? phone.replace(/[^0-9]/g, '') : '';
-  for (const length of [2, 3]) {
+  for (let length = MOST_DIGITS; length > 0; length -= 1) {
     const found = COUNTRIES.get(digits.slice(0, length));
-    if (found !== undefined) return found;
+    if (found !== undefined) return found === 'ZZ' ? undefined : found;
   }
   return undefined;
 }
+
+/** Country and source of a customer of whom only the phone is known. */
+export function assumedCountry(phone: string | undefined): SourcedCountry {
+  const country = phone === undefined ? undefined : countryOfPhone(phone);
+  return country === undefined ? { country: DEFAULT_COUNTRY, countryBy: null } : { country, countryBy: 'phone' };
+}
+
+/** The country by any source, for rules of a law; undefined without a source. */
+export const knownCountry = ({ country, countryBy }: SourcedCountry): string | undefined =>
+  countryBy === null ? undefined : country;
+
+/**
+ * Where the customer lives, or is registered, as it or its partner states; undefined otherwise: people use phones and documents of other
+ * countries than that of their residence.
+ */
+export const statedCountry = ({ country, countryBy }: SourcedCountry): string | undefined =>
+  countryBy === 'partner' || countryBy === 'form' ? country : undefined;
 
 /**
  * The country that selects a form.
  *
  * @param asked the country that a request names, two letters
  */
-export function countryFor(
-  { country, countryBy }: { country: string; countryBy: 'phone' | 'partner' | 'form' | null },
-  asked?: string | undefined,
-): string | undefined {
-  if (countryBy === 'partner' || countryBy === 'form') return country;
-  return asked ?? (countryBy === 'phone' ? country : undefined);
+export function countryFor(customer: SourcedCountry, asked?: string | undefined): string | undefined {
+  return statedCountry(customer) ?? asked ?? knownCountry(customer);
 }
 
 /** Records the country that the partner or customer stated. */
@@ -58,4 +101,9 @@ export async function setCountry(
   c: { customerId: string; country: string; by: 'partner' | 'form'; now: Date },
 ): Promise<void> {
   await tx.run(sql.setCountry, [c.customerId, c.country, c.by, c.now]);
+}
+
+/** Records the country that issued a customer's accepted document, unless the partner or customer has stated one. */
+export async function setDocumentCountry(tx: Tx, c: { customerId: string; country: string; now: Date }): Promise<void> {
+  await tx.run(sql.setDocumentCountry, [c.customerId, c.country, c.now]);
 }

@@ -9,9 +9,9 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { encryptText, openTextOrNull, textsLike } from '../base/texts.ts';
-import { countryOfPhone, DEFAULT_COUNTRY } from './countries.ts';
+import { assumedCountry } from './countries.ts';
 import { encryptEmail, encryptPhone, openEmail, openPhone, phoneIndexes } from './encryption.ts';
-import { type CustomerRow, customerById, sql } from './store.ts';
+import { type CountrySource, type CustomerRow, customerById, sql } from './store.ts';
 
 export interface Customer {
   readonly id: string;
@@ -24,10 +24,10 @@ export interface Customer {
   /** The level before the last change of level. */
   readonly previousLevel: number;
   readonly failedReason: string | null;
-  /** ISO 3166-1, two letters. */
+  /** ISO 3166-1, two letters. Of a customer without a source it is the default: read it by `knownCountry` (countries.ts). */
   readonly country: string;
-  /** Who set the country; null: it is the default. */
-  readonly countryBy: 'phone' | 'partner' | 'form' | null;
+  /** Source of the country; null: it is unknown. */
+  readonly countryBy: CountrySource | null;
   readonly loggedInAt: Date | null;
   /** Incremented when its logins become invalid: its phone was replaced or removed. Older sessions are then invalid. */
   readonly loginEpoch: number;
@@ -78,7 +78,7 @@ export async function enroll(
     phone?.indexes[0] ?? null,
     c.email === undefined ? null : encryptEmail(vault, id, c.email),
     c.now,
-    ...(c.country === undefined ? countryBy(c.phone) : [c.country, 'partner']),
+    ...(c.country === undefined ? assumed(c.phone) : [c.country, 'partner']),
   ]);
   if (row !== undefined) return customerOf(row);
   // Another request has enrolled the same name since the look-up.
@@ -87,9 +87,9 @@ export async function enroll(
 }
 
 /** Country, and its source. */
-function countryBy(phone: string | undefined): readonly [string, 'phone' | null] {
-  const found = phone === undefined ? undefined : countryOfPhone(phone);
-  return found === undefined ? [DEFAULT_COUNTRY, null] : [found, 'phone'];
+function assumed(phone: string | undefined): readonly [string, CountrySource | null] {
+  const { country, countryBy } = assumedCountry(phone);
+  return [country, countryBy];
 }
 
 /**
@@ -172,7 +172,7 @@ export async function customerByPhone(
     (await tx.row<CustomerRow>(sql.byPhone, [partnerId, indexes])) ??
     (await tx.row<CustomerRow>(sql.insert, [
       ...[id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now],
-      ...countryBy(c.phone),
+      ...assumed(c.phone),
     ]));
   assert(row !== undefined, 'the customer was not inserted');
   return customerOf(row);
@@ -202,10 +202,10 @@ export async function updateContact(
   const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
   if (phone !== undefined) await refuseTaken(tx, customer, phone.indexes);
   const [index = null] = phone?.indexes ?? [];
-  const country = c.phone === undefined ? null : (countryOfPhone(c.phone) ?? null);
+  const [country, countryBy] = c.phone === undefined ? [null, null] : assumed(c.phone);
   await tx.run(sql.updateContact, [
     ...[id, phone?.encrypted ?? null, index, email, c.now, country],
-    phone?.indexes ?? [],
+    ...[phone?.indexes ?? [], countryBy],
   ]);
   if (phone === undefined) return;
   await tx.run(sql.forgetLoginCode, [id]);

@@ -20,7 +20,14 @@ export {
 } from './accounts.ts';
 export { CHECK_VERIFICATION, type Check, checkUnderWay, recordAsked, wakeCheck } from './checks.ts';
 export { keepReadNumbers, openCompared } from './compared-documents.ts';
-export { countryFor, countryOfPhone, setCountry } from './countries.ts';
+export {
+  countryFor,
+  countryOfPhone,
+  knownCountry,
+  type SourcedCountry,
+  setCountry,
+  statedCountry,
+} from './countries.ts';
 export {
   blockCustomer,
   blockForDebt,
@@ -187,4 +194,5 @@ export {
 } from './login.ts';
 export { SAME_NAME } from './names.ts';
 export { continueAsNew, isPhoneIdle, proveIdentity } from './proof.ts';
+export { COUNTRY_SOURCES } from './store.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

@@ -4,6 +4,9 @@
  */
 import type { Tx } from '../base/db.ts';
 
+export const COUNTRY_SOURCES = ['phone', 'document', 'partner', 'form'] as const;
+export type CountrySource = (typeof COUNTRY_SOURCES)[number];
+
 export interface CustomerRow {
   id: string;
   partnerId: bigint;
@@ -14,7 +17,7 @@ export interface CustomerRow {
   previousLevel: number;
   failedReason: string | null;
   country: string;
-  countryBy: 'phone' | 'partner' | 'form' | null;
+  countryBy: CountrySource | null;
   loggedInAt: Date | null;
   loginEpoch: number;
   documentLapsedAt: Date | null;
@@ -134,10 +137,12 @@ export const sql = {
       login_epoch = login_epoch + case when $3::bytea is not null and (phone_index = any($7::bytea[])) is not true then 1 else 0 end,
       phone_changed_at = case when $3::bytea is not null and (phone_index = any($7::bytea[])) is not true then $5 else phone_changed_at end,
       country = case when $6::text is not null and coalesce(country_by, 'phone') = 'phone' then $6 else country end,
-      country_by = case when $6::text is not null and country_by is null then 'phone' else country_by end
+      country_by = case when $6::text is not null and coalesce(country_by, 'phone') = 'phone' then $8 else country_by end
     where id = $1`,
   setCountry: `update customers set country = $2, country_by = $3, updated_at = $4
     where id = $1 and (country, country_by) is distinct from ($2, $3)`,
+  setDocumentCountry: `update customers set country = $2, country_by = 'document', updated_at = $3
+    where id = $1 and coalesce(country_by, 'phone') in ('phone', 'document') and (country, country_by) is distinct from ($2, 'document')`,
   contact: 'select phone, email from customers where id = $1',
   // The previous level is stored only when the level changes, and both are computed from the current row.
   verified: `update customers set verification = $2, level = $3, failed_reason = $4, updated_at = $5,

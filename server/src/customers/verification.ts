@@ -9,6 +9,7 @@ import { assert, Refusal } from '../base/errors.ts';
 import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
 import { lookNow } from './checks.ts';
+import { setDocumentCountry } from './countries.ts';
 import { type Customer, customerOf, findCustomer, HIGHEST_LEVEL } from './customers.ts';
 import { acceptExpiry } from './identity/expiry.ts';
 import { reasonsOf, stateAfter } from './identity/outcome.ts';
@@ -96,6 +97,8 @@ export async function recordFinding(
       fields?: Readonly<Record<string, string>>;
       /** With verified: the last day on which the document is valid, YYYY-MM-DD. */
       expiresOn?: string;
+      /** With verified: the country of the document, two letters. */
+      country?: string;
     };
     /** A person has compared the typed name with the document: names that a verifier read for older details do not count any more. */
     byPerson?: boolean;
@@ -107,9 +110,12 @@ export async function recordFinding(
   if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return false;
   const state = stateAfter(outcome, fields);
   if (outcome !== 'in_review') await tx.run(identity.found, [f.customerId, f.version, state, fields, f.now]);
-  const { expiresOn } = f.finding;
+  const { expiresOn, country } = f.finding;
   const customer = await findCustomer(tx, f.customerId);
   if (outcome === 'verified') await acceptExpiry(tx, { customer, version: f.version, expiresOn, now: f.now });
+  // Documents of a business are those of its people.
+  if (outcome === 'verified' && country !== undefined && customer.kind === 'INDIVIDUAL')
+    await setDocumentCountry(tx, { customerId: f.customerId, country, now: f.now });
   if (outcome === 'verified') await tx.run(sql.acceptNames, [f.customerId, f.version, f.byPerson === true]);
   else if (outcome !== 'in_review') await tx.run(sql.dropNames, [f.customerId]);
   // The verified details may differ from the submission's, for example if they came from our own page.

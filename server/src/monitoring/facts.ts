@@ -9,7 +9,14 @@ import { comparedNumber } from '../base/accountnumbers.ts';
 import { later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
-import { accountNumber, countryOfPhone, findCustomer, numberIndexes, openContact } from '../customers/index.ts';
+import {
+  accountNumber,
+  countryOfPhone,
+  findCustomer,
+  numberIndexes,
+  openContact,
+  statedCountry,
+} from '../customers/index.ts';
 import {
   isFirstPaid,
   type MonitoredOrder,
@@ -42,7 +49,7 @@ export async function factsOf(
     isFirst: await isFirstPaid(tx, order),
     othersAtWallet: await othersAtWallet(tx, order, uses),
     atAccount: kinds.includes('shared_account') ? await atAccount(tx, vault, customerId, uses) : NOBODY,
-    country: ['partner', 'form'].includes(customer.countryBy ?? '') ? customer.country : undefined,
+    country: statedCountry(customer),
     phoneCountry: phone === undefined ? undefined : countryOfPhone(phone),
   };
 }

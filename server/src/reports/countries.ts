@@ -1,8 +1,8 @@
 /**
- * Countries: the orders created in a time span, by their customer's country of residence and by fiat.
+ * Countries: the orders created in a time span, by their customer's country and by fiat.
  *
- * The country is the customer's present one, with its source: the customer on a form, the partner, or the prefix of a phone
- * number. Without a source it is the installation's default, and is shown as assumed. Orders are selected by their id, which
+ * The country is the customer's present one, with its source: the customer on a form, the partner, the
+ * accepted document, or the prefix of a phone number. Without a source it is the installation's default, and is shown as assumed. Orders are selected by their id, which
  * grows with time.
  */
 import type { Tx } from '../base/db.ts';
@@ -11,7 +11,7 @@ import type { AssetCode } from '../base/money.ts';
 
 export interface CountryRow {
   country: string;
-  saidBy: 'form' | 'partner' | 'phone' | 'assumed';
+  saidBy: 'form' | 'partner' | 'document' | 'phone' | 'assumed';
   fiat: AssetCode;
   customers: bigint;
   orders: bigint;
@@ -23,7 +23,7 @@ export interface CountryRow {
   settledUnits: bigint;
 }
 
-/** A country has at most four rows for each fiat. */
+/** A country has at most five rows for each fiat. */
 const MOST_ROWS = 10_000;
 
 const SQL = `select c.country, coalesce(c.country_by, 'assumed') as said_by, o.fiat_asset as fiat,

@@ -108,6 +108,11 @@ export interface Finding {
    * encrypted, and compared with those of the partner's other customers.
    */
   documentNumbers?: readonly string[];
+  /**
+   * With verified: the country that issued the accepted identity documents, two letters (ISO 3166-1). It counts where the customer and
+   * its partner state none. Absent if the documents are of several countries.
+   */
+  country?: string;
   /** Only for `in_review`. */
   pending?: Pending;
 }

@@ -11,11 +11,14 @@ import {
   faultOf,
   fieldsOf,
   formFor,
+  knownCountry,
   minimumTotalShareOf,
   ownersFault,
   PERSON_FORM,
   readPeople,
+  type SourcedCountry,
   saveForm,
+  statedCountry,
 } from '../../src/customers/index.ts';
 import { setKybRequirements, upsertAsset } from '../../src/partners/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
@@ -24,7 +27,7 @@ import { fiat } from '../support/terms.ts';
 const NOW = new Date('2026-05-08T12:00:00Z');
 
 describe('a country', () => {
-  test('is told from a calling code that one country alone has', () => {
+  test('is told from the first digits of a phone that one country alone has', () => {
     for (const [phone, country] of [
       ['+91-9876543210', 'IN'],
       ['+91 98765 43210', 'IN'],
@@ -34,6 +37,16 @@ describe('a country', () => {
       ['+1-2025550123', undefined],
       ['+7 9161234567', undefined],
       ['+44-7700900123', undefined],
+      ['+44 20 7946 0018', 'GB'],
+      ['+44-7400123456', 'GB'],
+      ['+44 800 1111', undefined],
+      ['+44 1534 440000', 'JE'],
+      ['+44 7624 301234', 'IM'],
+      ['+1 416 555 0123', 'CA'],
+      ['+1-876-555-0123', 'JM'],
+      ['+1 800 555 0123', undefined],
+      ['+7 727 250 0000', 'KZ'],
+      ['+', undefined],
       ['9876543210', undefined],
       ['', undefined],
     ] as const)
@@ -41,10 +54,13 @@ describe('a country', () => {
   });
 
   test('set by a partner or in a form counts before one that a request names, and that before the phone’s', () => {
-    const by = (countryBy: 'phone' | 'partner' | 'form' | null) => ({ country: 'DE', countryBy });
+    const by = (countryBy: SourcedCountry['countryBy']) => ({ country: 'DE', countryBy });
     for (const who of ['partner', 'form'] as const) assert.equal(countryFor(by(who), 'FR'), 'DE');
-    assert.deepEqual([countryFor(by('phone'), 'FR'), countryFor(by('phone'))], ['FR', 'DE']);
+    for (const who of ['phone', 'document'] as const)
+      assert.deepEqual([countryFor(by(who), 'FR'), countryFor(by(who))], ['FR', 'DE']);
     assert.deepEqual([countryFor(by(null), 'FR'), countryFor(by(null))], ['FR', undefined]);
+    assert.deepEqual([knownCountry(by('document')), knownCountry(by(null))], ['DE', undefined]);
+    assert.deepEqual([statedCountry(by('form')), statedCountry(by('document'))], ['DE', undefined]);
   });
 });
 

@@ -88,7 +88,8 @@ describe('Sumsub', () => {
     });
     steps.set(applicant.id, { IDENTITY: step('IND', 'GREEN'), IDENTITY2: step('GBR', 'RED'), SELFIE: null });
     review(KEY, { levelName: 'id-and-liveness', reviewResult: { reviewAnswer: 'GREEN' } });
-    assert.deepEqual(await verifier.finding(asked()), { outcome: 'verified', level: 5, expiresOn: '2029-02-28' });
+    const verified = { outcome: 'verified', level: 5, expiresOn: '2029-02-28' };
+    assert.deepEqual(await verifier.finding(asked()), { ...verified, country: 'IN' });
     review(KEY, { reviewResult: { reviewAnswer: 'RED', reviewRejectType: 'RETRY' } });
     assert.deepEqual(await verifier.finding(asked()), { outcome: 'failed', level: 0 });
     delete applicant.info;
@@ -123,8 +124,14 @@ describe('Sumsub', () => {
     review(KEY, { levelName: 'id-and-liveness', reviewResult: { reviewAnswer: 'GREEN' } });
     assert.deepEqual(await verifier.finding(asked()), {
       ...{ outcome: 'verified', level: 5 },
-      documentNumbers: ['K1234567'],
+      ...{ documentNumbers: ['K1234567'], country: 'IN' },
     });
+    // Documents of two countries decide nothing about the customer's.
+    steps.set(applicant.id, {
+      IDENTITY: step('PASSPORT', 'IND', 'GREEN'),
+      IDENTITY2: step('PASSPORT', 'GBR', 'GREEN'),
+    });
+    assert.equal((await verifier.finding(asked())).country, undefined);
     review(KEY, { reviewResult: { reviewAnswer: 'RED', reviewRejectType: 'RETRY' } });
     assert.deepEqual(await verifier.finding(asked()), { outcome: 'failed', level: 0 });
     delete applicant.info;
@@ -299,6 +306,25 @@ describe('Persona', () => {
     ]);
     const found = { outcome: 'verified', level: 5, documentNumbers: ['K1234567'] };
     assert.deepEqual(await verifier.finding(asked()), found);
+    documents.delete(id);
+  });
+
+  test('the country is that of all documents that passed', async () => {
+    becomes(KEY, 'approved');
+    const id = inquiries.find(({ attributes }) => attributes['reference-id'] === KEY)?.id ?? '';
+    const shown = (status: string, country: string | null) => ({
+      ...{ type: 'verification/government-id', id: 'ver_1' },
+      attributes: { status, 'country-code': country },
+    });
+    for (const [all, country] of [
+      [[shown('passed', 'DE'), shown('failed', 'FR'), shown('passed', 'DE')], 'DE'],
+      [[shown('passed', 'DE'), shown('passed', 'FR')], undefined],
+      [[shown('passed', 'DE'), shown('passed', null)], undefined],
+      [[shown('passed', null)], undefined],
+    ] as const) {
+      documents.set(id, [...all]);
+      assert.equal((await verifier.finding(asked())).country, country, JSON.stringify(all));
+    }
     documents.delete(id);
   });
 

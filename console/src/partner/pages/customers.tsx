@@ -219,7 +219,7 @@ export function CustomerPage() {
             <Fact name="May trade">{data.mayTrade.allowed ? 'yes' : words(data.mayTrade.reason ?? 'no')}</Fact>
             <Fact name="Country">
               {data.country}
-              {data.countryBy === null ? ', by default' : `, by ${data.countryBy}`}
+              {data.countryBy === null ? ', not known' : `, by ${data.countryBy}`}
             </Fact>
             <Fact name="Created">
               <Time at={data.createdAt} />

@@ -1,7 +1,7 @@
 /**
  * IVMS101: the names of originator and beneficiary of a transfer, in the data model that travel rule protocols share. Pure.
  *
- * Of our customer we know the legal name, an id, and the country; of the other side, what the customer's partner says. Unknown
+ * Of our customer we know the legal name, an id, and the stated country; of the other side, what the customer's partner says. Unknown
  * optional parts are left out. Our own name and the protocol's envelope are added by the protocol's adapter.
  *
  * Source: the JSON schema at https://github.com/codevasp-lab/IVMS101 (after intervasp.org).
@@ -25,7 +25,8 @@ export interface Known {
   readonly orderId: bigint;
   readonly customer: {
     readonly id: string;
-    readonly country: string;
+    /** Two letters, as the customer or its partner states; a guess is not passed on. */
+    readonly residence?: string | undefined;
     readonly details: Readonly<Record<string, string>>;
   };
   /** Undefined when the partner has said nothing about the wallet. */
@@ -37,11 +38,14 @@ const LONGEST = 100;
 const cut = (text: string): string => text.trim().slice(0, LONGEST);
 
 /** The customer as a person; undefined without a name. */
-export function customerPerson({ id, country, details }: Known['customer']): Person | undefined {
+export function customerPerson({ id, residence, details }: Known['customer']): Person | undefined {
   const company = cut(companyNames(details)[0] ?? '');
   if (company !== '')
     return {
-      legalPerson: { name: legalName(company), customerNumber: id, countryOfRegistration: country },
+      legalPerson: {
+        ...{ name: legalName(company), customerNumber: id },
+        ...(residence !== undefined && { countryOfRegistration: residence }),
+      },
     };
   const family = cut([details.lastName, details.firstSurname, details.secondSurname].filter(Boolean).join(' '));
   const given = cut(details.firstName ?? '');
@@ -51,7 +55,7 @@ export function customerPerson({ id, country, details }: Known['customer']): Per
     naturalPerson: {
       name: naturalName(primary, secondary),
       customerIdentification: id,
-      countryOfResidence: country,
+      ...(residence !== undefined && { countryOfResidence: residence }),
     },
   };
 }

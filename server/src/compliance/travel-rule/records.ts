@@ -7,7 +7,7 @@ import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';
 import { enqueueAt } from '../../base/jobs.ts';
 import { formatUnits } from '../../base/money.ts';
-import { legalDetails } from '../../customers/index.ts';
+import { legalDetails, type SourcedCountry, statedCountry } from '../../customers/index.ts';
 import type { Sender } from '../address-risk/service.ts';
 import { closeCases, openCase } from '../cases.ts';
 import type { Screening } from '../screener.ts';
@@ -16,6 +16,7 @@ import { ask, type ExchangeDeps, keptOf, outDigest } from './exchange.ts';
 import { covering } from './inbound.ts';
 import { customerPerson, type Ivms, ivmsOf } from './ivms.ts';
 import { isKnownHost } from './providers.ts';
+import { strictest } from './rules.ts';
 import { sql, type TravelRuleRow, type WalletRow } from './store.ts';
 import { openWallet, recordContext } from './wallets.ts';
 
@@ -61,11 +62,11 @@ export type Missing = (typeof MISSING)[number];
 
 /** An order that a travel rule applies to. */
 export interface Asked
-  extends Pick<TravelRuleRow, 'isOn' | 'thresholdUnits' | 'proofUnits' | 'deadlineS' | 'policy' | 'exchange'> {
+  extends Pick<TravelRuleRow, 'isOn' | 'thresholdUnits' | 'proofUnits' | 'deadlineS' | 'policy' | 'exchange'>,
+    SourcedCountry {
   orderId: bigint;
   partnerId: bigint;
   customerId: string;
-  country: string;
   ruleId: bigint;
   worthUnits: bigint;
   payoutAsset: string;
@@ -85,9 +86,10 @@ export interface Standing extends Leg {
 
 /** @returns undefined when no rule applies to the order */
 export async function askedOf(tx: Tx, orderId: bigint): Promise<Asked | undefined> {
-  const row = await tx.row<Asked>(sql.required, [orderId]);
+  const rows = await tx.rows<Asked>(sql.required, [orderId]);
+  const [row] = rows;
   if (row === undefined || row.refusedAt !== null) return row;
-  return row.isOn && row.worthUnits >= row.thresholdUnits ? row : undefined;
+  return strictest(rows, row.worthUnits);
 }
 
 export async function legsOf(
@@ -112,7 +114,7 @@ export async function legsOf(
 }
 
 export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: readonly Leg[]): Promise<Standing[]> {
-  const { orderId, customerId: id, country } = asked;
+  const { orderId, customerId: id } = asked;
   const [records, wallets, details, exchanges, deposits] = await awaitAll(
     tx.rows<{ direction: string; address: string }>(sql.recordsOf, [orderId]),
     tx.rows<WalletRow>(sql.walletsOf, [id, legs.map(({ rail }) => rail), legs.map(({ address }) => address)]),
@@ -120,7 +122,7 @@ export async function standingOf(deps: RecordsDeps, tx: Tx, asked: Asked, legs: 
     tx.rows<ExchangeRow>(exchangeSql.ofOrder, [orderId]),
     tx.rows<DepositRow>(exchangeSql.deposits, [legs.flatMap(({ depositIds }) => depositIds)]),
   );
-  const isNamed = customerPerson({ id, country, details }) !== undefined;
+  const isNamed = customerPerson({ id, residence: statedCountry(asked), details }) !== undefined;
   const taken = new Set<bigint>();
   const standing: Standing[] = [];
   for (const leg of legs) {
@@ -239,11 +241,11 @@ async function writeRecord(deps: RecordsDeps, tx: Tx, asked: Asked, of: Standing
 
 /** The originator as the sending provider names it, or as our customer's partner says if there is no such data. */
 async function dataOf({ vault }: RecordsDeps, tx: Tx, asked: Asked, of: Standing): Promise<Ivms> {
-  const { orderId, customerId, country } = asked;
+  const { orderId, customerId } = asked;
   const { direction, address, wallet, covered = [] } = of;
   const details = await legalDetails(tx, vault, customerId);
   const said = wallet === undefined ? undefined : openWallet(vault, wallet);
-  const customer = { id: customerId, country, details };
+  const customer = { id: customerId, residence: statedCountry(asked), details };
   const own = ivmsOf({ direction, address, orderId, customer, wallet: said });
   const sent = covered.map((one) => keptOf(vault, one)?.ivms).find((one) => one !== undefined);
   if (sent === undefined) return own;

@@ -55,9 +55,9 @@ export const sql = {
       (jurisdiction, fiat_asset, version, is_on, threshold_units, proof_units, deadline_s, policy, exchange, set_by, why, set_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${RULE}`,
 
-  // An order with the rule of its customer's country, or else the rule `*`; a refused order keeps the rule that refused it. Its
-  // worth is computed as in transaction monitoring.
-  required: `select o.id as order_id, o.partner_id, o.customer_id, c.country, r.id as rule_id, w.refused_at,
+  // An order, once with each rule that its customer may be under: that of a known country, or else the rule `*`; of an unknown
+  // country, all. A refused order keeps the rule that refused it. Its worth is computed as in transaction monitoring.
+  required: `select o.id as order_id, o.partner_id, o.customer_id, c.country, c.country_by, r.id as rule_id, w.refused_at,
       r.is_on, r.threshold_units, r.proof_units, r.deadline_s, r.policy, r.exchange,
       o.payout_asset, o.payout_units, a.decimals as payout_decimals,
       case when o.deposit_asset = o.fiat_asset then o.deposit_units else o.gross_units end as worth_units
@@ -67,8 +67,12 @@ export const sql = {
       select ${RULE} from travel_rules where id = w.refused_by
       union all
       (select ${RULE} from travel_rules
-        where w.refused_by is null and fiat_asset = o.fiat_asset and jurisdiction in (c.country, '*')
-        order by jurisdiction = '*', version desc limit 1)) as r on true
+        where w.refused_by is null and c.country_by is not null and fiat_asset = o.fiat_asset and jurisdiction in (c.country, '*')
+        order by jurisdiction = '*', version desc limit 1)
+      union all
+      (select distinct on (jurisdiction) ${RULE} from travel_rules
+        where w.refused_by is null and c.country_by is null and fiat_asset = o.fiat_asset
+        order by jurisdiction, version desc)) as r on true
     where o.id = $1`,
   recordsOf: 'select direction, address from travel_records where order_id = $1',
   walletsOf: `select ${WALLET} from travel_wallets where customer_id = $1

@@ -11,7 +11,7 @@
  * inquiry's template stands for (PERSONA_TEMPLATES). An expired inquiry is resumed when it is begun again.
  *
  * The list of inquiries has no documents: those of an approved inquiry are read with it. Of the passed ones the first day of expiry
- * counts, and the names of the first one that has any.
+ * counts, the names of the first one that has any, and the country if all are of one.
  *
  * The name of a business is not read, so the one that it typed is compared. The documented inquiry has a business's name only among
  * its fields, as it was typed. A Business Registry Verification compares that with a register, and since August 2024 its match
@@ -40,6 +40,7 @@ import { adapter } from '../../base/adapter.ts';
 import { defined } from '../../base/defined.ts';
 import { demanded, oneOf, secret, sharedSecret, webAddress } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
+import { oneCountry } from '../countries.ts';
 import {
   askProvider,
   earliestDay,
@@ -138,8 +139,8 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
     return readInquiry((await ask('POST', '/inquiries', body, once)).data, key);
   }
 
-  /** What the accepted documents show: names, numbers, and the day on which the first of them expires. */
-  async function shownBy(id: string): Promise<Pick<Finding, 'expiresOn' | 'names' | 'documentNumbers'>> {
+  /** What the accepted documents show: names, numbers, country, and the day on which the first of them expires. */
+  async function shownBy(id: string): Promise<Pick<Finding, 'expiresOn' | 'names' | 'documentNumbers' | 'country'>> {
     const { data, included } = await ask('GET', `/inquiries/${encodeURIComponent(id)}?include=verifications`);
     if (textAt(data, 'id') !== id) throw new Unavailable(CODE, 'it answered about another inquiry');
     const documents = Array.isArray(included) ? included : [];
@@ -148,7 +149,9 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
     );
     const expiresOn = earliestDay(passed.map((one) => textAt(one, 'attributes', 'expiration-date')));
     const documentNumbers = numbersOf(passed.map((one) => textAt(one, 'attributes', 'identification-number')));
-    return defined({ expiresOn, names: passed.map(namesIn).find((names) => names !== undefined), documentNumbers });
+    const country = oneCountry(passed.map((one) => textAt(one, 'attributes', 'country-code')));
+    const names = passed.map(namesIn).find((found) => found !== undefined);
+    return defined({ expiresOn, names, documentNumbers, country });
   }
 
   return {

@@ -11,8 +11,8 @@
  * webhook was created. A webhook older than two days is refused: Sumsub stops resending after about a day.
  *
  * The applicant has all documents that were recognised, with number and last day of each. Only those count whose type and country the
- * verification accepted: of them the first day, and the numbers of those that prove identity. A proof of residence has a number too,
- * which people of one household share.
+ * verification accepted: of them the first day, and number and country of those that prove identity. A proof of residence has a number
+ * too, which people of one household share.
  *
  * `info` has what was recognised on the documents: the names and the date of birth of a person, the name of a company. It is in the
  * answer that has the review.
@@ -32,6 +32,7 @@ import { adapter } from '../../base/adapter.ts';
 import { defined } from '../../base/defined.ts';
 import { demanded, secret, sharedSecret, webAddress } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
+import { countryOfThree, oneCountry } from '../countries.ts';
 import {
   askProvider,
   at,
@@ -138,9 +139,11 @@ export function sumsub(account: SumsubAccount, context: Pick<VerifierContext, 'd
       if (id === undefined) throw new Unavailable(CODE, 'its applicant has no id');
       const steps = await ask('GET', `/resources/applicants/${encodeURIComponent(id)}/requiredIdDocsStatus`, [200]);
       const identity = Object.fromEntries(Object.entries(steps.body).filter(([step]) => step.startsWith('IDENTITY')));
-      const documentNumbers = numbersOf(acceptedIn(documents, identity).map((one) => textAt(one, 'number')));
+      const proving = acceptedIn(documents, identity);
+      const documentNumbers = numbersOf(proving.map((one) => textAt(one, 'number')));
+      const country = oneCountry(proving.map((one) => countryOfThree(textAt(one, 'country'))));
       const expiresOn = earliestDay(acceptedIn(documents, steps.body).map((one) => textAt(one, 'validUntil')));
-      return { ...finding, ...defined({ expiresOn, documentNumbers }) };
+      return { ...finding, ...defined({ expiresOn, documentNumbers, country }) };
     },
 
     readCallback: (call) => readCallback(call, account.webhookSecret, realNow()),

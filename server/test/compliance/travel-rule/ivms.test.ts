@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { customerPerson, ivmsOf, type Known } from '../../../src/compliance/travel-rule/ivms.ts';
 
-const PERSON = { id: 'abc_1', country: 'DE', details: { firstName: 'Asha', lastName: 'Rao', dob: '1990-01-31' } };
+const PERSON = { id: 'abc_1', residence: 'DE', details: { firstName: 'Asha', lastName: 'Rao', dob: '1990-01-31' } };
 const COMPANY = {
   id: 'abc_2',
-  country: 'AE',
+  residence: 'AE',
   details: { firstName: 'Asha', lastName: 'Rao', companyName: 'Rao Trading LLC' },
 };
 const known = (more: Partial<Known>): Known => ({
@@ -59,6 +59,13 @@ test('a business is a legal person, also where its form asks for a person’s na
       countryOfRegistration: 'AE',
     },
   });
+});
+
+test('a residence that nobody has stated is left out', () => {
+  const person = customerPerson({ ...PERSON, residence: undefined });
+  const { countryOfResidence: _, ...others } = ASHA.naturalPerson;
+  assert.deepEqual(person, { naturalPerson: others });
+  assert.doesNotMatch(JSON.stringify(customerPerson({ ...COMPANY, residence: undefined })), /country/);
 });
 
 test('a customer without a name is no person; one with a single name has it as the primary one', () => {

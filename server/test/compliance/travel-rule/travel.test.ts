@@ -18,6 +18,7 @@ import {
   setTravelRule,
   travelDataOf,
 } from '../../../src/compliance/index.ts';
+import { strictest } from '../../../src/compliance/travel-rule/rules.ts';
 import { findCustomer, saveDetails } from '../../../src/customers/index.ts';
 import { type Fixture, freshFixture } from '../../support/fixture.ts';
 import { openRows, type Rows } from '../../support/rows.ts';
@@ -79,6 +80,8 @@ const sets = (more: {
   proofUnits?: bigint | null;
   policy?: 'hold' | 'send' | 'return' | 'refuse';
   isOn?: boolean;
+  exchange?: 'none' | 'required';
+  deadlineS?: number;
 }) =>
   inTx((tx) =>
     setTravelRule(tx, {
@@ -90,13 +93,17 @@ const sets = (more: {
   );
 
 let made = 0;
+type Source = 'phone' | 'document' | 'partner' | 'form' | null;
 /** An order of this worth, paid to this address, of a customer with this name and country. */
-async function order(o: { worth?: bigint; address?: string | null; name?: string; country?: string } = {}) {
-  const { worth = 100_000n, address = WALLET, name = 'Zebulon', country = 'IN' } = o;
+async function order(
+  o: { worth?: bigint; address?: string | null; name?: string; country?: string; countryBy?: Source } = {},
+) {
+  const { worth = 100_000n, address = WALLET, name = 'Zebulon', country = 'IN', countryBy = 'phone' } = o;
   const customerId = `travellers_${(made += 1)}`;
   await rows.query(
-    `insert into customers (id, partner_id, kind, country, created_at, updated_at) values ($1, $2, 'INDIVIDUAL', $3, now(), now())`,
-    [customerId, partnerId, country],
+    `insert into customers (id, partner_id, kind, country, country_by, created_at, updated_at)
+      values ($1, $2, 'INDIVIDUAL', $3, $4, now(), now())`,
+    [customerId, partnerId, country, countryBy],
   );
   if (name !== '')
     await inTx(async (tx) => {
@@ -168,6 +175,56 @@ test('the rule of the customer’s country goes before that of every other, also
   assert.equal(await waits(await order({ worth: 10_000_000n, country: 'AE' })), undefined);
   await sets({ jurisdiction: 'DE', isOn: false });
   assert.equal(await waits(await order({ worth, country: 'DE' })), undefined);
+});
+
+test('a customer of an unknown country is under the strictest of all rules, and its residence is not passed on', async () => {
+  await sets({ jurisdiction: 'AE', isOn: false });
+  await sets({ jurisdiction: 'GB', thresholdUnits: 50_000n, proofUnits: 60_000n });
+  try {
+    const [unknown, known, british] = [
+      await order({ worth: 60_000n, country: 'AE', countryBy: null }),
+      await order({ worth: 60_000n, country: 'AE', countryBy: 'document' }),
+      await order({ worth: 60_000n, country: 'GB', countryBy: 'form' }),
+    ];
+    assert.equal(await waits(await order({ worth: 49_999n, country: 'AE', countryBy: null })), undefined);
+    assert.equal(await waits(known), undefined);
+    for (const one of [unknown, british]) {
+      assert.equal(await waits(one), 'screening');
+      await says(one);
+      assert.deepEqual(await missing(one), ['proof']);
+      await rows.query('update travel_wallets set proven_at = now() where customer_id = $1', [one.customerId]);
+      await travel().ensure(one.input);
+    }
+    assert.match(asText(await records(british)), /"countryOfResidence":"GB"/);
+    assert.doesNotMatch(asText(await records(unknown)), /countryOfResidence/);
+    assert.equal((await records(unknown)).length, 1);
+  } finally {
+    await sets({ jurisdiction: 'GB', isOn: false });
+  }
+});
+
+test('of several rules the strictest part of each counts that applies to the worth', () => {
+  const rule = (more: Partial<Parameters<typeof strictest>[0][number]>) => ({
+    ...{ isOn: true, thresholdUnits: 10n, proofUnits: null, deadlineS: 3_600, policy: 'hold' as const },
+    ...{ exchange: 'none' as const, ...more },
+  });
+  const of = (worth: bigint, ...rules: ReturnType<typeof rule>[]) => strictest(rules, worth);
+  assert.equal(of(9n, rule({})), undefined);
+  assert.equal(of(10n, rule({ isOn: false })), undefined);
+  assert.equal(of(10n), undefined);
+  const [sends, returns, refuses] = [
+    rule({ policy: 'send', deadlineS: 60, proofUnits: 20n }),
+    rule({ policy: 'return', exchange: 'required', proofUnits: 15n }),
+    rule({ policy: 'refuse', thresholdUnits: 100n, deadlineS: 7_200 }),
+  ];
+  const together = { ...returns, deadlineS: 60 };
+  for (const all of [
+    [sends, returns, refuses],
+    [refuses, returns, sends],
+  ])
+    assert.deepEqual(of(99n, ...all), together);
+  assert.deepEqual(of(100n, sends, returns, refuses), { ...together, policy: 'refuse', thresholdUnits: 100n });
+  assert.equal(of(10n, rule({ policy: 'send' }), rule({}))?.policy, 'hold');
 });
 
 test('a self-hosted wallet is proven by its key from a worth on: by this customer, for this address, and again for another kind', async () => {

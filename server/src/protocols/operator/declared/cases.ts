@@ -256,7 +256,7 @@ export const CUSTOMERS = {
         failedReason: maybe(Type.String({ description: 'Why verification failed' })),
         country: maybe(Type.String({ description: 'Country, two letters' })),
         countryBy: maybe(
-          Type.String({ description: 'Source of the country: phone, partner or form; null: the default is used' }),
+          Type.String({ description: 'Source of the country: phone, document, partner or form; null: it is unknown' }),
         ),
         loggedInAt: maybeTime('When the customer last logged in'),
         documentLapsedAt: maybeTime('Since when an accepted document has been expired and not replaced'),

@@ -188,9 +188,9 @@ export const REPORTS_OF = {
       'countries',
       [
         {
-          country: Type.String({ description: 'Country of residence of the customer, two letters' }),
+          country: Type.String({ description: 'Country of the customer, two letters' }),
           saidBy: Type.String({
-            description: 'Source of the country: form, partner or phone; `assumed` if there is none',
+            description: 'Source of the country: form, partner, document or phone; `assumed` if there is none',
           }),
           fiat: Type.String({ description: 'Fiat of the orders' }),
           customers: Type.String({ description: 'Number of customers who created them' }),

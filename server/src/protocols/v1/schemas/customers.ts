@@ -1,6 +1,6 @@
 /** Customers, their destinations, limits and requirements. */
 import { Type } from 'typebox';
-import { VERIFICATION_REASONS, type VerificationReason } from '../../../customers/index.ts';
+import { COUNTRY_SOURCES, VERIFICATION_REASONS, type VerificationReason } from '../../../customers/index.ts';
 import {
   ADDRESS,
   closed,
@@ -49,11 +49,11 @@ export const Customer = Type.Object(
     ),
     hasLoggedIn: yes('Whether the customer has proved the phone number'),
     mayTrade: MayTrade,
-    country: text('Country, two letters', 'IN'),
+    country: text('Country, two letters. Without a source it is the default, and nothing is decided by it', 'IN'),
     countryBy: maybe(
       word(
-        ['phone', 'partner', 'form'] as const,
-        'Source of the country: the calling code of the phone, your program, or the customer’s answer; null if the default is used',
+        COUNTRY_SOURCES,
+        'Source of the country: the number of the phone, the country that issued the accepted document, your program, or the customer’s answer; null if the country is unknown',
       ),
     ),
     createdAt: time('When the customer was created'),

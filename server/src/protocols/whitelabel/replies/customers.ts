@@ -17,7 +17,7 @@ export const KYC_STATUS = object(
   {
     status: text('Verification status: see the table of words'),
     updatedAt: spacedTime('When it last changed'),
-    countryISO: text('Country of the customer, two letters'),
+    countryISO: text('Country of the customer, two letters; `IN` also while it is unknown'),
     currentKycVerificationStep: text('Current step'),
     previousSuccessfulKycStep: text('Last completed step'),
     failedReason: Type.Optional(text('Why verification failed')),
