@@ -43,7 +43,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
   customers: [
     `insert (id, partner_id, client_customer_id, kind, phone, phone_index, email, country, created_at, updated_at, country_by);
      update (phone, phone_index, email, level, verification, previous_level, failed_reason, country, logged_in_at, updated_at,
-       login_epoch, phone_changed_at, country_by, proof_tries, proof_tried_at, document_lapsed_at)`,
+       login_epoch, phone_changed_at, country_by, proof_tries, proof_tried_at, document_lapsed_at, id_told_at)`,
     'customers are enrolled, change their contact, log in, and are verified on the hosted page; blocking is not a request',
   ],
   deposit_addresses: [

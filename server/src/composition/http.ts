@@ -150,6 +150,7 @@ async function mountForCustomers(
   );
   const codes = registry.codeSender(config);
   const coolingOffMs = config.destinationCoolingOffS * 1_000;
+  const phoneIdleMs = config.phoneIdleDays * 86_400_000;
   await app.register(
     v1({
       ...{ db: front, vault, blobs, clock, log, partners, orders, context, publicUrl, coolingOffMs, networkIds },
@@ -157,15 +158,14 @@ async function mountForCustomers(
       profile: config.profile,
       hasDocs: config.docs === '1',
       highestLevelFor: (kind) => highestLevelOf(verifier, kind),
-      ...defined({ codes, sandbox }),
+      ...{ phoneIdleMs, ...defined({ codes, sandbox }) },
     }),
   );
   await app.register(team({ db, clock, log, publicUrl, profile: config.profile }));
   await app.register(
     checkout({
-      ...{ db: front, vault, blobs, clock, log, publicUrl, orders, verifier, coolingOffMs },
+      ...{ db: front, vault, blobs, clock, log, publicUrl, orders, verifier, coolingOffMs, phoneIdleMs },
       sender: codes,
-      phoneIdleMs: config.phoneIdleDays * 86_400_000,
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );

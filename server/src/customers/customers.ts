@@ -96,7 +96,7 @@ function assumed(phone: string | undefined): readonly [string, CountrySource | n
  * Among the customers that a partner has named, a phone belongs to one. The lock is held until `tx` ends, so of two concurrent
  * requests with one phone the second is refused.
  *
- * @throws Refusal 'customer_exists' {customerId}
+ * @throws Refusal 'customer_exists' {customerId, byPhone: true}
  */
 async function refuseTaken(
   tx: Tx,
@@ -105,7 +105,7 @@ async function refuseTaken(
 ): Promise<void> {
   await tx.run('select pg_advisory_xact_lock($1)', [indexes[0].readBigInt64BE(0)]);
   const taken = await tx.row<{ id: string }>(sql.namedByPhone, [c.partnerId, indexes, c.id]);
-  if (taken !== undefined) throw new Refusal('customer_exists', { customerId: taken.id });
+  if (taken !== undefined) throw new Refusal('customer_exists', { customerId: taken.id, byPhone: true });
 }
 
 /** The partner's own name for a customer, as it was given. */

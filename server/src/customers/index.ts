@@ -193,6 +193,6 @@ export {
   sendingFailed,
 } from './login.ts';
 export { SAME_NAME } from './names.ts';
-export { continueAsNew, isPhoneIdle, proveIdentity } from './proof.ts';
+export { continueAsNew, isPhoneIdle, noteTold, noteToldBy, proveIdentity, releaseNumber } from './proof.ts';
 export { COUNTRY_SOURCES } from './store.ts';
 export { forgetLogin, recordFinding, recordLogin, recordVerification, requireTrading } from './verification.ts';

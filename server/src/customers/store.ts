@@ -85,6 +85,17 @@ export interface LockedNamesRow extends CustomerDetailsRow {
   readNames: Buffer | null;
 }
 
+/** When a customer's number was last confirmed. */
+export interface PhoneConfirmedRow {
+  confirmedAt: Date;
+  /** The same before the partner was told the customer's id because of the number. */
+  confirmedBefore: Date;
+  /** The partner was told the id since. */
+  isTold: boolean;
+  /** The customer has logged in, or given details. */
+  isUsed: boolean;
+}
+
 /** What a proof of identity is compared with, and its wrong tries. */
 export interface ProofRow {
   proofTries: number;
@@ -152,9 +163,14 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6)`,
   loggedIn: 'update customers set logged_in_at = $2, updated_at = $2 where id = $1',
   loggedOut: 'update customers set logged_in_at = null, login_epoch = login_epoch + 1, updated_at = $2 where id = $1',
-  phoneConfirmed: `select greatest(logged_in_at, phone_changed_at, created_at) as confirmed_at,
-      logged_in_at is not null or exists (select from customer_details d where d.customer_id = c.id) as is_used
-    from customers c where id = $1`,
+  // A number that the partner set after it was told the id may be the new holder's own, so it confirms nothing.
+  phoneConfirmed: `select greatest(c.logged_in_at, c.phone_changed_at, c.created_at) as confirmed_at, b.confirmed_before,
+      coalesce(c.id_told_at > b.confirmed_before, false) as is_told,
+      c.logged_in_at is not null or exists (select from customer_details d where d.customer_id = c.id) as is_used
+    from customers c cross join lateral (select greatest(c.logged_in_at, c.created_at,
+      case when c.phone_changed_at <= c.id_told_at then c.phone_changed_at end) as confirmed_before) as b
+    where c.id = $1`,
+  toldByPhone: 'update customers set id_told_at = $2 where id = $1',
   proof: `select c.proof_tries, c.proof_tried_at, d.details, d.identity_index
     from customers c left join customer_details d on d.customer_id = c.id where c.id = $1`,
   proofTried: 'update customers set proof_tries = $2, proof_tried_at = $3 where id = $1',

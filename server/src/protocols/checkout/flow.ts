@@ -11,13 +11,12 @@ import { Refusal } from '../../base/errors.ts';
 import { type Customer, findCustomer, givenDetails, requireTrading } from '../../customers/index.ts';
 import { html } from './html.ts';
 import { kyc, verificationStep } from './kyc.ts';
-import { login } from './login.ts';
 import { marketOf, offer, previewPage } from './offer.ts';
 import { orderPage, takeOrderForm } from './order.ts';
 import { button, paragraph } from './pages.ts';
 import { phonePage, takePhone } from './phone.ts';
-import { proof } from './proof.ts';
-import { beginSession, epochOfNumber } from './session.ts';
+import { proofOrLogin } from './proof.ts';
+import { beginSession } from './session.ts';
 import { checkouts } from './store.ts';
 import { addressBack, type CheckoutVisit, formOf, type Outcome, show, type Visit, wayBack } from './visit.ts';
 
@@ -66,10 +65,6 @@ async function enter(visit: CheckoutVisit): Promise<Outcome> {
   const aside = isOpen ? other(visit) : undefined;
   return await proofOrLogin({ ...asVisit(visit, customer), action: `${visit.action}?go=1`, aside, isOpen });
 }
-
-/** After a right code to a number that was idle for long, more than the code is asked for. */
-const proofOrLogin = async (visit: Visit): Promise<Outcome> =>
-  epochOfNumber(visit.session, visit.customer) === undefined ? await login(visit) : await proof(visit);
 
 const other = (visit: CheckoutVisit) =>
   visit.link.customerId !== null

@@ -39,9 +39,9 @@ import { confirm } from './confirm.ts';
 import { checkoutPage } from './flow.ts';
 import { html } from './html.ts';
 import { kyc } from './kyc.ts';
-import { login } from './login.ts';
 import { type Messages, messagesFor } from './messages.ts';
 import { type Look, linkButton, page, paragraph } from './pages.ts';
+import { proofOrLogin } from './proof.ts';
 import { returnPage } from './return.ts';
 import { beginSession, isOwnForm, readSession, sessionCookie } from './session.ts';
 import { openUploads } from './upload.ts';
@@ -227,7 +227,7 @@ async function pageFor(
 ): Promise<Outcome> {
   if ('marketId' in link) return await checkoutPage({ ...arrival, link, customer });
   assert(customer !== undefined && purpose !== 'checkout', `the ${purpose} link names no customer`);
-  return await (arrival.session.loggedIn ? PAGES[purpose] : login)({ ...arrival, link, customer });
+  return await (arrival.session.loggedIn ? PAGES[purpose] : proofOrLogin)({ ...arrival, link, customer });
 }
 
 async function customerOrNone(tx: Tx, id: string): Promise<Customer | undefined> {

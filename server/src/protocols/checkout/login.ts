@@ -78,8 +78,9 @@ async function enterCode(visit: Visit): Promise<Outcome> {
     const tried = { customerId: customer.id, code: values.code ?? '', session: session.csrf, now };
     const found = await checkCode(tx, deps.vault, tried);
     if (found !== 'right') return found;
-    const idleMs = visit.isByPhone === true ? (deps.phoneIdleMs ?? 0) : 0;
-    if (await isPhoneIdle(tx, { customerId: customer.id, idleMs, now })) return 'idle';
+    const isByPhone = visit.isByPhone === true;
+    if (await isPhoneIdle(tx, { customerId: customer.id, isByPhone, idleMs: deps.phoneIdleMs ?? 0, now }))
+      return 'idle';
     await recordLogin(tx, customer.id, now);
     return found;
   });

@@ -52,6 +52,11 @@ const en = {
     asNew:
       'If the number is new to you, or you cannot answer, continue as a new customer. Orders that were placed with this number before are then no longer shown.',
     begin: 'Continue as a new customer',
+    released: {
+      title: 'The number is yours',
+      text: (partner: string) =>
+        `This phone number no longer belongs to the former customer. Go back to ${partner} and begin again: you are a new customer there.`,
+    },
   },
 
   ...verificationEn,

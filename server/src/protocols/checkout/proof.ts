@@ -1,24 +1,29 @@
 /**
  * The page after a correct code for a number that was idle for long: its previous holder proves the identity; anyone else continues
- * as a new customer.
+ * as a new customer: here, or, if the partner's link names the former customer, at the partner, who then enrols another one.
  *
  * The session has proved the number and no more, and opens nothing but this page. What it asks for and answers is the same whatever is
  * on file. The rules, and what is compared, are in customers/proof.ts.
  */
 import { isCalendarDay } from '../../base/clock.ts';
-import { continueAsNew, proveIdentity } from '../../customers/index.ts';
+import { continueAsNew, proveIdentity, releaseNumber } from '../../customers/index.ts';
 import { recordActivity } from '../../partners/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { html } from './html.ts';
+import { login } from './login.ts';
 import type { Messages } from './messages.ts';
 import { alert, button, fields, paragraph } from './pages.ts';
 import { beginSession, epochOfNumber } from './session.ts';
-import { formOf, type Outcome, show, type Visit } from './visit.ts';
+import { addressBack, formOf, type Outcome, show, type Visit, wayBack } from './visit.ts';
 
-export async function proof(visit: Visit): Promise<Outcome> {
+/** The page for a customer who is not logged in: after a right code to a number that was idle for long, more than the code is asked for. */
+export const proofOrLogin = async (visit: Visit): Promise<Outcome> =>
+  epochOfNumber(visit.session, visit.customer) === undefined ? await login(visit) : await proof(visit);
+
+async function proof(visit: Visit): Promise<Outcome> {
   const intent = visit.form?.get('intent');
   if (intent === 'prove') return await prove(visit);
-  if (intent === 'new') return await asNew(visit);
+  if (intent === 'new') return await (visit.isByPhone === true ? asNew : release)(visit);
   return proofPage(visit, {});
 }
 
@@ -54,8 +59,33 @@ async function asNew(visit: Visit): Promise<Outcome> {
   return { goTo: visit.action, session: beginSession(made.id, now, { epoch: made.loginEpoch }) };
 }
 
+/** The link is the former customer's: the holder of the number begins again at the partner. */
+async function release(visit: Visit): Promise<Outcome> {
+  const { deps, customer, now, through, look, partner, link } = visit;
+  const released = await visit.inTx(async (tx) => {
+    const from = {
+      customerId: customer.id,
+      epoch: epochIn(visit),
+      isByPhone: false,
+      idleMs: deps.phoneIdleMs ?? 0,
+      now,
+    };
+    const found = await releaseNumber(tx, deps.vault, from);
+    const done = { action: 'customer.number_passed_on', subject: `customer:${customer.id}`, now } as const;
+    if (found !== undefined) recordActivity(tx, through, done);
+    return found;
+  });
+  if (released === undefined) return again(visit);
+  const { title, text } = look.m.proof.released;
+  const body = html`${paragraph(text(partner.name))}${wayBack(visit, addressBack(link, {}))}`;
+  return { ...show(visit, { title, body }), session: beginSession(link.customerId, now) };
+}
+
 /** The number was confirmed or changed elsewhere: this session begins again, with a code. */
-const again = ({ action, now }: Visit): Outcome => ({ goTo: action, session: beginSession('', now) });
+const again = ({ action, now, isByPhone, customer }: Visit): Outcome => ({
+  goTo: action,
+  session: beginSession(isByPhone === true ? '' : customer.id, now),
+});
 
 const epochIn = ({ session, customer }: Visit): number => epochOfNumber(session, customer) ?? -1;
 

@@ -6,7 +6,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
+import { noteToldBy } from '../../customers/index.ts';
 import { type Credential, cutOff } from '../../partners/index.ts';
 import { authorize } from '../authorize.ts';
 import { readFields } from '../declaration/fields.ts';
@@ -85,6 +87,8 @@ export function answerer(
     try {
       reply = await answered(underway);
     } catch (error) {
+      const inTx = <T>(work: (tx: Tx) => Promise<T>) => deps.db.asPartner(caller.partner.id, work);
+      await noteToldBy(inTx, error, underway.now);
       const { status, body: problem, headers: of } = problemOf(cutOff(error) ?? error, request);
       if (isWrite(declared) && underway.isProved)
         await keepRefused(deps, caller, { reply: { status, body: problem, headers: of }, now: underway.now });

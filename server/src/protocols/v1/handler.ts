@@ -33,6 +33,8 @@ export interface V1Deps {
   profile: 'sandbox' | 'production';
   /** Cooling-off time of a destination that a program has added and its customer has not confirmed, in milliseconds. */
   coolingOffMs: number;
+  /** As on the hosted pages: while a code alone does not open the customer behind a number, none confirms a destination either. */
+  phoneIdleMs?: number;
   /** EIP-155 ids of chains. */
   networkIds: ReadonlyMap<string, number>;
   /**

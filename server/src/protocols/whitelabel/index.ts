@@ -13,6 +13,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
+import { noteToldBy } from '../../customers/index.ts';
 import { cutOff } from '../../partners/index.ts';
 import { authorize } from '../authorize.ts';
 import { frameworkCode, isBare, isPath, lastOfEach, readBodiesAsBytes } from '../http.ts';
@@ -105,6 +106,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
     } catch (error) {
       const refused = error instanceof Refusal ? error : cutOff(error);
       if (refused === undefined) throw error;
+      await noteToldBy(signedRequest.inTx, refused, deps.clock.now());
       const reply = withIgnored(failureOf(await withLoginLink(signedRequest, refused)), route, signedRequest);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }

@@ -214,6 +214,81 @@ test('a link in which the partner names its customer needs the code only, and a 
   assert.equal((await customersOf(phoneNumber)).holders.length, 2);
 });
 
+/** A customer whom the partner has named, and who has given details and stayed away. */
+async function namedAway(days = IDLE_DAYS) {
+  const phoneNumber = newPhone();
+  const { kycUrl, customerId } = await world.invited(acme, { clientCustomerId: `first ${phoneNumber}`, phoneNumber });
+  const browser = openBrowser();
+  await browser.login(kycUrl);
+  const identityNumber = `ID${phoneNumber.slice(-5)}`;
+  await browser.go('details', { ...DETAILS, identityNumber });
+  world.clock.advance(days * DAY);
+  return { phoneNumber, customerId, proof: { ...PROOF, identityNumber } };
+}
+/** Somebody signs up at the partner with the number. @returns the customerId that its program gets, to repeat the call with */
+async function signsUp(phoneNumber: string, clientCustomerId = `second ${phoneNumber}`): Promise<string> {
+  const { status, body } = await acme.post('kyc/url', { clientCustomerId, phoneNumber, type: 'INDIVIDUAL' });
+  assert.equal(status, 400);
+  assert.match(body.error, /already linked to customerId/);
+  return body.customerId;
+}
+
+for (const [how, more] of [
+  [
+    'with the new name and the number',
+    (phoneNumber: string) => ({ clientCustomerId: `second ${phoneNumber}`, phoneNumber }),
+  ],
+  ['with the id alone', () => ({})],
+] as const)
+  test(`an id that was told because of a number that was idle for long, repeated ${how}, needs a proof`, async () => {
+    const { phoneNumber, customerId, proof } = await namedAway();
+    assert.equal(await signsUp(phoneNumber), customerId);
+    const again = await acme.post('kyc/url', { customerId, type: 'INDIVIDUAL', ...more(phoneNumber) });
+    assert.equal(again.body.data.customerId, customerId);
+    const browser = openBrowser();
+    const shown = await browser.login(again.body.data.kycUrl);
+    assert.ok(isProof(shown), shown.title);
+    assert.ok(!isProof(await browser.go('prove', proof)));
+    // It is confirmed now, so the next links need the code only.
+    const next = await acme.post('kyc/url', { customerId, type: 'INDIVIDUAL' });
+    assert.ok(!isProof(await openBrowser().login(next.body.data.kycUrl)));
+  });
+
+test('who cannot prove it through a link of the partner takes the number along, and is enrolled as another customer', async () => {
+  const { phoneNumber, customerId, proof } = await namedAway();
+  await signsUp(phoneNumber);
+  const link = (await acme.post('kyc/url', { customerId, type: 'INDIVIDUAL', kycRedirectUrl: BACK })).body.data.kycUrl;
+  const [browser, other] = [openBrowser(), openBrowser()];
+  assert.ok(isProof(await browser.login(link)));
+  // A link sends its next code after a pause.
+  world.clock.advance(120_000);
+  assert.ok(isProof(await other.login(link)));
+  assert.equal((await browser.go('new')).title, 'The number is yours');
+  assert.equal(await holderOf(phoneNumber), '');
+  assert.deepEqual(await activity(customerId), [{ action: 'customer.number_passed_on', facts: {} }]);
+  assert.equal((await other.go('prove', proof)).title, 'Log in', 'the former customer was opened without its number');
+  const made = await world.invited(acme, { clientCustomerId: `third ${phoneNumber}`, phoneNumber });
+  assert.notEqual(made.customerId, customerId);
+  assert.equal((await openBrowser().login(made.kycUrl)).title, 'Your details');
+});
+
+test('a number that the partner sets after it was told the id is proved too, and one that was used lately is not', async () => {
+  const { phoneNumber, customerId } = await namedAway();
+  await signsUp(phoneNumber);
+  const moved = await acme.post('kyc/url', { customerId, phoneNumber: newPhone(), type: 'INDIVIDUAL' });
+  assert.ok(isProof(await openBrowser().login(moved.body.data.kycUrl)), 'a newer number opened the customer');
+  const early = await namedAway(IDLE_DAYS - 1);
+  await signsUp(early.phoneNumber);
+  const link = await acme.post('kyc/url', { customerId: early.customerId, type: 'INDIVIDUAL' });
+  assert.ok(!isProof(await openBrowser().login(link.body.data.kycUrl)));
+  // A name that is used again tells nobody anything about the number.
+  const same = await namedAway();
+  const named = { clientCustomerId: `first ${same.phoneNumber}`, phoneNumber: newPhone(), type: 'INDIVIDUAL' };
+  assert.equal((await acme.post('kyc/url', named)).body.customerId, same.customerId);
+  const own = await acme.post('kyc/url', { customerId: same.customerId, type: 'INDIVIDUAL' });
+  assert.ok(!isProof(await openBrowser().login(own.body.data.kycUrl)));
+});
+
 test('a number that was typed and never confirmed is not asked for a proof', async () => {
   const phone = newPhone();
   const browser = openBrowser();

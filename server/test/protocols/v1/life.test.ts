@@ -472,6 +472,26 @@ describe('customers', () => {
     assert.equal((await w.other.get(`/customers/${made.id}`)).body.reason, 'unknown_customer');
   });
 
+  test('told because of a number that was idle for long confirm no destination by a code to it', async () => {
+    const { api, s } = w;
+    const phone = newPhone();
+    const made = await api.does('POST', '/customers', { reference: randomUUID(), kind: 'individual', phone });
+    await s.told('test/changeKycStatus', { customerId: made.id, status: 'ADVANCE_KYC_COMPLETED' });
+    const { id } = await w.account(made.id);
+    const path = `/customers/${made.id}/destinations/${id}/code`;
+    await s.server.db.asSystem((tx) =>
+      tx.run(
+        `update customers set created_at = created_at - interval '181 days', logged_in_at = logged_in_at - interval '181 days'
+          where id = $1`,
+        [made.id],
+      ),
+    );
+    assert.equal((await api.post(path)).status, 200, 'nobody else has signed up with the number');
+    const other = { reference: randomUUID(), kind: 'individual', phone };
+    assert.equal((await api.post('/customers', other)).body.customerId, made.id);
+    assert.equal((await api.post(path)).body.reason, 'login_required');
+  });
+
   test('get links to hosted pages, and have limits that the API shows', async () => {
     const { api } = w;
     const customerId = await w.customer();

@@ -28,6 +28,7 @@ import {
   enroll,
   findCustomer,
   hasAccountShape,
+  isPhoneIdle,
   issueCode,
   LINK_FOR_MS,
   noteApiAccount,
@@ -301,6 +302,8 @@ export const CUSTOMER_HANDLERS: readonly Handled[] = [
       if (customer.blocked) throw new Refusal('customer_blocked');
       // A code for a destination is sent only to a phone that the customer has proved at least once.
       if (customer.loggedInAt === null) throw new Refusal('login_required');
+      const idle = { customerId: customer.id, isByPhone: false, idleMs: deps.phoneIdleMs ?? 0, now };
+      if (await isPhoneIdle(tx, idle)) throw new Refusal('login_required');
       const from_ = await phoneCountsFrom(tx, {
         ...{ customerId: customer.id, coolingOffMs: deps.coolingOffMs, now },
       });

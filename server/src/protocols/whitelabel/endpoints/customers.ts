@@ -15,6 +15,7 @@ import {
   findCustomer,
   hasPhone,
   LINK_FOR_MS,
+  noteTold,
   updateContact,
   VERIFICATION_REASONS,
   type VerificationReason,
@@ -92,6 +93,8 @@ export async function kycUrl({
       const isTheirs = phoneNumber !== undefined && (await hasPhone(tx, deps.vault, known, phoneNumber));
       const other = await customerNamed(tx, deps.vault, caller.partner.id, clientCustomerId.text);
       if (!isTheirs || other !== undefined) throw new Refusal('unknown_customer');
+      // Only the number says that both names are one customer's.
+      await noteTold(tx, { customerId: known.id, now });
     }
     // This field does not change the kind as which the customer was verified.
     if (values.type !== undefined && values.type !== known.kind)
