@@ -25,7 +25,6 @@ const EVERYBODYS = [
   'markets',
   'price_levels',
   'prices',
-  'requirement_forms',
 ];
 
 /** Due jobs belong to no partner; a request sees the deadlines of its own orders in them (rights.test.ts). */
@@ -87,7 +86,8 @@ const ROWS: Record<string, string> = {
   checkouts: `insert into checkouts (id, partner_id, order_id, customer_id, begun_at)
     values ('checkout ' || $2, $1, $1, 'customer_' || $2, now())`,
   partner_branding: `insert into partner_branding (partner_id, changed_at) select $1::bigint, now() where $2 <> ''`,
-  kyb_requirements: `insert into kyb_requirements (partner_id, requirements, set_at) select $1::bigint, '{}', now() where $2 <> ''`,
+  requirement_forms: `insert into requirement_forms (partner_id, kind, version, form, effective_at, set_by, set_at)
+    values ($1, 'BUSINESS', 1, '{}', now(), $2, now())`,
   refunds: `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
       requested_by, state, created_at, updated_at)
     select $1::bigint, id, order_id, partner_id, 'refund', rail, asset, 1, 1, 'suspense', '', '', 'needs_destination', now(), now()

@@ -248,7 +248,6 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
     'operators ask about a customer; the answer of its partner is written with the case about it; an erasure empties both',
   ],
   idempotency_records: ['insert, delete; update (body, reply)', 'old replies are forgotten; an erasure empties them'],
-  kyb_requirements: ['insert, update, delete', TERMS],
   legal_holds: [
     'insert (customer_id, placed_at, placed_by, reason); update (reason, lifted_at, lifted_by, lifted_why)',
     'operators place and lift legal holds; an erasure takes out what they typed',
@@ -323,7 +322,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
     'lines older than thirty days are deleted; an erasure takes out what the caller chose',
   ],
   requirement_forms: [
-    'insert (kind, fiat, country, level, version, form, needs_document, effective_at, set_by, set_at)',
+    'insert (kind, fiat, country, level, version, form, needs_document, effective_at, set_by, set_at, partner_id)',
     ONCE,
   ],
   return_links: ['insert, update', 'an operator asks a customer where coins go back to, and the customer confirms'],

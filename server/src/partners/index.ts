@@ -172,4 +172,3 @@ export {
   setPolicy,
 } from './policies.ts';
 export { remember } from './remember.ts';
-export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './requirements.ts';

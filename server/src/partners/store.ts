@@ -229,11 +229,6 @@ export const sql = {
     from (select distinct on (what, market_id, partner_id, item) what, market_id, partner_id, item, changed_by
       from market_changes where what in ('market', 'fee') order by what, market_id, partner_id, item, id desc) last
     where changed_by <> $1`,
-  // Type json and not jsonb, because it is shown with its fields in their original order.
-  kybRequirements: 'select requirements from kyb_requirements where partner_id = $1',
-  upsertKybRequirements: `insert into kyb_requirements (partner_id, requirements, set_at) values ($1, $2, $3)
-    on conflict (partner_id) do update set requirements = excluded.requirements, set_at = excluded.set_at`,
-  removeKybRequirements: 'delete from kyb_requirements where partner_id = $1',
   clearPolicies: 'delete from confirmation_policies where chain = $1 and asset = $2',
   insertPolicy: 'insert into confirmation_policies (chain, asset, from_units, confirmations) values ($1, $2, $3, $4)',
 } as const;

@@ -21,7 +21,7 @@ import {
   type StoredFile,
   storeFiles,
 } from '../customers/index.ts';
-import { kybRequirementsOf, type Partner } from '../partners/index.ts';
+import type { Partner } from '../partners/index.ts';
 import type { UploadedFile } from './uploads.ts';
 
 /** What a request says about the form, besides the customer's kind and country. */
@@ -35,8 +35,7 @@ interface Asked {
 }
 
 /**
- * The form for a partner's businesses: its own, or that of the customer's country; without a customer, that of the requested
- * country.
+ * The form for a partner's businesses: its own if it has one, by the customer's country; without a customer, by the requested country.
  */
 export async function businessForm(
   tx: Tx,
@@ -44,11 +43,10 @@ export async function businessForm(
   { customer, country, level }: { customer?: Customer | undefined } & Asked,
   now: Date,
 ): Promise<ChosenForm> {
-  const own = partner === undefined ? null : await kybRequirementsOf(tx, partner.id);
-  if (own !== null) return { id: null, version: 0, form: own, needsDocument: false };
   const of = customer === undefined ? country : countryFor(customer, country);
   const begun = customer && (await levelUnderWay(tx, customer.id));
-  return await formFor(tx, { kind: 'BUSINESS', country: of, level: level ?? begun ?? partner?.tradeLevel }, now);
+  const scope = { country: of, level: level ?? begun ?? partner?.tradeLevel, partnerId: partner?.id };
+  return await formFor(tx, { kind: 'BUSINESS', ...scope }, now);
 }
 
 /** The form that a customer is verified by. */
@@ -61,7 +59,8 @@ export async function customerForm(
   if (customer.kind === 'BUSINESS') return await businessForm(tx, partner, { customer, ...asked }, now);
   const { fiat, country } = asked;
   const level = asked.level ?? (await levelUnderWay(tx, customer.id)) ?? partner.tradeLevel;
-  return await formFor(tx, { kind: 'INDIVIDUAL', fiat, country: countryFor(customer, country), level }, now);
+  const scope = { fiat, country: countryFor(customer, country), level, partnerId: partner.id };
+  return await formFor(tx, { kind: 'INDIVIDUAL', ...scope }, now);
 }
 
 /** The form that a submission was begun with; if that form has no row, the one that applies now. */

@@ -20,7 +20,7 @@ import {
   saveForm,
   statedCountry,
 } from '../../src/customers/index.ts';
-import { setKybRequirements, upsertAsset } from '../../src/partners/index.ts';
+import { createPartner, upsertAsset } from '../../src/partners/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { fiat } from '../support/terms.ts';
 
@@ -379,16 +379,49 @@ describe('forms', () => {
     assert.match(ownersFault({ owners: { minimumTotalShare: 75.04 } }, named) ?? '', /at least 75\.04 percent/);
   });
 
-  test('a pattern of a partner’s own form that backtracks is refused', async () => {
-    const requirements = { name: { label: 'Name', required: 1, regex: '(a+)+$' } };
-    await assert.rejects(
-      fixture.db.asSystem((tx) => setKybRequirements(tx, { partnerId: 1n, requirements, now: NOW })),
-      ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === 'name.regex',
+  test('a partner’s own form is checked like every other, and comes first for that partner alone', async () => {
+    const partner = (name: string) => fixture.db.asSystem((tx) => createPartner(tx, { name, now: NOW }));
+    const [{ id: mine }, { id: theirs }] = [await partner('Mine'), await partner('Theirs')];
+    const scope = { kind: 'BUSINESS', country: 'CH' } as const;
+    const slow = { name: { label: 'Name', required: 1, regex: '(a+)+$' } };
+    const shownBy = { company: { name: { label: 'Name', required: 1, regex: '^[a-z]+$', example: 'ABC' } } };
+    for (const [bad, path] of [
+      [slow, 'name.regex'],
+      [shownBy, 'company.name.example'],
+      [{ a: { label: '<b>', required: 1 } }, 'a.label'],
+    ] as const)
+      await assert.rejects(
+        save({ partnerId: mine, form: bad as never }),
+        ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === path,
+        path,
+      );
+    await save({ country: 'CH', form: form('Everybody’s') });
+    const [first, second] = [await save({ partnerId: mine, form: form('Mine') }), await save({ partnerId: theirs })];
+    assert.deepEqual([first?.version, second?.version], [1, 1]);
+    const own = { ...scope, partnerId: mine };
+    assert.equal(await shown(own), 'Mine');
+    assert.equal(await shown({ ...scope, partnerId: theirs }), 'PAN');
+    assert.equal(await shown(scope), 'Everybody’s');
+    assert.equal(await shown({ ...own, kind: 'INDIVIDUAL' }), await shown({ ...scope, kind: 'INDIVIDUAL' }));
+
+    // The other partner's role sees neither row, even without the condition.
+    const seen = await fixture.db.asPartner(theirs, (tx) =>
+      tx.rows<{ partnerId: bigint | null }>('select distinct partner_id from requirement_forms order by 1'),
     );
-    const shown = { company: { name: { label: 'Name', required: 1, regex: '^[a-z]+$', example: 'ABC' } } };
-    await assert.rejects(
-      fixture.db.asSystem((tx) => setKybRequirements(tx, { partnerId: 1n, requirements: shown, now: NOW })),
-      ({ facts }: Refusal) => Object.keys(facts.fields as object)[0] === 'company.name.example',
+    assert.deepEqual(
+      seen.map(({ partnerId }) => partnerId),
+      [theirs, null],
     );
+
+    const later = new Date(NOW.getTime() + 86_400_000);
+    assert.equal((await save({ partnerId: mine, form: form('Next'), effectiveAt: later }))?.version, 2);
+    assert.equal(await shown(own), 'Mine');
+    const end = new Date(later.getTime() + 86_400_000);
+    assert.equal((await save({ partnerId: mine, form: {}, effectiveAt: end }))?.version, 3);
+    assert.equal(await shown(own, later), 'Next');
+    const { version } = await fixture.db.asSystem((tx) => formFor(tx, own, later));
+    assert.equal(version, 2);
+    await save({ country: 'CH', form: form('Everybody’s') });
+    assert.equal(await shown(own, end), 'Everybody’s');
   });
 });

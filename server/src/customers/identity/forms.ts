@@ -1,8 +1,9 @@
 /**
- * Which form applies to a customer: by kind, fiat, country and level, from the time at which it takes effect.
+ * Which form applies to a customer: by partner, kind, fiat, country and level, from the time at which it takes effect.
  *
- * The most specific row in effect applies; without one, the default (defaults.ts). Rows never change: a new version replaces an
- * older one from its time on. A partner's own form for businesses comes before all of them (partners/requirements.ts).
+ * A partner's own form comes before those of every partner. Then the most specific row in effect applies; without one, the default
+ * (defaults.ts). Rows never change: a new version replaces an older one from its time on, and one without any question ends a
+ * partner's own form.
  */
 import { dayOf } from '../../base/clock.ts';
 import type { Tx } from '../../base/db.ts';
@@ -15,7 +16,7 @@ import { type Form, type FormField, faultsOfForm, fieldsOf } from './form.ts';
 import { type FormRow, sql } from './store.ts';
 
 export interface ChosenForm {
-  /** null for the default form, and for a partner's own. */
+  /** null for the default form. */
   readonly id: bigint | null;
   /** 0 for the default form. */
   readonly version: number;
@@ -24,12 +25,13 @@ export interface ChosenForm {
   readonly needsDocument: boolean;
 }
 
-/** A fiat's asset code, a country's two letters, a level; each undefined when unknown. */
+/** A fiat's asset code, a country's two letters, a level; each undefined when unknown. Without a partner, a form of every partner. */
 export interface FormScope {
   readonly kind: 'INDIVIDUAL' | 'BUSINESS';
   readonly fiat?: string | undefined;
   readonly country?: string | undefined;
   readonly level?: number | undefined;
+  readonly partnerId?: bigint | undefined;
 }
 
 const DEFAULTS = { INDIVIDUAL: PERSON_FORM, BUSINESS: BUSINESS_FORM } as const;
@@ -41,10 +43,10 @@ export const defaultForm = (kind: FormScope['kind']): ChosenForm => ({
 const remembered = remember<FormRow | null>({ forMs: 2_000, most: 1_000 });
 
 export async function formFor(tx: Tx, scope: FormScope, now: Date): Promise<ChosenForm> {
-  const key = [scope.kind, scope.fiat, scope.country, scope.level];
+  const key = [scope.kind, scope.fiat, scope.country, scope.level, scope.partnerId];
   const row = await remembered.get(
     tx,
-    JSON.stringify(key),
+    JSON.stringify(key, (_, part) => (typeof part === 'bigint' ? String(part) : part)),
     async () => (await tx.row<FormRow>(sql.formFor, [...key.map((part) => part ?? null), now])) ?? null,
   );
   if (row === null) return defaultForm(scope.kind);
@@ -59,6 +61,7 @@ export async function formById(tx: Tx, id: bigint): Promise<ChosenForm | undefin
 /**
  * Saves a new version of a form.
  *
+ * @param f.form with a partner also `{}`, which ends its own form: the next one that fits applies
  * @throws Refusal 'malformed_field' that names each invalid part: a pattern that backtracks, a field whose example its own rules
  *   refuse, a name that occurs twice, owners of a person
  */
@@ -68,10 +71,11 @@ export async function saveForm(
 ): Promise<{ id: bigint; version: number } | undefined> {
   // Up to sixty patterns are tried, each for up to a fifth of a second.
   const { form, kind, now } = f;
+  const isEnd = f.partnerId !== undefined && Object.keys(form).length === 0;
   const key = JSON.stringify(['save form', kind, form, dayOf(now)]);
-  const faults = await tx.outside(key, () => wrongIn(f));
+  const faults = isEnd ? [] : await tx.outside(key, () => wrongIn(f));
   if (faults.length > 0) throw new Refusal('malformed_field', { fields: Object.fromEntries(faults) });
-  const scope = [f.kind, f.fiat ?? null, f.country ?? null, f.level ?? null];
+  const scope = [f.kind, f.fiat ?? null, f.country ?? null, f.level ?? null, f.partnerId ?? null];
   const saved = await tx.row<{ id: bigint; version: number }>(sql.insertForm, [
     ...scope,
     JSON.stringify(f.form),

@@ -30,18 +30,23 @@ const SUBMISSION = `id, partner_id, customer_id, kind, form_id, level, state, an
 const EXPIRY = `customer_id, partner_id, version, expires_on::text as expires_on, items, asked_at, lapsed_at`;
 
 export const sql = {
-  // The most specific form in effect; for one scope the newest.
-  formFor: `select id, version, form, needs_document from requirement_forms
-    where kind = $1 and (fiat is null or fiat = $2) and (country is null or country = $3) and (level is null or level = $4)
-      and effective_at <= $5
-    order by (fiat is not null)::int + (country is not null)::int + (level is not null)::int desc,
-      fiat nulls last, country nulls last, effective_at desc, version desc limit 1`,
+  // The most specific form in effect, a partner's own first; for one scope the newest. One without a question ends its scope's.
+  formFor: `select id, version, form, needs_document from (
+      select distinct on (partner_id, fiat, country, level) * from requirement_forms
+        where kind = $1 and (fiat is null or fiat = $2) and (country is null or country = $3) and (level is null or level = $4)
+          and (partner_id is null or partner_id = $5) and effective_at <= $6
+        order by partner_id, fiat, country, level, effective_at desc, version desc) as newest
+    where form::jsonb <> '{}'
+    order by (partner_id is not null) desc,
+      (fiat is not null)::int + (country is not null)::int + (level is not null)::int desc,
+      fiat nulls last, country nulls last limit 1`,
   formById: 'select id, version, form, needs_document from requirement_forms where id = $1',
-  insertForm: `insert into requirement_forms (kind, fiat, country, level, version, form, needs_document, effective_at, set_by, set_at)
-    select $1::text, $2::text, $3::text, $4::smallint,
-      coalesce(max(version), 0) + 1, $5::json, $6::boolean, $7::timestamptz, $8::text, $9::timestamptz
+  insertForm: `insert into requirement_forms (kind, fiat, country, level, partner_id, version, form, needs_document, effective_at,
+      set_by, set_at)
+    select $1::text, $2::text, $3::text, $4::smallint, $5::bigint,
+      coalesce(max(version), 0) + 1, $6::json, $7::boolean, $8::timestamptz, $9::text, $10::timestamptz
       from requirement_forms where kind = $1 and fiat is not distinct from $2 and country is not distinct from $3
-        and level is not distinct from $4::smallint
+        and level is not distinct from $4::smallint and partner_id is not distinct from $5::bigint
     returning id, version`,
   submissionById: `select ${SUBMISSION} from submissions where id = $1 and customer_id = $2`,
   newest: `select ${SUBMISSION} from submissions where customer_id = $1 order by id desc limit 1`,

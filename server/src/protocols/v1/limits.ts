@@ -103,11 +103,11 @@ async function needsFor(
     now: Date;
   },
 ) {
-  const { id: customerId, kind } = customer;
+  const { id: customerId, kind, partnerId } = customer;
   const country = countryFor(customer);
   const needs = [];
   for (const fiat of new Set(markets.map((market) => market.fiat.code))) {
-    const form = await formFor(tx, { kind, fiat, country, level }, now);
+    const form = await formFor(tx, { kind, fiat, country, level, partnerId }, now);
     const { fields, files } = await missingOf(tx, vault, { customerId, form, now });
     needs.push({ asset: fiat, fields, documents: files });
   }

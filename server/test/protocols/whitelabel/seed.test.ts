@@ -1,7 +1,7 @@
 /** The interface's four endpoints, key by key, as a program of a partner sees them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setKybRequirements } from '../../../src/partners/index.ts';
+import { saveForm } from '../../../src/customers/index.ts';
 import { ask, type Signing } from '../../support/client.ts';
 import { type Environment, type TestPartner, wireEnvironment } from './environment.ts';
 
@@ -207,11 +207,16 @@ describe('KYB requirements', () => {
   test('when signed are the partner’s own where it has any, for it alone, and the default again when they are removed', async () => {
     const own = await world.partner('own-requirements');
     const theDefault = (await own.get('kyb/requirements')).body.data;
-    const requirements = { zipCode: { label: 'Zip', required: 1 }, details: { name: { label: 'Name', required: 1 } } };
-    const set = (now: typeof requirements | null) =>
-      world.db.asSystem((tx) =>
-        setKybRequirements(tx, { partnerId: own.partner.id, requirements: now, now: world.clock.now() }),
-      );
+    const requirements = {
+      zipCode: { label: 'Zip', required: 1 },
+      details: { name: { label: 'Name', required: 1 } },
+    } as const;
+    const set = (form: Parameters<typeof saveForm>[1]['form']) =>
+      world.db.asSystem((tx) => {
+        const now = world.clock.now();
+        const scope = { kind: 'BUSINESS', partnerId: own.partner.id } as const;
+        return saveForm(tx, { ...scope, form, needsDocument: false, effectiveAt: now, by: 'ada', now });
+      });
     await set(requirements);
     const signed = await own.get('kyb/requirements', { spelling: 'prefixed' });
     assert.equal(
@@ -227,7 +232,7 @@ describe('KYB requirements', () => {
       assert.deepEqual(answer.body.data, theDefault);
     const wrong = await own.get('kyb/requirements', { headers: { signature: '0'.repeat(128) } });
     assert.deepEqual([wrong.status, wrong.body.data], [401, undefined]);
-    await set(null);
+    await set({});
     assert.deepEqual((await own.get('kyb/requirements')).body.data, theDefault);
   });
 

@@ -31,6 +31,7 @@ import { formBegunWith } from '../../submissions.ts';
 import { type Action, action } from '../action.ts';
 import { CUSTOMERS } from '../declared/cases.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { requirePartner } from './terms.ts';
 
 const subject = (input: { customer: string }): string => `customer:${input.customer}`;
 
@@ -138,11 +139,14 @@ export const REVIEW_ACTIONS: readonly Action[] = [
   action({
     ...CUSTOMERS.requirements,
     subject: ({ kind }) => `requirements:${kind}`,
-    look: async ({ clock }, tx, scope) => ({ version: (await formFor(tx, scope, clock.now())).version }),
+    async look({ clock }, tx, { partner, ...scope }) {
+      const partnerId = (await requirePartner(tx, partner)) ?? undefined;
+      return { version: (await formFor(tx, { ...scope, partnerId }, clock.now())).version };
+    },
     needs: async () => 'ruled',
     async perform(_deps, tx, input, { operator, now }) {
-      const { effectiveAt = now, needsDocument = false } = input;
-      await saveForm(tx, { ...input, needsDocument, effectiveAt, by: operator.name, now });
+      const { effectiveAt = now, needsDocument = false, partner: partnerId, ...form } = input;
+      await saveForm(tx, { ...form, partnerId, needsDocument, effectiveAt, by: operator.name, now });
     },
   }),
   // Networks reassign phone numbers after a while: the new owner must not log in as the old one.

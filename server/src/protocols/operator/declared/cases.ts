@@ -382,12 +382,12 @@ export const CUSTOMERS = {
     right: 'terms',
     people: 'ruled',
     onlyNamed: true,
-    refuses: PROPOSES,
+    refuses: ['unknown_partner', ...PROPOSES],
     fields: {
       kind: about(oneOf(['INDIVIDUAL', 'BUSINESS']), 'Which customers it applies to', 'BUSINESS'),
       form: about(
         object,
-        'Fields, groups, documents, and what the owners of a business must hold together (`owners`), as programs receive them',
+        'Fields, groups, documents, and what the owners of a business must hold together (`owners`), as programs receive them; with a partner, `{}` ends its own form',
         {
           identityNumber: { label: 'Number', required: 1, regex: '^[A-Z0-9]{5,20}$' },
         },
@@ -395,6 +395,7 @@ export const CUSTOMERS = {
       fiat: optional(about(fiatCode, 'Only with this fiat', 'inr')),
       country: optional(about(text(2, /^[A-Z]{2}$/, 'a country, two capital letters'), 'Only in this country', 'IN')),
       level: optional(about(whole(1, HIGHEST_LEVEL), 'Only for this level', 1)),
+      partner: optional(about(id, 'Only for this partner; it then comes before the forms of every partner', '1')),
       needsDocument: optional(about(flag, 'Whether one of its documents is required', false)),
       effectiveAt: optional(about(time, 'When it takes effect; immediately if left out', '2027-01-31T00:00:00Z')),
     },
