@@ -60,7 +60,8 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
   const limiter = openLimiter();
   return async (route: Route, call: Call, about: About): Promise<Reply> => {
     const path = route.paths[0] ?? '';
-    const input = { deps, call, path, values: {}, body: new Map() };
+    // Fields of a GET are in its query. Any other body is read below, once the signature is checked.
+    const input = { deps, call, path, values: {}, body: route.method === 'GET' ? queryOf(call) : new Map() };
     if (route.auth === 'public' || (route.auth === 'optional' && !isSigned(call.headers)))
       return await route.answer(input);
 
@@ -75,7 +76,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
     });
     about.isProved = true;
     await deps.partners.noteUse(caller.credential.key);
-    // A GET has no body to compare (some programs sign an empty object for it). Its fields are in the query.
+    // A GET has no body to compare (some programs sign an empty object for it).
     const { body, files } = await contentOf(route, call, deps);
     const agree = call.upload === undefined ? sameMeaning : (sent: Body, of: Body) => signedTextsAgree(of, sent);
     if (route.method !== 'GET' && !agree(body, caller.signedBody)) {
@@ -113,12 +114,14 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
   };
 }
 
+const queryOf = ({ query }: Call): Body => new Map(Object.entries(query ?? {}));
+
 async function contentOf(
   route: Route,
   call: Call,
   deps: WhitelabelDeps,
 ): Promise<{ body: Body; files: readonly UploadedFile[] }> {
-  if (route.method === 'GET') return { body: new Map(Object.entries(call.query ?? {})), files: [] };
+  if (route.method === 'GET') return { body: queryOf(call), files: [] };
   if (call.upload === undefined) return { body: await bodyOf(call), files: [] };
   return await readUpload(call.upload, call.headers['content-type'] ?? '', deps.uploadLimits ?? UPLOAD_LIMITS);
 }

@@ -70,7 +70,8 @@ export interface SignedRequest<F extends Fields> extends Input<F> {
 }
 
 /** A request to an endpoint where a signature is optional. */
-export type MaybeSigned = Input<Fields> & Partial<Pick<SignedRequest<Fields>, 'caller' | 'inTx' | 'readOnly'>>;
+export type MaybeSigned<F extends Fields = Fields> = Input<F> &
+  Partial<Pick<SignedRequest<F>, 'caller' | 'inTx' | 'readOnly'>>;
 
 /** The description of an endpoint, besides its paths and fields (openapi.ts). */
 export interface Declared {
@@ -179,25 +180,31 @@ function fieldsOf({ fields, forms }: Route, body: Body): Fields {
   }
 }
 
-interface OpenEndpoint extends Declared {
+interface OpenEndpoint<F extends Fields> extends Declared {
   readonly paths: readonly string[];
   /** 'optional': an unsigned request is accepted, one with an invalid signature is not. */
   readonly auth?: 'public' | 'optional';
-  readonly answer: (input: MaybeSigned) => Promise<Reply>;
+  /** Its fields, in the query. */
+  readonly takes?: F;
+  readonly answer: (input: MaybeSigned<F>) => Promise<Reply>;
 }
 
 /** Declares a GET that needs no signature. */
-export const open = ({ auth = 'public', ...endpoint }: OpenEndpoint): Route => ({
-  ...endpoint,
-  method: 'GET',
-  auth,
-  scope: 'read',
-  sandbox: false,
-  files: false,
-  strict: false,
-  fields: () => ({}),
-  forms: [{}],
-});
+export function open<F extends Fields = Record<never, never>>(endpoint: OpenEndpoint<F>): Route {
+  const { takes = {} as F, answer, auth = 'public', ...declared } = endpoint;
+  return {
+    ...declared,
+    method: 'GET',
+    auth,
+    scope: 'read',
+    sandbox: false,
+    files: false,
+    strict: false,
+    fields: () => takes,
+    forms: [takes],
+    answer: async (input) => await answer({ ...(input as MaybeSigned<F>), values: readFields(takes, input.body) }),
+  };
+}
 
 /** The key behind a signed request, as recorded with its activity. */
 export const throughOf = ({ partner, credential }: Caller): Through => ({

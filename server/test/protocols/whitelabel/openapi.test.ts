@@ -4,7 +4,9 @@
  * UPDATE_DOCS=1 regenerates docs/openapi.json and docs/api.md.
  */
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { adviceOf } from '../../../src/protocols/whitelabel/advice.ts';
 import { Malformed, readField } from '../../../src/protocols/whitelabel/fields.ts';
 import { fieldsOf, openapi, reasonsOf, referencePage } from '../../../src/protocols/whitelabel/openapi.ts';
@@ -34,6 +36,14 @@ test('an example has the form that its field takes', () => {
       const read = readField(field, sent);
       assert.ok(!(read instanceof Malformed), `${route.paths[0]}: the example of ${name} is refused`);
     }
+});
+
+test('an endpoint reads what was sent through its declared fields only, so that the reference lists them all', async () => {
+  const folder = fileURLToPath(new URL('../../../src/protocols/whitelabel/endpoints/', import.meta.url));
+  for (const file of await readdir(folder)) {
+    const found = /\bcall\.(?:query|body)\b/.exec(await readFile(`${folder}${file}`, 'utf8'));
+    assert.equal(found, null, `${file} reads ${found?.[0]}; declare the field with its endpoint`);
+  }
 });
 
 test('every reason has advice', () => {

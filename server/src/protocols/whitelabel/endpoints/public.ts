@@ -4,7 +4,7 @@ import { BUSINESS_FORM } from '../../../customers/index.ts';
 import { type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { businessForm } from '../../submissions.ts';
-import type { Fields } from '../fields.ts';
+import { type Fields, optional, text } from '../fields.ts';
 import {
   allConfig,
   chainNumber,
@@ -39,10 +39,19 @@ const KYB_DEFAULT: Reply = {
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
 };
 
+export const kybRequirementsFields = {
+  country: optional(text({ max: 8 }), 'Country that selects the form, two letters; without it, the default form', 'IN'),
+};
+
 /** Unsigned: the form of the country, or the default. Signed: the partner's own form, if it has one. */
-export async function kybRequirements({ deps, call, caller, inTx }: MaybeSigned): Promise<Reply> {
+export async function kybRequirements({
+  deps,
+  values,
+  caller,
+  inTx,
+}: MaybeSigned<typeof kybRequirementsFields>): Promise<Reply> {
   const now = deps.clock.now();
-  const country = countryOf(call.query?.country);
+  const country = countryOf(values.country);
   const chosen =
     inTx === undefined
       ? await businessForm(whenNeeded(deps.db), undefined, { country }, now)

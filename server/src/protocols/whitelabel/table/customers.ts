@@ -23,7 +23,7 @@ import {
   kycSubmitFields,
   kycSubmitFiles,
 } from '../endpoints/identity.ts';
-import { kybRequirements } from '../endpoints/public.ts';
+import { kybRequirements, kybRequirementsFields } from '../endpoints/public.ts';
 import { kycRequirements, kycRequirementsFields } from '../endpoints/requirements.ts';
 import * as replies from '../replies.ts';
 import { open, type Route, signed, wl } from '../route.ts';
@@ -125,6 +125,7 @@ export const CUSTOMERS: readonly Route[] = [
     paths: wl('kyb/requirements'),
     auth: 'optional',
     says: 'Returns the form that a business must fill in to be verified; if the request is signed, the form of the calling partner.',
+    takes: kybRequirementsFields,
     gives: replies.REQUIREMENTS,
     answer: kybRequirements,
   }),
