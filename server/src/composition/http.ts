@@ -21,7 +21,7 @@ import { operator, readHandbook, type SingleSignOn } from '../protocols/operator
 import { team } from '../protocols/team/index.ts';
 import { travel } from '../protocols/travel/index.ts';
 import { requestDesk, unreadablePath, v1 } from '../protocols/v1/index.ts';
-import { createServer, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
+import { createServer, nearestEndpoint, verificationWords, whitelabel } from '../protocols/whitelabel/index.ts';
 import { chainCost, type PriceSource } from '../quotes/index.ts';
 import { clearHalt, whyOff } from '../rails/chain.ts';
 import { enqueueUnsubmitted } from '../rails/payouts.ts';
@@ -72,6 +72,7 @@ export async function serve(
   const app = createServer({
     ...{ log, logRequests: config.logRequests === '1', trustProxy },
     unreadable: unreadablePath(publicUrl),
+    nearest: config.profile === 'sandbox' ? nearestEndpoint : undefined,
   });
   metrics.measureHttp(app);
   await app.register(opsRoutes(readiness.checks));

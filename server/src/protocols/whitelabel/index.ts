@@ -30,7 +30,7 @@ import { gasFees } from './endpoints/public.ts';
 import { failureOf } from './errors.ts';
 import { type About, openLines } from './log.ts';
 import { readMultipart } from './multipart.ts';
-import { type Route, type WhitelabelDeps, withIgnored } from './route.ts';
+import { type MaybeSigned, type Route, type WhitelabelDeps, withIgnored } from './route.ts';
 import { ROUTES } from './table.ts';
 
 export { eraseReplies, purgeIdempotencyRecords } from '../idempotency.ts';
@@ -50,6 +50,13 @@ export { whitelabelFormat } from './webhooks.ts';
 const PREFIXES = ['/onramp', '/onramp-bank', '/v1/events', '/v1/webhooks', '/sandbox'];
 export const MAX_BODY_BYTES = 64 * 1024;
 
+/** The path of this API that a mistyped one, of whatever prefix, most likely means. */
+export const nearestEndpoint = (url: string): string | undefined =>
+  nearestPath(
+    url.split('?', 1)[0] ?? '',
+    ROUTES.flatMap(({ paths }) => paths),
+  );
+
 const served = (route: Route, deps: WhitelabelDeps): boolean =>
   (!route.sandbox || deps.sandbox !== undefined) &&
   (!route.control || deps.sandbox?.controls !== undefined) &&
@@ -63,7 +70,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
     // Fields of a GET are in its query. Any other body is read below, once the signature is checked.
     const input = { deps, call, path, values: {}, body: route.method === 'GET' ? queryOf(call) : new Map() };
     if (route.auth === 'public' || (route.auth === 'optional' && !isSigned(call.headers)))
-      return await route.answer(input);
+      return await answerUnsigned(route, input);
 
     const caller = await authenticate(call.headers, {
       async credential(key) {
@@ -112,6 +119,15 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }
   };
+}
+
+async function answerUnsigned(route: Route, input: MaybeSigned): Promise<Reply> {
+  try {
+    return withIgnored(await route.answer(input), route, input);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return withIgnored(failureOf(error), route, input);
+  }
 }
 
 const queryOf = ({ query }: Call): Body => new Map(Object.entries(query ?? {}));

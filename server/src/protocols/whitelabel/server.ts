@@ -1,9 +1,8 @@
 /**
  * The HTTP server of this API.
  *
- * - ayload repeats the body in a header, so headers may take 128 KiB; Node's default of 16 KiB is exceeded by a body of 111
- * A payload repeats the body in a header, so headers may have 128 KiB: a body of 11 KiB already exceeds Node's default of 16
- * KiB.
+ * - A payload repeats the body in a header, so headers may have 128 KiB: a body of 11 KiB already exceeds Node's default of
+ *   16 KiB.
  * - Paths are exact: case counts, and a trailing slash is another path.
  * - Errors of the parser or the router before any route get the same envelope as everything else.
  * - It closes once running requests are answered, even if clients keep connections open.
@@ -11,10 +10,12 @@
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { defined } from '../../base/defined.ts';
+import { Refusal } from '../../base/errors.ts';
 import { randomHex } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import type { Reply } from '../protocol.ts';
-import { failure } from './errors.ts';
+import { failure, failureOf } from './errors.ts';
 
 export const MAX_HEADER_BYTES = 128 * 1024;
 /** A hosted page's token contains a return URL. */
@@ -31,11 +32,13 @@ export interface ServerOptions {
   trustProxy?: boolean | string | string[];
   /** Answers a request whose path cannot be decoded and does not belong to this wire. */
   unreadable?: (request: { url: string; id: string }) => Reply | undefined;
+  /** The known path that an unknown one most likely means, named in the reply. */
+  nearest?: ((url: string) => string | undefined) | undefined;
   /** How long a closing server waits for running requests, in milliseconds. */
   lastAnswersMs?: number;
 }
 
-const nothingHere = failure(404, 'unknown_path', 'There is nothing at this path.');
+const nothingHere = failureOf(new Refusal('unknown_path'));
 const headersTooLarge = failure(
   431,
   'headers_too_large',
@@ -49,6 +52,7 @@ export function createServer({
   logRequests = false,
   trustProxy = false,
   unreadable,
+  nearest,
   lastAnswersMs = LAST_ANSWERS_MS,
 }: ServerOptions): FastifyInstance {
   const app = Fastify({
@@ -84,7 +88,8 @@ export function createServer({
   endInTime(app, lastAnswersMs);
   app.setNotFoundHandler({}, async (request, reply) => {
     reply.code(404).header('x-request-id', request.id).header('content-type', 'application/json; charset=utf-8');
-    return reply.send(JSON.stringify(nothingHere.body));
+    const { body } = failureOf(new Refusal('unknown_path', defined({ nearest: nearest?.(request.url) })));
+    return reply.send(JSON.stringify(body));
   });
   if (logRequests) {
     app.addHook('onResponse', async (request, reply) => {

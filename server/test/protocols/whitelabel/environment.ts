@@ -21,6 +21,7 @@ import {
 } from '../../../src/partners/index.ts';
 import {
   createServer,
+  nearestEndpoint,
   type SandboxControls,
   type SandboxDriver,
   type UploadLimits,
@@ -185,7 +186,7 @@ export async function wireEnvironment(
   const partners = openPartners({ db, vault, clock });
 
   const blobFolder = freshFolder('documents');
-  const app = createServer({ log });
+  const app = createServer({ log, nearest: options.production ? undefined : nearestEndpoint });
   let baseUrl = '';
   await app.register(
     whitelabel({

@@ -35,6 +35,19 @@ describe('the sandbox', () => {
     assert.deepEqual([account.status, account.headers.get('x-ignored-fields')], [400, 'customerID']);
   });
 
+  test('names it for an endpoint without a signature, too', async () => {
+    const acme = await world.partner('edna');
+    const ignored = async (path: string, how?: 'unsigned') => {
+      const { status, headers } = await acme.get(path, how);
+      return [status, headers.get('x-ignored-fields')];
+    };
+    assert.deepEqual(await ignored('public/listSupportedFiat?fiatTyp=1', 'unsigned'), [200, 'fiatTyp']);
+    assert.deepEqual(await ignored('kyb/requirements?contry=LU', 'unsigned'), [200, 'contry']);
+    assert.deepEqual(await ignored('kyb/requirements?contry=LU'), [200, 'contry']);
+    assert.deepEqual(await ignored('kyb/requirements?country=LU', 'unsigned'), [200, null]);
+    assert.deepEqual(await ignored('kyb/requirements?country=Luxembourg&contry=LU', 'unsigned'), [400, 'contry']);
+  });
+
   test('names at most ten of them, and only valid names', async () => {
     const acme = await world.partner('bolt');
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`extra${at}`, 'x']));
@@ -67,6 +80,11 @@ describe('the sandbox', () => {
       body.message,
       'There is nothing at this path. The nearest is /onramp/api/v2/whiteLabel/offramp/quote.',
     );
+    const prefix = await ask(world.baseUrl, '/onrmp/api/v2/whiteLabel/offramp/quote?x=1', { method: 'POST' });
+    assert.deepEqual(
+      [prefix.status, prefix.body.message],
+      [404, 'There is nothing at this path. The nearest is /onramp/api/v2/whiteLabel/offramp/quote.'],
+    );
     const far = await ask(world.baseUrl, '/onramp/nothing-of-the-kind-at-all', { method: 'POST' });
     assert.equal(far.body.message, 'There is nothing at this path.');
   });
@@ -78,8 +96,11 @@ test('production names neither unused fields nor near paths', async () => {
     const acme = await world.partner('acme');
     const misspelt = await acme.post('offramp/quote', MISSPELT);
     assert.equal(misspelt.headers.get('x-ignored-fields'), null);
-    const { body } = await ask(world.baseUrl, '/onramp/api/v2/whitelabel/offramp/quote', { method: 'POST' });
-    assert.equal(body.message, 'There is nothing at this path.');
+    assert.equal((await acme.get('kyb/requirements?contry=LU', 'unsigned')).headers.get('x-ignored-fields'), null);
+    for (const path of ['/onramp/api/v2/whitelabel/offramp/quote', '/onrmp/api/v2/whiteLabel/offramp/quote']) {
+      const { body } = await ask(world.baseUrl, path, { method: 'POST' });
+      assert.equal(body.message, 'There is nothing at this path.');
+    }
   } finally {
     await world.stop();
   }
