@@ -138,6 +138,7 @@ export {
   assets,
   currentMarkets,
   findMarket,
+  listed,
   lockMarkets,
   type Market,
   marketById,

@@ -132,7 +132,8 @@ export async function findMarket(
 
 /** Maximum number of names in an error sentence. */
 const MOST_LISTED = 50;
-const listed = (names: readonly string[]): string[] => [...new Set(names)].toSorted().slice(0, MOST_LISTED);
+/** Names for an error that says what is supported: sorted, each once, at most 50. */
+export const listed = (names: readonly string[]): string[] => [...new Set(names)].toSorted().slice(0, MOST_LISTED);
 
 /**
  * Adds an asset, or leaves it unchanged.

@@ -2,7 +2,7 @@
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits, parseUnits } from '../../../base/money.ts';
-import { type Asset, assets, type Market, markets } from '../../../partners/index.ts';
+import { type Asset, assets, listed, type Market, markets } from '../../../partners/index.ts';
 import { depositAsset, findQuote, payoutAsset, quoteFor } from '../../../quotes/index.ts';
 import { QUOTES } from '../declared/quotes.ts';
 import { type Handled, reads, writes } from '../handler.ts';
@@ -10,13 +10,13 @@ import { quoteShape } from '../shapes.ts';
 
 const wrong = (field: string, rule: string): Refusal => new Refusal('malformed_field', { fields: { [field]: rule } });
 
-/** @throws Refusal 'unsupported_pair' */
+/** @throws Refusal 'unsupported_pair' with the supported pairs, such as `usdc.matic20/inr` */
 export async function marketOf(tx: Tx, { pay, receive }: { pay: string; receive: string }): Promise<Market> {
-  const found = (await markets(tx)).find(
-    (market) => depositAsset(market).code === pay && payoutAsset(market).code === receive,
-  );
-  if (found === undefined) throw new Refusal('unsupported_pair', {});
-  return found;
+  const all = await markets(tx);
+  const found = all.find((market) => depositAsset(market).code === pay && payoutAsset(market).code === receive);
+  if (found !== undefined) return found;
+  const supported = listed(all.map((market) => `${depositAsset(market).code}/${payoutAsset(market).code}`));
+  throw new Refusal('unsupported_pair', { supported });
 }
 
 /** An amount in the units of its asset. @throws Refusal 'malformed_field' */
