@@ -73,7 +73,6 @@ export interface TimelineLine {
   readonly reference?: string;
 }
 
-/** Deposits of a trace have the names of columns; payouts and refunds have those of the wire. */
 export interface Trace {
   readonly order: { readonly createdAt: string };
   readonly followedBy: readonly string[];
@@ -91,8 +90,8 @@ export interface TraceDeposit {
   readonly state: string;
   readonly why: string | null;
   readonly reference: string;
-  readonly seen_at: string;
-  readonly confirmed_at: string | null;
+  readonly seenAt: string;
+  readonly confirmedAt: string | null;
 }
 
 export interface TracePayout {
@@ -165,14 +164,14 @@ export interface Proposal {
   readonly seen: unknown;
   readonly reason: string;
   readonly proposer: string;
-  readonly proposed_at: string;
-  readonly expires_at: string;
+  readonly proposedAt: string;
+  readonly expiresAt: string;
   readonly state: string;
   readonly decider: string | null;
-  readonly decided_at: string | null;
+  readonly decidedAt: string | null;
   readonly people: number;
-  readonly ready_at: string | null;
-  readonly failed_why: string | null;
+  readonly readyAt: string | null;
+  readonly failedWhy: string | null;
   readonly agreed: readonly string[];
   /** Roles that must be among those who approve, and those of them that are still missing. */
   readonly roles: readonly string[];

@@ -49,7 +49,7 @@ const PROPOSALS: readonly Column<Proposal>[] = [
   { head: 'About', cell: ({ subject }) => <Subject text={subject} /> },
   { head: 'By', cell: ({ proposer }) => proposer },
   AGREED,
-  { head: 'Waits', cell: ({ proposed_at }) => <Time at={proposed_at} isAge /> },
+  { head: 'Waits', cell: ({ proposedAt }) => <Time at={proposedAt} isAge /> },
 ];
 
 export function Home() {

@@ -24,20 +24,20 @@ interface Operator {
 interface Token {
   readonly id: string;
   readonly label: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-  readonly last_used_at: string | null;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly lastUsedAt: string | null;
 }
-const isOver = ({ revoked_at, expires_at }: Token): boolean =>
-  revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= Date.now());
+const isOver = ({ revokedAt, expiresAt }: Token): boolean =>
+  revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
 const TOKENS: readonly Column<Token>[] = [
   { head: 'Token', cell: ({ id }) => id },
   { head: 'Name', cell: ({ label }) => <span className="long">{label}</span> },
   {
     head: 'State',
     cell: (one) =>
-      one.revoked_at !== null ? (
+      one.revokedAt !== null ? (
         <State state="revoked" tone="bad" />
       ) : isOver(one) ? (
         <State state="expired" tone="warn" />
@@ -47,10 +47,10 @@ const TOKENS: readonly Column<Token>[] = [
   },
   {
     head: 'Until',
-    cell: ({ expires_at }) => (expires_at === null ? <span className="muted">no end</span> : <Time at={expires_at} />),
+    cell: ({ expiresAt }) => (expiresAt === null ? <span className="muted">no end</span> : <Time at={expiresAt} />),
   },
-  { head: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
-  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} /> },
+  { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
 interface SessionOf {

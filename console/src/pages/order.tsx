@@ -153,7 +153,7 @@ const Arrow = () => (
 function Flow({ trace, row, line }: { trace: Trace; row: OrderRow | undefined; line: Timeline }) {
   const came = trace.deposits.map((one) => ({
     ...{ key: one.id, name: 'Deposit', state: one.state, units: one.units, asset: one.asset, rail: one.rail },
-    ...{ evidence: one.reference, at: one.confirmed_at ?? one.seen_at, why: one.why },
+    ...{ evidence: one.reference, at: one.confirmedAt ?? one.seenAt, why: one.why },
   }));
   const left = trace.payouts.map((one) => ({
     ...{ key: one.id, name: one.purpose, state: one.state, units: one.units, asset: one.asset, rail: one.rail },

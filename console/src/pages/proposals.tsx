@@ -45,17 +45,17 @@ const COLUMNS: readonly Column<Proposal>[] = [
   { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
   { head: 'Proposed by', cell: ({ proposer }) => proposer },
   AGREED,
-  { head: 'Proposed', cell: ({ proposed_at }) => <Time at={proposed_at} /> },
+  { head: 'Proposed', cell: ({ proposedAt }) => <Time at={proposedAt} /> },
   {
     head: 'Decided',
-    cell: ({ decided_at, decider, expires_at, state }) =>
+    cell: ({ decidedAt, decider, expiresAt, state }) =>
       state === 'open' ? (
         <span className="nowrap muted">
-          until <Time at={expires_at} />
+          until <Time at={expiresAt} />
         </span>
       ) : (
         <span className="nowrap">
-          {decider} {decided_at === null ? <span className="muted">no one</span> : <Time at={decided_at} />}
+          {decider} {decidedAt === null ? <span className="muted">no one</span> : <Time at={decidedAt} />}
         </span>
       ),
   },
@@ -86,7 +86,7 @@ export function ProposalPage() {
   const one = found.data;
   const isOwn = one !== undefined && one.proposer === session?.name;
   // With one operator, the proposer confirms after a delay.
-  const mayConfirm = one !== undefined && !(isOwn && one.ready_at === null);
+  const mayConfirm = one !== undefined && !(isOwn && one.readyAt === null);
   return (
     <>
       <div className="title">
@@ -111,12 +111,12 @@ export function ProposalPage() {
                   {one.awaits.length > 0 && (
                     <p className="note">It waits for approval by {one.awaits.join(' and ')}: a rule names this role.</p>
                   )}
-                  {isOwn && one.ready_at === null && (
+                  {isOwn && one.readyAt === null && (
                     <p className="note">It is your own proposal: another operator has to confirm it.</p>
                   )}
-                  {one.ready_at !== null && (
+                  {one.readyAt !== null && (
                     <p className="note">
-                      Its proposer may confirm it from <Time at={one.ready_at} />.
+                      Its proposer may confirm it from <Time at={one.readyAt} />.
                     </p>
                   )}
                   <div className="row">
@@ -135,10 +135,10 @@ export function ProposalPage() {
                   </div>
                 </>
               )}
-              {one.decided_at !== null && (
+              {one.decidedAt !== null && (
                 <p className="note">
-                  {one.decider === null ? one.state : `${one.state} by ${one.decider}`} <Time at={one.decided_at} />
-                  {one.failed_why !== null && `: ${one.failed_why}`}
+                  {one.decider === null ? one.state : `${one.state} by ${one.decider}`} <Time at={one.decidedAt} />
+                  {one.failedWhy !== null && `: ${one.failedWhy}`}
                 </p>
               )}
             </section>
@@ -149,10 +149,10 @@ export function ProposalPage() {
             <Facts of={one.input} />
             <dl className="facts">
               <Fact name="Proposed">
-                <Time at={one.proposed_at} />
+                <Time at={one.proposedAt} />
               </Fact>
               <Fact name="Waits until">
-                <Time at={one.expires_at} />
+                <Time at={one.expiresAt} />
               </Fact>
             </dl>
           </section>

@@ -18,7 +18,6 @@
  *
  * Not here: what each action requires (protocols/operator).
  */
-import { columnsOf } from '../base/columns.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
 import { type Installation, type Role, type Rule, store } from './store.ts';
@@ -162,8 +161,8 @@ export async function declareInstallation(
     subject: 'installation',
     reason: 'the settings of the server that started',
     now: declared.now,
-    before: columnsOf(before),
-    after: columnsOf(after),
+    before,
+    after,
   });
 }
 

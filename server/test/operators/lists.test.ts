@@ -297,7 +297,7 @@ describe('proposals', () => {
       (await pages('/proposals', 'proposals', 'below', 1)).map(({ id }) => id),
       all.map(({ id }) => id),
     );
-    const only = await rows(`/proposals?operator=eve&action=operator.role&from=${all[1]?.proposed_at}`, 'proposals');
+    const only = await rows(`/proposals?operator=eve&action=operator.role&from=${all[1]?.proposedAt}`, 'proposals');
     assert.deepEqual(
       only.map(({ id }) => id),
       [all[1]?.id],

@@ -283,7 +283,7 @@ describe('a credit without a reference', () => {
     const proposal = `/proposals/${said.body.proposal}`;
     assert.equal((await ada.does(`${proposal}/confirm`)).body.reason, 'deposit_unfit');
     const over = (await ada.reads(proposal)).body;
-    assert.deepEqual([over.state, over.failed_why], ['failed', 'deposit_unfit'], 'the failed proposal is still open');
+    assert.deepEqual([over.state, over.failedWhy], ['failed', 'deposit_unfit'], 'the failed proposal is still open');
     await bothDo(path, { order: String(order.id) });
     await world.payoutIsSubmitted(order);
     await world.mines(2);

@@ -4,7 +4,6 @@
  * The subject is read as the confirmation reads it, by the action's own `look`, so what is marked as changed here is what a
  * confirmation would find changed. It takes the same locks, for the length of this read.
  */
-import { columnsOf } from '../../base/columns.ts';
 import { Refusal } from '../../base/errors.ts';
 import { findProposal, isAsSeen, missingRoles, type ProposalRow } from '../../operators/index.ts';
 import { ACTIONS, askedOf } from './action.ts';
@@ -18,7 +17,7 @@ export const PROPOSAL_READS: readonly Read[] = [
     async answer(_deps, tx, input) {
       const found = await findProposal(tx, input.proposal);
       if (found === undefined) throw new Refusal('unknown_proposal');
-      return columnsOf({ ...shownProposal(found), seen: asAmounts(found.seen) });
+      return { ...shownProposal(found), seen: asAmounts(found.seen) };
     },
   }),
   read({

@@ -4,7 +4,6 @@
  *
  * Every list is bounded, and says how to continue.
  */
-import { columnsOf } from '../../base/columns.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
@@ -142,7 +141,7 @@ export const READS: readonly Read[] = [
     ...OPERATORS.self,
     async answer(_deps, tx, _ask, { operator }) {
       const { name, role } = operator;
-      const tokens = await shownTokens(tx, operator.id);
+      const tokens = await tokensOf(tx, operator.id);
       return { name, role, tokens, installation: await declared(tx) };
     },
   }),
@@ -151,11 +150,8 @@ export const READS: readonly Read[] = [
     async answer({ vault, orders }, tx, input) {
       const found = await trace(tx, input.order, orders.rails);
       const money = await moneyIn(tx);
-      const history = found.history.map((step) =>
-        columnsOf({ ...step, facts: inAmounts(step.facts, found.order, money) }),
-      );
-      const deposits = found.deposits.map(columnsOf);
-      return { ...found, history, deposits, order: opened(vault, found.order) };
+      const history = found.history.map((step) => ({ ...step, facts: inAmounts(step.facts, found.order, money) }));
+      return { ...found, history, order: opened(vault, found.order) };
     },
     personal(body) {
       const { order } = body as { order: { id: bigint; payerReference: string | null } };
@@ -415,7 +411,7 @@ export const READS: readonly Read[] = [
     ...OPERATORS.one,
     async answer(_deps, tx, input) {
       const found = await findOperator(tx, input.operator);
-      return { ...found, tokens: await shownTokens(tx, found.id) };
+      return { ...found, tokens: await tokensOf(tx, found.id) };
     },
   }),
   read({
@@ -438,7 +434,7 @@ export const READS: readonly Read[] = [
       const found = await proposals(tx, { ...input, limit: most + 1 });
       const page = found.slice(0, most);
       return {
-        proposals: page.map((row) => columnsOf(shownProposal(row))),
+        proposals: page.map(shownProposal),
         next: found.length > most ? page.at(-1)?.id : null,
       };
     },
@@ -486,9 +482,6 @@ function shownCustomer(vault: Vault, customer: Customer) {
   const { storedClientId: _, loginEpoch: __, ...shown } = customer;
   return { ...shown, clientCustomerId: clientIdOf(vault, customer) };
 }
-
-/** An operator's tokens, with the columns that are shown. */
-const shownTokens = async (tx: Tx, operatorId: bigint) => (await tokensOf(tx, operatorId)).map(columnsOf);
 
 async function declared(tx: Tx) {
   const { operators: many, delayS } = await installation(tx);

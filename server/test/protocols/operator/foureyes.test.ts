@@ -336,7 +336,7 @@ describe('a proposal whose action is refused', () => {
     ]);
     assert.equal((await confirms(bea, String(said.body.proposal))).status, 400);
     const over = (await ada.reads(`/proposals/${said.body.proposal}`)).body;
-    assert.deepEqual([over.state, over.failed_why, over.decider], ['failed', 'malformed_field', 'bea']);
+    assert.deepEqual([over.state, over.failedWhy, over.decider], ['failed', 'malformed_field', 'bea']);
     assert.deepEqual(await outcomes(String(said.body.proposal)), ['ada proposed', 'bea failed']);
     assert.equal((await confirms(bea, String(said.body.proposal))).body.reason, 'proposal_over');
     assert.equal((await ada.does('/operators', make)).status, 202);
@@ -433,9 +433,9 @@ describe('an installation of one operator', () => {
     assert.deepEqual((await finn.reads('/self')).body.installation, { operators: 'one', delayS: 3_600 });
     const proposal = await proposed();
     const shown = (await ada.reads(`/proposals/${proposal}`)).body;
-    assert.equal(Date.parse(shown.ready_at), Date.parse(shown.proposed_at) + 3_600_000);
+    assert.equal(Date.parse(shown.readyAt), Date.parse(shown.proposedAt) + 3_600_000);
     assert.deepEqual(await casesOpen(), [`proposal:${proposal}`]);
-    assert.deepEqual(warned.at(-1), { proposal, action: 'customer.unblock', readyAt: new Date(shown.ready_at) });
+    assert.deepEqual(warned.at(-1), { proposal, action: 'customer.unblock', readyAt: new Date(shown.readyAt) });
     assert.equal((await confirms(finn, proposal)).body.reason, 'proposal_waits');
     world.clock.advance(3_600_000);
     assert.equal(

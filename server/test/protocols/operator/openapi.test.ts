@@ -78,6 +78,19 @@ test('every name in a reply has a meaning', () => {
   );
 });
 
+test('the names of fields are camelCase, in requests and replies', () => {
+  const names = new Set<string>();
+  JSON.parse(JSON.stringify(openapi(version)), (key, value: unknown) => {
+    if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name);
+    if (key === 'parameters' && Array.isArray(value)) for (const { name } of value) names.add(name);
+    return value;
+  });
+  assert.deepEqual(
+    [...names].filter((name) => !/^[a-z][A-Za-z0-9]*$/.test(name)),
+    [],
+  );
+});
+
 test('every reason has advice', () => {
   for (const declared of ENDPOINTS)
     for (const reason of reasonsOf(declared)) assert.ok(adviceOf(reason), `${declared.path}: ${reason} has no advice`);

@@ -58,20 +58,20 @@ const PROPOSAL = [
   },
   'reason',
   {
-    proposed_by: Type.String({ description: 'Number of its proposer' }),
+    proposedBy: Type.String({ description: 'Number of its proposer' }),
     proposer: Type.String({ description: 'Name of its proposer' }),
-    proposed_at: moment('When it was proposed'),
-    expires_at: moment('When it expires'),
+    proposedAt: moment('When it was proposed'),
+    expiresAt: moment('When it expires'),
   },
   'state',
   {
     decider: maybe(Type.String({ description: 'Who decided it' })),
-    decided_at: maybe(moment('When it was decided')),
+    decidedAt: maybe(moment('When it was decided')),
   },
   'people',
   {
-    ready_at: maybe(moment('From when its proposer may confirm it')),
-    failed_why: maybe(Type.String({ description: 'Why the action failed' })),
+    readyAt: maybe(moment('From when its proposer may confirm it')),
+    failedWhy: maybe(Type.String({ description: 'Why the action failed' })),
   },
   ...['agreed', 'roles', 'awaits'],
 ];
@@ -92,7 +92,7 @@ export const PROPOSALS = {
       columns: [
         ...[
           'id',
-          'proposed_at',
+          'proposedAt',
           'state',
           'action',
           'subject',
@@ -103,15 +103,15 @@ export const PROPOSALS = {
           'awaits',
           'reason',
         ],
-        ...['decider', 'decided_at', 'failed_why', 'ready_at', 'expires_at'],
+        ...['decider', 'decidedAt', 'failedWhy', 'readyAt', 'expiresAt'],
       ],
     },
     gives: pages('proposals', PROPOSAL),
     command: {
       words: 'proposals',
       columns: [
-        ...['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'awaits', 'reason', 'ready_at'],
-        'expires_at',
+        ...['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'awaits', 'reason', 'readyAt'],
+        'expiresAt',
       ],
     },
   }),
