@@ -310,7 +310,7 @@ export const BANK_ACTIONS = {
     ],
   },
   download: {
-    ...{ ...FILE, name: 'bank.hand_out_file', label: 'Download', path: '/bank/files/:id/download' },
+    ...{ ...FILE, name: 'bank.download_file', label: 'Download', path: '/bank/files/:id/download' },
     says: 'Downloads the payout file, to be uploaded to the bank once.',
   },
   withdraw: {

@@ -13,7 +13,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CASE_KINDS } from '../src/compliance/index.ts';
 import { allSettings } from '../src/config.ts';
+import { BANK_FAULTS } from '../src/protocols/sandbox.ts';
 import { CONTROLS } from '../src/protocols/whitelabel/index.ts';
+import { MAGIC_NAMES } from '../src/rails/simulated/magic.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -26,6 +28,10 @@ const REPLACED: Readonly<Record<string, string>> = {
   'payout refused': 'payout rejected',
   'refund refused': 'refund rejected',
   'send refused': 'send rejected',
+  'refused by': 'rejected by',
+  'refuse next': 'reject next',
+  'hand out': 'download',
+  'handed out': 'downloaded',
   'order refuse': 'order refund',
   written: 'created',
   ring: 'enqueue',
@@ -84,6 +90,9 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   dust_written_off: 'the standard term for an amount that is given up',
   written_in: 'a column of frozen migrations: the database transaction that wrote the row',
   written_timeline: 'a function of a frozen migration: the timeline to which PostgreSQL writes',
+  refused_by_: 'what migration 0079 replaces',
+  hand_out_file: 'what migration 0079 replaces',
+  refused_by: 'a column of a frozen migration: the rule under which we refused a transfer; no bank did',
   legalAct: 'the statute under which money is kept',
   seal: 'of the journal: the hash of a batch of entries',
   sealed_at: 'of the journal',
@@ -169,6 +178,9 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   metrics: globSync(['server/src/**/*.ts', 'docs/operating/alerts.yaml'], { cwd: ROOT }).flatMap(
     (path) => read(path).match(/\bcloverleaf_[a-z_]+/g) ?? [],
   ),
+  'keys of the audit': captured('server/src/**/*.ts', /\b(?:before|after): \{([^{}]*)\}/g).flatMap((keys) =>
+    [...keys.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, name = '']) => name),
+  ),
   alerts: [...read('docs/operating/alerts.yaml').matchAll(/alert: (\w+)/g)].map(([, name = '']) => name),
 };
 
@@ -236,6 +248,26 @@ test('nothing that the code declares has such a word in its name', () => {
     .flatMap((name) => replacedIn(name).map((words) => [name, words] as const))
     .filter(([, words]) => ONLY_REPLACED.includes(words));
   assert.deepEqual(wrong, []);
+});
+
+/** What rails answer, as it is stored, and what makes the simulated bank answer so. */
+const OF_RAILS = [
+  ...captured('server/src/rails/manual/reasons.ts', /^ {2}\w+: '(\w+)'/gm),
+  ...captured('server/src/rails/simulated/types.ts', /^ {2}\| '([a-z_]+)'/gm),
+  ...captured('server/src/rails/simulated/{index,http}.ts', /'([a-z]+(?:_[a-z]+)+)'/g),
+  ...captured('server/src/treasury/store.ts', /'([a-z]+)'(?= \||;)/g),
+  ...MAGIC_NAMES.flatMap(({ name, outcome }) => [name, outcome]),
+  ...BANK_FAULTS,
+];
+
+test('a rail rejects what is submitted, and never refuses it; it fails only as a chain fails a transaction', () => {
+  assert.ok(OF_RAILS.length > 80, `only ${OF_RAILS.length} words were found`);
+  // Mined and failed: the standard term, explained in GLOSSARY.md.
+  const exceptions = ['failed', 'settlement_failed', 'own_transfer_failed'];
+  const wrong = OF_RAILS.filter(
+    (name) => /\b(?:refuse|refused|failed) /.test(wordsOf(name)) && !exceptions.includes(name),
+  );
+  assert.deepEqual([...new Set(wrong)], []);
 });
 
 test('every exception is still a name', () => {

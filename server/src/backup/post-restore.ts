@@ -97,8 +97,8 @@ export async function markIn(
     subject: 'payouts:all',
     reason,
     now,
-    before: { stopped: before !== undefined },
-    after: { stopped: true, by: BY, at: now },
+    before: { on: before !== undefined },
+    after: { on: true, by: BY, at: now },
   });
   // From now on these addresses are watched, although no order in the books has them (rails/ahead.ts).
   await tx.run(

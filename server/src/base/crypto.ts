@@ -93,6 +93,7 @@ function vaultOf(masterKey: Buffer): Vault {
   assert(masterKey.length >= 32, 'the master key has fewer than 32 bytes');
   const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `cloverleaf ${purpose}`, 32));
   // Created once: given bytes, Node creates a key object per call, which costs four times as much as the hash or cipher.
+  // The label 'seal' is part of the key: under another one, nothing that is stored could be decrypted without an exchange of keys.
   const encryption = createSecretKey(key('seal'));
   const indexing = createSecretKey(key('index'));
   const sameness = createSecretKey(key('nonce'));

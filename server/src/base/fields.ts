@@ -76,6 +76,21 @@ export const id: Field<bigint> = {
   read: (given) => (/^[0-9]{1,18}$/.test(textOf(given)) ? BigInt(textOf(given)) : undefined),
 };
 
+/** The id that a text names, in the one way we write it: digits without a leading zero. Undefined for any other text. */
+export const idNamed = (given: string): bigint | undefined =>
+  /^[1-9][0-9]{0,17}$/.test(given) ? BigInt(given) : undefined;
+
+/** A phone number as people write it. Not checked against numbering plans: partners test with numbers that do not exist. */
+export const phone: Field<string> = {
+  rule: 'a phone number of 8 to 15 digits',
+  schema: { type: 'string', pattern: '^\\+?[0-9][0-9 -]*$', maxLength: 40 },
+  read(given) {
+    if (typeof given !== 'string' || given.length > 40 || !/^\+?[0-9][0-9 -]*$/.test(given)) return undefined;
+    const digits = given.replaceAll(/[^0-9]/g, '').length;
+    return digits >= 8 && digits <= 15 ? given : undefined;
+  },
+};
+
 export const whole = (min: number, max: number): Field<number> => ({
   rule: `a whole number from ${min} to ${max}`,
   schema: { type: 'integer', minimum: min, maximum: max },

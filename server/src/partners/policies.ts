@@ -10,6 +10,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
+import * as base from '../base/fields.ts';
 import { jsonOf, type Reason, recordChange, UNSAID } from './changes.ts';
 import type { FeeKind } from './fees.ts';
 import type { Market } from './markets.ts';
@@ -57,11 +58,14 @@ const secondsOrNull: Field<number | null> = {
   is: (value): value is number | null => value === null || isWhole(value, 0, FOR_EVER_S),
   inputs: [{ kind: 'number', unit: 's', min: 0, max: FOR_EVER_S, orNull: true }],
 };
-const oneOf = <T extends string>(...words: readonly T[]): Field<T> => ({
-  rule: `must be one of ${words.join(', ')}`,
-  is: (value): value is T => words.some((word) => word === value),
-  inputs: [{ kind: 'word', choices: words }],
-});
+function oneOf<T extends string>(...words: readonly T[]): Field<T> {
+  const { rule, read } = base.oneOf(words);
+  return {
+    rule: `must be ${rule}`,
+    is: (value): value is T => read(value) !== undefined,
+    inputs: [{ kind: 'word', choices: words }],
+  };
+}
 const someOf = <T extends string>(...words: readonly T[]): Field<readonly T[]> => ({
   rule: `must be a list of ${words.join(', ')}, each at most once`,
   is: (value): value is readonly T[] =>

@@ -243,7 +243,7 @@ export const CONTROLS: readonly Control[] = [
     takes: {
       fault: word(
         ['NONE', ...BANK_FAULTS],
-        '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
+        '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `reject`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
       ),
       times: optional(whole(1, 100, 'how often; 1 by default')),
       delayMs: optional(

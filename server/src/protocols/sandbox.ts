@@ -11,7 +11,7 @@ export const BANK_FAULTS = [
   'LOSE_REQUEST',
   'LOSE_ANSWER',
   'DELAY_ANSWER',
-  'REFUSE',
+  'REJECT',
   'RETURN',
   'NO_STATUS',
   'STATEMENT_TWICE',

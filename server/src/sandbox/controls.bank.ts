@@ -9,7 +9,7 @@ const FAULTS: Readonly<Record<BankFault, FaultKind>> = {
   LOSE_REQUEST: 'lose_answer_before_effect',
   LOSE_ANSWER: 'lose_answer_after_effect',
   DELAY_ANSWER: 'delay_answer',
-  REFUSE: 'refuse_next',
+  REJECT: 'reject_next',
   RETURN: 'return_next',
   NO_STATUS: 'status_unavailable',
   STATEMENT_TWICE: 'statement_twice',

@@ -41,7 +41,7 @@ const attempts = async (order: Sale | Purchase, purpose: string) =>
   (await world.traceOf(order)).payouts.filter((payout) => payout.purpose === purpose);
 
 test('an order that its second attempt has paid is not paid again when the first one, paid too, bounces', async () => {
-  await world.bank.setFault({ kind: 'refuse_next' });
+  await world.bank.setFault({ kind: 'reject_next' });
   const order = await world.sells('20', 'usdc');
   await world.pays(order, '20');
   await world.mines(2);
@@ -76,7 +76,7 @@ async function refundedBySecondAttempt() {
   await world.credits(order, '5000');
   await world.opensCase(order, 'deposit_second');
   const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
-  await world.bank.setFault({ kind: 'refuse_next' });
+  await world.bank.setFault({ kind: 'reject_next' });
   await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
   await world.opensCase(order, 'refund_rejected');
   const failed = await world.balances();
@@ -127,7 +127,7 @@ test('a refund whose first attempt has arrived is complete when the second one i
 });
 
 test('an unsubmitted refund does not leave when the payout it replaces has arrived after all', async () => {
-  await world.bank.setFault({ kind: 'refuse_next' });
+  await world.bank.setFault({ kind: 'reject_next' });
   const order = await world.sells('20', 'usdc');
   await world.pays(order, '20');
   await world.mines(2);

@@ -125,7 +125,7 @@ const RIGHT_ACTIONS: Readonly<Record<Right, readonly string[]>> = {
   treasury: [
     'bank.close_file',
     'bank.confirm-restore',
-    'bank.hand_out_file',
+    'bank.download_file',
     'bank.take_off',
     'bank.take_statement',
     'bank.withdraw_file',

@@ -245,3 +245,42 @@ test('rules about money and terms still hold for the actions that got a right of
     await own.drop();
   }
 });
+
+test('renamed reasons and actions are mapped where rows may change, and a rule holds under both names', async () => {
+  const own = await freshDatabase();
+  const admin = new pg.Client(own.adminUrl);
+  await admin.connect();
+  const all = async (text: string) => (await admin.query({ text, rowMode: 'array' })).rows;
+  try {
+    // Rows without those that they refer to.
+    await admin.query(`set search_path = cloverleaf; set session_replication_role = replica`);
+    await admin.query(`insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, why, created_at)
+      select 'ord_' || n, n, 1, 'payout', 1, 'bank.manual', 'inr', 1, '', 'rejected', why, now()
+        from unnest(array['refused_by_payee (MS02)', 'refused_by_bank', 'refused_by_bankers', null]) with ordinality t (why, n)`);
+    await admin.query(`insert into people_rules (action, for_right, asset, above_units, people, roles)
+      values ('bank.hand_out_file', 'treasury', 'inr', 5, 2, '{finance}')`);
+    await admin.query(`insert into proposals (action, subject, input, reason, proposed_by, proposed_at, expires_at, state)
+      select 'bank.hand_out_file', 'bank.manual:1', '{}', 'asked', 1, now(), now(), state
+        from unnest(array['open', 'expired']) state`);
+    await admin.query('set session_replication_role = origin');
+    const file = new URL('../../migrations/0079_words_of_rejections.sql', import.meta.url);
+    await admin.query(readFileSync(file, 'utf8'));
+    assert.deepEqual(await all('select why from payouts order by order_id'), [
+      ['rejected_by_payee (MS02)'],
+      ['rejected_by_bank'],
+      ['refused_by_bankers'],
+      [null],
+    ]);
+    assert.deepEqual(
+      await all('select action, above_units::int, people, roles from people_rules order by action'),
+      ['bank.download_file', 'bank.hand_out_file'].map((action) => [action, 5, 2, ['finance']]),
+    );
+    assert.deepEqual(await all('select action, state from proposals order by state'), [
+      ['bank.hand_out_file', 'expired'],
+      ['bank.download_file', 'open'],
+    ]);
+  } finally {
+    await admin.end();
+    await own.drop();
+  }
+});

@@ -74,7 +74,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     assert.equal(createHash('sha256').update(bytes).digest('hex'), files[0].sha256);
     await page.getByText('The server says: done.').waitFor();
     await page.getByRole('button', { name: 'Close', exact: true }).click();
-    const { audit } = (await ada.person.reads('/audit?action=bank.hand_out_file')).body;
+    const { audit } = (await ada.person.reads('/audit?action=bank.download_file')).body;
     assert.deepEqual(
       audit.map(({ reason }: { reason: string }) => reason),
       ['to be uploaded'],

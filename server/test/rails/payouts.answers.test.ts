@@ -109,11 +109,11 @@ describe('a payout that is sent again and then rejected', () => {
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     await w.looksAt(id);
-    await w.bank.setFault({ kind: 'refuse_next' });
+    await w.bank.setFault({ kind: 'reject_next' });
     await w.looksAt(id);
     assert.equal(await w.state(id), 'unknown');
     await w.looksAt(id);
     const { state, why } = await w.payout(id);
-    assert.deepEqual([state, why], ['rejected', 'refused_by_bank']);
+    assert.deepEqual([state, why], ['rejected', 'rejected_by_bank']);
   });
 });

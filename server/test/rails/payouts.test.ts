@@ -538,7 +538,7 @@ describe('random faults', () => {
     'lose_answer_before_effect',
     'lose_answer_after_effect',
     'delay_answer',
-    'refuse_next',
+    'reject_next',
     'return_next',
     'status_unavailable',
     'statement_twice',

@@ -120,7 +120,7 @@ describe('the simulated bank', () => {
   it('meets each fault in one call, and only those that the call gets to', async () => {
     w = await bankEnvironment();
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 300 });
-    await w.bank.setFault({ kind: 'refuse_next' });
+    await w.bank.setFault({ kind: 'reject_next' });
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     await assert.rejects(post(order), Unavailable);
     assert.deepEqual(await w.bank.payments(), [], 'a call that got lost had an effect');
@@ -165,7 +165,7 @@ describe('the simulated bank', () => {
 
   it('keeps its faults over a restart', async () => {
     w = await bankEnvironment();
-    await w.bank.setFault({ kind: 'refuse_next' });
+    await w.bank.setFault({ kind: 'reject_next' });
     await w.restartsBank();
     assert.equal((await post(order)).status, 422);
     assert.equal((await post({ ...order, key: 'k2' })).status, 202);

@@ -226,7 +226,7 @@ describe('the bank', () => {
   for (const [fault, ends] of [
     ['lose_request', 6],
     ['lose_answer', 6],
-    ['refuse', 5],
+    ['reject', 5],
     ['return', 6],
   ] as const) {
     test(`${fault}: the payout and its order reach the expected states`, async () => {
@@ -235,7 +235,7 @@ describe('the bank', () => {
       await control('pay', of(order));
       await world.mines(2);
       await world.reaches(order, ends);
-      if (fault === 'refuse') await world.opensCase(order, 'payout_held');
+      if (fault === 'reject') await world.opensCase(order, 'payout_held');
       if (fault === 'return') await world.opensCase(order, 'payout_returned');
       assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
     });

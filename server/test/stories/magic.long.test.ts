@@ -62,7 +62,7 @@ describe('an account or a holder', () => {
   }
 
   for (const [name, kind] of [
-    ['Refuse Me', 'payout_held'],
+    ['Reject Me', 'payout_held'],
     ['Return Me', 'payout_returned'],
   ] as const) {
     test(`called ${name}`, async () => {

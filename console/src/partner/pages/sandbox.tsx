@@ -97,7 +97,7 @@ const SHARED: readonly Control[] = [
       {
         ...{ name: 'fault', label: 'What goes wrong' },
         choices: [
-          ...['lose_answer', 'lose_request', 'delay_answer', 'refuse', 'return', 'no_status'],
+          ...['lose_answer', 'lose_request', 'delay_answer', 'reject', 'return', 'no_status'],
           ...['statement_twice', 'statement_reordered', 'none'],
         ],
       },

@@ -126,7 +126,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   no_iban: 'wrong_account',
   key_not_writable: 'rejected_by_bank',
   taken_off_list: 'under_review',
-  refused_by_bank: 'rejected_by_bank',
+  rejected_by_bank: 'rejected_by_bank',
   returned_by_bank: 'returned_by_bank',
   wrong_account_number: 'wrong_account',
   wrong_account_type: 'wrong_account',
@@ -149,7 +149,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   legal_decision: 'under_review',
   regulatory: 'under_review',
   holder_deceased: 'under_review',
-  refused_by_payee: 'returned_by_bank',
+  rejected_by_payee: 'returned_by_bank',
   no_answer_from_payee: 'returned_by_bank',
   payer_details_missing: 'returned_by_bank',
   payee_details_missing: 'returned_by_bank',
@@ -157,6 +157,12 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   technical_problem: 'returned_by_bank',
   too_late: 'returned_by_bank',
   undue: 'returned_by_bank',
+};
+
+/** Earlier words for the same reasons: histories never change, so old steps still have them. */
+const EARLIER: Readonly<Record<string, PublicReason>> = {
+  refused_by_bank: 'rejected_by_bank',
+  refused_by_payee: 'returned_by_bank',
 };
 
 /** Whether an internal reason has a public one. */
@@ -171,5 +177,6 @@ export function publicReason(inner: string, otherwise: PublicReason = 'under_rev
   const isHeld = inner.startsWith(HELD_AT_GATE);
   const [word = ''] = (isHeld ? inner.slice(HELD_AT_GATE.length) : inner).split(' (', 1);
   if (Object.hasOwn(TABLE, word)) return TABLE[word] ?? 'under_review';
+  if (Object.hasOwn(EARLIER, word)) return EARLIER[word] ?? 'under_review';
   return isHeld ? 'under_review' : otherwise;
 }

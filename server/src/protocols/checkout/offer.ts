@@ -13,6 +13,7 @@
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
+import { idNamed } from '../../base/fields.ts';
 import { highestLevelOf } from '../../compliance/index.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
 import { requireLeft } from '../../orders/index.ts';
@@ -231,10 +232,10 @@ async function order(
 const quoteNamed = async (
   tx: Tx,
   { named, ...input }: { named: string | null; market: Market; depositUnits: bigint },
-): Promise<Quote | undefined> =>
-  named !== null && /^[1-9][0-9]{0,17}$/.test(named)
-    ? await shownQuote(tx, { id: BigInt(named), ...input })
-    : undefined;
+): Promise<Quote | undefined> => {
+  const id = idNamed(named ?? '');
+  return id === undefined ? undefined : await shownQuote(tx, { id, ...input });
+};
 
 async function destinationOf(
   visit: CheckoutVisit,

@@ -10,6 +10,7 @@
  */
 import type { Vault } from '../../base/crypto.ts';
 import { defined } from '../../base/defined.ts';
+import { phone } from '../../base/fields.ts';
 import { customerByPhone } from '../../customers/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { type Html, html } from './html.ts';
@@ -89,8 +90,6 @@ const phoneField = (m: Messages): Field => ({
   required: true,
   autocomplete: 'tel',
   mostChars: 40,
-  read(given) {
-    const digits = given.replaceAll(/[^0-9]/g, '').length;
-    return /^\s*\+?[0-9][0-9 ()-]*$/.test(given) && digits >= 8 && digits <= 15 ? given.trim() : undefined;
-  },
+  // People also write +1 (555) 123-4567.
+  read: (given) => phone.read(given.replaceAll(/[()]/g, '').trim()),
 });

@@ -197,17 +197,11 @@ export const moment: Field<Date> = ofText(40, {
   },
 });
 
-/** Not checked against numbering plans, because partners test with numbers that do not exist. */
 export const phone: Field<string> = ofText(40, {
-  rule: 'a phone number of 8 to 15 digits',
-  schema: { type: 'string', pattern: '^\\+?[0-9][0-9 -]*$', maxLength: 40 },
-  read(given) {
-    const digits = given.replaceAll(/[^0-9]/g, '').length;
-    if (/^\+?[0-9][0-9 -]*$/.test(given) && digits >= 8 && digits <= 15) return given;
-    return new Malformed('must be a phone number of 8 to 15 digits', {
-      sentence: 'Please provide a valid phone number string',
-    });
-  },
+  ...base.phone,
+  read: (given) =>
+    base.phone.read(given) ??
+    new Malformed(`must be ${base.phone.rule}`, { sentence: 'Please provide a valid phone number string' }),
 });
 
 export const email: Field<string> = ofText(254, {

@@ -63,6 +63,9 @@ create table if not exists faults (
   left_over  integer not null,
   delay_ms   integer not null default 0
 );
+-- Books of before a bank's answer was called a rejection.
+update faults set kind = 'reject_next' where kind = 'refuse_next';
+update payments set why = 'rejected_by_bank' where why = 'refused_by_bank';
 create table if not exists lost_calls (key text primary key);
 create or replace function tell() returns trigger language plpgsql as $$
 begin

@@ -118,7 +118,7 @@ async function carryOut(tx: Tx, clock: Clock, order: Order): Promise<CarriedOut>
 
   async function refusal(): Promise<string | null> {
     if (magic === 'rejected') return 'account_closed';
-    if ((await faultIfSet('refuse_next')) !== undefined) return 'refused_by_bank';
+    if ((await faultIfSet('reject_next')) !== undefined) return 'rejected_by_bank';
     const free = (await readBalance(tx, order.currency)) - (await readPending(tx, order.currency));
     return order.units > free ? 'insufficient_funds' : null;
   }

@@ -138,7 +138,7 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
         });
         const { reference, why } = (body ?? {}) as { reference?: string; why?: string };
         if (status === 202) return { outcome: 'submitted', ...defined({ reference }) };
-        if (status === 422) return { outcome: 'rejected', why: why ?? 'refused_by_bank' };
+        if (status === 422) return { outcome: 'rejected', why: why ?? 'rejected_by_bank' };
         return { outcome: 'unknown', why: `the bank answered ${status}` };
       } catch (error) {
         return { outcome: 'unknown', why: whyOf(error) };
@@ -151,7 +151,7 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
         const said = (body ?? {}) as { state?: string; reference?: string; why?: string; proved?: boolean };
         if (status === 404 && said.proved === true) return { outcome: 'absent' };
         if (status !== 200) return { outcome: 'unknown', why: `the bank answered ${status}` };
-        if (said.state === 'rejected') return { outcome: 'rejected', why: said.why ?? 'refused_by_bank' };
+        if (said.state === 'rejected') return { outcome: 'rejected', why: said.why ?? 'rejected_by_bank' };
         return { outcome: 'known', ...defined({ reference: said.reference }) };
       } catch (error) {
         return { outcome: 'unknown', why: whyOf(error) };

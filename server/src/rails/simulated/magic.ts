@@ -18,7 +18,7 @@ export const MAGIC_ACCOUNTS: readonly { ending: string; outcome: MagicOutcome; s
 
 /** Compared case-insensitively. */
 export const MAGIC_NAMES: readonly { name: string; outcome: MagicOutcome; says: string }[] = [
-  { name: 'Refuse Me', outcome: 'rejected', says: 'rejected at once: the account is closed' },
+  { name: 'Reject Me', outcome: 'rejected', says: 'rejected at once: the account is closed' },
   { name: 'Return Me', outcome: 'returned', says: 'paid, and returned a moment later' },
 ];
 

@@ -21,7 +21,7 @@ export type FaultKind =
   | 'lose_answer_after_effect'
   /** The call takes effect, and is answered only after `delayMs`. */
   | 'delay_answer'
-  | 'refuse_next'
+  | 'reject_next'
   /** The payment settles, and is then returned. */
   | 'return_next'
   | 'status_unavailable'

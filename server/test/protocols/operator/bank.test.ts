@@ -83,11 +83,11 @@ test('a payout waits, leaves in a file that is downloaded, and is settled by the
     'ada bank.close_file bank.manual:eur the day is over',
     'bob bank.close_file bank.manual:eur looked at',
     'bob bank.close_file bank.manual:eur the day is over (proposed by ada; looked at)',
-    `ada bank.hand_out_file bank.manual:${file} to be uploaded`,
-    `bob bank.hand_out_file bank.manual:${file} looked at`,
+    `ada bank.download_file bank.manual:${file} to be uploaded`,
+    `bob bank.download_file bank.manual:${file} looked at`,
     // The file has the name and the account of each of its payees.
     'bob personal.read customer:rows_1 to be uploaded (proposed by ada; looked at)',
-    `bob bank.hand_out_file bank.manual:${file} to be uploaded (proposed by ada; looked at)`,
+    `bob bank.download_file bank.manual:${file} to be uploaded (proposed by ada; looked at)`,
     // The statement has no credits, so one person is enough.
     `ada bank.take_statement bank.manual:${sha} a statement of the bank`,
   ]);
@@ -426,7 +426,7 @@ test('a rule for every action lets no one close, hand out or withdraw a file alo
 });
 
 test('a limit for payout files holds: each file counts, and the same file once', async () => {
-  for (const action of ['bank.close_file', 'bank.hand_out_file', 'bank.withdraw_file'])
+  for (const action of ['bank.close_file', 'bank.download_file', 'bank.withdraw_file'])
     await w.db.asSystem((tx) => takes(tx, 2, { action, asset: 'eur', above: 1_000n }));
   if ((await w.asks((desk, tx) => desk.waiting(tx, 'eur'))).length > 0) await w.closes();
   await w.rail.observe();

@@ -7,6 +7,7 @@
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { idNamed } from '../../../base/fields.ts';
 import { confirmers } from '../../../operators/index.ts';
 import { haltCleared } from '../../../orders/index.ts';
 import {
@@ -96,7 +97,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
 /** Refuses an unknown subject: a misspelt one would switch nothing off while looking as if it did. */
 async function requireThere({ orders }: OperatorDeps, tx: Tx, input: Input): Promise<void> {
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { subject: rule } });
-  const number = /^[1-9][0-9]{0,17}$/.test(input.subject) ? BigInt(input.subject) : 0n;
+  const number = idNamed(input.subject) ?? 0n;
   switch (input.kind) {
     case 'market':
       return void (await marketOf(tx, number));

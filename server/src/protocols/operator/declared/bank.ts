@@ -219,7 +219,7 @@ export const BANK = {
     command: { words: 'bank file', list: 'list', columns: ['key', 'units', 'state', 'endToEnd'] },
   }),
   download: declareAction({
-    name: 'bank.hand_out_file',
+    name: 'bank.download_file',
     path: '/bank/files/:id/download',
     says: 'Downloads a payout file, to be uploaded to the bank once.',
     right: 'treasury',

@@ -7,6 +7,7 @@
 
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { idNamed } from '../../../base/fields.ts';
 import { numericId, randomText } from '../../../base/ids.ts';
 import type { AssetCode } from '../../../base/money.ts';
 import {
@@ -238,6 +239,7 @@ export function requireFiat(account: FiatAccount, { fiat }: Market, said: string
 
 /** The number in a field that names an account. @throws Refusal 'unknown_account' for any other text */
 export function accountNumberOf(value: string): bigint {
-  if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_account');
-  return BigInt(value);
+  const named = idNamed(value);
+  if (named === undefined) throw new Refusal('unknown_account');
+  return named;
 }

@@ -3,6 +3,7 @@
  */
 import { awaitAll, type Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { idNamed } from '../../../base/fields.ts';
 import { formatUnits } from '../../../base/money.ts';
 import { isoTime } from '../../../base/times.ts';
 import { findCustomer } from '../../../customers/index.ts';
@@ -99,8 +100,9 @@ export const transactionFields = { transactionId: required(id), customerId: requ
 
 /** An order's number; a text that is not a number is treated like an unknown order. */
 export function orderNumberOf(value: string): bigint {
-  if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_order');
-  return BigInt(value);
+  const named = idNamed(value);
+  if (named === undefined) throw new Refusal('unknown_order');
+  return named;
 }
 
 /** One of a customer's orders. @throws Refusal 'unknown_customer' | 'unknown_order' */
