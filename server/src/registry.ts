@@ -7,7 +7,7 @@
  * Settings choose which adapters are used (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS, ALERT_CHANNELS, ADDRESS_RISK,
  * TRAVEL_PROTOCOL). The last three are used only where they are named. By default all price sources are
  * used, and of each other list the first, each as far as it fits the profile: `sandboxOnly` ones in the sandbox, the others
- * in production. Chain families are chosen by the chains file, which names one for each chain.
+ * in production. Chain families (rails/families.ts) are chosen by the chains file, which names one for each chain.
  */
 import { emailChannel } from './alerts/channels/email.ts';
 import { pagerdutyChannel } from './alerts/channels/pagerduty.ts';
@@ -32,11 +32,9 @@ import { fixedPrices } from './quotes/sources/fixed.ts';
 import { krakenSource } from './quotes/sources/kraken.ts';
 import type { Bank, BankContext } from './rails/bank.ts';
 import type { ConnectedChain, RailContext } from './rails/chain.ts';
-import { evmFamily } from './rails/evm/index.ts';
 import { type DeskContext, fileBank, type ManualDesk } from './rails/manual/index.ts';
 import type { Rail } from './rails/rail.ts';
 import { loopbackBank, type SimulatedBankSettings } from './rails/simulated/index.ts';
-import { tronFamily } from './rails/tron/index.ts';
 import { manualReviews } from './verifiers/manual/index.ts';
 import { personaInquiries } from './verifiers/persona/index.ts';
 import { simulatedFindings } from './verifiers/simulated/index.ts';
@@ -136,13 +134,6 @@ export interface Connections {
   chains: readonly ConnectedChain[];
   banks: readonly AnyBank[];
 }
-
-/** Families of a chain in the chains file; the first is the default. */
-export const CHAIN_FAMILIES = [
-  evmFamily,
-  tronFamily,
-  // A family of chains: one line here.
-] as const;
 
 /** The chains that this installation is connected to, with the ids that they report. */
 export const chainIdsOf = ({ chains }: Connections): readonly { chain: string; chainId: bigint }[] => chains;

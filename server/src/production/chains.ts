@@ -9,7 +9,7 @@ import { SettingError } from '../base/env.ts';
 import { oneOf, text, units, whole } from '../base/fields.ts';
 import { listAt, objectAt, parseJson, readAt } from '../base/jsonfile.ts';
 import type { ChainFamily, ConnectedChain } from '../rails/chain.ts';
-import { CHAIN_FAMILIES } from '../registry.ts';
+import { CHAIN_FAMILIES } from '../rails/families.ts';
 import { isTestAddress, isTestXpub, type SignerClient } from '../signer/index.ts';
 
 export interface ProductionChain {

@@ -1,12 +1,13 @@
 /**
  * A family of chains, as an installation's chains file configures it: the fields that it adds, its spelling of addresses, and how
- * a rail is opened with them. registry.ts lists the families; the code that reads the file and starts the rails is independent of
+ * a rail is opened with them, and its transactions signed. families.ts lists the families; the code that reads the file and starts the rails is independent of
  * them.
  */
 import { isSafe, webAddress } from '../base/fields.ts';
 import { listAt, readAt } from '../base/jsonfile.ts';
 import type { ChainPace, RailContext } from './chain.adapter.ts';
 import type { ChainRail } from './chain.rail.ts';
+import type { ChainSigning } from './signing.ts';
 
 /** The fields that the file has for a chain of any family. */
 export interface ChainSettings {
@@ -57,4 +58,5 @@ export interface ChainFamily<Keys> {
   readonly addressRule: string;
   /** The 20 bytes of an address, as the signer names it: hex with `0x`. */
   accountOf(address: string): string;
+  readonly signing: ChainSigning;
 }

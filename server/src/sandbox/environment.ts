@@ -21,7 +21,7 @@ import type { ConnectedChain } from '../rails/chain.ts';
 import { followedGenesis, followedHead } from '../rails/chain.ts';
 import { addressesOf, evmChain } from '../rails/evm/index.ts';
 import { loopbackBank, recognisesForMs, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
-import { accountOf, addressOf, tronAddressesOf, tronChain } from '../rails/tron/index.ts';
+import { accountOf, addressOf, tronChain, tronSigner, tronSweepSigner } from '../rails/tron/index.ts';
 import type { Connections } from '../registry.ts';
 import {
   type ChainLimits,
@@ -289,8 +289,8 @@ function connected(
   if (chain.family === 'tron')
     return tronChain({
       ...{ ...common, url, maxFeeLimit: 100n * pow10(chain.nativeDecimals), maxEnergyPrice: MAX_ENERGY_PRICE },
-      signers: signersBy((name, account) => client.tronWallet(chainId, name, addressOf(account))),
-      sweepSigner: client.tronDeposits(chainId, tronAddressesOf(xpub)),
+      signers: signersBy((name, account) => tronSigner(client.rawWallet(chainId, name), addressOf(account))),
+      sweepSigner: tronSweepSigner(client, { chainId, xpub }),
     });
   return evmChain({
     ...{ ...common, rpcUrl: url, maxGasPrice: MAX_GAS_PRICE },

@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { keccak256 } from 'viem/utils';
 import { NotSigned } from '../rails/chain.ts';
 import type { Asked, SignedBefore, Signer, Unsigned } from '../rails/evm/index.ts';
-import { accountOf, type TronSigner, type TronWanted } from '../rails/tron/index.ts';
+import type { RawKeys, RawSigner, RawWanted } from '../rails/signing.ts';
 import type { From } from './policy.ts';
 import {
   type Answer,
@@ -27,14 +27,11 @@ import {
 
 const DEADLINE_MS = 3_000;
 
-export interface SignerClient {
+export interface SignerClient extends RawKeys {
   /** Signer of a named wallet, whose address we know from our own settings. */
   wallet(chainId: bigint, name: string, address: string): Signer;
   /** Signers of the deposit addresses, by index. */
   deposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => Signer;
-  /** The same signers on a chain of Tron's family, with addresses in Tron's spelling. */
-  tronWallet(chainId: bigint, name: string, address: string): TronSigner;
-  tronDeposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => TronSigner;
   /** @throws NotSigned with the reason why the signer cannot be used now */
   ping(): Promise<void>;
   close(): void;
@@ -95,11 +92,7 @@ export function signerClient(options: SignerClientOptions): SignerClient {
   const signerOf = (chainId: bigint, from: From, address: string): Signer => ({
     address,
     delegates: true,
-    async refuses(wanted: Asked) {
-      const answer = await ask('check', writeTransfer(from, { ...wanted, chainId }));
-      if ('error' in answer) throw new NotSigned(`it could not read the request: ${answer.error}`);
-      return 'refused' in answer ? `the signer refuses: ${answer.refused}` : undefined;
-    },
+    refuses: (wanted: Asked) => refuses(chainId, from, wanted),
     async sign(unsigned: Unsigned) {
       const answer = await ask('sign', writeTransfer(from, unsigned));
       if ('refused' in answer) throw new NotSigned(`it refuses: ${answer.refused}`, { declined: true });
@@ -112,12 +105,14 @@ export function signerClient(options: SignerClientOptions): SignerClient {
     signedFrom: (nonce: bigint) => signedFrom(chainId, from, nonce),
   });
 
-  const tronSignerOf = (chainId: bigint, from: From, address: string): TronSigner => ({
-    address,
-    async refuses({ target, data, value, feeUnits, depositIndex }: TronWanted) {
-      const inHex = { target: accountOf(target), data, value, gas: feeUnits, price: 1n, depositIndex };
-      return await signerOf(chainId, from, address).refuses(inHex);
-    },
+  async function refuses(chainId: bigint, from: From, wanted: Asked): Promise<string | undefined> {
+    const answer = await ask('check', writeTransfer(from, { ...wanted, chainId }));
+    if ('error' in answer) throw new NotSigned(`it could not read the request: ${answer.error}`);
+    return 'refused' in answer ? `the signer refuses: ${answer.refused}` : undefined;
+  }
+
+  const rawSignerOf = (chainId: bigint, from: From): RawSigner => ({
+    refuses: ({ feeUnits, ...wanted }: RawWanted) => refuses(chainId, from, { ...wanted, gas: feeUnits, price: 1n }),
     async sign(rawData: Buffer, depositIndex: bigint | undefined) {
       const answer = await ask('signRaw', {
         chainId: String(chainId),
@@ -145,8 +140,8 @@ export function signerClient(options: SignerClientOptions): SignerClient {
   return {
     wallet: (chainId, name, address) => signerOf(chainId, { wallet: name }, address),
     deposits: (chainId, addressOf) => (index) => signerOf(chainId, { deposit: index }, addressOf(index)),
-    tronWallet: (chainId, name, address) => tronSignerOf(chainId, { wallet: name }, address),
-    tronDeposits: (chainId, addressOf) => (index) => tronSignerOf(chainId, { deposit: index }, addressOf(index)),
+    rawWallet: (chainId, name) => rawSignerOf(chainId, { wallet: name }),
+    rawDeposits: (chainId) => (index) => rawSignerOf(chainId, { deposit: index }),
     async ping() {
       const answer = await ask('describe', {});
       if (!('result' in answer)) throw new NotSigned('its answer cannot be read');

@@ -15,9 +15,9 @@ import {
   type Unsigned,
   type Wanted,
 } from '../rails/evm/index.ts';
-import { accountOf, decodeRawData, hashOf, LONGEST_MS, mostOf, signRawData } from '../rails/tron/index.ts';
 import type { Journal } from './journal.ts';
 import { type Keys, publicOf } from './keys.ts';
+import { signingOf } from './limits.ts';
 import { type Asked, type ChainLimits, type Content, decide, type From } from './policy.ts';
 
 export interface AskedRaw {
@@ -29,6 +29,9 @@ export interface AskedRaw {
 /** Maximum number of transactions in one answer, because an answer is one line of the protocol. */
 export const SIGNED_AT_ONCE = 40;
 
+const NOT_ALLOWED = 'a chain that is not allowed';
+const NOT_RAW = 'a chain whose transactions are not written so';
+
 export interface SignerCore {
   describe(): { wallets: Record<string, string>; xpub: string; chainIds: string[] };
   /**
@@ -36,7 +39,7 @@ export interface SignerCore {
    */
   check(chainId: bigint, from: From, wanted: Wanted, nonce?: bigint): string | undefined;
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
-  /** Signs the bytes of a transaction, on a chain of Tron's family. */
+  /** Signs the bytes of a transaction, on a chain without nonces. */
   signRaw(from: From, asked: AskedRaw): Buffer | { refused: string };
   /**
    * Transactions that were signed for a named wallet, from a nonce on, at most `SIGNED_AT_ONCE`. For a deposit address only the
@@ -68,9 +71,10 @@ export function openSigner(
 
   function decided(chainId: bigint, from: From, wanted: Wanted, slot: { nonce?: bigint; tx?: string }) {
     const limits = byChain.get(chainId);
-    if (limits === undefined) return 'a chain that is not allowed';
-    if (slot.nonce !== undefined && limits.family !== undefined) return 'a chain whose transactions have no nonce';
-    if (slot.tx !== undefined && limits.family !== 'tron') return 'a chain whose transactions are not written so';
+    if (limits === undefined) return NOT_ALLOWED;
+    const { raw } = signingOf(limits.family);
+    if (slot.nonce !== undefined && raw !== undefined) return 'a chain whose transactions have no nonce';
+    if (slot.tx !== undefined && raw === undefined) return NOT_RAW;
     const address = addressOf(from);
     if (address === undefined) return 'a wallet that is not here';
     const { depositIndex } = wanted;
@@ -86,19 +90,20 @@ export function openSigner(
     return key;
   }
 
-  /** The signature covers only the content of the bytes: they are decoded strictly, and the limits apply to the result. */
+  /** The signature covers only the content of the bytes: the family reads them strictly, and the limits apply to the result. */
   function signRaw(from: From, { chainId, rawData, depositIndex }: AskedRaw): Buffer | { refused: string } {
-    const raw = decodeRawData(rawData);
-    if (raw === undefined) return { refused: 'bytes that are no transfer' };
-    if (accountOf(raw.owner) !== addressOf(from)) return { refused: 'a transfer of another wallet' };
-    if (raw.expirationMs > BigInt(nowMs() + LONGEST_MS)) return { refused: 'an expiration too far ahead' };
-    const { data, value } = raw;
-    const gas = mostOf(raw, rawData.length);
-    const wanted = { target: accountOf(raw.target), data, value, gas, price: 1n, depositIndex };
-    const content = decided(chainId, from, wanted, { tx: hashOf(rawData) });
+    const limits = byChain.get(chainId);
+    if (limits === undefined) return { refused: NOT_ALLOWED };
+    const { raw } = signingOf(limits.family);
+    if (raw === undefined) return { refused: NOT_RAW };
+    const transfer = raw.read(rawData, nowMs());
+    if ('refused' in transfer) return transfer;
+    const { owner, target, data, value, feeUnits, tx } = transfer;
+    if (owner !== addressOf(from)) return { refused: 'a transfer of another wallet' };
+    const content = decided(chainId, from, { target, data, value, gas: feeUnits, price: 1n, depositIndex }, { tx });
     if (typeof content === 'string') return { refused: content };
     journal.keep(content);
-    return signRawData(keyOf(from), rawData);
+    return raw.sign(keyOf(from), rawData);
   }
 
   return {

@@ -14,15 +14,18 @@
  *
  * `"sweeper": "0x…"` lists our Sweeper contract, which sweeps in batches (docs/decisions/0100-batched-sweeps.md).
  *
- * A chain of Tron's family has `"family": "tron"` and its contracts as `T…`.
+ * A chain of another family than EVM names it (`"family": "tron"`), and its contracts in the spelling of that family (`T…`).
  */
 import { defined } from '../base/defined.ts';
 import { SettingError } from '../base/env.ts';
-import { units } from '../base/fields.ts';
+import { assert } from '../base/errors.ts';
+import { oneOf, units } from '../base/fields.ts';
 import { listAt, objectAt, parseJson, readAt } from '../base/jsonfile.ts';
-import { readAddress } from '../rails/evm/index.ts';
-import { accountOf, readTronAddress } from '../rails/tron/index.ts';
+import { CHAIN_FAMILIES } from '../rails/families.ts';
+import type { ChainSigning } from '../rails/signing.ts';
 import type { ChainLimits, Limit } from './policy.ts';
+
+const FAMILIES = CHAIN_FAMILIES.map(({ code }) => code);
 
 /** @throws SettingError with the place in the file and the rule that it violates */
 export function readLimits(name: string, text: string): ChainLimits[] {
@@ -30,13 +33,13 @@ export function readLimits(name: string, text: string): ChainLimits[] {
   const read = listAt(chains, `${name}: chains`).map((one, at): ChainLimits => {
     const where = `${name}: chains[${at}]`;
     const chain = objectAt(one, where, ['chainId', 'family', 'tokens', 'gas', 'native', 'fees', 'sweeper']);
-    const { family } = chain;
-    const sweeper = typeof chain.sweeper === 'string' ? readAddress(chain.sweeper) : undefined;
-    if (chain.sweeper !== undefined && (sweeper === undefined || family !== undefined))
+    const family = readAt(chain.family ?? FAMILIES[0], `${where}.family`, oneOf(FAMILIES));
+    const { readAccount, hasSweeper } = signingOf(family);
+    const sweeper = hasSweeper && typeof chain.sweeper === 'string' ? readAccount(chain.sweeper) : undefined;
+    if (chain.sweeper !== undefined && sweeper === undefined)
       throw new SettingError(`${where}.sweeper must be the address of the Sweeper contract, on an EVM chain`);
-    if (family !== undefined && family !== 'tron') throw new SettingError(`${where}.family must be tron, or left out`);
     const tokens = Object.entries(objectAt(chain.tokens, `${where}.tokens`)).map(([contract, value]) => {
-      const address = family === 'tron' ? tronAccount(contract) : readAddress(contract);
+      const address = readAccount(contract);
       if (address === undefined) throw new SettingError(`${where}.tokens must be named by contract addresses`);
       return [address, limitAt(value, `${where}.tokens.${contract}`)] as const;
     });
@@ -45,7 +48,7 @@ export function readLimits(name: string, text: string): ChainLimits[] {
     if (chainId === 0n) throw new SettingError(`${where}.chainId must not be 0`);
     return {
       chainId,
-      ...(family === undefined ? {} : { family }),
+      family,
       tokens: Object.fromEntries(tokens),
       gas: limitAt(chain.gas, `${where}.gas`),
       native: limitAt(chain.native, `${where}.native`),
@@ -58,9 +61,11 @@ export function readLimits(name: string, text: string): ChainLimits[] {
   return read;
 }
 
-function tronAccount(text: string): string | undefined {
-  const address = readTronAddress(text);
-  return address === undefined ? undefined : accountOf(address);
+/** The signer's part of a chain's family. @param code undefined for the default one */
+export function signingOf(code: string | undefined): ChainSigning {
+  const family = code === undefined ? CHAIN_FAMILIES[0] : CHAIN_FAMILIES.find((one) => one.code === code);
+  assert(family !== undefined, `there is no family of chains ${code}`);
+  return family.signing;
 }
 
 function limitAt(value: unknown, where: string): Limit {

@@ -15,7 +15,7 @@
  * that transaction. The contract moves listed tokens to the hot wallet only. The sum of a batch has the token's limit per
  * transfer, and its fee counts like any other.
  *
- * On a chain without nonces (Tron) the hash of the transaction takes the nonce's place: signing the same bytes again counts once,
+ * On a chain without nonces the hash of the transaction takes the nonce's place: signing the same bytes again counts once,
  * other bytes count separately.
  */
 import { keccak256 } from 'viem/utils';
@@ -30,8 +30,8 @@ export interface Limit {
 
 export interface ChainLimits {
   chainId: bigint;
-  /** How the chain's transactions are encoded; EVM by default. */
-  family?: 'tron';
+  /** Code of the chain's family; EVM by default. */
+  family?: string;
   /** Limits by lower-case contract address. Only listed contracts are called. */
   tokens: Readonly<Record<string, Limit>>;
   /** The native asset to our own deposit addresses. */

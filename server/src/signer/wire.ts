@@ -3,7 +3,7 @@
  *
  * First both sides prove that they know the shared secret, each by hashing the other's random challenge; nothing else is read
  * before that. Then five methods: `describe`, `check`, `sign`, `signRaw`, `signed`. Whole numbers are decimal text and bytes
- * are hex. `signRaw` takes the bytes of a transaction, for chains of Tron's family; `check` takes such a transfer as accounts
+ * are hex. `signRaw` takes the bytes of a transaction, for chains without nonces; `check` takes such a transfer as accounts
  * in hex, with its highest fee as `gas` at a price of one.
  *
  * Requests are parsed strictly: missing, too long and malformed fields are errors, and so are unknown ones.

@@ -7,7 +7,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { allOf, allSettings } from '../../src/config.ts';
-import { CHAIN_FAMILIES, LISTS } from '../../src/registry.ts';
+import { CHAIN_FAMILIES } from '../../src/rails/families.ts';
+import { LISTS } from '../../src/registry.ts';
 import {
   EXCHANGES,
   type ExchangeName,
@@ -63,6 +64,14 @@ describe('lists', () => {
       if (setting.fallback === undefined || setting.name === 'DATA_DIR') continue;
       assert.equal(String(setting.read(undefined)), setting.fallback, setting.name);
     }
+  });
+
+  test('the signer knows a family of chains by its object only', () => {
+    const folder = fileURLToPath(new URL('../../src/signer/', import.meta.url));
+    // The default family is the form in which every transfer is decided (rails/signing.ts).
+    for (const { code } of CHAIN_FAMILIES.slice(1))
+      for (const file of readdirSync(folder))
+        assert.ok(!readFileSync(`${folder}${file}`, 'utf8').includes(`rails/${code}/`), `${file} imports from ${code}`);
   });
 
   test('each bank and each family of chains is held against the contract of rails', () => {

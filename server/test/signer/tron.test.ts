@@ -149,6 +149,6 @@ describe('signing bytes of Tron', () => {
     assert.deepEqual(Object.keys(read?.tokens ?? {}), ['0xa614f803b6fd780986a42c78ec9c7f77e6ded13c']);
     assert.throws(() => readLimits('LIMITS', file('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t')), /tokens must be named by/);
     assert.throws(() => readLimits('LIMITS', file(TOKEN, 'tron')), /tokens must be named by/);
-    assert.throws(() => readLimits('LIMITS', file(TOKEN, 'bitcoin')), /family must be tron/);
+    assert.throws(() => readLimits('LIMITS', file(TOKEN, 'bitcoin')), /family must be one of evm, tron/);
   });
 });

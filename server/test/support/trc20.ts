@@ -4,7 +4,14 @@
 import { HDKey } from '@scure/bip32';
 import { randomHex } from '../../src/base/ids.ts';
 import type { ChainPace, ChainRail, RailContext } from '../../src/rails/chain.ts';
-import { accountOf, addressOf, type TronOptions, tronAddressesOf, tronRail } from '../../src/rails/tron/index.ts';
+import {
+  accountOf,
+  addressOf,
+  type TronOptions,
+  tronRail,
+  tronSigner,
+  tronSweepSigner,
+} from '../../src/rails/tron/index.ts';
 import { startTron, type TronNode } from '../../src/sandbox/tron.ts';
 import {
   type ChainLimits,
@@ -110,8 +117,8 @@ export function tronWallets(
     url: node.url,
     chainId: TRON_CHAIN,
     xpub: expected.xpub,
-    signers: { hot: client.tronWallet(TRON_CHAIN, 'hot', hot) },
-    sweepSigner: client.tronDeposits(TRON_CHAIN, tronAddressesOf(expected.xpub)),
+    signers: { hot: tronSigner(client.rawWallet(TRON_CHAIN, 'hot'), hot) },
+    sweepSigner: tronSweepSigner(client, { chainId: TRON_CHAIN, xpub: expected.xpub }),
     finality: SOLID,
     maxFeeLimit: 10n ** 9n,
     maxEnergyPrice: 1_000n,

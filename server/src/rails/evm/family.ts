@@ -66,4 +66,5 @@ export const evmFamily: ChainFamily<EvmKeys> = {
   readAddress,
   addressRule: 'an address, with right capitals if it has any',
   accountOf: (address) => address,
+  signing: { readAccount: readAddress, hasSweeper: true },
 };

@@ -3,17 +3,13 @@ import { defined } from '../../base/defined.ts';
 import { text, units, whole } from '../../base/fields.ts';
 import { readAt } from '../../base/jsonfile.ts';
 import { type ChainFamily, type ConnectedChain, nodesAt } from '../family.ts';
+import type { RawKeys } from '../signing.ts';
 import { tronRail } from './adapter.ts';
 import { accountOf, addressesOf, readAddress } from './addresses.ts';
 import type { TronOptions } from './node.ts';
-import type { TronSigner } from './signer.ts';
+import { readRaw, signRawData, tronSigner, tronSweepSigner } from './signer.ts';
 
 const API_KEY = text(200, /^[!-~]+$/, 'a key of up to 200 characters');
-
-interface TronKeys {
-  tronWallet(chainId: bigint, name: string, address: string): TronSigner;
-  tronDeposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => TronSigner;
-}
 
 export const tronChain = (options: TronOptions): ConnectedChain => ({
   chain: options.chain,
@@ -21,7 +17,7 @@ export const tronChain = (options: TronOptions): ConnectedChain => ({
   open: (context, pace = options.pace) => tronRail({ ...options, ...defined({ pace }) }, context),
 });
 
-export const tronFamily: ChainFamily<TronKeys> = {
+export const tronFamily: ChainFamily<RawKeys> = {
   code: 'tron',
   nativeDecimals: 6,
   fields: ['nodeUrls', 'solidityUrls', 'apiKey', 'finality', 'maxFeeLimit', 'maxEnergyPrice'],
@@ -41,12 +37,20 @@ export const tronFamily: ChainFamily<TronKeys> = {
         ...(keys === undefined
           ? {}
           : {
-              signers: { hot: keys.tronWallet(chain.chainId, 'hot', hotWallet) },
-              sweepSigner: keys.tronDeposits(chain.chainId, addressesOf(chain.xpub)),
+              signers: { hot: tronSigner(keys.rawWallet(chain.chainId, 'hot'), hotWallet) },
+              sweepSigner: tronSweepSigner(keys, chain),
             }),
       });
   },
   readAddress,
   addressRule: 'an address of Tron (T…)',
   accountOf,
+  signing: {
+    readAccount(text) {
+      const address = readAddress(text);
+      return address === undefined ? undefined : accountOf(address);
+    },
+    hasSweeper: false,
+    raw: { read: readRaw, sign: signRawData },
+  },
 };

@@ -11,5 +11,7 @@ export {
   signRawData,
   type TronSigner,
   type TronWanted,
+  tronSigner,
   tronSignerOf,
+  tronSweepSigner,
 } from './signer.ts';

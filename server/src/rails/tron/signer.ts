@@ -7,8 +7,9 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1';
 import { decodeTransferCall } from '../erc20.ts';
-import { addressOf, sha256, signerOf } from './addresses.ts';
-import type { RawData } from './protobuf.ts';
+import type { RawKeys, RawSigner, RawTransfer } from '../signing.ts';
+import { accountOf, addressesOf, addressOf, sha256, signerOf } from './addresses.ts';
+import { decodeRawData, type RawData } from './protobuf.ts';
 
 /** A transfer as it is shown to a signer before it is built. */
 export interface TronWanted {
@@ -30,6 +31,22 @@ export interface TronSigner {
   refuses(wanted: TronWanted): Promise<string | undefined>;
   /** @returns the signature: r, s, v. @throws NotSigned */
   sign(rawData: Buffer, depositIndex: bigint | undefined): Promise<Buffer>;
+}
+
+/** The signer of an address whose key is in the signer's process. */
+export const tronSigner = (raw: RawSigner, address: string): TronSigner => ({
+  address,
+  refuses: ({ target, ...wanted }) => raw.refuses({ ...wanted, target: accountOf(target) }),
+  sign: (rawData, depositIndex) => raw.sign(rawData, depositIndex),
+});
+
+/** Signers of the deposit addresses, by index. */
+export function tronSweepSigner(
+  keys: RawKeys,
+  { chainId, xpub }: { chainId: bigint; xpub: string },
+): (index: bigint) => TronSigner {
+  const [signerAt, addressAt] = [keys.rawDeposits(chainId), addressesOf(xpub)];
+  return (index) => tronSigner(signerAt(index), addressAt(index));
 }
 
 /** A transaction with a later expiration is not signed, so this bounds when a signed transaction can be included. */
@@ -57,6 +74,16 @@ export function movedBy({
   return transfer === undefined
     ? 'a call that is no transfer'
     : { contract: target, to: addressOf(transfer.to), units: transfer.units };
+}
+
+/** The transfer in the bytes, for the signer's decision; or why such bytes are never signed. */
+export function readRaw(rawData: Buffer, nowMs: number): RawTransfer | { refused: string } {
+  const raw = decodeRawData(rawData);
+  if (raw === undefined) return { refused: 'bytes that are no transfer' };
+  if (raw.expirationMs > BigInt(nowMs + LONGEST_MS)) return { refused: 'an expiration too far ahead' };
+  const { owner, target, data, value } = raw;
+  const feeUnits = mostOf(raw, rawData.length);
+  return { owner: accountOf(owner), target: accountOf(target), data, value, feeUnits, tx: hashOf(rawData) };
 }
 
 /** The address whose key signed a transaction; undefined when the signature is invalid. */
