@@ -1,6 +1,6 @@
 /**
  * Everything that registry.ts lists, checked against the contract of its kind. A new line there adds a check here; without its
- * fixture it fails, by the name of the missing file.
+ * fixture it fails, by the name of the missing file. Not here: banks and chains (rails.test.ts).
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -21,6 +21,7 @@ import {
 } from '../support/pricehosts.ts';
 import { type AddressRiskEnvironment, testAddressRisk } from './addressrisk.ts';
 import { type ChannelEnvironment, testChannel } from './channel.ts';
+import { fixtureOf } from './fixtures.ts';
 import { type PriceSourceEnvironment, testPriceSource } from './pricesource.ts';
 import { type SenderEnvironment, testSender } from './sender.ts';
 import { type TravelProtocolEnvironment, testTravelProtocol } from './travelprotocol.ts';
@@ -72,18 +73,6 @@ describe('lists', () => {
     for (const { code } of CHAIN_FAMILIES.slice(1))
       for (const file of readdirSync(folder))
         assert.ok(!readFileSync(`${folder}${file}`, 'utf8').includes(`rails/${code}/`), `${file} imports from ${code}`);
-  });
-
-  test('each bank and each family of chains is held against the contract of rails', () => {
-    const folder = inTests('rails');
-    const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
-    for (const code of codesOf([...LISTS.banks, ...CHAIN_FAMILIES])) {
-      const calls = new RegExp(`testRail\\([^)]*\\b${code}\\b`);
-      assert.ok(
-        texts.some((text) => calls.test(text)),
-        `no file of server/test/rails calls testRail for ${code}`,
-      );
-    }
   });
 });
 
@@ -137,12 +126,6 @@ describe('price sources', () => {
     };
   }
 });
-
-/** The default export of an adapter's fixture; undefined when there is no such file. */
-const fixtureOf = async <F>(kind: string, code: string): Promise<F | undefined> => {
-  const path = inTests(`fixtures/${kind}/${code}.ts`);
-  return existsSync(path) ? ((await import(path)) as { default: F }).default : undefined;
-};
 
 for (const { code } of LISTS.verifiers) {
   const fixture = await fixtureOf<VerifierFixture>('verifiers', code);

@@ -8,7 +8,6 @@ import { after, before, describe, it } from 'node:test';
 import { txOn } from '../../src/base/db.ts';
 import { sumOfLines } from '../../src/rails/bank.store.ts';
 import { lockPayout, recordRejected, whyNotUnpaid } from '../../src/rails/payouts.ts';
-import { testRail } from '../contracts/rail.ts';
 import { type ManualEnvironment, manualEnvironment, PAYEE } from '../support/manual.environment.ts';
 import { patience } from '../support/patience.ts';
 import { camt, DAY, germanCsv } from '../support/statements.ts';
@@ -25,44 +24,6 @@ const refusedBatch = (why: RegExp) => (error: { code?: string; facts?: { why?: s
   return true;
 };
 const carried = (id: string): string => id.replaceAll('_', '-');
-
-testRail('a manual bank', async () => {
-  const w = await manualEnvironment();
-  return {
-    rail: w.rail,
-    facts: w.facts,
-    sending: (key) => ({
-      key,
-      asset: 'eur',
-      units: 500n,
-      destination: { kind: 'account', details: PAYEE },
-    }),
-    // A person with files plays the bank: a payout has its effect once for each file that contains it.
-    effects: async (key) => {
-      await w.writesOnce(key, 500n);
-      await w.closes().catch(refusedBatch(/No payout waits/));
-      const files = await Promise.all(
-        (await w.asks((desk, tx) => desk.batches(tx))).map(({ id }) => w.asks((desk, tx) => desk.file(tx, id))),
-      );
-      return files
-        .map(({ bytes }) => bytes.toString().split(`<EndToEndId>${carried(key)}<`).length - 1)
-        .reduce((a, b) => a + b, 0);
-    },
-    pays: async (target) => {
-      await w.imports(w.nextStatement([{ units: 700n, text: `thanks ${target}`, name: 'A Payer', ref: 'R1' }]));
-      // The other account has had its statement, too.
-      await w.imports(camt({ currency: 'INR', number: '000100020003', from: w.today(), entries: [] }), 'inr');
-    },
-    settles: async () => {
-      await w.rail.observe();
-    },
-    goesDark: async () => {
-      for (const table of ['manual_lines', 'manual_payouts', 'manual_statements'])
-        await w.rows.query(`alter table ${table} rename to ${table}_gone`);
-    },
-    stop: () => w.stop(),
-  };
-});
 
 describe('a payout after a restore', () => {
   let w: ManualEnvironment;

@@ -9,33 +9,8 @@ import { openLog } from '../../src/base/log.ts';
 import { callOnce } from '../../src/rails/call.ts';
 import { HOUR_MS, MAGIC_ACCOUNTS, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { keepSettling } from '../../src/rails/simulated/settling.ts';
-import { testRail } from '../contracts/rail.ts';
 import { type BankEnvironment, bankEnvironment } from '../support/bank.environment.ts';
 import { until } from '../support/until.ts';
-
-for (const deduplicates of [true, false]) {
-  testRail(`a simulated bank that ${deduplicates ? 'deduplicates' : 'does not deduplicate'}`, async () => {
-    const w = await bankEnvironment({ deduplicatesForMs: deduplicates ? 24 * HOUR_MS : 0 });
-    return {
-      rail: w.rail,
-      facts: w.facts,
-      sending: (key) => ({
-        key,
-        asset: 'inr',
-        units: 500n,
-        destination: { kind: 'account', details: { account: '123456780000', name: 'A' } },
-      }),
-      effects: w.paid,
-      pays: async (target) => {
-        await w.bank.creditAccount({ currency: 'INR', units: 700n, text: `thanks ${target}` });
-      },
-      settles: () => w.reads(),
-      ages: (ms) => w.bank.ages(ms),
-      goesDark: () => w.bank.stop(),
-      stop: () => w.stop(),
-    };
-  });
-}
 
 describe('the simulated bank', () => {
   let w: BankEnvironment;

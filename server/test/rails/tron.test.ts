@@ -22,7 +22,6 @@ import {
   tronAddressesOf,
   tronSignerOf,
 } from '../../src/rails/tron/index.ts';
-import { testRail } from '../contracts/rail.ts';
 import { data } from '../support/anvil.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
@@ -343,46 +342,6 @@ describe('a restore, on Tron', () => {
       await rows.query('delete from payouts');
     }
   });
-});
-
-testRail('tron.trc20', async () => {
-  const { rail, facts, look, code } = await world();
-  const owners = new Map<string, string>();
-  let dark = false;
-  return {
-    rail,
-    facts,
-    sending(key) {
-      const to = owners.get(key) ?? addressOf(`0x${createHash('sha1').update(`${code} ${key}`).digest('hex')}`);
-      owners.set(key, to);
-      return { key, asset: USDT, units: 5n, destination: { kind: 'address', address: to } };
-    },
-    async effects(key) {
-      if (!dark) await chain.mine();
-      return Number((await chain.held(owners.get(key) ?? '')) / 5n);
-    },
-    async pays(target) {
-      const index = (await rows.query('select from deposit_addresses where address = $1', [target])).length;
-      const numbers = [7n, 8n];
-      const number = numbers.find((one) => targetOf(rail, one) === target) ?? 0n;
-      if (index === 0) {
-        const order = await rows.order(USDT, code, target);
-        await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index: number, ...order }));
-      }
-      await chain.mint(target, 3n);
-    },
-    async settles() {
-      await chain.mine(SOLID + 1);
-      await look();
-    },
-    async goesDark() {
-      dark = true;
-      chain.node.pause(true);
-    },
-    async stop() {
-      chain.node.pause(false);
-    },
-  };
 });
 
 describe('deposits on Tron', () => {
