@@ -33,15 +33,8 @@ export const ROLES = ['api', 'worker', 'all'] as const;
 export const answersRequests = ({ role }: Pick<Config, 'role'>): boolean => role !== 'worker';
 export const doesWork = ({ role }: Pick<Config, 'role'>): boolean => role !== 'api';
 
-const settingsFor = ({
-  priceSources,
-  verifiers,
-  codeSenders,
-  banks,
-  alertChannels,
-  addressRisks,
-  travelProtocols,
-}: Lists) => ({
+/** The process, and where it listens. */
+const SERVER = {
   profile: oneOf(
     'PROFILE',
     'sandbox has local chains, a simulated bank and test controls; production refuses to start with them',
@@ -69,6 +62,10 @@ const settingsFor = ({
     'base URL under which browsers reach this server, for links to hosted pages',
     undefined,
   ),
+};
+
+/** The database, the keys of what it encrypts, and how long data is kept. */
+const DATA = {
   dataDir: text('DATA_DIR', 'folder for the embedded database, local chains and sandbox.json', 'data'),
   databaseUrl: secret(
     'DATABASE_URL',
@@ -109,6 +106,10 @@ const settingsFor = ({
     90,
     { min: 0, max: 36_500 },
   ),
+};
+
+/** What it logs and serves, its chains, and the signer. */
+const CHAINS = {
   logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
   docs: oneOf('DOCS', '1 serves the docs for partners at /docs; 0 leaves them out', ['0', '1'], '1'),
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),
@@ -126,6 +127,10 @@ const settingsFor = ({
     undefined,
   ),
   signerSecret: sharedSecret('SIGNER_SECRET', 'production: shared with the signer, at least 32 characters'),
+};
+
+/** Operators and customers: who they are, and how they sign in. */
+const PEOPLE = {
   operatorToken: sharedSecret(
     'OPERATOR_TOKEN',
     'token of the first operator, at least 32 characters. The sandbox creates one',
@@ -181,6 +186,10 @@ const settingsFor = ({
     ['passkey', 'provider'],
     'passkey',
   ),
+};
+
+/** Prices, and the checks of customers and of where money goes. */
+const checksOf = ({ priceSources, verifiers, addressRisks, travelProtocols }: Lists) => ({
   priceSources: someOf(
     'PRICE_SOURCES',
     'price sources, separated by commas; unset is fixed in the sandbox, all others in production. Each market names the ones it uses',
@@ -244,6 +253,10 @@ const settingsFor = ({
     86_400,
     { min: 60, max: 2_592_000 },
   ),
+});
+
+/** The store of customers' files. */
+const FILES = {
   filesS3Url: webAddress(
     'FILES_S3_URL',
     "address of an S3 store for customers' files, without the bucket; unset stores them in DATA_DIR/documents",
@@ -254,6 +267,10 @@ const settingsFor = ({
   filesS3Prefix: text('FILES_S3_PREFIX', 'prefix of the object names, such as cloverleaf/', ''),
   filesS3AccessKey: secret('FILES_S3_ACCESS_KEY', 'access key of the S3 store'),
   filesS3SecretKey: secret('FILES_S3_SECRET_KEY', 'secret key of the S3 store'),
+};
+
+/** The ways out: payouts, login codes and alerts. */
+const waysOf = ({ codeSenders, banks, alertChannels }: Lists) => ({
   accountNames: oneOf(
     'ACCOUNT_NAMES',
     'what happens to a payout if the account holder has another name than the customer',
@@ -276,6 +293,17 @@ const settingsFor = ({
     'channels that notify people about cases, separated by commas; unset notifies no one. Rules decide what is sent (alert set)',
     alertChannels.map(codeOf),
   ),
+});
+
+/** All settings, in the order in which docs/settings.md lists them. */
+const settingsFor = (lists: Lists) => ({
+  ...SERVER,
+  ...DATA,
+  ...CHAINS,
+  ...PEOPLE,
+  ...checksOf(lists),
+  ...FILES,
+  ...waysOf(lists),
 });
 
 /** Its login is the server's own, whose password no setting has. */

@@ -15,12 +15,14 @@ const FILE_LINES = 500;
 const FUNCTION_LINES = 120;
 const REASON = /Long because [^…]/;
 
-const sources = globSync(['{server,sdk,console,bench,scripts}/**/*.{ts,tsx,mjs}'], {
+const sources = globSync(['{server,sdk,console,bench,scripts}/**/*.{ts,tsx,mjs,js,css}'], {
   cwd: ROOT,
-  exclude: (path) => /(?:^|\/)(?:node_modules|dist[^/]*|generated)$/.test(path),
+  // public/ has copies of a library.
+  exclude: (path) => /(?:^|\/)(?:node_modules|dist[^/]*|generated|vendor|public)$/.test(path),
 }).toSorted();
 
-const STARTS = /(?:\bfunction\b.*|=>|\)(?:: [^=]+)?) \{$/;
+/** A body of statements, or of one object. */
+const STARTS = /(?:\bfunction\b.*|=>|\)(?:: [^=]+)?) (\(?)\{$/;
 const IS_NONE = /^\s*(?:\}? ?(?:if|for|while|switch|catch|else|do|try)\b)|\bdescribe\(/;
 
 interface Long {
@@ -41,16 +43,18 @@ function commentAbove(lines: readonly string[], at: number, indent: string): str
 function longFunctions(text: string): Long[] {
   const lines = text.split('\n');
   return lines.flatMap((line, at) => {
-    if (!STARTS.test(line) || IS_NONE.test(line)) return [];
+    const started = STARTS.exec(line);
+    if (started === null || IS_NONE.test(line)) return [];
+    const close = started[1] === '(' ? '})' : '}';
     const indent = /^ */.exec(line)?.[0] ?? '';
-    const end = lines.findIndex((other, n) => n > at && other.startsWith(`${indent}}`));
+    const end = lines.findIndex((other, n) => n > at && other.startsWith(`${indent}${close}`));
     const length = end - at + 1;
     const isExplained = REASON.test(commentAbove(lines, at, indent));
     return length > FUNCTION_LINES ? [{ line: at + 1, lines: length, isExplained }] : [];
   });
 }
 
-const headerOf = (text: string): string => /\/\*\*[\s\S]*?\*\//.exec(text)?.[0].replaceAll(/\s+\* /g, ' ') ?? '';
+const headerOf = (text: string): string => /^\/\*[\s\S]*?\*\//.exec(text)?.[0].replaceAll(/\s+\* /g, ' ') ?? '';
 
 test('a long file says in its header why, and a long function in the comment above it', () => {
   assert.ok(sources.length > 900, `${sources.length} sources were found`);
@@ -84,4 +88,10 @@ test('a long function is found in each of its spellings', () => {
     assert.equal(longFunctions(`${head}\n${body}}\n`).length, 1, head);
   for (const head of ["describe('it', () => {", 'if (is) {', 'for (const one of all) {', 'export const ALL = {'])
     assert.deepEqual(longFunctions(`${head}\n${body}}\n`), [], head);
+  for (const head of ['const one = (a: string) => ({', '  read: () => ({'])
+    assert.equal(
+      longFunctions(`${head}\n${'    a: 1,\n'.repeat(FUNCTION_LINES)}${/^ */.exec(head)?.[0]}})\n`).length,
+      1,
+      head,
+    );
 });
