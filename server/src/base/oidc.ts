@@ -12,8 +12,10 @@
  *
  * Not here: which operator an account belongs to, and what a login with it allows (operators/identities.ts).
  */
+
 import { createHmac } from 'node:crypto';
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
+import { defined } from './defined.ts';
 import { Refusal, Unavailable } from './errors.ts';
 import { ask, type Http, NoAnswer } from './http.ts';
 
@@ -133,7 +135,7 @@ export function openOidc({ issuer, clientId, clientSecret, http = ask }: OidcSet
           expectedNonce: derived(attempt.secret, 'nonce'),
           pkceCodeVerifier: derived(attempt.secret, 'verifier'),
           idTokenExpected: true,
-          ...(attempt.maxAgeS === undefined ? {} : { maxAge: attempt.maxAgeS }),
+          ...defined({ maxAge: attempt.maxAgeS }),
         });
         const claims = tokens.claims();
         if (claims === undefined) throw new Refusal('sso_unproved');

@@ -14,9 +14,11 @@
  * Sources: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html,
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html Not yet run against AWS itself.
  */
+
 import { createHash, createHmac } from 'node:crypto';
 import { SaxesParser } from 'saxes';
 import { BLOB_ID, type Blobs } from './blobs.ts';
+import { defined } from './defined.ts';
 import { CUSTOMER_ID, type ErasureList } from './erasurelist.ts';
 import { assert, Unavailable } from './errors.ts';
 import { ask } from './http.ts';
@@ -125,7 +127,7 @@ function openStore(bucket: Bucket) {
       for (let pages = 0; pages < MOST_PAGES; pages += 1) {
         const query = {
           ...{ 'list-type': '2', prefix: `${prefix}${under}` },
-          ...(token !== undefined && { 'continuation-token': token }),
+          ...defined({ 'continuation-token': token }),
         };
         const { body } = await call({ method: 'GET', query, expects: [200], longestBytes: LONGEST_PAGE });
         const page = readPage(body);

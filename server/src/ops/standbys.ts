@@ -7,7 +7,9 @@
  *
  * Not here: setting them up, and what to do after a failover (docs/operating/production.md, docs/operating/scaling.md).
  */
+
 import type { Database, Tx } from '../base/db.ts';
+import { defined } from '../base/defined.ts';
 import type { Readings } from './metrics.ts';
 import type { Check } from './routes.ts';
 
@@ -71,7 +73,7 @@ export function standbysCheck(db: Pick<Database, 'asSystem'>): Check {
         missing,
         waitedFor: found.waitedFor,
         ...(lagBytes === null ? {} : { lagBytes }),
-        ...(why === undefined ? {} : { why }),
+        ...defined({ why }),
       };
     },
   };

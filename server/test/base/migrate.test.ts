@@ -263,7 +263,7 @@ test('renamed reasons and actions are mapped where rows may change, and a rule h
       select 'bank.hand_out_file', 'bank.manual:1', '{}', 'asked', 1, now(), now(), state
         from unnest(array['open', 'expired']) state`);
     await admin.query('set session_replication_role = origin');
-    const file = new URL('../../migrations/0079_words_of_rejections.sql', import.meta.url);
+    const file = new URL('../../migrations/0083_words_of_rejections.sql', import.meta.url);
     await admin.query(readFileSync(file, 'utf8'));
     assert.deepEqual(await all('select why from payouts order by order_id'), [
       ['rejected_by_payee (MS02)'],

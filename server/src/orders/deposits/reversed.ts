@@ -2,7 +2,9 @@
  * A deposit that its chain or bank reversed. If it is not booked yet, it is dropped. If it is, it becomes a loss or its
  * customer's debt, and payouts that have not left are cancelled.
  */
+
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';
 import { enqueue } from '../../base/jobs.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
@@ -101,7 +103,7 @@ async function bookReversed(
     rail,
     wallet: rail.wallets.deposits,
     facts: { deposit: String(row.id), reference: row.reference },
-    ...(order === undefined ? {} : { orderId: order.id }),
+    ...defined({ orderId: order?.id }),
   };
   const free = row.state === 'confirmed' ? row.units : inSuspense(row) - goneUnits;
   if (free > 0n) {
@@ -140,7 +142,7 @@ async function lose(
   await bookGone(context, tx, {
     ...{ id, kind: 'deposit_lost', rail, wallet: rail.wallets.deposits, units: more, to },
     facts: { deposit: String(row.id), reference: row.reference },
-    ...(order === undefined ? {} : { orderId: order.id }),
+    ...defined({ orderId: order?.id }),
   });
   const wasLost = row.state === 'lost';
   const units = wasLost ? more + row.lostUnits : more;
@@ -152,7 +154,7 @@ async function lose(
   await openCase(tx, {
     kind: owes ? 'customer_owes' : 'deposit_lost',
     subject: `deposit:${row.id}`,
-    ...(order === undefined ? {} : { orderId: order.id }),
+    ...defined({ orderId: order?.id }),
     partnerId: debtor?.partnerId ?? order?.partnerId,
     reason: owes ? 'reversed after it was paid out: the customer owes it, and is blocked' : REASONS.lost,
     facts: { units: String(units), asset: row.asset, reference: row.reference },

@@ -5,7 +5,9 @@
  * each payout is one. So of the debit each payout's part is booked to the account `difference` under the debit's id, and back
  * from there under the payout's id. What remains in that account is what the debit has beyond the payouts, or lacks.
  */
+
 import type { Tx } from '../../base/db.ts';
+import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';
 import { chart, move, post } from '../../ledger/index.ts';
 import { lockPayout, type Payout } from '../../rails/payouts.ts';
@@ -40,7 +42,7 @@ export async function debitShared(context: Context, tx: Tx, fact: Of<'debit_shar
   const paidUnits = payouts.reduce((sum, one) => sum + one.units, 0n);
   const facts = { movement: externalId, name, paidUnits: String(paidUnits) };
   await bookGone(context, tx, { id: `${id}:shared`, kind: KIND, rail, to: difference, units, facts });
-  await bookCost(context, tx, { rail: code, key: externalId, ...(cost === undefined ? {} : { cost }) });
+  await bookCost(context, tx, { rail: code, key: externalId, ...defined({ cost }) });
 }
 
 /** The payouts, with their orders, locked. */

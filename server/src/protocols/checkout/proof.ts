@@ -6,6 +6,7 @@
  * on file. The rules, and what is compared, are in customers/proof.ts.
  */
 import { isCalendarDay } from '../../base/clock.ts';
+import { defined } from '../../base/defined.ts';
 import { continueAsNew, proveIdentity, releaseNumber } from '../../customers/index.ts';
 import { recordActivity } from '../../partners/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
@@ -105,7 +106,7 @@ function proofPage(visit: Visit, p: { problems?: Problems; said?: string; status
     title: words.title,
     body: html`${p.said !== undefined && alert(p.said)}${paragraph(words.intro)}${same}${other}${visit.aside}`,
     problems,
-    ...(p.status === undefined ? {} : { status: p.status }),
+    ...defined({ status: p.status }),
   });
 }
 

@@ -4,6 +4,7 @@
  * They are the partner's questions of `/v1` (customers/identity/requests.ts): the first answer counts, from its program or the customer
  * here, has answered. Files are stored as they arrive, so an answer that is refused loses none; they count with the answer.
  */
+import { defined } from '../../base/defined.ts';
 import { Refusal } from '../../base/errors.ts';
 import { isPlain } from '../../base/fields.ts';
 import { informationEnded } from '../../compliance/index.ts';
@@ -77,7 +78,7 @@ ${fileInput(look, {
   button: button(words.send),
 })}
 <p><a href="${visit.action}">${words.back}</a></p>`;
-  return show(visit, { title: words.title, body, problems, ...(p.status === undefined ? {} : { status: p.status }) });
+  return show(visit, { title: words.title, body, problems, ...defined({ status: p.status }) });
 }
 
 /** Takes files and answer. The files that may be kept are kept, also when something else is wrong. */

@@ -3,6 +3,7 @@
  * nothing of the server, so the forms are written to a file that it imports (console/src/declared.json); a test compares the file
  * with the output of this function.
  */
+import { defined } from '../../base/defined.ts';
 import type { Field } from '../declaration/fields.ts';
 import type { DeclaredAction } from './declare.ts';
 import { ENDPOINTS } from './declared/index.ts';
@@ -23,7 +24,7 @@ function fieldOf(declared: DeclaredAction, name: string, { schema, optional, rul
   return {
     ...{ name, label: labelOf(name), hint },
     ...(optional === true ? {} : { isRequired: true }),
-    ...(choices === undefined ? {} : { choices }),
+    ...defined({ choices }),
     ...(format === 'date-time' ? { isTime: true } : {}),
     ...(type === 'boolean' ? { isSwitch: true } : {}),
   };

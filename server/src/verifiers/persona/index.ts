@@ -102,7 +102,7 @@ export function persona(account: PersonaAccount, context: Pick<VerifierContext, 
         'persona-version': API_VERSION,
         'key-inflection': 'kebab',
         ...(method === 'POST' && { 'content-type': 'application/json' }),
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        ...defined({ 'idempotency-key': idempotencyKey }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
@@ -219,7 +219,7 @@ function findingOf({ status, template }: Inquiry, known: Levels, completed: Pers
   }
   const reason = wordOf(status);
   if (status === 'declined' || status === 'failed')
-    return { outcome: status === 'declined' ? 'refused' : 'failed', level: 0, ...(reason !== undefined && { reason }) };
+    return { outcome: status === 'declined' ? 'refused' : 'failed', level: 0, ...defined({ reason }) };
   if (status === 'completed' || status === 'needs_review' || UNDER_WAY.includes(status)) return inReview();
   throw new Unavailable(CODE, 'its inquiry has a status that is not documented');
 }

@@ -3,6 +3,7 @@
  * the number after a failure that allows it. A test compares the list with the contract: each outcome, each reason that a partner may
  * be told, and each reason of a single item has a value.
  */
+import { defined } from '../../base/defined.ts';
 import type { Finding } from '../verifier.ts';
 
 export interface MagicIdentity {
@@ -22,12 +23,12 @@ export interface MagicIdentity {
 
 const failed = (ending: string, code: string | undefined, says: string): MagicIdentity => ({
   ending,
-  finding: { outcome: 'failed', ...(code !== undefined && { code }), reason: ending.toLowerCase() },
+  finding: { outcome: 'failed', ...defined({ code }), reason: ending.toLowerCase() },
   says: `failed: \`${code ?? 'not_verified'}\`, ${says}`,
 });
 const refused = (ending: string, code: string | undefined, says: string): MagicIdentity => ({
   ending,
-  finding: { outcome: 'refused', ...(code !== undefined && { code }), reason: ending.toLowerCase() },
+  finding: { outcome: 'refused', ...defined({ code }), reason: ending.toLowerCase() },
   says: `refused: \`${code ?? 'not_accepted'}\`, ${says}`,
 });
 const item = (ending: string, reason: string, name = 'identityNumber'): MagicIdentity => ({

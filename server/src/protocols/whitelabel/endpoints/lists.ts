@@ -68,7 +68,7 @@ export async function merchantHistory({
       page,
       pageSize,
       ...defined({ since }),
-      ...(fiat === undefined ? {} : { fiat: fiat.code }),
+      ...defined({ fiat: fiat?.code }),
     });
     const known = await assets(tx);
     return listed(

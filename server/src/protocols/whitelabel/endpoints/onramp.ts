@@ -79,7 +79,7 @@ export async function createOnramp(input: SignedRequest<typeof createOnrampField
         paymentMethod,
         ...(read?.payout === undefined ? {} : { payoutUnits: read.payout }),
         ...(values.rate === undefined ? {} : { rate: parseRate(values.rate) }),
-        ...(account === undefined ? {} : { fiatAccountId: account.id }),
+        ...defined({ fiatAccountId: account?.id }),
         ...defined({ merchantReference: values.merchantRecognitionId }),
         now,
       }),
