@@ -1,6 +1,6 @@
 /**
- * Every reply of an API that a test reads is compared with its declaration: tests call by clients that compare, by `fetchDeclared`,
- * or compare the reply themselves. A plain `fetch` of an API's path is found here.
+ * Every reply of an API that a test reads is compared with its declaration: tests call by clients that compare, by `fetchDeclared`
+ * or `injectDeclared`, or compare the reply themselves. A plain `fetch` or `inject` of an API's path is found here.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -25,7 +25,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'protocols/operator/signing.ts': 'compares each reply itself',
 };
 
-/** The URLs of plain fetches: as they are written, and what a variable was set to anywhere in the file. */
+/** A plain `inject` with its URL, which may be the argument or a field of it. */
+const INJECT = /\.inject\(([^;]*)/g;
+
+/** The URLs of plain calls: as they are written, and what a variable was set to anywhere in the file. */
 function plain(file: string): string[] {
   const text = readFileSync(join(TESTS, file), 'utf8');
   return [...text.matchAll(FETCH)]
@@ -34,6 +37,7 @@ function plain(file: string): string[] {
       if (set === undefined) return [url];
       return [...text.matchAll(new RegExp(`(?:const|let) ${set} =([^;]*);`, 'g'))].map(([, value = '']) => value);
     })
+    .concat([...text.matchAll(INJECT)].map(([, asked = '']) => asked))
     .filter((url) => API.test(url));
 }
 

@@ -11,6 +11,7 @@ import { balance, chart, type Entry, move, PARTNER_SETTLEMENT, post } from '../.
 import { verifyLedger } from '../../src/reconcile/index.ts';
 import { amountsDecide, confirmedBy, type Person, type Said, twoDo, withToken } from '../protocols/operator/people.ts';
 import type { Came } from '../support/client.ts';
+import { injectDeclared } from '../support/declared.fetch.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Sale, Story } from '../support/story.ts';
@@ -255,7 +256,7 @@ describe('a proposal', () => {
     const { db, vault, rails } = world.server;
     const begun = fastify();
     await begun.register(operatorApi({ db, vault, clock: world.clock, log: openLog('silent') }, { rails }));
-    const answer = await begun.inject({
+    const answer = await injectDeclared(begun, {
       ...{ method: 'POST', url: `/operator/v1/proposals/${said.body.proposal}/confirm` },
       ...{ headers: { authorization: `Bearer ${ada.token}` }, payload: { reason: 'a test' } },
     });

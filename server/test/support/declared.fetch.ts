@@ -1,5 +1,5 @@
-/** `fetch` for tests: compares every JSON reply of an API with the declaration of its endpoint. */
-
+/** `fetch` and `inject` for tests: compare every JSON reply of an API with the declaration of its endpoint. */
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { assertDeclaredOperator } from './declared.operator.ts';
 import { assertDeclaredTeam } from './declared.team.ts';
 import { assertDeclared, isOfWire } from './declared.ts';
@@ -44,4 +44,19 @@ export async function fetchDeclared(url: string, init: RequestInit = {}): Promis
     headers: response.headers,
   });
   return response;
+}
+
+/** As `fetchDeclared`, from a server that does not listen. */
+export async function injectDeclared(
+  app: Pick<FastifyInstance, 'inject'>,
+  asked: InjectOptions & { readonly url: string },
+): Promise<LightMyRequestResponse> {
+  const reply = await app.inject(asked);
+  const type = reply.headers['content-type'];
+  const { pathname, search } = new URL(asked.url, 'http://127.0.0.1');
+  assertAsDeclared({
+    ...{ method: asked.method ?? 'GET', path: `${pathname}${search}`, status: reply.statusCode, text: reply.body },
+    type: type === undefined ? undefined : String(type),
+  });
+  return reply;
 }

@@ -8,6 +8,7 @@ import { reasonsOf } from '../../src/protocols/operator/advice.ts';
 import type { Declared, DeclaredAction } from '../../src/protocols/operator/declare.ts';
 import { ENDPOINTS } from '../../src/protocols/operator/declared/index.ts';
 import { PROPOSALS } from '../../src/protocols/operator/declared/people.ts';
+import { type Reason, statusOf } from '../../src/protocols/operator/errors.ts';
 import { mayPlan, proposes } from '../../src/protocols/operator/openapi.ts';
 import { FAILURE, PLANNED, PROPOSED } from '../../src/protocols/operator/replies.ts';
 import type { Came } from './client.ts';
@@ -35,10 +36,13 @@ function assertSchema(schema: Declared['gives'], body: Came, where: string): voi
 export function assertDeclaredOperator(asked: { method: string; path: string }, status: number, body: Came): void {
   const path = asked.path.split('?')[0] ?? '';
   const found = forms.find(({ declared, form }) => declared.method === asked.method && form.test(path))?.declared;
+  if (found === undefined) assert.ok(status >= 400, `${asked.method} ${path} answers ${status}, and is not declared`);
   if (found === undefined || body === undefined || typeof body !== 'object' || body === null) return;
   const where = `${asked.method} ${found.path}`;
   if (status >= 400) {
     assertSchema(FAILURE, body, where);
+    const declared = statusOf(body.reason as Reason);
+    assert.equal(status, declared, `${where} declines for ${body.reason} with ${status}, and not with ${declared}`);
     // A confirmation may be refused for the reasons of the action it carries out.
     if (found === PROPOSALS.confirm) return;
     const reasons: readonly string[] = reasonsOf(found);

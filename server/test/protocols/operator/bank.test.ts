@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setRule } from '../../../src/operators/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
-import { assertDeclaredOperator } from '../../support/declared.operator.ts';
+import { injectDeclared } from '../../support/declared.fetch.ts';
 import { type ManualEnvironment, manualEnvironment } from '../../support/manual.environment.ts';
 import { operatorApi } from '../../support/operatorapi.ts';
 import { camt, germanCsv } from '../../support/statements.ts';
@@ -35,19 +35,16 @@ after(async () => {
 
 const get = async (path: string, person = vic) => {
   const headers = { authorization: `Bearer ${person.token}` };
-  const reply = await app.inject({ url: `/operator/v1/bank/${path}`, headers });
-  assertDeclaredOperator({ method: 'GET', path: `/bank/${path}` }, reply.statusCode, reply.json());
+  const reply = await injectDeclared(app, { url: `/operator/v1/bank/${path}`, headers });
   return { status: reply.statusCode, body: reply.json() };
 };
 const post = async (path: string, payload: object | string | Buffer, person = ada, type?: string) => {
-  const reply = await app.inject({
+  const reply = await injectDeclared(app, {
     method: 'POST',
     url: `/operator/v1/${path}`,
     headers: { authorization: `Bearer ${person.token}`, ...(type === undefined ? {} : { 'content-type': type }) },
     payload,
   });
-  if (String(reply.headers['content-type']).startsWith('application/json'))
-    assertDeclaredOperator({ method: 'POST', path: `/${path}` }, reply.statusCode, reply.json());
   return reply;
 };
 /** Ada proposes the action and Bob confirms it. */
@@ -57,7 +54,10 @@ async function both(path: string, payload: object) {
   return await post(`proposals/${said.json().proposal}/confirm`, { reason: 'looked at' }, bob);
 }
 const actions = async (): Promise<string[]> => {
-  const reply = await app.inject({ url: '/operator/v1/audit', headers: { authorization: `Bearer ${vic.token}` } });
+  const reply = await injectDeclared(app, {
+    url: '/operator/v1/audit',
+    headers: { authorization: `Bearer ${vic.token}` },
+  });
   const audit = reply.json().audit as { operator: string; action: string; subject: string; reason: string }[];
   return audit.map(({ operator: by, action, subject, reason }) => `${by} ${action} ${subject} ${reason}`).toReversed();
 };
@@ -91,7 +91,7 @@ test('a payout waits, leaves in a file that is downloaded, and is settled by the
     // The statement has no credits, so one person is enough.
     `ada bank.take_statement bank.manual:${sha} a statement of the bank`,
   ]);
-  const ofCustomer = await app.inject({
+  const ofCustomer = await injectDeclared(app, {
     url: '/operator/v1/audit?subject=customer:rows_1',
     headers: { authorization: `Bearer ${vic.token}` },
   });
@@ -175,7 +175,7 @@ test('a refused action states the reason, changes nothing and is not recorded', 
   );
   assert.equal((await post('bank/files', { asset: 'eur', reason: 'x' }, vic)).json().reason, 'role_missing');
   assert.equal((await post('bank/files', '{', ada, 'application/json')).json().reason, 'malformed_body');
-  assert.equal((await app.inject({ url: '/operator/v1/bank/files' })).statusCode, 401);
+  assert.equal((await injectDeclared(app, { url: '/operator/v1/bank/files' })).statusCode, 401);
   assert.equal(
     (await get('statements?asset=eur&from=yesterday&to=2026-01-01')).body.fields.from,
     'must be a day, YYYY-MM-DD',
@@ -226,7 +226,7 @@ test('two people settle a file by one debit of another amount; one alone, a stal
   const stale = await post(path, asked);
   assert.equal(stale.statusCode, 202, stale.body);
   assert.equal((await confirms(stale.json().proposal, ada)).json().reason, 'own_proposal');
-  const shown = await app.inject({
+  const shown = await injectDeclared(app, {
     url: `/operator/v1/proposals/${stale.json().proposal}`,
     headers: { authorization: `Bearer ${vic.token}` },
   });
