@@ -139,13 +139,44 @@ test('an unreachable host is reported by a code and without the address', async 
   await noAnswer('failed', asking({ url: 'no address' }));
 });
 
+/** A call of `fetch`, or an import that can make requests: the functions by name, a whole module, or another client. */
+const ASKS = new RegExp(
+  [
+    String.raw`(?<![.\w])fetch\(`,
+    String.raw`\bimport\b[^;]*\b(?:request|get)\b[^;]*from '(?:node:)?https?'`,
+    String.raw`\bimport (?!type\b)(?:\w+|\* as \w+)(?:, [^;]*)? from '(?:node:)?https?'`,
+    String.raw`\b(?:import|require)\('(?:node:)?https?'\)`,
+    String.raw`'(?:node:)?(?:http2|undici)'`,
+  ].join('|'),
+);
+
+test('each way to make a request is noticed', () => {
+  for (const text of [
+    "await fetch('http://a.test')",
+    "import { type Agent, request as http } from 'node:http';",
+    "import {\n  get,\n} from 'node:https';",
+    "import http from 'node:http';",
+    "import https, { Agent } from 'https';",
+    "import * as http from 'http';",
+    "const { get } = await import('node:https');",
+    "import { connect } from 'node:http2';",
+    "import { Pool } from 'undici';",
+  ])
+    assert.match(text, ASKS);
+  for (const text of [
+    "import { createServer, type IncomingMessage } from 'node:http';",
+    "import type { Agent } from 'node:https';",
+    'await prices.fetch(pairs)',
+  ])
+    assert.doesNotMatch(text, ASKS);
+});
+
 test('no other file of the server makes HTTP requests', () => {
   const src = fileURLToPath(new URL('../../src/', import.meta.url));
   /** Browser code: it must not need anything of the server. */
   const elsewhere = new Set(['base/http.ts', 'protocols/checkout/page.js', 'site/explorer.js', 'site/site.js']);
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(ts|js)$/.test(name));
-  const asks = /(?<![.\w])fetch\(|import[^;]*\b(request|get)\b[^;]*from 'node:https?'/;
-  const found = files.filter((name) => asks.test(readFileSync(join(src, name), 'utf8')));
+  const found = files.filter((name) => ASKS.test(readFileSync(join(src, name), 'utf8')));
   // `fetch(` also begins the method of a price source, at the beginning of a line.
   const others = found.filter((name) => !elsewhere.has(name) && !name.startsWith('quotes/'));
   assert.deepEqual(others, []);
