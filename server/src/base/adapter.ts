@@ -1,5 +1,6 @@
 /**
- * Adapter: the declaration that each price source, verifier, code sender and bank exports from its own file or folder.
+ * Adapter: the declaration that each price source, verifier, code sender, bank, channel of alerts, provider of address risk and
+ * travel rule protocol exports from its own file or folder.
  * registry.ts lists the adapters, and everything else is derived from that list: settings and what production requires of them
  * (config.ts, production/refusals.ts), `npm run config`, docs/settings.md, and the contract tests.
  *
