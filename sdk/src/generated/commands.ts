@@ -2012,14 +2012,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'fault',
         place: 'body',
-        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
+        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `reject`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
         required: true,
         words: [
           'none',
           'lose_request',
           'lose_answer',
           'delay_answer',
-          'refuse',
+          'reject',
           'return',
           'no_status',
           'statement_twice',
@@ -2278,14 +2278,14 @@ export const DECLARED: readonly Declared[] = [
       {
         name: 'fault',
         place: 'body',
-        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
+        says: '`lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `reject`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults',
         required: true,
         words: [
           'NONE',
           'LOSE_REQUEST',
           'LOSE_ANSWER',
           'DELAY_ANSWER',
-          'REFUSE',
+          'REJECT',
           'RETURN',
           'NO_STATUS',
           'STATEMENT_TWICE',

@@ -2288,13 +2288,13 @@ export interface V1 {
     /** Makes the next calls of the bank fail. */
     bank(
       body: {
-        /** `lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults */
+        /** `lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `reject`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults */
         readonly fault:
           | 'none'
           | 'lose_request'
           | 'lose_answer'
           | 'delay_answer'
-          | 'refuse'
+          | 'reject'
           | 'return'
           | 'no_status'
           | 'statement_twice'

@@ -790,13 +790,13 @@ export interface PostOnrampTransactionRequest {
 }
 
 export interface PostSandboxV1BankRequest {
-  /** `lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `refuse`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults */
+  /** `lose_request` (nothing is paid), `lose_answer` (it is paid), `delay_answer`, `reject`, `return` (paid, then returned), `no_status`, `statement_twice`, `statement_reordered`; `none` removes the remaining faults */
   readonly fault:
     | 'NONE'
     | 'LOSE_REQUEST'
     | 'LOSE_ANSWER'
     | 'DELAY_ANSWER'
-    | 'REFUSE'
+    | 'REJECT'
     | 'RETURN'
     | 'NO_STATUS'
     | 'STATEMENT_TWICE'
@@ -1580,7 +1580,7 @@ export type WhitelabelWebhook = OrderWebhook | CustomerWebhook;
 export interface WhitelabelEndpoints {
   get: {
     /** Returns the form that a business must fill in to be verified; if the request is signed, the form of the calling partner. */
-    'kyb/requirements': { takes: Nothing; gives: Requirements };
+    'kyb/requirements': { takes: { readonly country?: string | undefined }; gives: Requirements };
     /** Lists the events of the partner in an order that never changes. */
     'v1/events': { takes: { readonly after?: string | undefined; readonly limit?: number | undefined }; gives: Events };
     /** Lists webhook endpoints. */
