@@ -2,7 +2,7 @@
 
 export type { SignedBefore } from '../chain.adapter.ts';
 export { evmAdapter, evmRail } from './adapter.ts';
-export { addressesOf, addressOfPublicKey, readAddress } from './addresses.ts';
+export { addressesOf, addressOfPublicKey } from './addresses.ts';
 export { batchMoves, type Delegating } from './batch.ts';
 export { evmChain, evmFamily } from './family.ts';
 export type { EvmOptions } from './options.ts';

@@ -5,7 +5,7 @@ import { readAt } from '../../base/jsonfile.ts';
 import { type ChainFamily, type ConnectedChain, nodesAt } from '../family.ts';
 import type { RawKeys } from '../signing.ts';
 import { tronRail } from './adapter.ts';
-import { accountOf, addressesOf, readAddress } from './addresses.ts';
+import { accountOf, readAddress } from './addresses.ts';
 import type { TronOptions } from './node.ts';
 import { readRaw, signRawData, tronSigner, tronSweepSigner } from './signer.ts';
 

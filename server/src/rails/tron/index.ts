@@ -6,9 +6,6 @@ export type { TronOptions } from './node.ts';
 export { decodeRawData, decodeTransaction, encodeRawData, type RawData } from './protobuf.ts';
 export {
   hashOf,
-  LONGEST_MS,
-  mostOf,
-  signRawData,
   type TronSigner,
   type TronWanted,
   tronSigner,
