@@ -19,7 +19,7 @@ export type Outcome =
 export const PROPOSAL_STATES = ['open', 'confirmed', 'declined', 'overtaken', 'expired', 'failed'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
-/** Which acts or proposals are listed. */
+/** Which actions or proposals are listed. */
 interface ListedBy {
   action?: string | undefined;
   /** Name of the operator: who acted, or who proposed. */

@@ -58,7 +58,7 @@ export function readable(colour: string, ground: Ground, least = LEAST_CONTRAST)
 export function colourFault(colour: string, ground: Ground): string | undefined {
   if (isReadable(colour, ground)) return undefined;
   const has = Math.floor(contrast(colour, GROUNDS[ground]) * 100) / 100;
-  return `must have a contrast of at least ${LEAST_CONTRAST} to 1 with the ${ground} ground ${GROUNDS[ground]} (WCAG 2.2, 1.4.3), and has ${has} to 1; the nearest that has it is ${readable(colour, ground)}`;
+  return `must have a contrast of at least ${LEAST_CONTRAST} to 1 with the ${ground} background ${GROUNDS[ground]} (WCAG 2.2, 1.4.3), and has ${has} to 1; the nearest that has it is ${readable(colour, ground)}`;
 }
 
 /**

@@ -35,8 +35,8 @@ export interface Memory {
   lostRead: { to: bigint; restoredAt: number } | undefined;
   /** By key: since when a send's nonce has looked as if a foreign transaction had used it, until a row says so. */
   foreignSince: Map<string, number>;
-  /** By key: when a node last refused the bytes of a send that no node has accepted. */
-  refusedAt: Map<string, number>;
+  /** By key: when a node last rejected the bytes of a send that no node has accepted. */
+  rejectedAt: Map<string, number>;
   /** The deposit address after which the next page of native balances begins. */
   nativeAfter: bigint;
 }
@@ -59,7 +59,7 @@ export function engineOf(adapter: ChainAdapter, context: RailContext): Engine {
       nonces: undefined,
       lostRead: undefined,
       foreignSince: new Map(),
-      refusedAt: new Map(),
+      rejectedAt: new Map(),
       nativeAfter: -1n,
     },
   };

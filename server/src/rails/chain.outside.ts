@@ -24,13 +24,13 @@ const PAGE = 500;
 const FEW = 2_000;
 
 /** The engine, and the names of its wallets. */
-interface Outside extends Engine {
+interface NamedEngine extends Engine {
   readonly wallets: { readonly deposits: string; readonly payouts: string };
   /** Address of the paying wallet. */
   readonly paying: string;
 }
 
-export function chainOutside(engine: Engine, wallets: Outside['wallets']): Pick<Rail, 'movements' | 'holdings'> {
+export function chainOutside(engine: Engine, wallets: NamedEngine['wallets']): Pick<Rail, 'movements' | 'holdings'> {
   const { adapter } = engine;
   // Without both functions of the adapter the rail cannot be reconciled, so it has neither `movements` nor `holdings`.
   if (adapter.transfersBetween === undefined || adapter.balancesAt === undefined) return {};
@@ -41,7 +41,7 @@ export function chainOutside(engine: Engine, wallets: Outside['wallets']): Pick<
   };
 }
 
-async function movementsAfter(outside: Outside, after: string): Promise<MovementPage | undefined> {
+async function movementsAfter(outside: NamedEngine, after: string): Promise<MovementPage | undefined> {
   const { adapter, rail, chain, db } = outside;
   const { cursor, assets } = await db.asSystem(async (tx) => ({
     cursor: await store.cursorOf(tx, rail),
@@ -68,7 +68,7 @@ async function movementsAfter(outside: Outside, after: string): Promise<Movement
 
 /** The balance of the paying wallet before our first step, as one movement per asset. */
 export async function opening(
-  outside: Outside,
+  outside: NamedEngine,
   block: bigint,
   assets: readonly addressStore.ChainAsset[],
 ): Promise<MovementPage> {
@@ -86,7 +86,7 @@ export async function opening(
 
 /** Halves the range until the node answers, because providers reject ranges with too many logs. */
 export async function between(
-  outside: Outside,
+  outside: NamedEngine,
   from: bigint,
   to: bigint,
   contracts: readonly string[],
@@ -105,7 +105,7 @@ export async function between(
 }
 
 async function tokenMovements(
-  outside: Outside,
+  outside: NamedEngine,
   found: readonly Transfer[],
   contracts: Map<string, string>,
 ): Promise<Movement[]> {
@@ -142,7 +142,7 @@ async function tokenMovements(
 }
 
 /** Amount and cost of our native sends, from their receipts. */
-async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
+async function nativeMovements(outside: NamedEngine, after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
   const { adapter, rail, db, wallets, paying } = outside;
   const sends = await db.asSystem((tx) => sendStore.sendsAround(tx, rail, after, upTo, wallets.payouts));
   if (sends.length === 0) return [];
@@ -182,7 +182,7 @@ async function nativeMovements(outside: Outside, after: bigint, upTo: bigint, as
 
 const isTransfer = (key: string | undefined): boolean => key?.startsWith(TRANSFER_KEY) === true;
 
-async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<Holding[] | undefined> {
+async function holdingsAt(outside: NamedEngine, at: string, all: boolean): Promise<Holding[] | undefined> {
   const { adapter, rail, chain, db, wallets, paying } = outside;
   const block = BigInt(at);
   const { assets, own } = await db.asSystem(async (tx) => ({
@@ -241,9 +241,9 @@ async function holdingsAt(outside: Outside, at: string, all: boolean): Promise<H
   return found;
 }
 
-const otherName = ({ wallets }: Outside, asset: string): string => `other:${wallets.payouts}:${asset}`;
+const otherName = ({ wallets }: NamedEngine, asset: string): string => `other:${wallets.payouts}:${asset}`;
 
-async function blockOf(outside: Outside, number: bigint): Promise<Block> {
+async function blockOf(outside: NamedEngine, number: bigint): Promise<Block> {
   const { adapter, rail } = outside;
   const [block] = await adapter.blocks(number, number);
   if (block === undefined) throw new Unavailable(rail, `the node has no block ${number}`);

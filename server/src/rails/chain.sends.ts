@@ -192,9 +192,9 @@ export async function carryOn(engine: Engine, versions: SendVersion[], has = { i
   const kept = has.isAsked ? undefined : await whyKept(engine, versions);
   if (kept !== undefined) return { outcome: 'unknown', why: kept };
   const answer = await adapter.broadcast(raw);
-  // If this node refused the bytes, no node is known to have them, and the gate is asked before they are offered again.
+  // If this node rejected the bytes, no node is known to have them, and the gate is asked before they are offered again.
   if (answer.taken || answer.slotUsed) await db.asSystem((tx) => sendStore.markBroadcast(tx, id, new Date()));
-  else engine.memory.refusedAt.set(key, Date.now());
+  else engine.memory.rejectedAt.set(key, Date.now());
   if (answer.taken) engine.memory.foreignSince.delete(key);
   if (answer.taken) return { outcome: 'submitted', reference: hash };
   // The slot may be used because this version or an earlier one is already in a block.

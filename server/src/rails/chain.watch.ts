@@ -70,7 +70,7 @@ export async function watchSends(engine: Engine, { open, cursor, final }: OwnRow
     const mined = fate.is === 'included' ? versions.find(({ hash }) => hash === fate.hash) : undefined;
     if (mined !== undefined && fate.is === 'included') {
       memory.foreignSince.delete(mined.key);
-      memory.refusedAt.delete(mined.key);
+      memory.rejectedAt.delete(mined.key);
       if (isStillShallow(engine, mined, fate, cursor?.headNumber ?? 0n)) continue;
       await settle(engine, mined, fate, cursor?.finalized ?? -1n);
       continue;
@@ -221,7 +221,7 @@ async function nudge(engine: Engine, before: SendVersion[], holdsUpOthers: boole
     if (canSign && now - newest.reservedAt.getTime() >= ABANDONED_MS) await carryOn(engine, versions);
     return;
   }
-  const offeredAt = newest.broadcastAt?.getTime() ?? memory.refusedAt.get(newest.key);
+  const offeredAt = newest.broadcastAt?.getTime() ?? memory.rejectedAt.get(newest.key);
   const offeredMs = offeredAt === undefined ? Number.POSITIVE_INFINITY : now - offeredAt;
   if (
     canSign &&

@@ -236,7 +236,7 @@ describe('the console of partners in a browser', { skip: noChromium }, () => {
     test('name, colours and logo are previewed as they are typed, and every hosted page has them', async () => {
       const { page } = olga;
       await goes(page, '/branding');
-      const light = page.getByLabel('Preview on light ground');
+      const light = page.getByLabel('Preview on light background');
       const has = async (colour: string) => String(await light.getAttribute('style')).includes(colour);
       await page.getByLabel('Name on hosted pages').fill('Morgenrot Wallet');
       await light.getByText('For Morgenrot Wallet').waitFor();

@@ -25,10 +25,10 @@ import type { Sandbox } from './process.ts';
 import { waiting } from './until.ts';
 
 /** The balance of one of our wallets as chain or bank report it. */
-export type Outside = (rail: string, wallet: string, asset: string) => Promise<bigint | undefined>;
+export type BalanceReader = (rail: string, wallet: string, asset: string) => Promise<bigint | undefined>;
 
 /** @param vault verifies audit rows that an erasure has changed */
-export async function brokenBooks(tx: Tx, outside: Outside, vault?: Vault): Promise<string[]> {
+export async function brokenBooks(tx: Tx, outside: BalanceReader, vault?: Vault): Promise<string[]> {
   const { problems } = await verifyLedger(tx, { vault });
   const broken = problems.map(({ rule, subject, why }) => `${rule} ${subject}: ${why}`);
   for (const { id } of await tx.rows<{ id: bigint }>('select id from orders order by id')) {

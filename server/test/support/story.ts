@@ -56,7 +56,7 @@ import { CHAINS, railCode } from '../../src/sandbox/catalogue.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
 import { MNEMONIC, VISITOR_ACCOUNT } from '../../src/sandbox/wallets.ts';
 import { type Running, start } from '../../src/server.ts';
-import { brokenBooks, type Outside, untilSound } from './books.ts';
+import { type BalanceReader, brokenBooks, untilSound } from './books.ts';
 import { type Answer, newPhone, openClient } from './client.ts';
 import { freshDatabase } from './database.ts';
 import { openHurry } from './hurry.ts';
@@ -864,7 +864,7 @@ export async function openStory(options: StoryOptions = {}) {
   }
 
   async function inOrder(): Promise<void> {
-    const outside: Outside = async (rail, wallet, asset) => await rails.get(rail)?.balance(wallet, asset);
+    const outside: BalanceReader = async (rail, wallet, asset) => await rails.get(rail)?.balance(wallet, asset);
     assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside, vault)), 5_000), []);
     await reconciles();
     const ids = await read((tx) => tx.rows<{ id: bigint }>('select id from orders order by id'));

@@ -202,7 +202,7 @@ function Colour(p: { id: string; label: string; hint?: string; value: string; se
 function Preview(p: { ground: keyof Colours; name: string; colours: OnGround; logo: string | null }) {
   const style = { '--hosted-accent': p.colours.accent, '--hosted-on-accent': p.colours.onAccent } as CSSProperties;
   return (
-    <section className={`hosted is-${p.ground}`} style={style} aria-label={`Preview on ${p.ground} ground`}>
+    <section className={`hosted is-${p.ground}`} style={style} aria-label={`Preview on ${p.ground} background`}>
       {p.logo !== null && <img src={p.logo} alt="" />}
       <p className="hosted-for">For {p.name}</p>
       <p className="hosted-title">Sell USDC</p>

@@ -1,9 +1,9 @@
 /**
  * Lines that a bank booked for a whole payout file, taken apart: each payout of the file becomes a line.
  *
- * A debit is taken apart if its amount equals the file's exactly. A credit that takes such a debit back is taken apart if it covers
+ * A debit is taken apart if its amount equals the file's exactly. A credit that returns such a debit is taken apart if it covers
  * the file: what it has beyond that is a line of its own, which no payout explains. A credit of less stays whole, because only the
- * bank knows which payments it lacks; and so does one that takes back a debit that no payout explains, because payouts that had
+ * bank knows which payments it lacks; and so does one that returns a debit that no payout explains, because payouts that had
  * never left by a debit of theirs would count as paid.
  *
  * The same line must be taken apart in the same way in every file that shows it: a credit that was stored whole stays whole.

@@ -524,7 +524,7 @@ describe('the token that the server is started with', () => {
 });
 
 describe('kill switches', () => {
-  test('a stopped market accepts no quotes and orders and says for how long, and other markets continue', async () => {
+  test('a market that is switched off accepts no quotes and orders and says for how long, and other markets continue', async () => {
     const input = { kind: 'market', subject: market };
     assert.equal((await sue.does('/kill-switches', input)).body.after.on, true);
     assert.equal((await sue.does('/kill-switches', input)).status, 200, 'setting the same switch again was refused');
@@ -541,7 +541,7 @@ describe('kill switches', () => {
     assert.equal((await shop.post('offramp/quote', quoteInput)).status, 200);
   });
 
-  test('a stopped partner may read but create nothing, even with an earlier quote, and other partners are not affected', async () => {
+  test('a partner that is switched off may read but create nothing, even with an earlier quote, and other partners are not affected', async () => {
     const other = await world.partner('Other');
     const { body } = await shop.post('offramp/quote', quoteInput);
     const input = { kind: 'partner', subject: String(shop.partner.id) };

@@ -83,9 +83,9 @@ describe('the colours of a partner', () => {
     const { accent, accentDark } = bad.body.fields;
     assert.match(
       accent,
-      /contrast of at least 4\.5 to 1 with the light ground #ffffff \(WCAG 2\.2, 1\.4\.3\), and has 1\.51/,
+      /contrast of at least 4\.5 to 1 with the light background #ffffff \(WCAG 2\.2, 1\.4\.3\), and has 1\.51/,
     );
-    assert.match(accentDark, /with the dark ground #17171b/);
+    assert.match(accentDark, /with the dark background #17171b/);
     assert.equal((await owner.does('GET', PATH)).accent, null, 'a declined colour was stored');
     const nearest = (said: string): string => /#[0-9a-f]{6}$/.exec(said)?.[0] ?? '';
     const shown = await sets({ accent: nearest(accent), accentDark: nearest(accentDark) });
