@@ -4,7 +4,6 @@
  * Rails report to orders and orders send through rails; the treasury sends sweeps through rails, and the rails report them to
  * it. These are the circular dependencies of a process, and both are closed here.
  */
-import { defined } from '../base/defined.ts';
 import { ask } from '../base/http.ts';
 import {
   type AddressRisk,
@@ -98,10 +97,11 @@ export function connectRails(base: Base, environment: Environment): RailParts {
           record: recordByMachine,
           rules: { version: RULES_VERSION, threshold: config.sanctionsThreshold },
           maxAgeMs: config.sanctionsMaxAgeS * 1_000,
-          // For coins, the originator named by the provider that sent them.
+          // For coins, every originator named by the providers that sent them.
           async payerOf(tx, depositId) {
-            const [name] = await travelRule.originatorsOf(tx, depositId);
-            return { ...(await payerOf({ rails }, tx, depositId)), ...defined({ name }) };
+            const { names, revision } = await travelRule.originatorsOf(tx, depositId);
+            const { name, address } = await payerOf({ rails }, tx, depositId);
+            return { names: name === undefined ? names : [name, ...names], address, revision };
           },
         });
   const provider = registry.addressRisk(config);

@@ -205,7 +205,7 @@ async function compares(db: Database, vault: Vault): Promise<void> {
     ...{ db, vault, clock: fixture.clock, ask: async () => assert.fail('nothing is read'), maxAgeMs: 1 },
     sources: [{ list: 'uk', from: 'nowhere' }],
     rules: { version: RULES_VERSION, threshold },
-    payerOf: async () => ({ name: PAYER }),
+    payerOf: async () => ({ names: [PAYER], revision: 0 }),
     record: async () => {},
   });
   await sanctions.ensure(paid);

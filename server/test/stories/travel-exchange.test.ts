@@ -3,14 +3,12 @@
  * coins leave is what the other matches with the deposit. And a third provider that answers twice, late, never, or wrongly.
  */
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
-import { trp } from '../../src/compliance/travel-rule/protocols/trp/index.ts';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
 import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Sale, Story, StoryCustomer } from '../support/story.ts';
+import { type Other, openOther, person, post, urlOf } from '../support/trp.ts';
 import { openV1, type V1Client } from '../support/v1.ts';
 
 const SETTINGS = { TRAVEL_PROTOCOL: 'trp', TRP_ASSETS: 'usdc.matic20=dti:4H95J0R2X' };
@@ -25,26 +23,9 @@ interface Side {
   host: string;
 }
 
-/** A provider that is no server of ours: it keeps what it is asked, and answers as it is told. */
-interface Other {
-  host: string;
-  asked: { path: string; headers: Record<string, unknown>; body: string }[];
-  answers: (at: number) => { status: number; body?: unknown } | 'silence';
-  travelAddress(path: string): string;
-  server: Server;
-}
-
 let a: Side;
 let b: Side;
 let other: Other;
-const protocol = trp.create(
-  { legalName: 'A Test', assets: new Map() },
-  {
-    ask: () => assert.fail('it asks nobody'),
-    deadlineMs: 1,
-    plain: true,
-  },
-);
 
 before(async () => {
   a = await opened('A Ramp Ltd');
@@ -79,28 +60,6 @@ async function opened(name: string): Promise<Side> {
   assert(keys);
   const { baseUrl } = staffed.world.server;
   return { ...staffed, api: openV1(baseUrl, keys), host: new URL(baseUrl).host };
-}
-
-async function openOther(): Promise<Other> {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString();
-      other.asked.push({ path: request.url ?? '', headers: request.headers, body });
-      const answer = other.answers(other.asked.length);
-      if (answer === 'silence') return request.socket.destroy();
-      response.writeHead(answer.status, { 'content-type': 'application/json' });
-      response.end(answer.body === undefined ? '' : JSON.stringify(answer.body));
-    });
-  });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    ...{ host, server, asked: [] },
-    answers: () => ({ status: 200, body: { version: '3.1.0' } }),
-    travelAddress: (path) => protocol.addressOf(`http://${host}/${path}`),
-  };
 }
 
 async function twoDo({ ada, bea }: Side, path: string, body: Record<string, unknown>): Promise<void> {
@@ -178,19 +137,6 @@ interface Told {
 const toldOther = async (): Promise<Told> => {
   await a.world.until('it is asked', async () => other.asked.length > 0);
   return JSON.parse(other.asked[0]?.body ?? '') as Told;
-};
-const post = async (url: string, body: unknown, headers: Record<string, string> = {}) => {
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'api-version': '3.1.0',
-      'request-identifier': 'a-request',
-      ...headers,
-    },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-  return { status: answer.status, text: await answer.text() };
 };
 const approvalOf = (address: string, path = 'confirm/1') => ({
   approved: { address, callback: `http://${other.host}/${path}` },
@@ -478,12 +424,3 @@ test('no table and no log has a name or the secret of a callback in clear', asyn
     assert.ok((await world.read((tx) => tx.rows('select 1 from travel_exchanges', []))).length > 2);
   }
 });
-
-const person = (secondaryIdentifier: string, primaryIdentifier: string) => ({
-  naturalPerson: { name: { nameIdentifier: [{ primaryIdentifier, secondaryIdentifier, nameIdentifierType: 'LEGL' }] } },
-});
-const urlOf = (travelAddress: string): string => {
-  const url = protocol.urlOf(travelAddress);
-  assert(url !== undefined);
-  return url;
-};

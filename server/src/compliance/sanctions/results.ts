@@ -152,8 +152,10 @@ export async function keepResults(tx: Tx, vault: Vault, k: Kept): Promise<void> 
   for (const of of storable) {
     const { key, known } = of;
     const before = current.get(key);
-    // Another process has meanwhile stored a result for a newer version, or for newer names.
-    if (before !== undefined && (before.screenedTo > version || before.revision > known.revision)) continue;
+    // Another process has meanwhile stored a result for a newer version, or for newer names. Of a payer, whose deposit may become another
+    // order's, the gate tells by itself which result is of now.
+    const isOlder = before !== undefined && before.revision > known.revision && !key.startsWith('payer:');
+    if (before !== undefined && (before.screenedTo > version || isOlder)) continue;
     const digests = vault.indexes(...inputsKey(known.owner, known.subjects));
     if (before !== undefined && isSame(before, { of, digests, rules })) same.push({ id: before.id, of });
     // Another process has meanwhile stored another result: this one would be of the result before. The next run compares again.

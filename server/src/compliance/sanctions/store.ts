@@ -1,4 +1,5 @@
 /** Rows of sanctions screening: lists with their versions, results, hits. */
+import { countedFor } from '../travel-rule/exchange.store.ts';
 
 export interface ResultRow {
   id: bigint;
@@ -34,6 +35,8 @@ export interface HitRow {
   decidedAt: Date | null;
 }
 
+/** Of a payer `s.subject`: how many messages of providers name its originators (`Payer` in subjects.ts). */
+const PAYER_REVISION = `select count(*)::int from travel_exchanges where ${countedFor('substr(s.subject, 7)::bigint')}`;
 const RESULT = 'id, subject, customer_id, inputs, inputs_digest, rules, screened_to, found';
 const HIT = `h.id, h.owner, h.subject, h.screening_id, h.customer_id, h.entry_id, h.score, h.explanation, h.state, h.people,
   h.reason, h.found_at, h.decided_at`;
@@ -89,7 +92,9 @@ export const sql = {
     limit $4`,
 
   // Results.
-  standing: `select s.subject, s.names, s.rules = $3 and s.revision = coalesce(d.version + d.names_revision, 0)
+  // The revision of now is that of the rows themselves: names that another transaction has stored since are seen here.
+  standing: `select s.subject, s.names, s.rules = $3 and s.revision = case when s.subject like 'payer:%'
+          then (${PAYER_REVISION}) else coalesce(d.version + d.names_revision, 0) end
         and s.screened_to >= (select coalesce(max(id), 0) from sanctions_versions) as is_of_now
     from name_screenings s
     left join customer_details d on s.subject = 'customer:' || d.customer_id and d.customer_id = $2
@@ -113,7 +118,7 @@ export const sql = {
   isErased: 'select erased_at is not null as erased from customers where id = $1',
   // An erasure locks the row for update: it waits until these results are stored, or this statement sees it.
   erasedLocked: `select id, erased_at is not null as erased from customers where id = any($1::text[]) order by id for share`,
-  // Payers are not compared here: that happens when their money is about to leave.
+  // Not payers: they are compared when their order is screened or their money is about to leave, and when their names come later.
   due: `select subject from name_screenings
     where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) and subject <> all($4::text[])
     order by screened_to, id limit $3`,

@@ -12,18 +12,28 @@ import { companyNames, findCustomer, knownNames, openFiatAccount, personIn } fro
 import { type Subject, subjectText } from './match.ts';
 import { sql } from './store.ts';
 
-/** The payer of a deposit, as its rail reports it; undefined when unknown. */
-export type PayerOf = (
-  tx: Tx,
-  depositId: bigint,
-) => Promise<{ name?: string | undefined; address?: string | undefined } | undefined>;
+/** What is known of the payer of a deposit. */
+export interface Payer {
+  /** As its rail reports it, and as the provider that sent the coins names the originators. */
+  names: readonly string[];
+  /** On a chain. */
+  address?: string | undefined;
+  /** Grows when names come; of the same rows as the names (`countedFor` in travel-rule/exchange.store.ts). */
+  revision: number;
+}
+
+/** The payer of a deposit; undefined when unknown. */
+export type PayerOf = (tx: Tx, depositId: bigint) => Promise<Payer | undefined>;
 
 export interface Known {
   /** The owner whose decisions count: `customer:<id>`, or `deposit:<id>` without a customer. */
   owner: string;
   customerId: string | null;
   partnerId: bigint | null;
-  /** Changes with the customer's names (customers/known-names.ts); 0 for data that never changes. */
+  /**
+   * Changes with the names: of a customer (customers/known-names.ts), of a payer (`Payer`). 0 for data that never changes.
+   * The gate compares it with the rows of now (`standing` in store.ts).
+   */
   revision: number;
   subjects: Subject[];
 }
@@ -37,20 +47,24 @@ export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: strin
   if (kind === 'customer') return await ofCustomer(tx, vault, id);
   const number = BigInt(id);
   const isAccount = kind === 'account';
-  const { name = '', address } = isAccount
-    ? { name: await holderOf(tx, vault, number) }
-    : ((await payerOf(tx, number)) ?? {});
+  const { names, address, revision } = isAccount
+    ? { names: [await holderOf(tx, vault, number)], revision: 0 }
+    : ((await payerOf(tx, number)) ?? { names: [], revision: 0 });
   const owner = await tx.row<Owner>(isAccount ? sql.accountOwner : sql.depositOwner, [number]);
   const { customerId = null, partnerId = null, senderOf } = owner ?? {};
-  const names = bounded(name) === '' ? [] : [bounded(name)];
-  const known = { names, ...defined({ address }) };
   return {
     // An account that a deposit came from belongs to that deposit.
     owner: customerId === null ? `deposit:${senderOf ?? id}` : `customer:${customerId}`,
-    ...{ customerId, partnerId },
-    revision: 0,
-    subjects: names.length === 0 && address === undefined ? [] : [known],
+    ...{ customerId, partnerId, revision },
+    subjects: eachOf(names, address),
   };
+}
+
+/** One subject for each name, because they are different people; the address is compared with the first. */
+function eachOf(given: readonly string[], address?: string): Subject[] {
+  const [first, ...others] = new Set(given.map(bounded).filter((name) => name !== ''));
+  if (first === undefined) return address === undefined ? [] : [{ names: [], address }];
+  return [{ names: [first], ...defined({ address }) }, ...others.map((name) => ({ names: [name] }))];
 }
 
 interface Owner {

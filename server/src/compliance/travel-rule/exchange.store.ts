@@ -65,6 +65,18 @@ export const digestOf = (...parts: readonly (string | Buffer)[]): Buffer => {
   return hash.digest();
 };
 
+/**
+ * SQL: a condition for the inquiries whose originators are those of a deposit. They are those of its order, and of the order whose
+ * address it came to, so an order that is created from it later loses none. Which of an order's deposits an inquiry covers does not
+ * matter. Such an inquiry stays one, so their number only grows while the deposit stays its order's.
+ *
+ * @param deposit an SQL expression: its id
+ */
+export const countedFor = (deposit: string): string => `direction = 'in' and state = 'approved' and told_at is not null
+    and order_id in (select of_it.order_id from deposits of_it where of_it.id = ${deposit}
+      union select at_it.id from deposits of_it join orders at_it
+        on at_it.deposit_rail = of_it.rail and at_it.deposit_target = of_it.target where of_it.id = ${deposit})`;
+
 const PROVIDER = 'id, host, name, version, is_on, set_by, why, set_at';
 const EXCHANGE = `id, direction, order_id, customer_id, partner_id, protocol, host, request_id, rail, address, asset, units, digest,
   state, message, peer, reason, tx, attempts, failure, created_at, answered_at, told_at, ended_at, outcome`;
@@ -106,8 +118,14 @@ export const exchangeSql = {
   awaited: `select o.id as order_id, o.customer_id, o.partner_id, o.deposit_rail as rail, o.deposit_target as address,
       o.deposit_asset as asset, a.decimals
     from orders o join assets a on a.code = o.deposit_asset where o.id = $1`,
-  // All exchanges of the deposit's order: for screening the payer it does not matter which of its deposits an inquiry covers.
-  ofDeposit: `select ${EXCHANGE} from travel_exchanges where direction = 'in'
-    and state = 'approved' and told_at is not null and order_id = (select order_id from deposits where id = $1) order by id limit 100`,
+  ofDeposit: `select ${EXCHANGE} from travel_exchanges where ${countedFor('$1::bigint')} order by id`,
+  // Payers who were compared, or not, before these names came. Those of an order that is over too: its money may have left just now.
+  noteOriginators: `insert into names_to_compare (subject, partner_id, revision)
+    select 'payer:' || d.id, d.partner_id, n.count from deposits d
+      cross join lateral (select count(*)::int as count from travel_exchanges where ${countedFor('d.id')}) n
+     where n.count > 0 and d.id in (select id from deposits where order_id = $1
+        union select e.id from orders o join deposits e on e.rail = o.deposit_rail and e.target = o.deposit_target
+         where o.id = $1 and e.target <> '')
+    on conflict (subject) do update set revision = greatest(names_to_compare.revision, excluded.revision)`,
   deposits: 'select id, asset, units, external_id from deposits where id = any($1::bigint[])',
 } as const;

@@ -117,15 +117,27 @@ export interface TravelRule extends StoredScreening {
         receive(kind: CallKind, token: string, call: Call): Promise<Reply>;
       }
     | undefined;
-  /** Names of the originators of a deposit's coins, as the sending provider gave them. */
-  originatorsOf(tx: Tx, depositId: bigint): Promise<string[]>;
+  /** Names of the originators of a deposit's coins, as the sending providers gave them, and the number of their messages. */
+  originatorsOf(tx: Tx, depositId: bigint): Promise<{ names: string[]; revision: number }>;
 }
 
 type Found = { asked: Asked; legs: Leg[] } | undefined;
 
-async function originatorsOf(vault: Vault, tx: Tx, depositId: bigint): Promise<string[]> {
+async function originatorsOf(vault: Vault, tx: Tx, depositId: bigint) {
   const rows = await tx.rows<ExchangeRow>(exchangeSql.ofDeposit, [depositId]);
-  return rows.flatMap((row) => namesOf(keptOf(vault, row)?.ivms?.originator.originatorPersons));
+  const names = rows.flatMap((row) => namesOf(keptOf(vault, row)?.ivms?.originator.originatorPersons));
+  // Not the number of names: an erasure takes them out.
+  return { names, revision: rows.length };
+}
+
+/**
+ * Has the originators whom a provider has just named compared with sanctions lists, whatever becomes of the order. The gate does not
+ * wait for this row: it sees by itself that the stored result is of fewer messages. The lock is the one under which an order's inquiries
+ * are stored: of two messages at the same time the second counts both.
+ */
+async function noteOriginators(tx: Tx, orderId: bigint): Promise<void> {
+  await tx.run(exchangeSql.lockInquiries, [orderId]);
+  await tx.run(exchangeSql.noteOriginators, [orderId]);
 }
 
 type Deps = Omit<TravelRuleDeps, 'exchange'> & { exchange: ExchangeDeps | undefined };
@@ -177,6 +189,7 @@ export function openTravelRule({ exchange: parts, ...rest }: TravelRuleDeps): Tr
 
   /** Writes the records that a new answer or new data completes, and makes waiting payouts ask the gate again. */
   async function onNews(tx: Tx, id: bigint): Promise<void> {
+    await noteOriginators(tx, id);
     const to = await deps.payoutOf(tx, id);
     const found = to && (await ofOrder(deps, tx, { id, ...to }));
     if (found !== undefined) await settle(deps, tx, found.asked, found.legs);

@@ -46,7 +46,7 @@ const now = () => fixture.clock.now();
 const inTx = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asSystem(work);
 /** What the audit would have. */
 const recorded: { subject: string; after: unknown }[] = [];
-const payers = new Map<bigint, { name?: string; address?: string }>();
+const payers = new Map<bigint, { names: string[]; address?: string; revision: number }>();
 
 before(async () => {
   fixture = await freshFixture();
@@ -296,7 +296,7 @@ test('a true hit on any of a customer’s subjects blocks the customer, and our 
 test('a payer without a customer is compared too, and the deposit owns its hit', async () => {
   const sanctions = open();
   await lists(sanctions, [TARAS]);
-  payers.set(900n, { name: 'T. ORLENKOV' });
+  payers.set(900n, { names: ['T. ORLENKOV'], revision: 0 });
   const of: Screening = { ...input(''), customerId: null, depositIds: [900n] };
   await sanctions.ensure(of);
   assert.deepEqual(
@@ -354,8 +354,8 @@ test('coins from an address on a list are a hit of their deposit, and replayed a
   const from = fileURLToPath(new URL('../../fixtures/sanctions/ofac.xml', import.meta.url));
   const sanctions = open({ source: { list: 'ofac', from } });
   await sanctions.handlers.refresh_sanctions?.('ofac');
-  payers.set(901n, { address: '0x00000000000000000000000000000000DEADC0DE' });
-  payers.set(902n, { address: '0x00000000000000000000000000000000000000bb' });
+  payers.set(901n, { names: [], address: '0x00000000000000000000000000000000DEADC0DE', revision: 0 });
+  payers.set(902n, { names: [], address: '0x00000000000000000000000000000000000000bb', revision: 0 });
   const of = (id: bigint): Screening => ({ ...input(''), customerId: null, depositIds: [id] });
   for (const id of [901n, 902n]) await sanctions.ensure(of(id));
   const rules = async (id: bigint) => (await inTx((tx) => sanctions.read(tx, of(id)))).hits.map(({ rule }) => rule);
