@@ -1,4 +1,4 @@
-/** Sanctions lists and the travel rule: names that a provider gives are compared, whenever and however many they are. */
+/** Sanctions lists and the travel rule: names that a provider or a partner gives are compared, whenever and however many they are. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,6 +64,8 @@ async function named(): Promise<StoryCustomer> {
 }
 
 const walletsOf = (order: Sale | Purchase) => api.does('GET', `/orders/${order.id}/wallets`);
+const names = (order: Sale | Purchase, body: Record<string, unknown>) =>
+  api.does('POST', `/orders/${order.id}/wallets`, { kind: 'self_hosted', owner: 'customer', ...body });
 const waits = async (order: Sale | Purchase): Promise<void> => {
   await world.becomes(order, 'paying_out');
   await world.until('it says what it waits for', async () => /travel rule/.test((await world.traceOf(order)).next));
@@ -149,4 +151,50 @@ test('of several originators each is compared, also one of a second message', as
   await world.pays(twice, '63');
   await world.mines(2);
   assert.notEqual(await end(twice), 'settled', 'the originator of the second message was not compared');
+});
+
+test('coins for the wallet of another person on a list stay, and another declaration does not clear them', async () => {
+  const address = world.newAddress().toLowerCase();
+  const order = await world.buys('5000', 'usdc', { address, customer: await named() });
+  await world.credits(order, '5000', { name: 'Zebulon Quagmire' });
+  await waits(order);
+  await names(order, { address, owner: 'other', ownerName: 'Taras Orlenkov' });
+  assert.equal(await end(order), 'payout_held', 'coins left for a listed beneficiary');
+  const [hit, ...more] = await hitsOf(order);
+  assert.match(hit.subject, /^wallet:/);
+  assert.deepEqual(more, []);
+  const shown = (await ada.does(`/sanctions/hits/${hit.id}/open`)).body;
+  assert.deepEqual([shown.alert.given.names, shown.entry.id], [['Taras Orlenkov'], 'XXX0001']);
+
+  await names(order, { address });
+  assert.equal((await oneOrTwoDo(ada, bea, `/orders/${order.id}/retry`)).status, 409);
+  assert.equal((await ada.does(`/screening/decisions/${hit.screening}/replay`)).body.replay.outcome, 'same');
+  assert.equal((await oneOrTwoDo(ada, bea, `/sanctions/hits/${hit.id}/dismiss`)).status, 200);
+  assert.equal((await oneOrTwoDo(ada, bea, `/orders/${order.id}/retry`)).status, 200);
+  await world.payoutIsSubmitted(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
+});
+
+test('coins that came from the wallet of another person on a list are not paid out, and one on no list delays nothing', async () => {
+  for (const [ownerName, state] of [
+    ['Harun Khayali', 'payout_held'],
+    ['Ophelia Sender', 'settled'],
+  ] as const) {
+    const sale = await world.sells('64', 'usdc', { customer: await named() });
+    await world.pays(sale, '64');
+    await world.mines(2);
+    await waits(sale);
+    const [{ address }] = (await walletsOf(sale)).data;
+    await names(sale, { address, owner: 'other', ownerName });
+    assert.equal(await end(sale), state, ownerName);
+  }
+});
+
+test('an owner who is named although no rule needs it is compared too', async () => {
+  const address = world.newAddress().toLowerCase();
+  const order = await world.buys('3000', 'usdc', { address, customer: await named() });
+  await names(order, { address, owner: 'other', ownerName: 'Taras Orlenkov' });
+  await world.credits(order, '3000', { name: 'Zebulon Quagmire' });
+  assert.notEqual(await end(order), 'settled', 'coins left for a listed beneficiary');
 });

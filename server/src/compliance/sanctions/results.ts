@@ -7,7 +7,7 @@
  * A hit is one owner, one version of a list entry, and one input. An operator decides again only when one of these three is
  * new. An undecided hit ends by itself only with its entry: a changed customer name or a higher threshold does not end it. If
  * operators decided that a name is no hit for the customer, the same name on an account or a payer of that customer raises no
- * new hit.
+ * new hit. On a wallet of another person it does: that person is not the customer.
  */
 import type { Vault } from '../../base/crypto.ts';
 import { awaitAll, type Tx } from '../../base/db.ts';

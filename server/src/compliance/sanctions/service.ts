@@ -27,7 +27,7 @@ import { type MatchRules, rulesText } from './match.ts';
 import { agedWhy, type RefreshDeps, refreshes } from './refresh.ts';
 import { type Standing, standingOf } from './results.ts';
 import { sql } from './store.ts';
-import type { PayerOf } from './subjects.ts';
+import { type PayerOf, walletKeys } from './subjects.ts';
 
 export const SCREEN_NAMES = 'screen_names';
 
@@ -107,8 +107,10 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     changesSince,
   };
 
-  const stands = (tx: Tx, input: Screening): Promise<Standing> =>
-    standingOf(tx, { keys: keysOf(input), customerId: input.customerId, rules });
+  const stands = async (tx: Tx, input: Screening): Promise<Standing> => {
+    const keys = [...keysOf(input), ...(await walletKeys(tx, deps.payerOf, input))];
+    return await standingOf(tx, { keys, customerId: input.customerId, rules });
+  };
 
   async function screenDue(): Promise<Handled> {
     const newest = await db.asSystem(newestVersion);
@@ -212,7 +214,7 @@ const hitOf = ({ id, state, list, entry }: Standing['hits'][number]): Hit => ({
 });
 
 /**
- * Only customers count: an account or payer without a name of its own uses its customer's, but a customer without a name was
+ * Only customers count: an account, payer or wallet without a name of its own uses its customer's, but a customer without a name was
  * compared with nothing.
  */
 const namelessHits = (nameless: readonly string[]): Hit[] =>

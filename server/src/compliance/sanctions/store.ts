@@ -94,10 +94,11 @@ export const sql = {
   // Results.
   // The revision of now is that of the rows themselves: names that another transaction has stored since are seen here.
   standing: `select s.subject, s.names, s.rules = $3 and s.revision = case when s.subject like 'payer:%'
-          then (${PAYER_REVISION}) else coalesce(d.version + d.names_revision, 0) end
+          then (${PAYER_REVISION}) else coalesce(d.version + d.names_revision, w.names_revision, 0) end
         and s.screened_to >= (select coalesce(max(id), 0) from sanctions_versions) as is_of_now
     from name_screenings s
     left join customer_details d on s.subject = 'customer:' || d.customer_id and d.customer_id = $2
+    left join travel_wallets w on s.subject = 'wallet:' || w.id and w.customer_id = $2
     where s.subject = any($1::text[]) and s.ended_at is null`,
   resultById: `select ${RESULT} from name_screenings where id = $1`,
   // In one order, so that two transactions cannot wait for each other.
@@ -133,6 +134,7 @@ export const sql = {
       from (select) as one left join lateral (
         select state, people, reason, decided_at from sanctions_hits
          where owner = $1 and entry_id = $5 and name_digest = any($11) and state = 'false_positive' and $2 not like 'customer:%'
+           and ($2 like 'wallet:%') = (subject like 'wallet:%')
          order by id desc limit 1) as before on true
     on conflict (owner, entry_id, inputs_digest) do update
       set state = case when sanctions_hits.state = 'gone' then 'open' else sanctions_hits.state end,

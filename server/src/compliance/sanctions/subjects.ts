@@ -1,14 +1,17 @@
 /**
  * The subjects compared with lists, and their names: customers with the people behind a business, account holders, payers of
- * deposits.
+ * deposits, other persons who own a wallet that a customer uses.
  *
- * A key identifies them: `customer:<id>`, `account:<id>`, `payer:<deposit>`. Names are decrypted here for the comparison, and are
- * stored only in its encrypted result.
+ * A key identifies them: `customer:<id>`, `account:<id>`, `payer:<deposit>`, `wallet:<row of travel_wallets>`. Names are decrypted here
+ * for the comparison, and are stored only in its encrypted result.
  */
 import type { Vault } from '../../base/crypto.ts';
-import type { Tx } from '../../base/db.ts';
+import { awaitAll, type Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
+import { assert } from '../../base/errors.ts';
 import { companyNames, findCustomer, knownNames, openFiatAccount, personIn } from '../../customers/index.ts';
+import type { Screening } from '../screener.ts';
+import { namedOwner, walletsOfOthers } from '../travel-rule/wallets.ts';
 import { type Subject, subjectText } from './match.ts';
 import { sql } from './store.ts';
 
@@ -31,7 +34,8 @@ export interface Known {
   customerId: string | null;
   partnerId: bigint | null;
   /**
-   * Changes with the names: of a customer (customers/known-names.ts), of a payer (`Payer`). 0 for data that never changes.
+   * Changes with the names: of a customer (customers/known-names.ts), of a payer (`Payer`), of a wallet (travel-rule/wallets.ts). 0 for
+   * data that never changes.
    * The gate compares it with the rows of now (`standing` in store.ts).
    */
   revision: number;
@@ -46,6 +50,7 @@ export async function knownOf(tx: Tx, vault: Vault, payerOf: PayerOf, key: strin
   const [kind, id = ''] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
   if (kind === 'customer') return await ofCustomer(tx, vault, id);
   const number = BigInt(id);
+  if (kind === 'wallet') return await ofWallet(tx, vault, number);
   const isAccount = kind === 'account';
   const { names, address, revision } = isAccount
     ? { names: [await holderOf(tx, vault, number)], revision: 0 }
@@ -65,6 +70,31 @@ function eachOf(given: readonly string[], address?: string): Subject[] {
   const [first, ...others] = new Set(given.map(bounded).filter((name) => name !== ''));
   if (first === undefined) return address === undefined ? [] : [{ names: [], address }];
   return [{ names: [first], ...defined({ address }) }, ...others.map((name) => ({ names: [name] }))];
+}
+
+/** With the address: two people of one name with different wallets are two questions. */
+async function ofWallet(tx: Tx, vault: Vault, id: bigint): Promise<Known> {
+  const found = await namedOwner(tx, vault, id);
+  assert(found !== undefined, `wallet ${id} does not exist`);
+  const { customerId, partnerId, revision, name, address } = found;
+  const subjects = name === undefined ? [] : eachOf([name], address);
+  return { owner: `customer:${customerId}`, customerId, partnerId, revision, subjects };
+}
+
+/**
+ * Keys of the wallets of other persons that this money goes to or came from. By address on whichever chain: one key owns it on all of
+ * them.
+ */
+export async function walletKeys(
+  tx: Tx,
+  payerOf: PayerOf,
+  { customerId, payoutAddress, depositIds = [] }: Pick<Screening, 'customerId' | 'payoutAddress' | 'depositIds'>,
+): Promise<string[]> {
+  const wallets = customerId === null ? [] : await walletsOfOthers(tx, customerId);
+  if (wallets.length === 0) return [];
+  const payers = await awaitAll(...depositIds.map((id) => payerOf(tx, id)));
+  const used = new Set([payoutAddress, ...payers.map((payer) => payer?.address)]);
+  return wallets.filter(({ address }) => used.has(address)).map(({ id }) => `wallet:${id}`);
 }
 
 interface Owner {

@@ -74,6 +74,9 @@ export const sql = {
         where w.refused_by is null and c.country_by is null and fiat_asset = o.fiat_asset
         order by jurisdiction, version desc)) as r on true
     where o.id = $1`,
+  // Of another person, with what is compared with sanctions lists.
+  ofOthers: `select id, address from travel_wallets where customer_id = $1 and owner = 'other' limit 1000`,
+  named: `select ${WALLET}, partner_id, names_revision from travel_wallets where id = $1`,
   recordsOf: 'select direction, address from travel_records where order_id = $1',
   walletsOf: `select ${WALLET} from travel_wallets where customer_id = $1
     and (rail, address) in (select * from unnest($2::text[], $3::text[])) limit 200`,

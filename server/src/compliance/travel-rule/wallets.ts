@@ -71,6 +71,35 @@ export async function declareWallet(tx: Tx, vault: Vault, w: Declared & { now: D
 export const openWallet = (vault: Vault, row: WalletRow): WalletDetails =>
   row.details.length === 0 ? {} : (JSON.parse(vault.decrypt(row.details, contextOf(row))) as WalletDetails);
 
+/** What is compared of a wallet of another person. */
+export interface NamedOwner {
+  customerId: string;
+  partnerId: bigint;
+  address: string;
+  /** Undefined once erased, and if the wallet is the customer's own by now. */
+  name: string | undefined;
+  /** Grows with each declaration (migrations/0080_wallets_of_others.sql). */
+  revision: number;
+}
+
+/** @param id of a row of travel_wallets */
+export async function namedOwner(tx: Tx, vault: Vault, id: bigint): Promise<NamedOwner | undefined> {
+  const row = await tx.row<WalletRow & { partnerId: bigint; namesRevision: number }>(sql.named, [id]);
+  if (row === undefined) return undefined;
+  const { customerId, partnerId, address, owner, namesRevision: revision } = row;
+  return {
+    customerId,
+    partnerId,
+    address,
+    revision,
+    name: owner === 'other' ? openWallet(vault, row).ownerName : undefined,
+  };
+}
+
+/** The wallets of other persons that were declared for this customer. */
+export const walletsOfOthers = (tx: Tx, customerId: string): Promise<{ id: bigint; address: string }[]> =>
+  tx.rows(sql.ofOthers, [customerId]);
+
 export const recordContext = ({ orderId, direction, address }: Pick<RecordRow, 'orderId' | 'direction' | 'address'>) =>
   `travel_records.ivms:${orderId}:${direction}:${address}`;
 
