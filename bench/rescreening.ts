@@ -44,6 +44,7 @@ const sanctions = openSanctions({
   ...{ db, vault, clock, ask: async () => assert.fail('no list is fetched'), sources: [{ list: 'uk', from: 'bench' }] },
   ...{ rules, maxAgeMs: 86_400_000 },
   payerOf: async () => undefined,
+  rails: () => [],
   record: async () => {},
 });
 

@@ -279,7 +279,7 @@ test('the core names a direction only where a row or a market does', () => {
 const READS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   alerts: ['cases', 'deposits', 'kill_switches', 'orders', 'proposals'],
   backup: ['entries', 'order_history'],
-  compliance: ['assets', 'customer_details', 'customers', 'deposits', 'fiat_accounts', 'orders'],
+  compliance: ['assets', 'customer_details', 'customers', 'deposits', 'fiat_accounts', 'orders', 'refunds'],
   customers: ['case_attachments', 'restores'],
   erasure: [
     ...[

@@ -70,6 +70,7 @@ export {
   decideHit,
   findHit,
   HIT_STATES,
+  listedPayers,
   listHits,
   MAX_HITS,
   openHit,

@@ -97,6 +97,7 @@ export function connectRails(base: Base, environment: Environment): RailParts {
           record: recordByMachine,
           rules: { version: RULES_VERSION, threshold: config.sanctionsThreshold },
           maxAgeMs: config.sanctionsMaxAgeS * 1_000,
+          rails: () => [...rails.keys()],
           // For coins, every originator named by the providers that sent them.
           async payerOf(tx, depositId) {
             const { names, revision } = await travelRule.originatorsOf(tx, depositId);

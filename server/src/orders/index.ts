@@ -85,6 +85,7 @@ export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from '
 export { type DustInput, lookDust, MAX_DUST, writeOffDust } from './deposits/dust.ts';
 export { heldDeposit } from './deposits/held.store.ts';
 export { holdDeposit, releaseDeposit, requireNotHeldDeposit } from './deposits/held.ts';
+export { requireUnlistedPayer } from './deposits/listed.ts';
 export {
   depositsAbout,
   payerOf,

@@ -100,7 +100,7 @@ before(async () => {
   const { db, vault, clock } = world;
   sanctions = openSanctions({
     ...{ db, vault, clock, ask: async () => assert.fail('nothing is read'), maxAgeMs: 10 * DAY_MS },
-    ...{ sources: [{ list: 'uk', from: 'nowhere' }], rules: RULES, payerOf: async () => undefined },
+    ...{ sources: [{ list: 'uk', from: 'nowhere' }], rules: RULES, payerOf: async () => undefined, rails: () => [] },
     record: async () => {},
   });
 });

@@ -206,6 +206,7 @@ async function compares(db: Database, vault: Vault): Promise<void> {
     sources: [{ list: 'uk', from: 'nowhere' }],
     rules: { version: RULES_VERSION, threshold },
     payerOf: async () => ({ names: [PAYER], revision: 0 }),
+    rails: () => [],
     record: async () => {},
   });
   await sanctions.ensure(paid);

@@ -49,6 +49,12 @@ export const scoreText = (score: number): string => (score / 10_000).toFixed(4);
 export const listHits = async (tx: Tx, l: { state: HitRow['state']; after: bigint; limit: number }) =>
   (await tx.rows<Shown>(sql.hits, [l.state, l.after, Math.min(l.limit, MAX_HITS + 1)])).map(shown);
 
+/** Those of these deposits whose payer has a hit that is undecided or true. */
+export async function listedPayers(tx: Tx, deposits: readonly bigint[]): Promise<ReadonlySet<bigint>> {
+  const rows = await tx.rows<{ subject: string }>(sql.listedPayers, [deposits.map((id) => `payer:${id}`)]);
+  return new Set(rows.map(({ subject }) => BigInt(subject.slice('payer:'.length))));
+}
+
 /** A hit, locked. @throws Refusal 'unknown_hit' */
 async function hitOf(tx: Tx, id: bigint): Promise<Whole> {
   // Lock order as in results.ts: the customer first.

@@ -2,8 +2,9 @@
  * Sanctions screening of a running server: compares names with the configured lists, and reports the results.
  *
  * Two recurring jobs. One for each list reads its source (refresh.ts). The other compares the subjects that are due: all
- * of them after a new version, and new customers and accounts; in parts (compare.ts), each stored when it is done, so that the job
- * resumes where it ended. A customer who is due and about to be paid is compared immediately (`ensure`).
+ * of them after a new version, new customers, accounts and owners of wallets, and payers of money in suspense; in parts (compare.ts),
+ * each stored when it is done, so that the job resumes where it ended. A customer who is due and about to be paid is compared
+ * immediately (`ensure`).
  *
  * A subject that cannot be compared, such as one whose data does not decrypt, is paused, so that it does not hold up the others,
  * and a case names it. Its money stays: it has no result for the newest lists.
@@ -49,6 +50,8 @@ const INDEXED_AT_ONCE = 50;
 export interface SanctionsDeps extends RefreshDeps {
   rules: MatchRules;
   payerOf: PayerOf;
+  /** Codes of the rails that run: the job compares payers of these. */
+  rails(): readonly string[];
 }
 
 /** Options of a running server. */
@@ -117,7 +120,9 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
     if (newest === 0n) return { againInMs: DUE_EVERY_MS };
     const now = clock.now().getTime();
     for (const [subject, { at }] of failed) if (now - at >= FAILED_AGAIN_MS) failed.delete(subject);
-    const { due, isAll } = await db.asSystem((tx) => dueOf(tx, { newest, rules, not: [...failed.keys()] }));
+    const { due, isAll } = await db.asSystem((tx) =>
+      dueOf(tx, { newest, rules, not: [...failed.keys()], rails: deps.rails() }),
+    );
     await compareAll(comparison, due, (subject, error) => {
       // Too many failed: the fault is not theirs, and the job is tried again.
       if (failed.size >= MOST_FAILED) throw error;
@@ -178,16 +183,18 @@ async function addTo(index: EntryIndex, entries: readonly StoredEntry[]): Promis
 }
 
 /**
- * Subjects to compare in one run: those without a result for their names, then those compared with older lists. Each kind has its
- * place, so new customers do not wait for a whole register that is compared again.
+ * Subjects to compare in one run: those without a result for their names, payers of money in suspense, then those compared with older
+ * lists. Each kind has its place, so new customers and deposits do not wait for a whole register that is compared again.
  */
-async function dueOf(tx: Tx, q: { newest: bigint; rules: string; not: readonly string[] }) {
-  const [missing, again] = await awaitAll(
+async function dueOf(tx: Tx, q: { newest: bigint; rules: string; not: readonly string[]; rails: readonly string[] }) {
+  const outdated = [q.newest, q.rules, DUE_AT_ONCE, q.not];
+  const kinds = await awaitAll(
     tx.rows<{ subject: string }>(sql.missing, [DUE_AT_ONCE, q.not]),
-    tx.rows<{ subject: string }>(sql.due, [q.newest, q.rules, DUE_AT_ONCE, q.not]),
+    tx.rows<{ subject: string }>(sql.payersDue, [...outdated, q.rails]),
+    tx.rows<{ subject: string }>(sql.due, outdated),
   );
-  const due = [...new Set([...missing, ...again].map(({ subject }) => subject))];
-  return { due, isAll: missing.length < DUE_AT_ONCE && again.length < DUE_AT_ONCE };
+  const due = [...new Set(kinds.flat().map(({ subject }) => subject))];
+  return { due, isAll: kinds.every((kind) => kind.length < DUE_AT_ONCE) };
 }
 
 /** One case for all subjects that cannot be compared. An error may quote a name, so only its class is in it. */

@@ -35,7 +35,7 @@ export interface HitRow {
   decidedAt: Date | null;
 }
 
-/** Of a payer `s.subject`: how many messages of providers name its originators (`Payer` in subjects.ts). */
+/** Of a payer `s.subject`, the key of its result: how many messages of providers name its originators (`Payer` in subjects.ts). */
 const PAYER_REVISION = `select count(*)::int from travel_exchanges where ${countedFor('substr(s.subject, 7)::bigint')}`;
 const RESULT = 'id, subject, customer_id, inputs, inputs_digest, rules, screened_to, found';
 const HIT = `h.id, h.owner, h.subject, h.screening_id, h.customer_id, h.entry_id, h.score, h.explanation, h.state, h.people,
@@ -119,10 +119,21 @@ export const sql = {
   isErased: 'select erased_at is not null as erased from customers where id = $1',
   // An erasure locks the row for update: it waits until these results are stored, or this statement sees it.
   erasedLocked: `select id, erased_at is not null as erased from customers where id = any($1::text[]) order by id for share`,
-  // Not payers: they are compared when their order is screened or their money is about to leave, and when their names come later.
+  // Not payers: those of money in suspense are below. Others are compared when their order is screened or their money is about to leave,
+  // and when their names come later.
   due: `select subject from name_screenings
     where ended_at is null and subject not like 'payer:%' and (screened_to < $1 or rules <> $2) and subject <> all($4::text[])
     order by screened_to, id limit $3`,
+  // Payers of money that lies in suspense, or that a refund takes from there: nothing else may ask for them for a long time. Only of rails
+  // that run: of another one the payer is not known, and would count as compared.
+  payersDue: `select 'payer:' || d.id as subject
+    from (select id from deposits where state in ('suspense', 'applied', 'refunded', 'confirmed') and taken_units + refund_units < units
+          union select deposit_id from refunds where source = 'suspense' and state not in ('settled', 'cancelled')) d
+    join deposits p on p.id = d.id and p.rail = any($5::text[])
+    left join name_screenings s on s.subject = 'payer:' || d.id and s.ended_at is null
+    where (s.id is null or s.screened_to < $1 or s.rules <> $2 or s.revision <> (${PAYER_REVISION}))
+      and 'payer:' || d.id <> all($4::text[])
+    order by d.id limit $3`,
   missing: 'select subject from names_to_compare where subject <> all($2::text[]) order by subject limit $1',
   accountOwner: 'select customer_id, partner_id, sender_of from fiat_accounts where id = $1',
   depositOwner: `select o.customer_id, d.partner_id from deposits d left join orders o on o.id = d.order_id where d.id = $1`,
@@ -146,6 +157,7 @@ export const sql = {
     where h.subject = any($1::text[]) and h.state = 'open' and e.id = h.entry_id and e.removed_in <= $2`,
   standingHits: `select h.id, h.subject, h.state, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
     where (h.owner = $1 or h.subject = any($2::text[])) and h.state in ('open', 'true_hit') order by h.id limit 100`,
+  listedPayers: `select distinct subject from sanctions_hits where subject = any($1::text[]) and state in ('open', 'true_hit')`,
   openOf: `select owner, count(*) as count from sanctions_hits where owner = any($1::text[]) and state = 'open' group by owner`,
   hits: `select ${HIT}, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
     where h.state = $1 and h.id > $2 order by h.id limit $3`,

@@ -19,6 +19,7 @@ import type { Context } from '../context.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import { requireDust, writeOff } from '../deposits/dust.ts';
 import { areHeld } from '../deposits/held.store.ts';
+import { whyListed } from '../deposits/listed.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { requireUndone, undoExchange } from '../payouts/undone.ts';
@@ -237,6 +238,8 @@ async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
   if (row === undefined) throw new Refusal('unknown_deposit', {});
   if (row.orderId !== null) throw unfit('the deposit belongs to an order that is in the books');
   if (await areHeld(tx, [row])) throw unfit('an operator holds the deposit: release it first');
+  const listed = await whyListed(tx, row.id);
+  if (listed !== undefined) throw unfit(listed);
   return row;
 }
 

@@ -3,7 +3,7 @@
  * operators approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
  *
  * A later claim is paid as goodwill, from the operator's own money. A deposit is never written off if it is held, named by a
- * refund, or belongs to an order blocked by law or to a blocked customer.
+ * refund, belongs to an order blocked by law or to a blocked customer, or was paid by somebody who may be on a sanctions list.
  *
  * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
  */
@@ -17,6 +17,7 @@ import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
 import { dustThreshold, oldestDust } from './dust.store.ts';
 import { areHeld } from './held.store.ts';
+import { whyListed } from './listed.ts';
 import type { DepositRow } from './store.ts';
 import * as depositStore from './store.ts';
 
@@ -71,6 +72,8 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   if (row.state !== 'suspense' || row.takenUnits > 0n) return 'only a part of it is in suspense';
   if (row.refundUnits > 0n) return 'a refund names some of it';
   if (await areHeld(tx, [row])) return 'an operator holds it: release it first';
+  const listed = await whyListed(tx, row.id);
+  if (listed !== undefined) return listed;
   const order = row.orderId === null ? undefined : await store.get(tx, row.orderId);
   if (order === undefined) return undefined;
   if (order.state === 'frozen') return 'its order is blocked by law';

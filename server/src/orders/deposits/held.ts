@@ -6,6 +6,9 @@
  * has a row of its own, or is not requested yet. A hold writes one row (held_deposits), which the gate, screening and follow-on
  * orders read. So it also prevents refunds that a policy or a partner requests later. A refund whose payout is created but not
  * submitted is ended; the payout's row lock decides which of the two comes first.
+ *
+ * A hit of a deposit's payer in a sanctions list needs no such row: the gate stops every refund and payout of it, and whatever else uses
+ * money in suspense asks listed.ts.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';

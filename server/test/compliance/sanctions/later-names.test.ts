@@ -74,6 +74,7 @@ function opened(meanwhile: () => Promise<void> = async () => {}) {
       await meanwhile();
       return { ...known, address: `0xsender${depositId}` };
     },
+    rails: () => [],
     record: async () => {},
   });
 }

@@ -86,6 +86,7 @@ const open = (more: Options = {}) =>
     rules: { version: RULES_VERSION, threshold: more.threshold ?? USUAL_THRESHOLD },
     maxAgeMs: more.maxAgeMs ?? 86_400_000,
     payerOf: async (_tx, id) => payers.get(id),
+    rails: () => [],
     record: async (_tx, { subject, after }) => void recorded.push({ subject, after }),
   });
 

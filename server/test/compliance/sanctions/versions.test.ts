@@ -43,7 +43,7 @@ const server = (db: Database = fixture.db) =>
     ...{ db, vault: fixture.vault, clock: fixture.clock, ask: publisher.client },
     sources: [{ list: 'uk', from: publisher.url('/uk.xml') }],
     rules: { version: RULES_VERSION, threshold: USUAL_THRESHOLD },
-    ...{ maxAgeMs: 86_400_000, payerOf: async () => undefined },
+    ...{ maxAgeMs: 86_400_000, payerOf: async () => undefined, rails: () => [] },
     record: async (_tx, { after: said }) => void recorded.push(said as Record<string, unknown>),
   });
 type Server = ReturnType<typeof server>;

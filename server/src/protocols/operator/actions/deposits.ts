@@ -13,6 +13,7 @@ import {
   refundsOfDeposit,
   requireNotHeldDeposit,
   requireNotSender,
+  requireUnlistedPayer,
   standsForLoss,
   suspenseRefundOf,
 } from '../../../orders/index.ts';
@@ -71,6 +72,7 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
       const { state, asset, units, orderId } = await findDeposit(tx, input.deposit);
       const order = await lockOrder(tx, input.order);
       await requireNotHeldDeposit(tx, input.deposit);
+      await requireUnlistedPayer(tx, input.deposit);
       return {
         state,
         asset,
